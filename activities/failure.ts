@@ -1,0 +1,91 @@
+// The one border where errors become Temporal failures. What crosses it is stored in history and shown in plain text:
+// our own messages, codes and counts; never a foreign message, a value, a key, or a stack (stacks hold paths).
+
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
+import {
+  AlreadyRunning,
+  Blocked,
+  ConfigError,
+  FenceLost,
+  LedgerError,
+  MappingError,
+  QuotaWait,
+  ServiceFailure,
+  SourceError,
+  SyncError,
+} from '../src/core/errors.ts'
+import type { Logger } from '../src/core/ports.ts'
+
+const ledgerRetryMs = 10_000
+const unknownAttemptsMax = 10
+
+/** What a failure means for its run, besides the failure itself. */
+export interface Translated {
+  readonly failure: ApplicationFailure
+  /** Set where the run stands still until somebody mends something. */
+  readonly blocked: Blocked | null
+}
+
+function bare(failure: ApplicationFailure): ApplicationFailure {
+  failure.stack = ''
+  return failure
+}
+
+function final(type: string, message: string, details: unknown[] = []): Translated {
+  return {
+    failure: bare(ApplicationFailure.create({ type, message, nonRetryable: true, details })),
+    blocked: null,
+  }
+}
+
+/** A wait: it costs no attempt and is no reason for alarm, so it is BENIGN. */
+function later(type: string, message: string, delayMs: number, blocked: Blocked | null): Translated {
+  return {
+    failure: bare(
+      ApplicationFailure.create({
+        type,
+        message,
+        nextRetryDelay: Math.max(1, Math.ceil(delayMs)),
+        category: ApplicationFailureCategory.BENIGN,
+      }),
+    ),
+    blocked,
+  }
+}
+
+/** Turns any error of an activity into the failure that may be stored. `waitMs` says how long a blocked run waits. */
+export function translate(
+  error: unknown,
+  context: { attempt: number; serviceProbeMs: number; blockedProbeMs: number; logger: Logger },
+): Translated {
+  if (error instanceof QuotaWait) return later('QuotaWait', error.message, error.retryAfterMs, null)
+  if (error instanceof Blocked) return later('Blocked', error.message, error.retryAfterMs, error)
+  if (error instanceof ServiceFailure) {
+    const wait = error.block === 'service' ? context.serviceProbeMs : context.blockedProbeMs
+    const blocked = new Blocked(error.block, error.message, error.retryAfterMs ?? wait)
+    return later('Blocked', blocked.message, blocked.retryAfterMs, blocked)
+  }
+  if (error instanceof LedgerError) {
+    const blocked = new Blocked(error.reason, error.message, ledgerRetryMs)
+    return later('Blocked', blocked.message, ledgerRetryMs, blocked)
+  }
+  if (error instanceof AlreadyRunning) return final('AlreadyRunning', error.message, [error.details])
+  if (error instanceof ConfigError) return final('ConfigInvalid', error.message)
+  if (error instanceof MappingError) return final('MappingInvalid', error.message, [error.problems])
+  if (error instanceof SourceError) return final('SourceInvalid', error.message, [error.details])
+  if (error instanceof FenceLost) return final('FenceLost', error.message, [error.details])
+  if (error instanceof SyncError) return final('SyncFailed', error.message, [{ code: error.code }])
+  const name = error instanceof Error ? error.name : typeof error
+  const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : []
+  context.logger.error({ name, frames }, 'activity_failed_unexpectedly')
+  return {
+    failure: bare(
+      ApplicationFailure.create({
+        type: 'InternalError',
+        message: `An unexpected ${name} stopped the work; the worker log has the place`,
+        nonRetryable: context.attempt >= unknownAttemptsMax,
+      }),
+    ),
+    blocked: null,
+  }
+}

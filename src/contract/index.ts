@@ -1,0 +1,7 @@
+// The Records Service on the wire: the one description that service and client share.
+
+export * from './limits.ts'
+export * from './names.ts'
+export * from './operations.ts'
+export * from './problems.ts'
+export * from './schemas.ts'

@@ -1,0 +1,15 @@
+// Every number of specification section 8.
+
+/** Largest and default page of a query or an aggregate. */
+export const PAGE_LIMIT_MAX = 100
+/** Items of one batch. */
+export const BATCH_ITEMS_MAX = 50
+export const SORTS_MAX = 1
+export const SEARCH_CHARS_MAX = 200
+/** Levels of a filter tree; a single leaf is level 1. */
+export const FILTER_DEPTH_MAX = 8
+/** Values of an `in` or `not_in` list. */
+export const IN_VALUES_MAX = 100
+/** The specification leaves the cap open; ours. */
+export const FILTER_GROUPS_MAX = 50
+export const CURSOR_LIFETIME_MS = 24 * 60 * 60 * 1_000

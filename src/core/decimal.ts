@@ -1,0 +1,56 @@
+// Exact decimals as text. No binary float ever touches an amount.
+
+const pattern = /^([+-]?)(\d+)(?:\.(\d+))?$/
+
+/**
+ * The canonical text of a plain decimal (`-12.50` becomes `-12.5`, `007` becomes `7`, `-0` becomes `0`), or null where
+ * `text` is not one. Exponents, separators, white space and signs without digits are not decimals.
+ */
+export function canonicalDecimal(text: string): string | null {
+  const match = pattern.exec(text)
+  if (!match) return null
+  const whole = match[2]!.replace(/^0+(?=\d)/, '')
+  const fraction = (match[3] ?? '').replace(/0+$/, '')
+  const digits = fraction === '' ? whole : `${whole}.${fraction}`
+  return match[1] === '-' && digits !== '0' ? `-${digits}` : digits
+}
+
+/** The plain decimal text of a finite number (never in exponent form). */
+export function decimalOfNumber(value: number): string {
+  const text = String(value)
+  const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text)
+  if (!match) return canonicalDecimal(text) ?? text
+  const [, sign, whole, fraction = '', exponentText] = match
+  const exponent = Number(exponentText)
+  const digits = whole! + fraction
+  const point = whole!.length + exponent
+  const plain =
+    point <= 0
+      ? `0.${'0'.repeat(-point)}${digits}`
+      : point >= digits.length
+        ? digits + '0'.repeat(point - digits.length)
+        : `${digits.slice(0, point)}.${digits.slice(point)}`
+  return canonicalDecimal(sign + plain)!
+}
+
+/** The number that stands for this decimal exactly, or null where a binary double cannot hold it. */
+export function exactNumber(decimal: string): number | null {
+  const canonical = canonicalDecimal(decimal)
+  if (canonical === null) return null
+  const value = Number(canonical)
+  return Number.isFinite(value) && decimalOfNumber(value) === canonical ? value : null
+}
+
+/** Negative, zero or positive as `a` is less than, equal to or greater than `b`; both canonical decimals. */
+export function compareDecimals(a: string, b: string): number {
+  const negativeA = a.startsWith('-')
+  const negativeB = b.startsWith('-')
+  if (negativeA !== negativeB) return negativeA ? -1 : 1
+  const sign = negativeA ? -1 : 1
+  const [wholeA = '', fractionA = ''] = a.replace('-', '').split('.')
+  const [wholeB = '', fractionB = ''] = b.replace('-', '').split('.')
+  if (wholeA.length !== wholeB.length) return sign * (wholeA.length - wholeB.length)
+  if (wholeA !== wholeB) return wholeA < wholeB ? -sign : sign
+  if (fractionA === fractionB) return 0
+  return fractionA < fractionB ? -sign : sign
+}

@@ -1,0 +1,204 @@
+// The errors of records-sync. Each says what is wrong, where, and what was expected, and carries a stable code.
+// Promise kept here: a message of ours never holds a key, a record or a foreign library's text.
+
+/** What a failure means for the work: try again, refuse this item, or stop the run. */
+export type Disposition = 'retry' | 'reject' | 'halt'
+
+/** Why a run stands still; a person can act on each (design section 4). */
+export const BLOCK_REASONS = [
+  'auth',
+  'permission',
+  'contract',
+  'service',
+  'ledger',
+  'warehouse',
+  'disk',
+  'approval',
+] as const
+export type BlockReason = (typeof BLOCK_REASONS)[number]
+
+/** Base of every error that records-sync throws on purpose. `code` is stable; `details` holds no secrets and no values. */
+export class SyncError extends Error {
+  readonly code: string
+  readonly details: Readonly<Record<string, string | number | boolean | null>>
+  constructor(
+    code: string,
+    message: string,
+    details: Readonly<Record<string, string | number | boolean | null>> = {},
+  ) {
+    super(message)
+    this.name = new.target.name
+    this.code = code
+    this.details = details
+  }
+}
+
+/** One thing that is wrong in a configuration or an input, with its place. */
+export interface Issue {
+  /** What is wrong and what was expected, in one line. */
+  readonly message: string
+  /** Path of the setting, such as `syncs.contacts.import.to`. */
+  readonly path?: string
+  readonly line?: number
+  readonly column?: number
+}
+
+/** A configuration that cannot be used. Exit code 2. */
+export class ConfigError extends SyncError {
+  readonly file: string
+  readonly issues: readonly Issue[]
+  constructor(file: string, issues: readonly Issue[]) {
+    super('config_invalid', issues.map((issue) => formatIssue(file, issue)).join('\n'))
+    this.file = file
+    this.issues = issues
+  }
+}
+
+/** `file:line:column: message` */
+export function formatIssue(file: string, issue: Issue): string {
+  const place = issue.line === undefined ? file : `${file}:${issue.line}:${issue.column ?? 1}`
+  return `${place}: ${issue.message}`
+}
+
+/** A source that cannot be read to its end. Nothing of it is written. */
+export class SourceError extends SyncError {
+  /** The problem's place: 1-based line of the file and 1-based column of the row, where known. */
+  readonly line: number | undefined
+  readonly column: number | undefined
+  constructor(code: string, message: string, place: { line?: number; column?: number } = {}) {
+    super(code, message, {
+      ...(place.line === undefined ? {} : { line: place.line }),
+      ...(place.column === undefined ? {} : { column: place.column }),
+    })
+    this.line = place.line
+    this.column = place.column
+  }
+}
+
+/** A mapping that the object type's schema does not allow. Nothing is written. */
+export class MappingError extends SyncError {
+  readonly problems: readonly string[]
+  constructor(sync: string, problems: readonly string[]) {
+    super('mapping_invalid', `Mapping of sync "${sync}": ${problems.join('; ')}`)
+    this.problems = problems
+  }
+}
+
+/** Another run of the same sync is alive. */
+export class AlreadyRunning extends SyncError {
+  readonly runId: number
+  constructor(sync: string, runId: number, workflowId: string) {
+    super('already_running', `Sync "${sync}" is already running: run ${runId} (workflow ${workflowId})`, {
+      run: runId,
+    })
+    this.runId = runId
+  }
+}
+
+/** The run cannot go on until somebody or something mends `reason`; it is asked again after `retryAfterMs`. */
+export class Blocked extends SyncError {
+  readonly reason: BlockReason
+  readonly retryAfterMs: number
+  constructor(reason: BlockReason, message: string, retryAfterMs: number) {
+    super(`blocked_${reason}`, `blocked: ${reason}: ${message}`, { reason })
+    this.reason = reason
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** The quota asks for a wait that is too long to sit through. Waiting is normal; no attempt is spent. */
+export class QuotaWait extends SyncError {
+  readonly retryAfterMs: number
+  constructor(retryAfterMs: number) {
+    super(
+      'quota_wait',
+      `The service asks to wait ${Math.ceil(retryAfterMs / 1000)} s; waiting is normal and costs no attempt`,
+    )
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** Somebody else has taken this segment over; whoever sees this error must stop and settle nothing more. */
+export class FenceLost extends SyncError {
+  constructor(run: number, segment: number) {
+    super('fence_lost', `Run ${run}: segment ${segment} was taken over by another worker`, { run, segment })
+  }
+}
+
+/** The ledger cannot be used: locked, full, read-only, of an unknown version, or corrupt. */
+export class LedgerError extends SyncError {
+  /** `ledger` or `disk`: what a person has to mend. */
+  readonly reason: 'ledger' | 'disk'
+  constructor(code: string, message: string, reason: 'ledger' | 'disk' = 'ledger') {
+    super(code, message)
+    this.reason = reason
+  }
+}
+
+/** Where a field-level complaint points: an RFC 6901 pointer into the request body, and its reason. */
+export interface FieldComplaint {
+  readonly field: string
+  readonly reason: string | null
+  readonly detail: string
+}
+
+/**
+ * A request that did not succeed.
+ * - `problem`: the service's own answer, RFC 9457 (specification section 2.12).
+ * - `no_answer`: nothing came back: refused, reset, timed out.
+ * - `distrusted`: something came back that is not the service's own answer (HTML, torn body, wrong indexes); it is never believed.
+ */
+export class ServiceFailure extends SyncError {
+  readonly kind: 'problem' | 'no_answer' | 'distrusted'
+  readonly disposition: Disposition
+  /** What blocks a run when the disposition is `halt`, or `retry` for too long. */
+  readonly block: BlockReason
+  /** The request may have been carried out although no believable answer came. */
+  readonly outcomeUnknown: boolean
+  readonly status: number | undefined
+  readonly problemCode: string | undefined
+  readonly reason: string | undefined
+  readonly field: string | undefined
+  readonly errors: readonly FieldComplaint[]
+  readonly requestId: string | undefined
+  /** From `Retry-After`, on 429 and 503. */
+  readonly retryAfterMs: number | undefined
+  /** The service's own words: may quote values, so it goes to the ledger and nowhere else. */
+  readonly detail: string | undefined
+  constructor(
+    message: string,
+    facts: {
+      kind: ServiceFailure['kind']
+      disposition: Disposition
+      block: BlockReason
+      outcomeUnknown: boolean
+      status?: number | undefined
+      problemCode?: string | undefined
+      reason?: string | undefined
+      field?: string | undefined
+      errors?: readonly FieldComplaint[] | undefined
+      requestId?: string | undefined
+      retryAfterMs?: number | undefined
+      detail?: string | undefined
+    },
+  ) {
+    super(`service_${facts.kind}`, message, {
+      status: facts.status ?? null,
+      code: facts.problemCode ?? null,
+      reason: facts.reason ?? null,
+      request_id: facts.requestId ?? null,
+    })
+    this.kind = facts.kind
+    this.disposition = facts.disposition
+    this.block = facts.block
+    this.outcomeUnknown = facts.outcomeUnknown
+    this.status = facts.status
+    this.problemCode = facts.problemCode
+    this.reason = facts.reason
+    this.field = facts.field
+    this.errors = facts.errors ?? []
+    this.requestId = facts.requestId
+    this.retryAfterMs = facts.retryAfterMs
+    this.detail = facts.detail
+  }
+}

@@ -1,0 +1,18 @@
+// The bounds of our own work. Those of the service are in src/contract/limits.ts.
+
+/** Rows that one ledger transaction may touch: a longer one would hold the lock for too long. */
+export const LEDGER_ROWS_MAX = 1_000
+/** Whole-request failures in a row after which a run is `blocked: service`. */
+export const SERVICE_FAILURES_MAX = 5
+/** Attempts of an item that is answered 500 or 503 inside an answer. */
+export const ITEM_ATTEMPTS_MAX = 5
+/** Waits before rounds 2 to 5 of such items. */
+export const ITEM_BACKOFF_MS = [1_000, 4_000, 15_000, 45_000] as const
+/** A wait on the quota longer than this leaves the activity and comes back by `nextRetryDelay`. */
+export const QUOTA_WAIT_MAX_MS = 45_000
+/** Bytes of one CSV record; an unclosed quote is found after this many. */
+export const CSV_RECORD_BYTES_MAX = 1_048_576
+/** Characters of a value that an error report shows. */
+export const REPORT_VALUE_CHARS_MAX = 200
+/** Rows that a sampled verification reads back. */
+export const VERIFY_SAMPLE_ROWS = 1_000

@@ -1,0 +1,78 @@
+// What the layers ask of the world: a log, a clock, a quota. Implementations arrive as parameters.
+
+/** A structured log: a stable event name, then fields. Never a key, a record or a property value. */
+export interface Logger {
+  debug(fields: object, event: string): void
+  info(fields: object, event: string): void
+  warn(fields: object, event: string): void
+  error(fields: object, event: string): void
+}
+
+/** A logger that says nothing, for tests and for libraries. */
+export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Time. `now` is wall-clock milliseconds since 1970; `sleep` ends early, rejecting with the signal's reason, on abort. */
+export interface Clock {
+  now(): number
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+const timerMaxMs = 2 ** 31 - 1
+
+/** The machine's clock. Waits over 24 days are cut there: a Node timer longer than that fires at once. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal?.reason)
+      }
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener('abort', onAbort)
+          resolve()
+        },
+        Math.min(Math.max(0, ms), timerMaxMs),
+      )
+      signal?.addEventListener('abort', onAbort, { once: true })
+    }),
+}
+
+/** Who asks for a permit; earlier ones go first. */
+export const PRIORITIES = ['interactive', 'import', 'mirror', 'backfill'] as const
+export type Priority = (typeof PRIORITIES)[number]
+
+/** What the quota learns from an answer: its status and the headers of specification section 8, as they came. */
+export interface Answer {
+  readonly status: number
+  /** `RateLimit-Limit`, requests a minute. */
+  readonly limit?: string | undefined
+  /** `RateLimit-Remaining`, requests. */
+  readonly remaining?: string | undefined
+  /** `Retry-After`, seconds or an HTTP-date. */
+  readonly retryAfter?: string | undefined
+}
+
+/** The right to send one request. Exactly one of the three methods is called, once. */
+export interface Permit {
+  /** The request was answered, with any status. */
+  observe(answer: Answer): void
+  /** The request was sent and no answer came: it counts as used. */
+  lost(): void
+  /** The request was never sent: the credit goes back. */
+  unused(): void
+}
+
+export interface AcquireOptions {
+  readonly priority?: Priority
+  readonly signal?: AbortSignal | undefined
+  /** A wait longer than this is refused at once with `QuotaWait`. Default 45,000 ms. */
+  readonly maxWaitMs?: number
+}
+
+/** The pacer as its users see it: asks the quota of one org for the right to send. */
+export interface Quota {
+  acquire(options?: AcquireOptions): Promise<Permit>
+}

@@ -1,0 +1,57 @@
+// A sync as it is configured and stored in `runs.config`: plain JSON, no secrets, every default filled in. The names are
+// those of the configuration file, so that what is stored is what people wrote.
+
+import type { Json } from './json.ts'
+
+/** What an empty cell means: leave the property alone, clear it, or refuse the row. */
+export type EmptyPolicy = 'omit' | 'clear' | 'reject'
+
+/** How one property gets its value: from a column, or a constant. */
+export interface PropertyMapping {
+  readonly column?: string | undefined
+  /** A constant, in the wire's own shape. */
+  readonly value?: Json | undefined
+  /** Field type to read the cell as; default: the property's own. */
+  readonly type?: string | undefined
+  /** Separator of the values of a multi-value property. */
+  readonly split?: string | undefined
+  /** ISO 4217 code of a currency amount. */
+  readonly unit?: string | undefined
+  /** Column that holds the ISO 4217 code. */
+  readonly unit_column?: string | undefined
+  /** Of dates: `YYYY`, `MM`, `DD`, `M`, `D` and literal characters. Default `YYYY-MM-DD`. */
+  readonly format?: string | undefined
+  /** Decimal separator. Default `.`; thousands separators are never read. */
+  readonly decimal?: string | undefined
+  readonly true?: readonly string[] | undefined
+  readonly false?: readonly string[] | undefined
+  readonly empty?: EmptyPolicy | undefined
+}
+
+/** Where an import's rows come from. */
+export interface CsvFrom {
+  /** Absolute path. */
+  readonly csv: string
+  readonly delimiter?: string | undefined
+  readonly quote?: string | null | undefined
+  readonly encoding?: string | undefined
+}
+
+export interface ImportConfig {
+  readonly from: CsvFrom
+  /** Name of the service's connection. */
+  readonly to: string
+  readonly object_type: string
+  readonly matching_property: string
+  readonly mode: 'upsert'
+  readonly empty: EmptyPolicy
+  readonly verify: 'none' | 'sample' | 'all'
+  readonly properties: Readonly<Record<string, PropertyMapping>>
+}
+
+/** A named, configured job. */
+export interface SyncConfig {
+  readonly name: string
+  readonly kind: 'import'
+  readonly import: ImportConfig
+}

@@ -1,0 +1,38 @@
+// Close: what is left over gets a terminal state, the books are balanced and kept, payloads of accepted items go. A run
+// that does not balance is never complete, whatever else happened.
+
+import type { BlockReason } from '../core/errors.ts'
+import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+/** Why a run ends: by itself, on request, or because it cannot go on. */
+export type Ending =
+  | { readonly kind: 'finished' }
+  | { readonly kind: 'cancelled' }
+  | { readonly kind: 'failed'; readonly reason?: BlockReason; readonly message: string }
+
+/** The closed run's state and books. */
+export interface CloseResult {
+  readonly state: RunState
+  readonly books: Books
+}
+
+/** Closes a run. Safe to call again. */
+export async function close(ledger: Ledger, run: number, ending: Ending): Promise<CloseResult> {
+  await ledger.settleLeftovers(run)
+  const books = await ledger.books(run)
+  const state = ending.kind === 'finished' ? finalState(books) : ending.kind
+  const unbalanced = ending.kind === 'finished' && !isBalanced(books)
+  await ledger.closeRun(run, {
+    state,
+    reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
+    message:
+      ending.kind === 'failed'
+        ? ending.message
+        : unbalanced
+          ? 'the books do not balance; run records-sync show for the figures'
+          : null,
+    books,
+  })
+  return { state, books }
+}

@@ -1,0 +1,194 @@
+// Cells become property values: one table, by field type. Nothing is guessed, rounded or cut: what does not fit exactly
+// is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
+
+import { canonicalDecimal, exactNumber } from '../core/decimal.ts'
+import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import type { PropertyMapping } from '../core/sync.ts'
+
+/** What a coercion needs to know of the property. */
+export interface CoercionContext {
+  readonly mapping: PropertyMapping
+  /** JSON shape of the value on the wire: `string`, `number`, `boolean`, `object`, `array`. */
+  readonly valueType: string
+  /** Allowed values and their labels; empty where anything goes. */
+  readonly options: ReadonlyMap<string, string>
+  /** Allowed ISO 4217 codes; empty where anything goes. */
+  readonly units: ReadonlySet<string>
+}
+
+export type Coerced =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly reason: string; readonly expected: string }
+
+const value = (of: Json): Coerced => ({ ok: true, value: of })
+const refuse = (reason: string, expected: string): Coerced => ({ ok: false, reason, expected })
+
+type Coercion = (cell: string, context: CoercionContext) => Coerced
+
+const asText: Coercion = (cell) => value(cell)
+const asTrimmed: Coercion = (cell) => value(cell.trim())
+
+/** The canonical decimal of a cell under the declared separator, or null. */
+function decimalOfCell(cell: string, separator: string): string | null {
+  const text = cell.trim()
+  if (separator === '.') return canonicalDecimal(text)
+  return text.includes('.') ? null : canonicalDecimal(text.replace(separator, '.'))
+}
+
+const asNumber: Coercion = (cell, { mapping, valueType }) => {
+  const separator = mapping.decimal ?? '.'
+  const decimal = decimalOfCell(cell, separator)
+  if (decimal === null)
+    return refuse('not_a_number', `a plain decimal number such as 1234${separator}50, without other separators`)
+  if (valueType !== 'number') return value(decimal)
+  const number = exactNumber(decimal)
+  return number === null
+    ? refuse('number_not_exact', 'a number that a JSON number holds exactly (about 15 digits)')
+    : value(number)
+}
+
+const asCurrency: Coercion = (cell, { mapping, units }) => {
+  const separator = mapping.decimal ?? '.'
+  const amount = decimalOfCell(cell, separator)
+  if (amount === null)
+    return refuse('not_an_amount', `a plain decimal amount such as 1234${separator}50, without symbol or separators`)
+  const unit = mapping.unit ?? ''
+  if (!/^[A-Z]{3}$/.test(unit)) return refuse('unit_missing', 'an ISO 4217 code such as EUR in the unit column')
+  if (units.size > 0 && !units.has(unit))
+    return refuse('unit_unknown', `one of the units ${[...units].slice(0, 20).join(', ')}`)
+  return value({ amount, unit })
+}
+
+const truths = ['true', 'yes', '1']
+const falsehoods = ['false', 'no', '0']
+
+const asBoolean: Coercion = (cell, { mapping }) => {
+  const text = cell.trim().toLowerCase()
+  const yes = mapping.true ?? truths
+  const no = mapping.false ?? falsehoods
+  if (yes.some((word) => word.toLowerCase() === text)) return value(true)
+  if (no.some((word) => word.toLowerCase() === text)) return value(false)
+  return refuse('not_a_boolean', `one of ${[...yes, ...no].join(', ')}`)
+}
+
+/** True for a day of the proleptic Gregorian calendar, years 1 to 9999. */
+export function isCalendarDay(year: number, month: number, day: number): boolean {
+  if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1) return false
+  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  const days = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+  return day <= days[month - 1]!
+}
+
+const formats = new Map<string, RegExp>()
+
+/** The pattern of a date format, with named groups; null where a part is missing or doubled. */
+export function dateFormatPattern(format: string): RegExp | null {
+  const known = formats.get(format)
+  if (known) return known
+  const parts: Record<string, string> = {
+    YYYY: '(?<year>\\d{4})',
+    MM: '(?<month>\\d{2})',
+    DD: '(?<day>\\d{2})',
+    M: '(?<month>\\d{1,2})',
+    D: '(?<day>\\d{1,2})',
+  }
+  const seen: string[] = []
+  const source = format.replace(/YYYY|MM|DD|M|D|[^A-Za-z]|[A-Za-z]/g, (token) => {
+    const part = parts[token]
+    if (!part) return token.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+    seen.push(token[0]!)
+    return part
+  })
+  if (seen.toSorted().join('') !== 'DMY') return null
+  const pattern = new RegExp(`^${source}$`)
+  formats.set(format, pattern)
+  return pattern
+}
+
+const two = (number: number) => String(number).padStart(2, '0')
+
+const asDate: Coercion = (cell, { mapping }) => {
+  const format = mapping.format ?? 'YYYY-MM-DD'
+  const groups = dateFormatPattern(format)?.exec(cell.trim())?.groups
+  const [year, month, day] = [Number(groups?.['year']), Number(groups?.['month']), Number(groups?.['day'])]
+  if (!groups || !isCalendarDay(year, month, day)) return refuse('not_a_date', `a day of the calendar as ${format}`)
+  return value(`${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`)
+}
+
+const instant = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i
+
+const asDatetime: Coercion = (cell) => {
+  const match = instant.exec(cell.trim())
+  const expected = 'a time with its zone, such as 2026-01-31T08:15:00Z or 2026-01-31T08:15:00+01:00'
+  if (!match) return refuse('not_a_datetime', expected)
+  const [, year, month, day, hour, minute, second = '00', fraction = '', zone] = match
+  const [zoneHour = 0, zoneMinute = 0] = zone!.slice(1).split(':').map(Number)
+  if (
+    !isCalendarDay(Number(year), Number(month), Number(day)) ||
+    Number(hour) > 23 ||
+    Number(minute) > 59 ||
+    Number(second) > 59 ||
+    (zoneHour ?? 0) > 23 ||
+    (zoneMinute ?? 0) > 59
+  )
+    return refuse('not_a_datetime', expected)
+  return value(`${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}${zone!.toUpperCase()}`)
+}
+
+const asEmail: Coercion = (cell) => {
+  const text = cell.trim()
+  return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)
+    ? value(text)
+    : refuse('not_an_email', 'an e-mail address such as name@example.com')
+}
+
+const asOption: Coercion = (cell, { options }) => {
+  const text = cell.trim()
+  if (options.size === 0 || options.has(text)) return value(text)
+  for (const [option, label] of options) if (label === text) return value(option)
+  return refuse('not_an_option', `one of ${[...options.keys()].slice(0, 20).join(', ')}`)
+}
+
+const asJson: Coercion = (cell, { valueType }) => {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(cell)
+  } catch {
+    return refuse('not_json', `JSON of the shape ${valueType}`)
+  }
+  const fits = valueType === 'array' ? Array.isArray(parsed) : isJsonObject(parsed)
+  return fits
+    ? value(JSON.parse(canonicalJson(parsed as Json)) as Json)
+    : refuse('not_json', `JSON of the shape ${valueType}`)
+}
+
+/** The coercions by field type. A type that is not here is read by its JSON shape. */
+export const COERCIONS: Readonly<Record<string, Coercion>> = {
+  text: asText,
+  long_text: asText,
+  email: asEmail,
+  phone: asTrimmed,
+  url: asTrimmed,
+  number: asNumber,
+  currency: asCurrency,
+  boolean: asBoolean,
+  date: asDate,
+  datetime: asDatetime,
+  select: asOption,
+  multi_select: asOption,
+  user: asTrimmed,
+}
+
+const byShape: Readonly<Record<string, Coercion>> = {
+  string: asText,
+  number: asNumber,
+  integer: asNumber,
+  boolean: asBoolean,
+  object: asJson,
+  array: asJson,
+}
+
+/** The coercion of a field type, by its name, else by its JSON shape, else as text. */
+export function coercionOf(fieldType: string, valueType: string): Coercion {
+  return COERCIONS[fieldType] ?? byShape[valueType] ?? asText
+}

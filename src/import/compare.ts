@@ -1,0 +1,46 @@
+// Whether the service holds what was sent, under the comparison of each type: a service may normalise
+// (lower-case an e-mail, keep 10.5 as 10.50, give a time in UTC), and that is not a difference.
+
+import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
+import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+
+const caseless = new Set(['email', 'url'])
+
+function canonical(value: Json | undefined, fieldType: string): string {
+  if (value === undefined || value === null || value === '') return 'null'
+  if (Array.isArray(value)) {
+    const parts = value.map((part) => canonical(part as Json, fieldType)).toSorted()
+    return parts.length === 0 ? 'null' : parts.length === 1 ? parts[0]! : `[${parts.join(',')}]`
+  }
+  if (isJsonObject(value)) {
+    if (typeof value['amount'] === 'string' || typeof value['amount'] === 'number')
+      return `${canonical(value['amount'], 'number')} ${String(value['unit'])}`
+    return canonicalJson(value)
+  }
+  if (typeof value === 'number') return decimalOfNumber(value)
+  if (typeof value === 'boolean') return String(value)
+  const text = String(value).trim().normalize('NFC')
+  if (text === '') return 'null'
+  if (fieldType === 'number') return canonicalDecimal(text) ?? text
+  if (fieldType === 'datetime') {
+    const time = Date.parse(text)
+    return Number.isNaN(time) ? text : String(time)
+  }
+  return caseless.has(fieldType) ? text.toLowerCase().replace(/\/$/, '') : text
+}
+
+/** True where both values mean the same under the field type's comparison. */
+export function sameValue(sent: Json | undefined, held: Json | undefined, fieldType: string): boolean {
+  return canonical(sent, fieldType) === canonical(held, fieldType)
+}
+
+/** Names of the sent properties that the service holds otherwise. */
+export function differences(
+  sent: Readonly<Record<string, Json>>,
+  held: Readonly<Record<string, Json>>,
+  fieldTypeOf: (property: string) => string,
+): string[] {
+  return Object.keys(sent).filter(
+    (property) => !sameValue(sent[property], held[property], fieldTypeOf(property)),
+  )
+}

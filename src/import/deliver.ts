@@ -1,0 +1,154 @@
+// Deliver: one batch, from the moment it is written down until every item of it is settled, or the segment has to stop.
+// Promises kept here: a batch is written down before it is sent; one whose answer was lost is sent again byte for byte;
+// an item never pays for the failure of a whole request.
+
+import { hash as digestOf } from 'node:crypto'
+import { Blocked, QuotaWait, ServiceFailure } from '../core/errors.ts'
+import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../core/limits.ts'
+import type { Permit } from '../core/ports.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { PlannedItem, RequestOutcome, Segment, SentBatch } from '../ledger/ledger.ts'
+import { outcomeOf, refusedOutcome, takeApart } from './outcome.ts'
+import type { ImportDeps } from './ports.ts'
+
+const operation = 'batchUpsert'
+/** Sendings of one batch while other lanes keep succeeding. */
+const sendingsMax = 100
+
+/** The body of a batch: a pure function of its items, so that every sending has the same bytes. */
+export const bodyOf = (items: readonly PlannedItem[]): string =>
+  `{"data":[${items.map((item) => item.payload).join(',')}]}`
+
+/** SHA-256 of the body of a batch, hex. */
+export const bodyDigest = (items: readonly PlannedItem[]): string => digestOf('sha256', bodyOf(items), 'hex')
+
+/** What the lanes of a segment share. */
+export interface Delivery {
+  /** Asks for the right to send one request. */
+  acquire(): Promise<Permit>
+  /** Writes a new batch down, sends it and sees it through. Returns how many items the service refused with a whole request. */
+  deliver(items: readonly PlannedItem[], permit: Permit): Promise<number>
+  /** Sends a batch again whose answer was lost. */
+  redeliver(batch: SentBatch, permit: Permit): Promise<number>
+  requests(): number
+}
+
+export function createDelivery(
+  deps: ImportDeps,
+  job: { run: number; config: ImportConfig; segment: Segment; fence: number },
+  mustStop: () => boolean,
+): Delivery {
+  const { ledger, client, clock, tuning, signal } = deps
+  const { run, config, segment, fence } = job
+  let requests = 0
+  /** Whole requests that failed in a row, over all lanes. */
+  let failuresInRow = 0
+
+  const acquire = () => client.quota.acquire({ priority: 'import', signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
+
+  /** One sending. Its result is a value: the books come first, whatever happened. */
+  const send = async (batch: SentBatch, permit: Permit) => {
+    const startedAt = clock.now()
+    const ended = (status: number | null, requestId?: string | null): RequestOutcome => ({
+      status,
+      requestId: requestId ?? null,
+      durationMs: clock.now() - startedAt,
+    })
+    requests++
+    try {
+      const answer = await client.batchUpsert(
+        config.object_type,
+        config.matching_property,
+        { body: bodyOf(batch.items), count: batch.items.length },
+        { permit, priority: 'import', maxWaitMs: QUOTA_WAIT_MAX_MS },
+      )
+      return { kind: 'answer', answer, ended: ended(200, answer.requestId) } as const
+    } catch (error) {
+      // A refusal by the quota comes before the work: nothing was carried out.
+      if (error instanceof QuotaWait) return { kind: 'wait', error, ended: ended(429) } as const
+      if (!(error instanceof ServiceFailure)) throw error
+      const status = error.kind === 'problem' ? (error.status ?? null) : null
+      return { kind: 'failure', failure: error, ended: ended(status, error.requestId) } as const
+    } finally {
+      deps.beat()
+    }
+  }
+
+  /** A batch that was refused whole is sent in parts, until the items that the service does not take stand alone. */
+  const isolate = async (batch: SentBatch, failure: ServiceFailure, ended: RequestOutcome): Promise<number> => {
+    if (batch.items.length === 1) {
+      await ledger.settle(run, segment, fence, batch, ended, [refusedOutcome(batch.items[0]!, failure)])
+      return 1
+    }
+    await ledger.release(run, segment, fence, batch, ended)
+    let refused = 0
+    for (const part of takeApart(batch.items, failure)) {
+      if (mustStop()) break
+      refused += await deliver(part, await acquire())
+    }
+    return refused
+  }
+
+  const seeThrough = async (first: SentBatch, firstPermit: Permit): Promise<number> => {
+    let batch = first
+    let permit = firstPermit
+    for (let sending = 0; ; sending++) {
+      const result = await send(batch, permit)
+      if (result.kind === 'answer') {
+        failuresInRow = 0
+        const items = batch.items.map((item, index) => outcomeOf(item, result.answer.data[index]!))
+        await ledger.settle(run, segment, fence, batch, result.ended, items)
+        return 0
+      }
+      if (result.kind === 'wait') {
+        await ledger.release(run, segment, fence, batch, result.ended)
+        throw result.error
+      }
+      const { failure, ended } = result
+      const { status, problemCode: code, kind } = failure
+      deps.logger.warn({ run, batch: batch.batch, attempt: batch.attempt, status, code, kind }, 'batch_failed')
+      if (failure.disposition === 'reject') {
+        failuresInRow = 0
+        return await isolate(batch, failure, ended)
+      }
+      if (failure.disposition === 'halt') {
+        if (failure.outcomeUnknown) await ledger.recordNoAnswer(run, batch, ended)
+        else await ledger.release(run, segment, fence, batch, ended)
+        throw new Blocked(failure.block, failure.message, tuning.blocked_probe_ms)
+      }
+      await ledger.recordNoAnswer(run, batch, ended)
+      if (++failuresInRow >= SERVICE_FAILURES_MAX || sending + 1 >= sendingsMax)
+        throw new Blocked('service', failure.message, failure.retryAfterMs ?? tuning.service_probe_ms)
+      const waits = tuning.resend_backoff_ms
+      await clock.sleep(failure.retryAfterMs ?? waits[Math.min(sending, waits.length - 1)] ?? 0, signal)
+      // What stays `sent` is sent again by the next attempt of this segment.
+      if (mustStop()) return 0
+      permit = await acquire()
+      batch = await resend(batch, permit, failure.outcomeUnknown)
+    }
+  }
+
+  /** Spends the permit only where the ledger took the note. */
+  const noted = async (note: Promise<SentBatch>, permit: Permit): Promise<SentBatch> => {
+    try {
+      return await note
+    } catch (error) {
+      permit.unused()
+      throw error
+    }
+  }
+  const resend = (batch: SentBatch, permit: Permit, replayed: boolean) =>
+    noted(ledger.recordResend(run, segment, fence, batch, { operation, replayed }), permit)
+
+  const deliver = async (items: readonly PlannedItem[], permit: Permit): Promise<number> => {
+    const note = ledger.recordSend(run, segment, fence, { operation, digest: bodyDigest(items), items })
+    return await seeThrough(await noted(note, permit), permit)
+  }
+
+  return {
+    acquire,
+    deliver,
+    redeliver: async (batch, permit) => await seeThrough(await resend(batch, permit, true), permit),
+    requests: () => requests,
+  }
+}

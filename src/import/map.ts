@@ -1,0 +1,238 @@
+// A mapping is compiled once against the object type's schema, so that a hopeless one stops here, before the first row;
+// then it turns each row into an item. Promise kept here: a row either maps whole or is invalid with place and reason.
+
+import { hash as digestOf } from 'node:crypto'
+import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../contract/index.ts'
+import { MappingError } from '../core/errors.ts'
+import { canonicalJson, type Json } from '../core/json.ts'
+import { REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
+import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../core/sync.ts'
+import type { StagedItem } from '../ledger/ledger.ts'
+import type { SourceRow } from '../sources/source.ts'
+import { coercionOf, dateFormatPattern, type Coerced, type CoercionContext } from './coerce.ts'
+import { keyOf } from './key.ts'
+
+/** What the service says about the destination of an import. */
+export interface Target {
+  readonly self: Self
+  readonly schema: ObjectSchema
+  readonly fieldTypes: readonly FieldTypeWire[]
+}
+
+/** A compiled mapping. */
+export interface MappingPlan {
+  /** What a person should know before a write, one line each. */
+  readonly warnings: readonly string[]
+  /** The item of a row. */
+  map(row: SourceRow): StagedItem
+  /** How many cells so far would clear a property. */
+  cleared(): number
+}
+
+interface Column {
+  readonly property: PropertyWire
+  readonly name: string
+  readonly index: number
+  readonly unitIndex: number
+  readonly empty: EmptyPolicy
+  readonly member: string
+  readonly split: string | undefined
+  coerce(cell: string, unit: string | null): Coerced
+}
+
+const isEmpty = (cell: Json | undefined): boolean =>
+  cell === null || cell === undefined || (typeof cell === 'string' && cell.trim() === '')
+const textOf = (cell: Json): string => (typeof cell === 'string' ? cell : canonicalJson(cell))
+const cut = (text: string): string =>
+  text.length > REPORT_VALUE_CHARS_MAX ? `${text.slice(0, REPORT_VALUE_CHARS_MAX)}…` : text
+
+/** SHA-256 of `text`, the first 128 bits, in hex. */
+export const hashOf = (text: string): string => digestOf('sha256', text, 'hex').slice(0, 32)
+
+function checkType(config: ImportConfig, target: Target, problems: string[]): void {
+  const { schema, self } = target
+  const missing = (['create', 'update'] as const).filter(
+    (operation) => !schema.writable_operations.includes(operation),
+  )
+  if (missing.length > 0)
+    problems.push(
+      `object type ${schema.name} does not accept ${missing.join(' and ')} on the public API (it accepts: ${
+        schema.writable_operations.join(', ') || 'nothing'
+      })`,
+    )
+  const grant = self.permissions?.find((permission) => permission.entity_type === config.object_type)
+  if (grant && !grant.write) problems.push(`the key may not write ${config.object_type}: mint one with that grant`)
+}
+
+function checkMatching(config: ImportConfig, target: Target, problems: string[], warnings: string[]): void {
+  const name = config.matching_property
+  const property = target.schema.properties.find((candidate) => candidate.name === name)
+  if (!property) {
+    problems.push(`matching_property ${name} does not exist on ${config.object_type}, or the key cannot read it`)
+    return
+  }
+  if (!config.properties[name]) problems.push(`matching_property ${name} is not mapped; add it under properties`)
+  if (!property.is_unique)
+    warnings.push(
+      `${name} is not unique on ${config.object_type}: a value that two records share is refused as ambiguous_match`,
+    )
+}
+
+function checkProperty(
+  name: string,
+  mapping: PropertyMapping,
+  columns: readonly string[],
+  target: Target,
+  problems: string[],
+  warnings: string[],
+): PropertyWire | null {
+  const property = target.schema.properties.find((candidate) => candidate.name === name)
+  if (!property) {
+    problems.push(`property ${name} does not exist on ${target.schema.name}, or the key cannot read it`)
+    return null
+  }
+  if (property.writability === 'read_only') problems.push(`property ${name} is read-only`)
+  if (property.writability === 'create_only')
+    warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
+  for (const column of [mapping.column, mapping.unit_column])
+    if (column !== undefined && !columns.includes(column))
+      problems.push(`column "${column}" (for ${name}) is not in the source; it has: ${columns.slice(0, 50).join(', ')}`)
+  if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
+    problems.push(`format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each`)
+  const type = mapping.type ?? property.field_type
+  if (type === 'currency' && mapping.column !== undefined && !mapping.unit && !mapping.unit_column)
+    problems.push(`property ${name} is a currency: give its unit or its unit_column`)
+  if (mapping.split !== undefined && !property.is_multi)
+    problems.push(`property ${name} holds one value: split does not apply`)
+  return property
+}
+
+function compileColumn(
+  property: PropertyWire,
+  mapping: PropertyMapping & { column: string },
+  columns: readonly string[],
+  target: Target,
+  empty: EmptyPolicy,
+): Column {
+  const fieldType = target.fieldTypes.find((type) => type.name === property.field_type)
+  const valueType = fieldType?.value_type ?? 'string'
+  const context: CoercionContext = {
+    mapping,
+    valueType,
+    options: new Map(property.options.map((option) => [option.value, option.label])),
+    units: new Set(fieldType?.units ?? []),
+  }
+  const coerceOne = coercionOf(mapping.type ?? property.field_type, valueType)
+  return {
+    property,
+    name: mapping.column,
+    index: columns.indexOf(mapping.column),
+    unitIndex: mapping.unit_column === undefined ? -1 : columns.indexOf(mapping.unit_column),
+    empty: mapping.empty ?? empty,
+    member: `${JSON.stringify(property.name)}:`,
+    split: mapping.split,
+    coerce: (cell, unit) =>
+      coerceOne(cell, unit === null ? context : { ...context, mapping: { ...mapping, unit: unit.trim() } }),
+  }
+}
+
+/** The values of a multi-value cell. */
+function partsOf(cell: Json, split: string | undefined): string[] {
+  if (Array.isArray(cell)) return cell.map((part) => textOf(part as Json))
+  const text = textOf(cell)
+  return split === undefined ? [text] : text.split(split).filter((part) => part.trim() !== '')
+}
+
+function coerceCell(column: Column, row: SourceRow, cell: Json): Coerced {
+  const unitCell = column.unitIndex < 0 ? null : textOf(row.cells[column.unitIndex] ?? '')
+  if (!column.property.is_multi) return column.coerce(textOf(cell), unitCell)
+  const values: Json[] = []
+  for (const part of partsOf(cell, column.split)) {
+    const coerced = column.coerce(part, unitCell)
+    if (!coerced.ok) return coerced
+    values.push(coerced.value)
+  }
+  return { ok: true, value: values }
+}
+
+/**
+ * Compiles a mapping.
+ * @throws MappingError naming every problem at once
+ */
+export function compileMapping(
+  sync: string,
+  config: ImportConfig,
+  target: Target,
+  sourceColumns: readonly string[],
+): MappingPlan {
+  const problems: string[] = []
+  const warnings: string[] = []
+  checkType(config, target, problems)
+  checkMatching(config, target, problems, warnings)
+  const columns: Column[] = []
+  const constants: { property: PropertyWire; member: string; value: Json }[] = []
+  // In the order of names, so that equal rows have equal payloads however the mapping is written.
+  for (const name of Object.keys(config.properties).toSorted()) {
+    const mapping = config.properties[name]!
+    const property = checkProperty(name, mapping, sourceColumns, target, problems, warnings)
+    if (!property) continue
+    if (mapping.column !== undefined)
+      columns.push(
+        compileColumn(property, { ...mapping, column: mapping.column }, sourceColumns, target, config.empty),
+      )
+    else
+      constants.push({
+        property,
+        member: JSON.stringify(name) + ':' + canonicalJson(mapping.value ?? null),
+        value: mapping.value ?? null,
+      })
+  }
+  if (problems.length > 0) throw new MappingError(sync, problems)
+
+  const constantMembers = constants.map((constant) => constant.member)
+  const matching = target.schema.properties.find((property) => property.name === config.matching_property)!
+  const matchingConstant = constants.find((constant) => constant.property === matching)
+  let cleared = 0
+
+  const map = (row: SourceRow): StagedItem => {
+    const raw = JSON.stringify(row.cells)
+    const place = { ordinal: row.ordinal, line: row.line, raw }
+    const members = [...constantMembers]
+    let key = matchingConstant ? keyOf(matchingConstant.value, matching.field_type) : null
+    const invalid = (column: Column, cell: Json, reason: string, detail: string): StagedItem => ({
+      ...place,
+      valid: false,
+      key,
+      reason,
+      column: column.name,
+      field: column.property.name,
+      value: cut(textOf(cell)),
+      detail,
+    })
+    for (const column of columns) {
+      const cell = row.cells[column.index] ?? null
+      const isKey = column.property === matching
+      if (isEmpty(cell)) {
+        if (isKey) return invalid(column, cell ?? '', 'key_missing', `${column.property.name} must have a value`)
+        if (column.empty === 'reject')
+          return invalid(column, cell ?? '', 'empty', `${column.property.name} must not be empty`)
+        if (column.empty === 'clear') {
+          members.push(`${column.member}null`)
+          cleared++
+        }
+        continue
+      }
+      const coerced = coerceCell(column, row, cell)
+      if (!coerced.ok) return invalid(column, cell, coerced.reason, `expected ${coerced.expected}`)
+      if (isKey) {
+        key = keyOf(coerced.value, matching.field_type)
+        if (key === null)
+          return invalid(column, cell, 'key_not_single', `${column.property.name} must carry exactly one value`)
+      }
+      members.push(column.member + JSON.stringify(coerced.value))
+    }
+    const payload = `{"properties":{${members.join(',')}}}`
+    return { ...place, valid: true, key: key!, payload, hash: hashOf(payload) }
+  }
+  return { warnings, map, cleared: () => cleared }
+}

@@ -1,0 +1,54 @@
+// Open: one live run per sync. A run whose workflow is gone is taken over: its books are closed first.
+
+import { AlreadyRunning, SyncError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import type { Logger } from '../core/ports.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+
+/** Which workflow execution holds or wants a run. */
+export interface Holder {
+  readonly workflowId: string
+  readonly workflowRunId: string
+}
+
+const takeoversMax = 3
+
+/** Closes the books of a run that nobody works on any more: what was sent is in doubt, what was planned is unsent. */
+export async function abandon(ledger: Ledger, run: Run): Promise<void> {
+  await ledger.settleLeftovers(run.id)
+  const books = await ledger.books(run.id)
+  await ledger.closeRun(run.id, {
+    state: 'failed',
+    reason: 'abandoned',
+    message: 'its workflow ended without closing the books (terminated, or its history was lost)',
+    books,
+  })
+}
+
+/**
+ * Opens a run, or returns the one that the same workflow opened before.
+ * @throws AlreadyRunning where a living workflow holds the sync
+ */
+export async function open(
+  deps: { ledger: Ledger; logger: Logger; isLive(holder: Holder): Promise<boolean> },
+  job: { sync: SyncConfig; holder: Holder },
+): Promise<Run> {
+  const { ledger } = deps
+  const { sync, holder } = job
+  for (let takeover = 0; takeover < takeoversMax; takeover++) {
+    const opened = await ledger.openRun({
+      sync: sync.name,
+      mode: 'run',
+      ...holder,
+      config: sync as unknown as Json,
+    })
+    if ('run' in opened) return opened.run
+    const held = opened.heldBy
+    if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId) return held
+    if (await deps.isLive(held)) throw new AlreadyRunning(sync.name, held.id, held.workflowId)
+    deps.logger.warn({ run: held.id, sync: sync.name, workflow: held.workflowId }, 'run_taken_over')
+    await abandon(ledger, held)
+  }
+  throw new SyncError('open_failed', `Sync "${sync.name}" could not be opened: other runs of it keep appearing`)
+}

@@ -1,0 +1,56 @@
+// What the import asks of its surroundings. The composition root hands these in; the tests hand in others.
+
+import type { RecordsClient } from '../client/index.ts'
+import type { Clock, Logger } from '../core/ports.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+/** The client's operations that an import uses. */
+export type ImportClient = Pick<
+  RecordsClient,
+  'origin' | 'quota' | 'readSelf' | 'readObjectType' | 'listFieldTypes' | 'batchUpsert' | 'queryRecords'
+>
+
+/** Times and sizes that a run may set; production values are the defaults. */
+export interface Tuning {
+  /** Rows of a segment. */
+  readonly rows_per_segment: number
+  /** Requests of one segment in flight. */
+  readonly in_flight: number
+  /** Segments of a run that are pushed at the same time. */
+  readonly segments_in_flight: number
+  /** Time after which a segment's activity hands over to the next, ms. */
+  readonly segment_ms: number
+  /** Wait before a run that is `blocked: service` asks again, ms. */
+  readonly service_probe_ms: number
+  /** The same for every other reason, ms. */
+  readonly blocked_probe_ms: number
+  /** Waits between sendings of a batch that got no answer, ms; the last one repeats. */
+  readonly resend_backoff_ms: readonly number[]
+  /** Waits before the rounds of items answered 500 or 503, ms. */
+  readonly item_backoff_ms: readonly number[]
+  readonly heartbeat_timeout_ms: number
+}
+
+export const DEFAULT_TUNING: Tuning = {
+  rows_per_segment: 100_000,
+  in_flight: 8,
+  segments_in_flight: 2,
+  segment_ms: 600_000,
+  service_probe_ms: 30_000,
+  blocked_probe_ms: 300_000,
+  resend_backoff_ms: [500, 1_000, 2_000, 5_000],
+  item_backoff_ms: [1_000, 4_000, 15_000, 45_000],
+  heartbeat_timeout_ms: 60_000,
+}
+
+export interface ImportDeps {
+  readonly ledger: Ledger
+  readonly client: ImportClient
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly tuning: Tuning
+  /** Aborted on cancel, pause and shutdown: reads and waits stop at once, a write in flight ends first. */
+  readonly signal: AbortSignal
+  /** Says that the work moves; called at least once per slice, batch and wait. */
+  beat(): void
+}

@@ -1,0 +1,118 @@
+// Push: the planned items of a segment go out, 50 at a time, in as many lanes as requests may be in flight
+// (design section 3). A permit comes first, the batch after: so every request is as full as it can be.
+
+import { BATCH_ITEMS_MAX } from '../contract/index.ts'
+import { Blocked, SyncError } from '../core/errors.ts'
+import { ITEM_ATTEMPTS_MAX } from '../core/limits.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { PlannedItem, Segment } from '../ledger/ledger.ts'
+import { bodyDigest, createDelivery } from './deliver.ts'
+import type { ImportDeps } from './ports.ts'
+
+/** What a call of `push` reached. */
+export interface PushResult {
+  /** False where time ran out first: call again. */
+  readonly done: boolean
+  readonly requests: number
+}
+
+/** Batches of which the service refused every item, with whole requests, before the run is `blocked: contract`. */
+const refusedBatchesMax = 2
+
+/**
+ * Pushes a segment to its end, or until time runs out.
+ * @throws Blocked where a person or the service has to mend something first; QuotaWait for a long wait;
+ * FenceLost where another worker has taken the segment over
+ */
+export async function push(
+  deps: ImportDeps,
+  job: { run: number; config: ImportConfig; segment: Segment },
+): Promise<PushResult> {
+  const { ledger, clock, tuning, signal } = deps
+  const { run, segment } = job
+  const fence = await ledger.claimSegment(run, segment)
+  const deadline = clock.now() + tuning.segment_ms
+  /** The first error ends every lane; batches in flight are settled first. */
+  let stopped: { error: unknown } | null = null
+  const mustStop = () => stopped !== null || signal.aborted || clock.now() >= deadline
+  const delivery = createDelivery(deps, { ...job, fence }, mustStop)
+  let refusedBatches = 0
+
+  const inLanes = async (lane: () => Promise<void>): Promise<void> => {
+    const guarded = async () => {
+      try {
+        await lane()
+      } catch (error) {
+        stopped ??= { error }
+      }
+    }
+    await Promise.all(Array.from({ length: tuning.in_flight }, guarded))
+    if (signal.aborted) throw signal.reason
+    if (stopped !== null) throw (stopped as { error: unknown }).error
+  }
+
+  // What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was.
+  const lost = [...(await ledger.unsettled(run, segment))]
+  await inLanes(async () => {
+    for (let batch = lost.shift(); batch && !mustStop(); batch = lost.shift()) {
+      if (bodyDigest(batch.items) !== batch.digest)
+        throw new SyncError('replay_differs', `Run ${run}: batch ${batch.batch} cannot be rebuilt as it was sent`)
+      await delivery.redeliver(batch, await delivery.acquire())
+    }
+  })
+
+  /** Hands out the planned items of a round, in ordinal order, each once, to whichever lane asks. */
+  const dispenser = (round: number) => {
+    let after = segment.first - 1
+    let last: Promise<unknown> = Promise.resolve()
+    const next = async (): Promise<readonly PlannedItem[]> => {
+      const items = await ledger.nextPlanned(run, segment, {
+        after,
+        attemptsBelow: round,
+        limit: BATCH_ITEMS_MAX,
+      })
+      after = items.at(-1)?.ordinal ?? segment.last
+      return items
+    }
+    return {
+      isEmpty: () => after >= segment.last,
+      take: () => {
+        const turn = last.then(next)
+        last = turn.catch(() => {})
+        return turn
+      },
+    }
+  }
+
+  // Rounds: first everything planned, then, with growing waits, what was answered 500 or 503 inside an answer.
+  for (let round = 1; round <= ITEM_ATTEMPTS_MAX; round++) {
+    const planned = dispenser(round)
+    await inLanes(async () => {
+      // Bounded by the segment's items: every pass takes some, or ends.
+      while (!mustStop() && !planned.isEmpty()) {
+        const permit = await delivery.acquire()
+        const items = mustStop() ? [] : await planned.take()
+        if (items.length === 0) return permit.unused()
+        const refused = await delivery.deliver(items, permit)
+        if (refused < items.length || items.length === 1) continue
+        if (++refusedBatches >= refusedBatchesMax)
+          throw new Blocked(
+            'contract',
+            `the service refused ${refusedBatches} batches down to the last item; the reasons are in the ledger`,
+            tuning.blocked_probe_ms,
+          )
+      }
+    })
+    if (clock.now() >= deadline) return { done: false, requests: delivery.requests() }
+    const [left] = await ledger.nextPlanned(run, segment, {
+      after: 0,
+      attemptsBelow: ITEM_ATTEMPTS_MAX,
+      limit: 1,
+    })
+    if (!left) break
+    const waits = tuning.item_backoff_ms
+    await clock.sleep(waits[Math.min(round, waits.length) - 1] ?? 0, signal)
+  }
+  await ledger.finishSegment(run, segment, fence)
+  return { done: true, requests: delivery.requests() }
+}

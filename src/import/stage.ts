@@ -1,0 +1,86 @@
+// Stage: the source is read once, and every row becomes an item of the ledger, before anything is sent. An interrupted
+// stage starts again from the first row.
+
+import { MappingError, ServiceFailure } from '../core/errors.ts'
+import { LEDGER_ROWS_MAX } from '../core/limits.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import type { StageCounts } from '../ledger/ledger.ts'
+import type { Source } from '../sources/source.ts'
+import { compileMapping, type MappingPlan, type Target } from './map.ts'
+import type { ImportDeps } from './ports.ts'
+
+/** What staging found. */
+export interface StageResult extends StageCounts {
+  readonly rows: number
+  readonly warnings: readonly string[]
+  /** Cells that will clear a property. */
+  readonly cleared: number
+}
+
+/** Asks the service what it accepts: three requests. */
+export async function readTarget(deps: ImportDeps, objectType: string): Promise<Target> {
+  const options = { signal: deps.signal, priority: 'import' } as const
+  const self = await deps.client.readSelf(options)
+  const schema = await deps.client.readObjectType(objectType, options).catch((error: unknown) => {
+    if (error instanceof ServiceFailure && error.status === 404)
+      throw new MappingError(objectType, [
+        `object type ${objectType} does not exist, or the key cannot read it`,
+      ])
+    throw error
+  })
+  const fieldTypes = await deps.client.listFieldTypes(options)
+  return { self, schema, fieldTypes }
+}
+
+/**
+ * Stages a run.
+ * @throws MappingError, SourceError before anything was sent; the caller closes the run
+ */
+export async function stage(
+  deps: ImportDeps,
+  job: { run: number; sync: SyncConfig; keyFingerprint: string },
+  openSource: () => Promise<Source>,
+): Promise<StageResult> {
+  const { ledger, client, signal, tuning } = deps
+  const { run, sync } = job
+  const config = sync.import
+  const source = await openSource()
+  try {
+    const target = await readTarget(deps, config.object_type)
+    const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns)
+    await ledger.bindDestination(
+      run,
+      {
+        sync: sync.name,
+        origin: client.origin,
+        orgId: target.self.org_id,
+        objectType: config.object_type,
+        matchingProperty: config.matching_property,
+      },
+      { keyFingerprint: job.keyFingerprint, warnings: plan.warnings },
+    )
+    const fence = await ledger.beginStage(run, source.columns)
+    for await (const rows of source.chunks(LEDGER_ROWS_MAX, signal)) {
+      signal.throwIfAborted()
+      await ledger.stageItems(
+        run,
+        fence,
+        rows.map((row) => plan.map(row)),
+      )
+      deps.beat()
+    }
+    const { rows, digest } = source.summary()
+    const counts = await ledger.finishStage(
+      run,
+      fence,
+      { rows, digest, rowsPerSegment: tuning.rows_per_segment },
+      () => {
+        signal.throwIfAborted()
+        deps.beat()
+      },
+    )
+    return { ...counts, rows, warnings: plan.warnings, cleared: plan.cleared() }
+  } finally {
+    await source.close()
+  }
+}

@@ -1,0 +1,34 @@
+// Twins: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
+// do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
+
+import type { ImportConfig } from '../core/sync.ts'
+import { bodyOf } from './deliver.ts'
+import { outcomeOf } from './outcome.ts'
+import type { ImportDeps } from './ports.ts'
+
+/** Sends the later row of each pair once more. Returns how many were sent. */
+export async function settleTwins(
+  deps: ImportDeps,
+  job: { run: number; config: ImportConfig },
+): Promise<number> {
+  const { ledger, client, signal } = deps
+  const { run, config } = job
+  const twins = await ledger.twins(run)
+  for (const twin of twins) {
+    signal.throwIfAborted()
+    const answer = await client.batchUpsert(
+      config.object_type,
+      config.matching_property,
+      { body: bodyOf([twin]), count: 1 },
+      { signal, priority: 'import' },
+    )
+    const outcome = outcomeOf(twin, answer.data[0]!)
+    // The state stays what it was; what is no longer accepted must be due again on the next run.
+    if (outcome.state !== 'updated' && outcome.state !== 'created')
+      await ledger.recordVerified(run, [
+        { ordinal: twin.ordinal, verdict: 'different', recordId: null, field: outcome.field },
+      ])
+    deps.beat()
+  }
+  return twins.length
+}

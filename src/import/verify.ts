@@ -1,0 +1,112 @@
+// Verify: what was written is read back, by `in` filters of 100 keys, and compared. Accepted but different is a result
+// of its own. Items whose answer was lost are settled by asking, before anyone is told that they failed.
+
+import { IN_VALUES_MAX, type FilterNode, type PropertyWire, type RecordRepresentation } from '../contract/index.ts'
+import { MappingError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import { VERIFY_SAMPLE_ROWS } from '../core/limits.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { WrittenItem } from '../ledger/ledger.ts'
+import { differences } from './compare.ts'
+import { keyOf } from './key.ts'
+import type { ImportDeps } from './ports.ts'
+
+/** What reading back showed, in items. */
+export interface VerifyResult {
+  readonly read: number
+  readonly equal: number
+  readonly different: number
+  readonly missing: number
+}
+
+const pagesPerSliceMax = 50
+
+type Sent = Readonly<Record<string, Json>>
+const sentOf = (item: WrittenItem): Sent => (JSON.parse(item.payload) as { properties: Sent }).properties
+
+/** Reads the records whose matching property has one of the sent values; each page of a slice is at most 100 records. */
+async function readBack(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: PropertyWire,
+  sent: readonly Sent[],
+): Promise<Map<string, RecordRepresentation>> {
+  const values = sent.flatMap((properties) => properties[matching.name] as Json)
+  const filter = { property: matching.name, op: 'in', value: values } as FilterNode
+  const found = new Map<string, RecordRepresentation>()
+  let cursor: string | null | undefined
+  for (let page = 0; page < pagesPerSliceMax; page++) {
+    const answer = await deps.client.queryRecords(
+      config.object_type,
+      { filter, properties: Object.keys(config.properties), ...(cursor ? { cursor } : {}) },
+      { signal: deps.signal, priority: 'import' },
+    )
+    for (const record of answer.data) {
+      const held = record.properties[matching.name] as Json
+      for (const value of Array.isArray(held) ? held : [held]) {
+        const key = keyOf(value as Json, matching.field_type)
+        if (key !== null) found.set(key, record)
+      }
+    }
+    deps.beat()
+    if (!answer.pagination.has_more) break
+    cursor = answer.pagination.next_cursor
+  }
+  return found
+}
+
+async function propertiesOf(deps: ImportDeps, config: ImportConfig): Promise<readonly PropertyWire[]> {
+  const schema = await deps.client.readObjectType(config.object_type, {
+    signal: deps.signal,
+    priority: 'import',
+  })
+  return schema.properties
+}
+
+/** Verifies a run's written items as the sync says, and settles those in doubt. */
+export async function verify(
+  deps: ImportDeps,
+  job: { run: number; config: ImportConfig; written: number },
+): Promise<VerifyResult> {
+  const { ledger } = deps
+  const { run, config } = job
+  const result = { read: 0, equal: 0, different: 0, missing: 0 }
+  const every =
+    config.verify === 'all'
+      ? 1
+      : config.verify === 'sample'
+        ? Math.max(1, Math.floor(job.written / VERIFY_SAMPLE_ROWS))
+        : Number.MAX_SAFE_INTEGER
+  let after = 0
+  let properties: readonly PropertyWire[] | null = null
+  // Bounded by the run's items: every pass moves `after` forward.
+  for (;;) {
+    deps.signal.throwIfAborted()
+    const items = await ledger.written(run, { after, every, limit: IN_VALUES_MAX })
+    if (items.length === 0) return result
+    after = items.at(-1)!.ordinal
+    properties ??= await propertiesOf(deps, config)
+    const typeOf = new Map(properties.map((property) => [property.name, property.field_type]))
+    const matching = properties.find((property) => property.name === config.matching_property)
+    if (!matching)
+      throw new MappingError(config.object_type, [`matching_property ${config.matching_property} has gone from ${config.object_type}`])
+    const sent = items.map(sentOf)
+    const found = await readBack(deps, config, matching, sent)
+    const verdicts = items.map((item, index) => {
+      const record = found.get(item.key)
+      const differing = record
+        ? differences(sent[index]!, record.properties as Sent, (name) => typeOf.get(name) ?? 'text')
+        : []
+      const verdict = !record ? 'missing' : differing.length > 0 ? 'different' : 'equal'
+      result.read++
+      result[verdict]++
+      return {
+        ordinal: item.ordinal,
+        verdict,
+        recordId: record?.id ?? null,
+        field: differing.length > 0 ? `/properties/${differing[0]}` : null,
+      } as const
+    })
+    await ledger.recordVerified(run, verdicts)
+  }
+}

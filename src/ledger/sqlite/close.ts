@@ -1,0 +1,169 @@
+// Verifying and closing: what was read back, what is left over, the books, and what is kept afterwards.
+
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { emptyStates, LIVE_STATES, type Books, type ItemState } from '../../core/states.ts'
+import type { Ledger } from '../ledger.ts'
+import type { Database } from './database.ts'
+import { plannedOfRow } from './push.ts'
+import { deleteWork } from './stage.ts'
+
+type CloseMethods = Pick<
+  Ledger,
+  | 'written'
+  | 'recordVerified'
+  | 'twins'
+  | 'settleLeftovers'
+  | 'books'
+  | 'closeRun'
+  | 'discard'
+  | 'prune'
+>
+
+const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+
+export function closeMethods(db: Database, now: () => string): CloseMethods {
+  const lastOrdinal = (run: number): number =>
+    Number(db.sql('SELECT max(ordinal) AS last FROM items WHERE run = ?').get(run)?.['last'] ?? 0)
+
+  /** Calls `work` for every slice of 1,000 ordinals, each in a transaction of its own. */
+  const inSlices = async (run: number, work: (first: number, last: number) => void) => {
+    const end = lastOrdinal(run)
+    for (let first = 1; first <= end; first += LEDGER_ROWS_MAX) {
+      db.transaction(() => work(first, first + LEDGER_ROWS_MAX - 1))
+      await yieldToOthers()
+    }
+  }
+
+  return {
+    async written(run, { after, every, limit }) {
+      return db
+        .sql(
+          `SELECT ordinal, key, payload, hash, state, record_id, in_doubt FROM items JOIN payloads USING (run, ordinal)
+           WHERE run = ? AND ordinal > ?
+             AND ((state IN ('created', 'updated') AND ordinal % ? = 0) OR in_doubt = 1 OR state = 'sent')
+           ORDER BY ordinal LIMIT ?`,
+        )
+        .all(run, after, every, limit)
+        .map((row) => ({
+          ordinal: Number(row['ordinal']),
+          key: String(row['key']),
+          payload: String(row['payload']),
+          hash: String(row['hash']),
+          state: row['state'] as ItemState,
+          recordId: row['record_id'] === null ? null : String(row['record_id']),
+          inDoubt: Number(row['in_doubt']) === 1,
+        }))
+    },
+
+    async recordVerified(run, items) {
+      const book = db.sql(
+        `UPDATE items SET verified = ?1, field = coalesce(?2, field),
+           state = CASE WHEN state = 'sent' THEN (CASE WHEN ?1 = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
+           in_doubt = CASE WHEN state = 'sent' AND ?1 <> 'equal' THEN 1 ELSE 0 END,
+           record_id = coalesce(record_id, ?3)
+         WHERE run = ?4 AND ordinal = ?5`,
+      )
+      const accept = db.sql(
+        `INSERT INTO accepted (destination, key, record_id, hash, run)
+           SELECT runs.destination, items.key, items.record_id, items.hash, runs.id
+           FROM items JOIN runs ON runs.id = items.run WHERE items.run = ? AND items.ordinal = ?
+         ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash, run = excluded.run`,
+      )
+      // What the service holds is not what was sent: the next run must send it again.
+      const forget = db.sql(
+        `UPDATE accepted SET hash = NULL WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
+           AND key = (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`,
+      )
+      db.transaction(() => {
+        for (const item of items) {
+          book.run(item.verdict, item.field, item.recordId, run, item.ordinal)
+          if (item.verdict === 'equal') accept.run(run, item.ordinal)
+          else forget.run(run, item.ordinal)
+        }
+      })
+    },
+
+    async twins(run) {
+      return db
+        .sql(
+          `SELECT ordinal, key, payload, hash, attempts FROM items JOIN payloads USING (run, ordinal)
+           WHERE run = ?1 AND twin IS NOT NULL AND state IN ('created', 'updated')
+             AND ordinal = (SELECT max(same.ordinal) FROM items AS same INDEXED BY items_record
+               WHERE same.run = ?1 AND same.record_id = items.record_id)
+           ORDER BY ordinal LIMIT ?2`,
+        )
+        .all(run, LEDGER_ROWS_MAX)
+        .map(plannedOfRow)
+    },
+
+    async settleLeftovers(run) {
+      db.transaction(() => {
+        // Whoever still works on this run loses its fences first, so that nothing moves under the counting.
+        db.sql('UPDATE segments SET fence = fence + 1 WHERE run = ?').run(run)
+        db.sql('UPDATE runs SET stage_fence = stage_fence + 1 WHERE id = ?').run(run)
+      })
+      const settle = db.sql(
+        `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
+           state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
+         WHERE run = ? AND ordinal BETWEEN ? AND ? AND state IN ('sent', 'planned')`,
+      )
+      await inSlices(run, (first, last) => settle.run(run, first, last))
+    },
+
+    async books(run): Promise<Books> {
+      const states = emptyStates()
+      let replayed = 0
+      let inDoubt = 0
+      const slice = db.sql(
+        `SELECT state, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+         FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? GROUP BY state`,
+      )
+      const end = lastOrdinal(run)
+      const rows = 10 * LEDGER_ROWS_MAX
+      for (let first = 1; first <= end; first += rows) {
+        for (const row of slice.all(run, first, first + rows - 1)) {
+          states[row['state'] as ItemState] += Number(row['items'])
+          replayed += Number(row['replayed'])
+          inDoubt += Number(row['in_doubt'])
+        }
+        await yieldToOthers()
+      }
+      const row = db.sql('SELECT rows_read, rows_staged FROM runs WHERE id = ?').get(run)
+      return { read: Number(row?.['rows_read'] ?? row?.['rows_staged'] ?? 0), states, replayed, inDoubt }
+    },
+
+    async closeRun(run, { state, reason = null, message = null, books }) {
+      const drop = db.sql(
+        `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
+           (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
+             AND items.state IN ('created', 'updated'))`,
+      )
+      await inSlices(run, (first, last) => drop.run(run, first, last))
+      db.sql(
+        `UPDATE runs SET state = ?, reason = ?, message = ?, counts = ?, closed_at = ?
+         WHERE id = ? AND state IN (${liveStates})`,
+      ).run(state, reason, message, JSON.stringify(books), now(), run)
+    },
+
+    async discard(run) {
+      await deleteWork(db, run)
+      db.transaction(() => {
+        db.sql('DELETE FROM segments WHERE run = ?').run(run)
+        db.sql("DELETE FROM runs WHERE id = ? AND mode = 'plan'").run(run)
+      })
+    },
+
+    async prune(before) {
+      const old = db
+        .sql(
+          `SELECT id FROM runs WHERE closed_at < ?1 AND EXISTS (SELECT 1 FROM items WHERE run = runs.id)
+           UNION SELECT id FROM runs WHERE mode = 'plan' AND opened_at < ?1 LIMIT 100`,
+        )
+        .all(before)
+      let removed = 0
+      for (const row of old) removed += await deleteWork(db, Number(row['id']))
+      return removed
+    },
+  }
+}

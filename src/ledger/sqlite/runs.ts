@@ -1,0 +1,136 @@
+// Runs and destinations: one live run per sync, by a unique index.
+
+import { LedgerError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { LIVE_STATES, type Books, type RunState } from '../../core/states.ts'
+import type { Ledger, Progress, Run } from '../ledger.ts'
+import type { Database, Row } from './database.ts'
+
+const text = (value: unknown): string | null => (value === null || value === undefined ? null : String(value))
+const parse = <Value>(value: unknown): Value | null =>
+  value === null || value === undefined ? null : (JSON.parse(String(value)) as Value)
+
+export function runOfRow(row: Row): Run {
+  return {
+    id: Number(row['id']),
+    sync: String(row['sync']),
+    kind: 'import',
+    mode: row['mode'] as Run['mode'],
+    state: row['state'] as RunState,
+    reason: text(row['reason']) as Run['reason'],
+    message: text(row['message']),
+    workflowId: String(row['workflow_id']),
+    workflowRunId: String(row['workflow_run_id']),
+    config: parse<Json>(row['config']),
+    destination: row['destination'] === null ? null : Number(row['destination']),
+    keyFingerprint: text(row['key_fingerprint']),
+    sourceColumns: parse<string[]>(row['source_columns']),
+    sourceDigest: text(row['source_digest']),
+    rowsRead: row['rows_read'] === null ? null : Number(row['rows_read']),
+    warnings: parse<string[]>(row['warnings']) ?? [],
+    counts: parse<Books>(row['counts']),
+    openedAt: String(row['opened_at']),
+    closedAt: text(row['closed_at']),
+  }
+}
+
+const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+
+type RunMethods = Pick<
+  Ledger,
+  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'progress'
+>
+
+export function runMethods(db: Database, now: () => string): RunMethods {
+  const byId = (id: number): Run | null => {
+    const row = db.sql('SELECT * FROM runs WHERE id = ?').get(id)
+    return row ? runOfRow(row) : null
+  }
+  return {
+    async openRun(run) {
+      return db.transaction(() => {
+        if (run.mode === 'run') {
+          const live = db
+            .sql(`SELECT * FROM runs WHERE sync = ? AND mode = 'run' AND state IN (${liveStates})`)
+            .get(run.sync)
+          if (live) return { heldBy: runOfRow(live) }
+        }
+        const row = db
+          .sql(
+            `INSERT INTO runs (sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
+             VALUES (?, 'import', ?, 'running', ?, ?, ?, ?) RETURNING *`,
+          )
+          .get(run.sync, run.mode, run.workflowId, run.workflowRunId, JSON.stringify(run.config), now())
+        return { run: runOfRow(row!) }
+      })
+    },
+    async run(id) {
+      return byId(id)
+    },
+    async runs({ sync, limit }) {
+      const rows =
+        sync === undefined
+          ? db.sql("SELECT * FROM runs WHERE mode = 'run' ORDER BY id DESC LIMIT ?").all(limit)
+          : db
+              .sql("SELECT * FROM runs WHERE mode = 'run' AND sync = ? ORDER BY id DESC LIMIT ?")
+              .all(sync, limit)
+      return rows.map(runOfRow)
+    },
+    async setRunState(id, state, reason = null, message = null) {
+      // A closed run stays closed: a late activity of it must not bring it back to life.
+      db.sql(
+        `UPDATE runs SET state = ?, reason = ?, message = ? WHERE id = ? AND state IN (${liveStates})`,
+      ).run(state, reason, message, id)
+    },
+    async bindDestination(id, destination, facts) {
+      return db.transaction(() => {
+        const place = [
+          destination.sync,
+          destination.origin,
+          destination.orgId,
+          destination.objectType,
+          destination.matchingProperty,
+        ]
+        db.sql(
+          `INSERT INTO destinations (sync, origin, org_id, object_type, matching_property)
+           VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+        ).run(...place)
+        const row = db
+          .sql(
+            `SELECT id FROM destinations WHERE sync = ? AND origin = ? AND org_id = ?
+             AND object_type = ? AND matching_property = ?`,
+          )
+          .get(...place)
+        if (!row) throw new LedgerError('ledger_failed', `The ledger ${db.path} lost a destination`)
+        db.sql('UPDATE runs SET destination = ?, key_fingerprint = ?, warnings = ? WHERE id = ?').run(
+          Number(row['id']),
+          facts.keyFingerprint,
+          JSON.stringify(facts.warnings),
+          id,
+        )
+        return Number(row['id'])
+      })
+    },
+    async progress(id): Promise<Progress> {
+      const row = db
+        .sql(
+          `SELECT runs.rows_staged AS read,
+             coalesce(sum(segments.planned), 0) AS planned, coalesce(sum(segments.created), 0) AS created,
+             coalesce(sum(segments.updated), 0) AS updated, coalesce(sum(segments.rejected), 0) AS rejected,
+             coalesce(sum(segments.failed), 0) AS failed, coalesce(sum(segments.requests), 0) AS requests
+           FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = ? GROUP BY runs.id`,
+        )
+        .get(id)
+      const number = (name: string) => Number(row?.[name] ?? 0)
+      return {
+        read: number('read'),
+        planned: number('planned'),
+        created: number('created'),
+        updated: number('updated'),
+        rejected: number('rejected'),
+        failed: number('failed'),
+        requests: number('requests'),
+      }
+    },
+  }
+}

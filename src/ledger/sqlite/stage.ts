@@ -1,0 +1,160 @@
+// Staging: one item per source row, then decisions by SQL, slice by slice.
+
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { FenceLost } from '../../core/errors.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { Ledger } from '../ledger.ts'
+import type { Database } from './database.ts'
+
+type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
+
+/** Deletes a run's items, payloads and requests in slices of at most 1,000; returns the number of rows removed. */
+export async function deleteWork(db: Database, run: number, tables = ['items', 'payloads', 'requests'] as const) {
+  let removed = 0
+  for (const table of tables) {
+    const key = table === 'requests' ? 'batch' : 'ordinal'
+    // Bounded by the table's rows: every pass removes at least one or ends.
+    for (;;) {
+      const { changes } = db
+        .sql(
+          `DELETE FROM ${table} WHERE run = ?1 AND ${key} <=
+             (SELECT max(${key}) FROM (SELECT ${key} FROM ${table} WHERE run = ?1 ORDER BY ${key} LIMIT ?2))`,
+        )
+        .run(run, LEDGER_ROWS_MAX)
+      if (changes === 0) break
+      removed += changes
+      await yieldToOthers()
+    }
+  }
+  return removed
+}
+
+export function stageMethods(db: Database): StageMethods {
+  const checkFence = (run: number, fence: number) => {
+    const row = db.sql('SELECT stage_fence FROM runs WHERE id = ?').get(run)
+    if (Number(row?.['stage_fence']) !== fence) throw new FenceLost(run, 0)
+  }
+  return {
+    async beginStage(run, columns) {
+      const row = db
+        .sql(
+          `UPDATE runs SET stage_fence = stage_fence + 1, rows_staged = 0, rows_read = NULL, source_columns = ?
+           WHERE id = ? RETURNING stage_fence`,
+        )
+        .get(JSON.stringify(columns), run)
+      await deleteWork(db, run)
+      db.sql('DELETE FROM segments WHERE run = ?').run(run)
+      return Number(row?.['stage_fence'])
+    },
+
+    async stageItems(run, fence, items) {
+      const valid = db.sql(
+        "INSERT INTO items (run, ordinal, line, state, key, hash) VALUES (?, ?, ?, 'planned', ?, ?)",
+      )
+      const payload = db.sql('INSERT INTO payloads (run, ordinal, raw, payload) VALUES (?, ?, ?, ?)')
+      const invalid = db.sql(
+        `INSERT INTO items (run, ordinal, line, state, key, code, reason, "column", field, value, detail)
+         VALUES (?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?)`,
+      )
+      db.transaction(() => {
+        checkFence(run, fence)
+        for (const item of items) {
+          if (item.valid) valid.run(run, item.ordinal, item.line, item.key, item.hash)
+          else
+            invalid.run(
+              run,
+              item.ordinal,
+              item.line,
+              item.key,
+              item.reason,
+              item.column,
+              item.field,
+              item.value,
+              item.detail,
+            )
+          payload.run(run, item.ordinal, item.raw, item.valid ? item.payload : null)
+        }
+        db.sql('UPDATE runs SET rows_staged = rows_staged + ? WHERE id = ?').run(items.length, run)
+      })
+    },
+
+    async finishStage(run, fence, source, onSlice) {
+      const supersede = db.sql(
+        `UPDATE items SET state = 'superseded',
+           twin = (SELECT max(later.ordinal) FROM items AS later INDEXED BY items_key
+             WHERE later.run = ?1 AND later.key = items.key AND later.state <> 'invalid')
+         WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND EXISTS
+           (SELECT 1 FROM items AS later INDEXED BY items_key WHERE later.run = ?1 AND later.key = items.key
+             AND later.ordinal > items.ordinal AND later.state <> 'invalid')`,
+      )
+      const unchanged = db.sql(
+        `UPDATE items SET state = 'unchanged'
+         WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND EXISTS
+           (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+             AND accepted.key = items.key AND accepted.hash = items.hash)`,
+      )
+      const drop = db.sql(
+        `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
+           (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
+             AND items.state IN ('superseded', 'unchanged'))`,
+      )
+      const countPlanned = db.sql(
+        `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid
+         FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?`,
+      )
+      const counts = { planned: 0, superseded: 0, unchanged: 0, invalid: 0 }
+      const segments: { first: number; last: number; planned: number }[] = []
+      for (let first = 1; first <= source.rows; first += LEDGER_ROWS_MAX) {
+        const last = Math.min(first + LEDGER_ROWS_MAX - 1, source.rows)
+        const planned = db.transaction(() => {
+          checkFence(run, fence)
+          const superseded = supersede.run(run, first, last).changes
+          const same = unchanged.run(run, first, last).changes
+          if (superseded + same > 0) drop.run(run, first, last)
+          counts.superseded += superseded
+          counts.unchanged += same
+          const row = countPlanned.get(run, first, last)
+          counts.invalid += Number(row?.['invalid'])
+          return Number(row?.['planned'])
+        })
+        counts.planned += planned
+        if (planned > 0) {
+          const open = segments.at(-1)
+          if (open && open.planned + planned <= source.rowsPerSegment) {
+            open.last = last
+            open.planned += planned
+          } else segments.push({ first, last, planned })
+        }
+        onSlice?.()
+        await yieldToOthers()
+      }
+      db.transaction(() => {
+        checkFence(run, fence)
+        for (const segment of segments)
+          db.sql('INSERT INTO segments (run, first, last, planned) VALUES (?, ?, ?, ?)').run(
+            run,
+            segment.first,
+            segment.last,
+            segment.planned,
+          )
+        db.sql('UPDATE runs SET rows_read = ?, source_digest = ? WHERE id = ?').run(
+          source.rows,
+          source.digest,
+          run,
+        )
+      })
+      return counts
+    },
+
+    async knownKeys(run) {
+      const row = db
+        .sql(
+          `SELECT count(*) AS keys FROM items WHERE run = ?1 AND state = 'planned' AND EXISTS
+             (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+               AND accepted.key = items.key)`,
+        )
+        .get(run)
+      return Number(row?.['keys'] ?? 0)
+    },
+  }
+}

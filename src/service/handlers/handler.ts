@@ -1,0 +1,38 @@
+// What a handler is: the rules of one operation, without HTTP.
+
+import type { FaultKind } from '../faults.ts'
+import type { Key } from '../keys.ts'
+import type { Org } from '../org.ts'
+
+/** A request that was authenticated, counted and parsed. */
+export interface Call {
+  readonly org: Org
+  readonly key: Key
+  /** Path parameters, decoded. */
+  readonly params: Readonly<Record<string, string>>
+  /** Query parameters, each given at most once. */
+  readonly query: Readonly<Record<string, string>>
+  readonly body: unknown
+  readonly requestId: string
+  readonly site: Site
+  readonly fault: FaultKind | null
+}
+
+/** Where the service can be reached. */
+export interface Site {
+  readonly url: string
+  readonly docsUrl: string
+  readonly openApiUrl: string
+  /** The OpenAPI document, as JSON text. */
+  readonly openApi: string
+}
+
+export interface Reply {
+  readonly status: number
+  /** JSON, or JSON text, or undefined where there is no body. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** @throws Refusal */
+export type Handler = (call: Call) => Reply

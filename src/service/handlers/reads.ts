@@ -1,0 +1,85 @@
+// Reading records: one, a listing, a query (sections 4, 4.1 and 4.5).
+
+import { canonicalJson } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
+import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
+import { cursorInvalid } from '../cursors.ts'
+import { queryBody } from '../envelopes.ts'
+import { checkedFilter } from '../filters.ts'
+import type { ObjectType } from '../object-types.ts'
+import { Refusal, notFound, shown } from '../problems.ts'
+import { checkSelection, preparedQuery, readPage } from '../queries.ts'
+import type { Query } from '../queries.ts'
+import type { Call, Handler, Reply } from './handler.ts'
+
+export const readRecord: Handler = ({ org, key, params }) => {
+  const type = org.readableType(key, params['object_type']!)
+  const slot = org.store(type).get(params['id']!)
+  if (slot) return { status: 200, body: { data: slot.record } }
+  throw new Refusal(notFound(`No record ${shown(params['id'])} of ${type.name}`))
+}
+
+export const listRecords: Handler = (call) => {
+  const type = call.org.listableType(call.key, call.params['object_type']!)
+  const { cursor = null, properties } = call.query
+  const given: Partial<Query> = {}
+  if (properties) {
+    const names = properties.split(',').map((name) => name.trim())
+    checkSelection(names, type)
+    Object.assign(given, { properties: names })
+  }
+  return page(call, type, given, cursor)
+}
+
+export const queryRecords: Handler = (call) => {
+  const type = call.org.listableType(call.key, call.params['object_type']!)
+  const body = queryBody(call.body)
+  const sort = body.sorts?.[0]
+  const given: Partial<Query> = {
+    ...(body.filter == null ? {} : { filter: checkedFilter(body.filter, '/filter') }),
+    ...(body.search == null ? {} : { search: body.search }),
+    ...(sort ? { sort } : {}),
+    ...(body.properties == null ? {} : { properties: body.properties }),
+    ...(body.limit === undefined ? {} : { limit: body.limit }),
+  }
+  if (given.properties) checkSelection(given.properties, type, '/properties')
+  return page(call, type, given, body.cursor ?? null)
+}
+
+const everything: Query = {
+  filter: null,
+  search: null,
+  sort: null,
+  properties: null,
+  limit: PAGE_LIMIT_MAX,
+}
+
+function page(
+  { org, key }: Call,
+  type: ObjectType,
+  given: Partial<Query>,
+  cursor: string | null,
+): Reply {
+  const scope = { orgId: org.id, fingerprint: key.fingerprint, objectType: type.name }
+  const nowMs = org.clock.now()
+  const from = cursor === null ? null : org.cursors.decode(scope, cursor, nowMs)
+  if (from) refuseChange(given, from.query)
+  const query = { ...everything, ...from?.query, ...given }
+  const prepared = preparedQuery(query, type, org.hasRates)
+  const { records, next } = readPage(org.store(type), prepared, from?.after ?? null)
+  const next_cursor = next && org.cursors.encode(scope, query, next, nowMs)
+  return {
+    status: 200,
+    body: { data: records, pagination: { has_more: next !== null, next_cursor } },
+  }
+}
+
+/** Section 4.5: a cursor carries its query; what is given beside it must be the same. Only the page size may differ. */
+function refuseChange(given: Partial<Query>, carried: Query): void {
+  for (const name of ['filter', 'search', 'sort', 'properties'] as const) {
+    if (given[name] === undefined) continue
+    if (canonicalJson(given[name] as Json) !== canonicalJson(carried[name] as Json)) {
+      throw cursorInvalid(`The cursor belongs to another ${name}: start the listing again`)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+// The public face of the Records Service: start one, in memory, and steer it.
+// Promise kept here: a started service obeys the specification; what it does not obey is listed in README.md.
+
+import { randomInt } from 'node:crypto'
+import type { AddressInfo } from 'node:net'
+import { SyncError } from '../core/errors.ts'
+import type { Clock, Logger } from '../core/ports.ts'
+import { BASE_PATH } from '../contract/index.ts'
+import type { RecordRepresentation } from '../contract/index.ts'
+import { FAULT_KINDS, Faults } from './faults.ts'
+import type { FaultPlan } from './faults.ts'
+import type { Site } from './handlers/handler.ts'
+import { buildApp } from './http.ts'
+import type { Stats } from './http.ts'
+import type { KeyOptions } from './keys.ts'
+import { openApiDocument } from './openapi.ts'
+import { Org } from './org.ts'
+import { seedContacts } from './seed.ts'
+
+export { fingerprintOf } from './keys.ts'
+export type { Grant, Grants, KeyOptions } from './keys.ts'
+export type { FaultKind, FaultPlan } from './faults.ts'
+export type { Stats } from './http.ts'
+
+export interface ServiceOptions {
+  /** Default 0: a free one. */
+  port?: number
+  /** Default 127.0.0.1. */
+  host?: string
+  /** Requests per minute; null, the default: none is refused. */
+  limitPerMinute?: number | null
+  /** Contacts to begin with, the same ones each time. */
+  seedRecords?: number
+  /** Waited before each answer. */
+  latencyMs?: number
+  logger?: Logger
+  clock?: Clock
+  /** Default: a random one, so that nothing believed of an earlier service is believed of this one. */
+  orgId?: number
+  faults?: FaultPlan
+}
+
+export interface RunningService {
+  /** `http://127.0.0.1:PORT` */
+  readonly url: string
+  /** A key with all grants and org reach. */
+  readonly key: string
+  readonly orgId: number
+  mintKey(options?: KeyOptions): string
+  /** Takes effect on the next request. */
+  revokeKey(key: string): void
+  setFaults(plan: FaultPlan | null): void
+  setLimit(limitPerMinute: number | null): void
+  /** Without rates, sorting or filtering on a currency property is 503 (section 4.6). */
+  setExchangeRates(available: boolean): void
+  /** While down, every connection is destroyed. */
+  setDown(down: boolean): void
+  stats(): Stats
+  /** All live records of a type, in creation order, for tests and tools. */
+  records(objectType: string): Iterable<RecordRepresentation>
+  close(): Promise<void>
+}
+
+/** @throws SyncError `service_options` where an option is out of range, `service_port` where the port is not free */
+export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
+  const { port = 0, host = '127.0.0.1', limitPerMinute = null, latencyMs = 0 } = options
+  whole('port', port, 65_535)
+  whole('latencyMs', latencyMs)
+  whole('seedRecords', options.seedRecords ?? 0)
+  const orgId = options.orgId ?? randomInt(100_000, 2 ** 31)
+  whole('orgId', orgId)
+  const org = new Org(orgId, checkedLimit(limitPerMinute), options.clock)
+  const setFaults = (plan: FaultPlan | null) => {
+    org.faults = plan && new Faults(checkedPlan(plan))
+  }
+  setFaults(options.faults ?? null)
+  seedContacts(org, options.seedRecords ?? 0)
+
+  // Set before the first request can arrive: the address is known only once the service listens.
+  let site!: Site
+  const app = buildApp(org, () => site, latencyMs, options.logger)
+  try {
+    await app.fastify.listen({ port, host })
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
+    throw new SyncError('service_port', `Cannot listen on ${host}, port ${port}: ${code}`, {
+      port,
+    })
+  }
+  const { port: actualPort } = app.fastify.server.address() as AddressInfo
+  site = siteAt(`http://${reachable(host)}:${actualPort}`)
+
+  return {
+    url: site.url,
+    key: org.keys.mint({ grants: 'all', reach: 'org' }),
+    orgId,
+    mintKey: (keyOptions) => org.keys.mint(keyOptions),
+    revokeKey: (key) => org.keys.revoke(key),
+    setFaults,
+    setLimit: (limit) => org.limiter.setLimit(checkedLimit(limit)),
+    setExchangeRates: (available) => {
+      org.hasRates = available
+    },
+    setDown: (down) => app.setDown(down),
+    stats: () => structuredClone(app.stats),
+    records: (objectType) => {
+      const type = org.types.get(objectType)
+      if (!type) {
+        const names = [...org.types.keys()].join(', ')
+        throw new SyncError('service_options', `objectType: one of ${names} was expected`)
+      }
+      return org.store(type).live()
+    },
+    close: () => app.fastify.close(),
+  }
+}
+
+function siteAt(url: string): Site {
+  return {
+    url,
+    docsUrl: `${url}/docs`,
+    openApiUrl: `${url}${BASE_PATH}/openapi.json`,
+    openApi: JSON.stringify(openApiDocument(url)),
+  }
+}
+
+/** An address that a client on this machine can use. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function checkedLimit(limit: number | null): number | null {
+  if (limit !== null) whole('limitPerMinute', limit)
+  return limit
+}
+
+function checkedPlan(plan: FaultPlan): FaultPlan {
+  if (!(plan.rate >= 0 && plan.rate <= 1)) {
+    throw optionError('faults.rate', 'a share from 0 to 1', plan.rate)
+  }
+  const unknown = plan.kinds.find((kind) => !FAULT_KINDS.includes(kind))
+  if (unknown !== undefined) {
+    throw optionError('faults.kinds', `some of ${FAULT_KINDS.join(', ')}`, unknown)
+  }
+  return plan
+}
+
+function whole(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {
+  if (Number.isInteger(value) && value >= 0 && value <= max) return
+  throw optionError(name, `a whole number from 0 to ${max}`, value)
+}
+
+function optionError(name: string, expected: string, got: string | number): SyncError {
+  return new SyncError('service_options', `${name}: ${expected} was expected, got ${got}`)
+}

@@ -1,0 +1,49 @@
+// Rate limits (section 8). Promise kept here: no window passes more requests than its limit, and every answer can say
+// how many are left.
+
+export interface Verdict {
+  readonly limit: number
+  readonly remaining: number
+  /** Null where the request may pass. */
+  readonly retryAfterS: number | null
+}
+
+/** Counts requests per bucket: an org, or all callers without a key. */
+export interface Limiter {
+  take(bucket: string, nowMs: number): Verdict
+  /** Null: no request is refused. */
+  setLimit(limitPerMinute: number | null): void
+}
+
+/** What the headers report where nothing is refused. */
+const UNLIMITED = 1_000_000_000
+const windowMs = 60_000
+
+/** The window begins with each minute of the clock. */
+export class FixedWindow implements Limiter {
+  private limit: number
+  private readonly used = new Map<string, { window: number; count: number }>()
+
+  constructor(limitPerMinute: number | null) {
+    this.limit = limitPerMinute ?? UNLIMITED
+  }
+
+  setLimit(limitPerMinute: number | null): void {
+    this.limit = limitPerMinute ?? UNLIMITED
+  }
+
+  take(bucket: string, nowMs: number): Verdict {
+    const window = Math.floor(nowMs / windowMs)
+    let used = this.used.get(bucket)
+    if (used?.window !== window) {
+      used = { window, count: 0 }
+      this.used.set(bucket, used)
+    }
+    if (used.count >= this.limit) {
+      const retryAfterS = Math.max(1, Math.ceil(((window + 1) * windowMs - nowMs) / 1_000))
+      return { limit: this.limit, remaining: 0, retryAfterS }
+    }
+    used.count += 1
+    return { limit: this.limit, remaining: this.limit - used.count, retryAfterS: null }
+  }
+}

@@ -1,0 +1,87 @@
+// What the service says when it refuses: facts first, the problem body of section 2.12 from them.
+// Promise kept here: every refusal has a code of the closed set, a status that goes with it, and says what was expected.
+
+import { REASONS, TITLES } from '../contract/index.ts'
+import type { ProblemCode, ProblemReason } from '../contract/index.ts'
+
+/** One thing that is wrong in a body: RFC 6901 pointer, what was expected, machine-readable reason. */
+export interface Violation {
+  readonly field: string
+  readonly detail: string
+  readonly reason: string
+}
+
+/** Why a request, or an item of a batch, is refused. */
+export interface Facts {
+  readonly status: number
+  readonly code: ProblemCode
+  readonly detail: string
+  readonly reason?: string | undefined
+  readonly field?: string | undefined
+  readonly errors?: readonly Violation[] | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** A request that is refused as a whole; the HTTP layer answers with its facts. */
+export class Refusal extends Error {
+  readonly facts: Facts
+  constructor(facts: Facts) {
+    super(facts.detail)
+    this.name = 'Refusal'
+    this.facts = facts
+  }
+}
+
+/** The facts of a known reason; its code and status come from the contract. */
+export function factsOf(reason: ProblemReason, detail: string, field?: string): Facts {
+  return { ...REASONS[reason], reason, detail, field }
+}
+
+/** A structurally malformed request: 400. */
+export function malformed(detail: string, field?: string): Refusal {
+  return new Refusal({ status: 400, code: 'request_invalid', detail, field })
+}
+
+export function notFound(detail: string): Facts {
+  return { status: 404, code: 'not_found', detail }
+}
+
+/** A body that violates the object type's schema: the first violation, and all of them where there are several. */
+export function schemaInvalid(violations: readonly Violation[]): Facts {
+  const first = violations[0]!
+  return {
+    ...factsOf('schema_invalid', first.detail, first.field),
+    errors: violations.length > 1 ? violations : undefined,
+  }
+}
+
+/** The body on the wire. Members that are undefined vanish in JSON. */
+export function problemBody(facts: Facts, docsUrl: string, requestId: string) {
+  return {
+    type: `${docsUrl}/errors/${facts.code}`,
+    title: TITLES[facts.status] ?? 'Error',
+    status: facts.status,
+    detail: facts.detail,
+    code: facts.code,
+    reason: facts.reason,
+    field: facts.field,
+    errors: facts.errors,
+    request_id: requestId,
+  }
+}
+
+/** An RFC 6901 reference token. */
+export function pointerToken(name: string): string {
+  return name.includes('~') || name.includes('/')
+    ? name.replaceAll('~', '~0').replaceAll('/', '~1')
+    : name
+}
+
+/** A short description of a value for a `detail`. */
+export function shown(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (typeof value === 'object') return 'an object'
+  if (typeof value !== 'string') return JSON.stringify(value) ?? 'nothing'
+  return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)
+}

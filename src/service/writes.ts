@@ -1,0 +1,170 @@
+// The write rules of section 4.3: null clears, absent leaves, equal values succeed, create_only is set once, a unique
+// value belongs to one record. Promise kept here: a write happens whole or not at all, and its replay changes nothing.
+
+import type { JsonObject } from '../core/json.ts'
+import { keysOf, sameValue } from './field-types.ts'
+import type { Value } from './field-types.ts'
+import { CREATED_AT, UPDATED_AT } from './object-types.ts'
+import type { Property } from './object-types.ts'
+import { factsOf, pointerToken, schemaInvalid, shown } from './problems.ts'
+import type { Facts, Violation } from './problems.ts'
+import type { RecordStore, Slot, StoredRecord, Values } from './store.ts'
+
+export interface Written {
+  readonly record: StoredRecord
+  readonly created: boolean
+}
+/** A write that was done, or why it was not. */
+export type Outcome = Written | { readonly refused: Facts }
+
+/** What a write needs besides its body. */
+export interface WriteContext {
+  readonly store: RecordStore
+  readonly nowMs: number
+  /** The next creation sequence of the org, and the id that goes with it. */
+  readonly nextId: () => { seq: number; id: string }
+}
+
+interface Draft {
+  readonly changes: Map<Property, Value>
+  readonly violations: Violation[]
+}
+
+/** Creates a record; `pointer` is the place of `properties` in the body. */
+export function createRecord(context: WriteContext, raw: JsonObject, pointer: string): Outcome {
+  return write(context, null, draftOf(context.store, raw, pointer), pointer)
+}
+
+export function updateRecord(
+  context: WriteContext,
+  slot: Slot,
+  raw: JsonObject,
+  pointer: string,
+): Outcome {
+  return write(context, slot, draftOf(context.store, raw, pointer), pointer)
+}
+
+/** Updates the one record that holds a value of `matching`, or creates one (rules 4.3.3 and 4.3.4). */
+export function upsertRecord(
+  context: WriteContext,
+  matching: Property,
+  raw: JsonObject,
+  pointer: string,
+): Outcome {
+  const draft = draftOf(context.store, raw, pointer)
+  const value = draft.changes.get(matching)
+  if (value === undefined && Object.hasOwn(raw, matching.name)) {
+    return { refused: schemaInvalid(draft.violations) }
+  }
+  if (value === undefined || value === null) {
+    const detail = `${matching.name} is the matching property: a value was expected`
+    const field = `${pointer}/${pointerToken(matching.name)}`
+    return { refused: factsOf('invalid_matching_property', detail, field) }
+  }
+  const found = context.store.find(matching.name, keysOf(value))
+  if (found.size > 1) {
+    const detail = `${found.size} records hold this value of ${matching.name}: at most one was expected`
+    const field = `${pointer}/${pointerToken(matching.name)}`
+    return { refused: factsOf('ambiguous_match', detail, field) }
+  }
+  const [slot = null] = found
+  return write(context, slot, draft, pointer)
+}
+
+function draftOf(store: RecordStore, raw: JsonObject, pointer: string): Draft {
+  const changes = new Map<Property, Value>()
+  const violations: Violation[] = []
+  const violate = (name: string, reason: string, detail: string) =>
+    violations.push({ field: `${pointer}/${pointerToken(name)}`, reason, detail })
+  for (const name of Object.keys(raw)) {
+    const property = store.type.properties.get(name)
+    if (!property) {
+      violate(name, 'unknown_property', `${store.type.name} has no property ${shown(name)}`)
+    } else if (property.wire.writability === 'read_only') {
+      violate(name, 'read_only', `${name} is read-only: leave it out`)
+    } else {
+      const value = property.parse(raw[name])
+      if (value !== undefined) changes.set(property, value)
+      else {
+        const detail = `${name}: expected ${property.expected}, got ${shown(raw[name])}`
+        violate(name, 'invalid_value', detail)
+      }
+    }
+  }
+  return { changes, violations }
+}
+
+function write(
+  context: WriteContext,
+  slot: Slot | null,
+  { changes, violations }: Draft,
+  pointer: string,
+): Outcome {
+  if (slot) violations.push(...setTwice(slot, changes, pointer))
+  if (violations.length > 0) return { refused: schemaInvalid(violations) }
+  const taken = takenValue(context.store, slot, changes)
+  if (taken) {
+    const detail = `Another record holds this value of ${taken.name}, which is unique`
+    const field = `${pointer}/${pointerToken(taken.name)}`
+    return { refused: { status: 409, code: 'conflict', detail, field } }
+  }
+  return slot ? change(context, slot, changes) : insert(context, changes)
+}
+
+function setTwice(slot: Slot, changes: Map<Property, Value>, pointer: string): Violation[] {
+  const violations: Violation[] = []
+  for (const [property, value] of changes) {
+    if (property.wire.writability !== 'create_only') continue
+    const stored = slot.record.properties[property.name]!
+    if (stored === null || sameValue(stored, value)) continue
+    violations.push({
+      field: `${pointer}/${pointerToken(property.name)}`,
+      reason: 'create_only',
+      detail: `${property.name} is set once and has another value already: leave it out`,
+    })
+  }
+  return violations
+}
+
+function takenValue(
+  store: RecordStore,
+  slot: Slot | null,
+  changes: Map<Property, Value>,
+): Property | null {
+  for (const property of store.type.unique) {
+    const value = changes.get(property)
+    if (value === undefined || value === null) continue
+    for (const holder of store.find(property.name, keysOf(value))) {
+      if (holder !== slot) return property
+    }
+  }
+  return null
+}
+
+function insert(context: WriteContext, changes: Map<Property, Value>): Outcome {
+  // Every record has every property, in the type's order: answers have one shape, and so do the objects in memory.
+  const properties: Values = {}
+  for (const property of context.store.type.properties.values()) {
+    properties[property.name] = changes.get(property) ?? null
+  }
+  const now = new Date(context.nowMs).toISOString()
+  properties[CREATED_AT] = now
+  properties[UPDATED_AT] = now
+  const { seq, id } = context.nextId()
+  return { record: context.store.insert(seq, id, properties).record, created: true }
+}
+
+function change(context: WriteContext, slot: Slot, changes: Map<Property, Value>): Outcome {
+  const before = slot.record.properties
+  let properties: Values | null = null
+  for (const [property, value] of changes) {
+    if (sameValue(before[property.name]!, value)) continue
+    properties ??= { ...before }
+    properties[property.name] = value
+  }
+  if (properties) {
+    properties[UPDATED_AT] = new Date(context.nowMs).toISOString()
+    context.store.replace(slot, properties)
+  }
+  return { record: slot.record, created: false }
+}

@@ -1,0 +1,34 @@
+// What rows come from. A source yields every row once, in order, with its place; it never skips one silently.
+
+import type { Json } from '../core/json.ts'
+
+/** A row of a source: `cells` are in the order of the source's columns. */
+export interface SourceRow {
+  /** 1-based position in the source, the same on every reading of unchanged input. */
+  readonly ordinal: number
+  /** 1-based line of the file on which the row begins; equal to `ordinal` where the source has no lines. */
+  readonly line: number
+  readonly cells: readonly Json[]
+}
+
+/** What a complete reading of a source found. */
+export interface SourceSummary {
+  readonly rows: number
+  /** SHA-256 of the source's bytes, hex: two readings of the same input agree. */
+  readonly digest: string
+}
+
+/** An opened source. Memory does not grow with its length. */
+export interface Source {
+  /** Column names, unique and non-empty. */
+  readonly columns: readonly string[]
+  /**
+   * All rows, in chunks of at most `rowsMax`. Read at most once.
+   * @throws SourceError with line and column where the source is not well formed
+   */
+  chunks(rowsMax: number, signal?: AbortSignal): AsyncIterable<readonly SourceRow[]>
+  /** The summary; only after `chunks` has ended. */
+  summary(): SourceSummary
+  /** Releases what is open. Safe at any time, and twice. */
+  close(): Promise<void>
+}

@@ -1,0 +1,160 @@
+// The import, as a workflow: open, stage, push segment by segment, close (which verifies first). It carries names, ids
+// and counts; rows and keys never enter its history.
+
+import {
+  ActivityCancellationType,
+  ApplicationFailure,
+  CancellationScope,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+} from '@temporalio/workflow'
+import type { Activities, SegmentRef } from '../activities/index.ts'
+import {
+  ImportInput,
+  IO_TASK_QUEUE,
+  progressQuery,
+  type ImportProgress,
+  type ImportResult,
+} from './messages.ts'
+
+const retry = {
+  initialInterval: '1s',
+  backoffCoefficient: 2,
+  maximumInterval: '1m',
+} as const
+
+const template = { sync: 'contacts' }
+
+function parse(input: unknown): ImportInput {
+  const parsed = ImportInput.safeParse(input)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`)
+  throw failure(`Write ${JSON.stringify(template)}. ${issues.join('; ')}`, 'InvalidInput', [{ issues, template }])
+}
+
+/** A failure without a stack: stacks hold paths of the machine. */
+function failure(message: string, type: string, details: unknown[] = []): ApplicationFailure {
+  const made = ApplicationFailure.create({ message, type, nonRetryable: true, details })
+  made.stack = ''
+  return made
+}
+
+/** The first message of a failure's chain that is ours. */
+function messageOf(error: unknown): string {
+  let current = error
+  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
+    if (current instanceof ApplicationFailure) return current.message
+    current = current.cause
+  }
+  return 'the run failed; the worker log says more'
+}
+
+/** Runs at most `limit` at a time; the first failure stops the rest from starting. */
+async function inLanes<Item>(items: readonly Item[], limit: number, work: (item: Item) => Promise<void>) {
+  const queue = [...items]
+  const lane = async () => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
+      try {
+        await work(item)
+      } catch (error) {
+        queue.length = 0
+        throw error
+      }
+    }
+  }
+  const lanes = Array.from({ length: Math.min(limit, items.length) }, lane)
+  // Every lane ends before the run is closed, so that nobody works on closed books.
+  const results = await Promise.allSettled(lanes)
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+const details = (progress: ImportProgress): string =>
+  [
+    `**${progress.sync}**: ${progress.step}, run ${progress.run ?? '–'}`,
+    '',
+    '| rows read | to send | segments |',
+    '|--:|--:|--:|',
+    `| ${progress.rows} | ${progress.planned} | ${progress.segments.done} of ${progress.segments.total} |`,
+  ].join('\n')
+
+/** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
+export async function importSync(input?: unknown): Promise<ImportResult> {
+  const { sync, tuning } = parse(input)
+  let progress: ImportProgress = {
+    sync,
+    run: null,
+    step: 'open',
+    rows: 0,
+    planned: 0,
+    segments: { total: 0, done: 0 },
+    requests: 0,
+    state: 'running',
+  }
+  const note = (change: Partial<ImportProgress>) => {
+    progress = { ...progress, ...change }
+    setCurrentDetails(details(progress))
+  }
+  setHandler(progressQuery, () => progress, {
+    description: 'Where the run is: step, rows, segments. Input: nothing.',
+  })
+
+  const short = proxyActivities<Pick<Activities, 'openImport'>>({
+    startToCloseTimeout: '1m',
+    retry,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  })
+  // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not spend them.
+  const streaming = proxyActivities<Omit<Activities, 'openImport'>>({
+    taskQueue: IO_TASK_QUEUE,
+    startToCloseTimeout: '1d',
+    heartbeatTimeout: tuning.heartbeat_timeout_ms ?? 60_000,
+    retry,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  })
+
+  const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [{ sync }])
+  note({ run, step: 'stage' })
+
+  const pushSegment = async (segment: SegmentRef) => {
+    const summary = `push ${sync}, rows ${segment.first} to ${segment.last}`
+    // Bounded by the segment: each call sends for minutes, or ends it.
+    for (let done = false; !done; ) {
+      const pushed = await streaming.pushSegment.executeWithOptions({ summary }, [{ run, segment, tuning }])
+      done = pushed.done
+      note({ requests: progress.requests + pushed.requests })
+    }
+    note({ segments: { ...progress.segments, done: progress.segments.done + 1 } })
+  }
+
+  try {
+    const staged = await streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [{ run, tuning }])
+    note({
+      step: 'push',
+      rows: staged.rows,
+      planned: staged.planned,
+      segments: { total: staged.segments.length, done: 0 },
+    })
+    await inLanes(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
+    note({ step: 'close' })
+    const closed = await streaming.closeImport.executeWithOptions({ summary: `verify and close ${sync}` }, [
+      { run, ending: { kind: 'finished' }, tuning },
+    ])
+    note({ step: 'closed', state: closed.state })
+    if (closed.state === 'failed') throw failure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
+    return { run, ...closed }
+  } catch (error) {
+    const cancelled = isCancellation(error)
+    const ending = cancelled
+      ? ({ kind: 'cancelled' } as const)
+      : ({ kind: 'failed', message: messageOf(error) } as const)
+    await CancellationScope.nonCancellable(async () => {
+      const closed = await streaming.closeImport.executeWithOptions({ summary: `close ${sync}` }, [
+        { run, ending, tuning },
+      ])
+      note({ step: 'closed', state: closed.state })
+    })
+    throw error
+  }
+}
