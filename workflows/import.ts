@@ -13,11 +13,11 @@ import {
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import {
   ImportInput,
-  IO_TASK_QUEUE,
   progressQuery,
   type ImportProgress,
   type ImportResult,
 } from './messages.ts'
+import { IO_TASK_QUEUE } from './queues.ts'
 
 const retry = {
   initialInterval: '1s',

@@ -4,11 +4,6 @@ import { defineQuery } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { Books, RunState } from '../src/core/states.ts'
 
-/** Task queue of workflows and short activities. */
-export const TASK_QUEUE = 'records-sync'
-/** Task queue of the activities that stream rows; a worker has few slots for them. */
-export const IO_TASK_QUEUE = 'records-sync-io'
-
 /** Times and sizes of a run; whoever leaves them out gets the values of production. */
 export const TuningInput = z
   .object({

@@ -6,8 +6,6 @@ export const LEDGER_ROWS_MAX = 1_000
 export const SERVICE_FAILURES_MAX = 5
 /** Attempts of an item that is answered 500 or 503 inside an answer. */
 export const ITEM_ATTEMPTS_MAX = 5
-/** Waits before rounds 2 to 5 of such items. */
-export const ITEM_BACKOFF_MS = [1_000, 4_000, 15_000, 45_000] as const
 /** A wait on the quota longer than this leaves the activity and comes back by `nextRetryDelay`. */
 export const QUOTA_WAIT_MAX_MS = 45_000
 /** Bytes of one CSV record; an unclosed quote is found after this many. */
@@ -16,3 +14,5 @@ export const CSV_RECORD_BYTES_MAX = 1_048_576
 export const REPORT_VALUE_CHARS_MAX = 200
 /** Rows that a sampled verification reads back. */
 export const VERIFY_SAMPLE_ROWS = 1_000
+/** How long items and requests of closed runs are kept. */
+export const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000

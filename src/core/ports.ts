@@ -75,4 +75,6 @@ export interface AcquireOptions {
 /** The pacer as its users see it: asks the quota of one org for the right to send. */
 export interface Quota {
   acquire(options?: AcquireOptions): Promise<Permit>
+  /** Requests a minute that the service allows, as its last answer said; null before the first. */
+  limitPerMinute(): number | null
 }

@@ -1,6 +1,7 @@
 // A sync as it is configured and stored in `runs.config`: plain JSON, no secrets, every default filled in. The names are
 // those of the configuration file, so that what is stored is what people wrote.
 
+import { ConfigError } from './errors.ts'
 import type { Json } from './json.ts'
 
 /** What an empty cell means: leave the property alone, clear it, or refuse the row. */
@@ -54,4 +55,20 @@ export interface SyncConfig {
   readonly name: string
   readonly kind: 'import'
   readonly import: ImportConfig
+}
+
+/**
+ * The sync of that name.
+ * @throws ConfigError that lists the names there are
+ */
+export function findSync(
+  config: { readonly file: string; readonly syncs: Readonly<Record<string, SyncConfig>> },
+  name: string,
+): SyncConfig {
+  const sync = Object.hasOwn(config.syncs, name) ? config.syncs[name] : undefined
+  if (sync) return sync
+  const names = Object.keys(config.syncs)
+  throw new ConfigError(config.file, [
+    { message: `there is no sync "${name}"; there is: ${names.join(', ') || 'none'}` },
+  ])
 }

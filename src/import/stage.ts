@@ -2,7 +2,7 @@
 // stage starts again from the first row.
 
 import { MappingError, ServiceFailure } from '../core/errors.ts'
-import { LEDGER_ROWS_MAX } from '../core/limits.ts'
+import { LEDGER_ROWS_MAX, RETENTION_MS } from '../core/limits.ts'
 import type { SyncConfig } from '../core/sync.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
 import type { Source } from '../sources/source.ts'
@@ -18,7 +18,10 @@ export interface StageResult extends StageCounts {
 }
 
 /** Asks the service what it accepts: three requests. */
-export async function readTarget(deps: ImportDeps, objectType: string): Promise<Target> {
+export async function readTarget(
+  deps: Pick<ImportDeps, 'client' | 'signal'>,
+  objectType: string,
+): Promise<Target> {
   const options = { signal: deps.signal, priority: 'import' } as const
   const self = await deps.client.readSelf(options)
   const schema = await deps.client.readObjectType(objectType, options).catch((error: unknown) => {
@@ -59,6 +62,7 @@ export async function stage(
       },
       { keyFingerprint: job.keyFingerprint, warnings: plan.warnings },
     )
+    await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
     const fence = await ledger.beginStage(run, source.columns)
     for await (const rows of source.chunks(LEDGER_ROWS_MAX, signal)) {
       signal.throwIfAborted()

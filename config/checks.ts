@@ -1,0 +1,90 @@
+// What one setting means for another. The checks look at the data as it was read, so that they speak up together with
+// the schema's complaints and not only after them; of a value whose shape is wrong they say nothing.
+
+import type { Issue } from '../src/core/errors.ts'
+import { isJsonObject } from '../src/core/json.ts'
+import type { JsonObject } from '../src/core/json.ts'
+import { pathText } from './document.ts'
+import type { ConfigDocument, Path } from './document.ts'
+import { cut, valueAt } from './issues.ts'
+import { listed, nearest } from './nearest.ts'
+
+/** The issues between settings. */
+export function crossCheck(document: ConfigDocument): Issue[] {
+  const issues: Issue[] = []
+  const complain = (path: Path, message: string, at: 'key' | 'value' = 'value') =>
+    issues.push({ message, path: pathText(path), ...document.place(path, at) })
+  const connections = mappingAt(document, ['connections'])
+  for (const [name, connection] of Object.entries(connections))
+    if (isJsonObject(connection) && isJsonObject(connection['key'])) {
+      const ways = ['env', 'file', 'command'].filter((way) =>
+        Object.hasOwn(connection['key'] as JsonObject, way),
+      )
+      if (ways.length !== 1)
+        complain(
+          ['connections', name, 'key'],
+          'expected exactly one of `env`, `file` and `command`',
+        )
+    }
+  for (const name of Object.keys(mappingAt(document, ['syncs']))) {
+    const path = ['syncs', name, 'import']
+    const importing = mappingAt(document, path)
+    const properties = mappingAt(document, [...path, 'properties'])
+    const { delimiter, quote } = mappingAt(document, [...path, 'from'])
+    if (quote !== null && (delimiter ?? ',') === (quote ?? '"'))
+      complain([...path, 'from'], 'expected two different characters as `delimiter` and `quote`')
+    const { to, matching_property: matching } = importing
+    if (typeof to === 'string' && !Object.hasOwn(connections, to))
+      complain([...path, 'to'], unknownName(to, 'connection', Object.keys(connections)))
+    if (
+      typeof matching === 'string' &&
+      isJsonObject(importing['properties']) &&
+      !Object.hasOwn(properties, matching)
+    )
+      complain(
+        [...path, 'matching_property'],
+        `${unknownName(matching, 'mapped property', Object.keys(properties))}; map it under \`properties\``,
+      )
+    for (const [property, mapping] of Object.entries(properties))
+      if (isJsonObject(mapping)) checkMapping([...path, 'properties', property], mapping, complain)
+  }
+  return issues
+}
+
+type Complain = (path: Path, message: string, at?: 'key' | 'value') => void
+
+function checkMapping(path: Path, mapping: JsonObject, complain: Complain): void {
+  const has = (name: string) => Object.hasOwn(mapping, name)
+  const others = Object.keys(mapping).filter((name) => name !== 'value' && name !== 'column')
+  if (has('column') === has('value'))
+    complain(path, `\`${pathText(path)}\`: expected exactly one of \`column\` and \`value\``, 'key')
+  else if (has('value') && others.length > 0)
+    complain(
+      [...path, others[0]!],
+      `a constant \`value\` stands alone; remove ${listed(others)}`,
+      'key',
+    )
+  if (has('unit') && has('unit_column'))
+    complain([...path, 'unit_column'], 'expected `unit` or `unit_column`, not both', 'key')
+  const yes = wordsOf(mapping['true'])
+  const shared = wordsOf(mapping['false']).find((word) => yes.includes(word))
+  if (shared !== undefined)
+    complain([...path, 'false'], `\`${cut(shared)}\` means both true and false`)
+}
+
+const wordsOf = (value: unknown): string[] =>
+  Array.isArray(value)
+    ? value.flatMap((word) => (typeof word === 'string' ? [word.trim().toLowerCase()] : []))
+    : []
+
+function mappingAt(document: ConfigDocument, path: Path): JsonObject {
+  const value = valueAt(document.data, path)
+  return isJsonObject(value) ? value : {}
+}
+
+function unknownName(name: string, noun: string, valid: readonly string[]): string {
+  const near = nearest(name, valid)
+  const hint = near === undefined ? '' : `; did you mean \`${near}\`?`
+  const list = valid.length === 0 ? 'there are none' : `valid: ${listed(valid)}`
+  return `no ${noun} \`${cut(name)}\`; ${list}${hint}`
+}

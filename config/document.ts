@@ -1,0 +1,217 @@
+// A YAML text becomes plain JSON data, and every value keeps its place, so that each complaint has a line and a column.
+// Promise kept here: what is ambiguous (tags, duplicate keys, several documents, inexact numbers) is refused, and no
+// message of the YAML library gets out: it could quote a key that stands in the file.
+
+import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser } from 'yaml'
+import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml'
+import type { Issue } from '../src/core/errors.ts'
+import { interpolate } from './environment.ts'
+import type { Environment } from './environment.ts'
+import { syntaxMessage } from './syntax.ts'
+
+/** Keys and indexes from the top of the document to a value. */
+export type Path = readonly PropertyKey[]
+
+/** Nesting beyond which the YAML library could exhaust the stack. */
+const depthMax = 40
+/** Values that a document may have, aliases counted in full. */
+const valuesMax = 100_000
+
+export interface ConfigDocument {
+  readonly data: unknown
+  readonly issues: readonly Issue[]
+  /** Where the value at `path` (or its key) is; where there is none, its nearest parent. */
+  place(path: Path, at?: 'key' | 'value'): { line: number; column: number }
+  /** The text of the value at `path` as written, where variables decide it: what came of it is not to be shown. */
+  source(path: Path): string | undefined
+}
+
+/** A path as people write it: `syncs.contacts.import.to`. */
+export function pathText(path: Path): string {
+  return path.map(String).join('.')
+}
+
+/** The key's own settings stay as they are: a key is never in memory before it is asked for. */
+function keepsVariables(path: Path): boolean {
+  return path[0] === 'connections' && path[2] === 'key' && path[3] !== 'file'
+}
+
+/** Reads `text`. Never throws: what is wrong is in `issues`, and then `data` is not to be trusted. */
+export function readDocument(text: string, env: Environment): ConfigDocument {
+  const reader = new Reader(text, env)
+  reader.read()
+  return reader
+}
+
+class Reader implements ConfigDocument {
+  data: unknown = undefined
+  readonly issues: Issue[] = []
+  readonly #text: string
+  readonly #env: Environment
+  readonly #lines = new LineCounter()
+  readonly #offsets = new Map<string, { key: number; value: number; source?: string }>()
+  #document: Document.Parsed | undefined
+  #values = 0
+
+  constructor(text: string, env: Environment) {
+    this.#text = text
+    this.#env = env
+  }
+
+  place(path: Path, at: 'key' | 'value' = 'value'): { line: number; column: number } {
+    for (let length = path.length; length >= 0; length--) {
+      const found = this.#offsets.get(JSON.stringify(path.slice(0, length)))
+      // A value that is absent is missed where its parent begins.
+      if (found)
+        return this.#position(length < path.length || at === 'key' ? found.key : found.value)
+    }
+    return { line: 1, column: 1 }
+  }
+
+  source(path: Path): string | undefined {
+    return this.#offsets.get(JSON.stringify(path))?.source
+  }
+
+  read(): void {
+    const deepAt = tooDeepAt(this.#text)
+    if (deepAt !== undefined) {
+      // The document was not parsed, so the lines are counted here.
+      const before = this.#text.slice(0, deepAt).split('\n')
+      const place = { line: before.length, column: before.at(-1)!.length + 1 }
+      this.issues.push({ message: `nested more than ${depthMax} levels deep`, ...place })
+      return
+    }
+    const document = parseDocument(this.#text, {
+      lineCounter: this.#lines,
+      prettyErrors: false,
+      schema: 'core',
+      uniqueKeys: false,
+      logLevel: 'silent',
+    })
+    this.#document = document
+    const seen = new Set<number>()
+    for (const problem of [...document.errors, ...document.warnings]) {
+      const position = this.#position(problem.pos[0])
+      // One slip makes several errors of its line; the first one is the cause.
+      if (seen.has(position.line)) continue
+      seen.add(position.line)
+      const rest = this.#text.slice(problem.pos[0])
+      this.issues.push({ message: syntaxMessage(problem.code, rest), ...position })
+    }
+    if (document.directives.yaml.explicit)
+      this.issues.push({
+        message: 'directives such as `%YAML` are not supported; remove it',
+        line: 1,
+        column: 1,
+      })
+    if (this.issues.length > 0) return
+    const top = document.contents
+    if (isMap(top)) this.data = this.#valueOf(top, [], offsetOf(top))
+    else
+      this.issues.push({
+        message: `expected a mapping with \`connections\` and \`syncs\`; the file ${top === null ? 'is empty' : 'holds something else'}`,
+        ...this.#position(offsetOf(top)),
+      })
+  }
+
+  #position(offset: number): { line: number; column: number } {
+    const { line, col } = this.#lines.linePos(offset)
+    return { line: Math.max(1, line), column: Math.max(1, col) }
+  }
+
+  #complain(path: Path, offset: number, message: string): void {
+    this.issues.push({ message, path: pathText(path), ...this.#position(offset) })
+  }
+
+  #valueOf(node: Node | null, path: Path, keyOffset: number): unknown {
+    const offset = node === null ? keyOffset : offsetOf(node)
+    this.#offsets.set(JSON.stringify(path), { key: keyOffset, value: offset })
+    if (++this.#values > valuesMax || path.length > depthMax) {
+      if (this.#values <= valuesMax + 1)
+        this.#complain(
+          path,
+          offset,
+          `aliases make this file too large: more than ${valuesMax} values or ${depthMax} levels`,
+        )
+      // One complaint is enough, and nothing more is expanded.
+      this.#values = valuesMax + 1
+      return null
+    }
+    if (node === null) return null
+    if (isAlias(node)) return this.#valueOf(node.resolve(this.#document!) ?? null, path, keyOffset)
+    if (node.tag !== undefined)
+      this.#complain(path, offset, 'tags such as `!!str` are not supported; remove it')
+    if (isMap(node)) return this.#mappingOf(node, path)
+    if (isSeq(node))
+      return node.items.map((item, index) =>
+        this.#valueOf(item as Node | null, [...path, index], offsetOf(item)),
+      )
+    return isScalar(node) ? this.#scalarOf(node, path, offset) : null
+  }
+
+  #mappingOf(node: YAMLMap, path: Path): Record<string, unknown> {
+    const result: Record<string, unknown> = {}
+    for (const { key, value } of node.items as Pair<Node | null, Node | null>[]) {
+      const offset = offsetOf(key ?? value ?? node)
+      // `true:` is a key like any other here, whatever YAML takes it for.
+      const name = isScalar(key)
+        ? typeof key.value === 'string'
+          ? key.value
+          : key.source
+        : undefined
+      if (name === undefined || name === '__proto__' || (isScalar(key) && key.tag !== undefined)) {
+        this.#complain(path, offset, 'expected a plain text as the key')
+      } else if (Object.hasOwn(result, name)) {
+        this.#complain(path, offset, 'this key is given twice; keep one')
+      } else result[name] = this.#valueOf(value, [...path, name], offset)
+    }
+    return result
+  }
+
+  #scalarOf(node: Scalar, path: Path, offset: number): unknown {
+    const { value } = node
+    if (typeof value === 'number' && !isExact(value, node.source ?? '')) {
+      this.#complain(
+        path,
+        offset,
+        'this number cannot be held exactly; put it in quotes to make it a text',
+      )
+      return null
+    }
+    if (typeof value !== 'string' || keepsVariables(path)) return value
+    const { text, filled, bad } = interpolate(value, this.#env)
+    let from = offset
+    for (const { reference, message } of bad) {
+      // An escape inside the reference could hide it; then the text's own beginning is the place.
+      const found = this.#text.indexOf(reference, from)
+      const at = found < 0 || found >= (node.range?.[1] ?? 0) ? from : found
+      this.#complain(path, at, message)
+      from = at === found ? found + reference.length : from
+    }
+    if (filled) this.#offsets.get(JSON.stringify(path))!.source = value
+    return text
+  }
+}
+
+/** Offset of the first token that is nested too deep, found without recursion. */
+function tooDeepAt(text: string): number | undefined {
+  const parser = new Parser()
+  let offset = 0
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const _ of parser.next(lexeme));
+    if (parser.stack.length > depthMax) return offset
+    offset = parser.offset
+  }
+  return undefined
+}
+
+function offsetOf(node: unknown): number {
+  return (node as { range?: [number, number, number] | null } | null)?.range?.[0] ?? 0
+}
+
+/** Whole numbers up to 2^53 and fractions of 15 digits come back as they were written. */
+function isExact(value: number, source: string): boolean {
+  const digits = source.replace(/e.*$/i, '').replace(/^[-+]?[0.]*|\./g, '')
+  if (Number.isInteger(value)) return Number.isSafeInteger(value)
+  return Number.isFinite(value) && digits.length <= 15
+}

@@ -1,0 +1,43 @@
+// `${NAME}` and `${NAME:-default}` in the texts of the configuration, filled from the environment.
+// Promise kept here: nothing is guessed: what is unset or malformed is reported, never left standing as text.
+
+/** The variables a configuration may use; `process.env` fits. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A reference that cannot be filled: its text as written, and what is wrong with it. */
+export interface BadReference {
+  readonly reference: string
+  readonly message: string
+}
+
+export interface Interpolated {
+  readonly text: string
+  /** True where a variable decided a part of `text`: such a text is never shown. */
+  readonly filled: boolean
+  readonly bad: readonly BadReference[]
+}
+
+const reference = /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>[^}]*))?\}|\$\{[^}]*\}?/g
+
+/** Fills the references of `text`. As in a shell, the default counts for an empty variable too. `$${` stands for `${`. */
+export function interpolate(text: string, env: Environment): Interpolated {
+  const bad: BadReference[] = []
+  let filled = false
+  const result = text.replace(reference, (match: string, ...rest: unknown[]) => {
+    if (match === '$${') return '${'
+    const { name, fallback } = rest.at(-1) as { name?: string; fallback?: string }
+    if (name === undefined) {
+      const message = 'expected `${NAME}` or `${NAME:-default}`; for a literal `${` write `$${`'
+      bad.push({ reference: match, message })
+      return match
+    }
+    filled = true
+    const value = env[name]
+    if (typeof value === 'string' && (value !== '' || fallback === undefined)) return value
+    if (fallback !== undefined) return fallback
+    const message = `environment variable \`${name}\` is not set; set it, or write \`\${${name}:-default}\``
+    bad.push({ reference: match, message })
+    return match
+  })
+  return { text: result, filled, bad }
+}

@@ -1,0 +1,115 @@
+// Writes what is made from the schema: records-sync.schema.json, for editors, and the reference in README.md.
+// `node --import tsx config/generate.ts` writes; with `--check` it writes nothing and exits 1 where something is stale.
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { configSchema } from './schema.ts'
+
+interface Shape {
+  readonly type?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Shape[]
+  readonly properties?: Readonly<Record<string, Shape>>
+  readonly additionalProperties?: Shape | boolean
+  readonly required?: readonly string[]
+}
+
+const lineCharsMax = 100
+const BEGIN = '<!-- settings: made by config/generate.ts -->'
+const END = '<!-- end of settings -->'
+
+/** The JSON Schema of records-sync.yaml, as text. */
+export function jsonSchemaText(): string {
+  return `${compact(JSON.stringify({ title: 'records-sync.yaml', ...jsonSchema() }, null, 2))}\n`
+}
+
+/** `readme` with its settings made anew. Throws where a marker is missing. */
+export function withSettings(readme: string): string {
+  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)]
+  if (begin < 0 || end < begin)
+    throw new Error(`config/README.md lacks the line ${begin < 0 ? BEGIN : END}`)
+  return `${readme.slice(0, begin + BEGIN.length)}\n\n${settingsOf(jsonSchema(), '').join('\n')}\n\n${readme.slice(end)}`
+}
+
+function jsonSchema(): Shape {
+  // Draft 7 is what the YAML plug-ins of editors know best.
+  return z.toJSONSchema(configSchema, {
+    io: 'input',
+    target: 'draft-7',
+    unrepresentable: 'any',
+  }) as Shape
+}
+
+const placeholders: Readonly<Record<string, string>> = {
+  connections: 'NAME',
+  syncs: 'NAME',
+  'syncs.NAME.import.properties': 'PROPERTY',
+}
+
+/** One line a setting; a list and no table, because lines of a list change alone. */
+function settingsOf(shape: Shape, parent: string): string[] {
+  return Object.entries(shape.properties ?? {}).flatMap(([name, setting]) => {
+    const path = parent === '' ? name : `${parent}.${name}`
+    const facts = [valuesOf(setting)]
+    if (shape.required?.includes(name)) facts.push('required')
+    else if (setting.default !== undefined && typeof setting.default !== 'object')
+      facts.push(`default ${code(setting.default)}`)
+    const line = `- ${code(path)} (${facts.join('; ')}): ${setting.description ?? ''}`
+    return [line, ...membersOf(setting, path)]
+  })
+}
+
+function membersOf(setting: Shape, path: string): string[] {
+  const below = setting.additionalProperties
+  if (typeof below === 'object') return membersOf(below, `${path}.${placeholders[path] ?? 'NAME'}`)
+  return [setting, ...(setting.anyOf ?? [])].flatMap((one) => settingsOf(one, path))
+}
+
+function valuesOf(setting: Shape): string {
+  if (setting.enum) return setting.enum.map(code).join(', ')
+  if (setting.anyOf) return setting.anyOf.map(valuesOf).join(' or ')
+  const names: Readonly<Record<string, string>> = {
+    string: 'text',
+    object: 'mapping',
+    array: 'list of texts',
+  }
+  return setting.type === undefined ? 'anything' : (names[setting.type] ?? setting.type)
+}
+
+const code = (value: unknown): string => `\`${String(value)}\``
+
+/** Lists of words on one line where they fit, as the formatter wants them. */
+function compact(json: string): string {
+  return json.replace(/^(.*)\[\n([^[\]{}]*?)\n *\](,?)$/gm, (whole, head, items, comma) => {
+    const line = `${head}[${items.trim().replaceAll(/\n */g, ' ')}]${comma}`
+    return line.length <= lineCharsMax ? line : whole
+  })
+}
+
+function main(check: boolean): void {
+  const folder = new URL('.', import.meta.url)
+  const stale = (['records-sync.schema.json', 'README.md'] as const).filter((name) => {
+    const file = new URL(name, folder)
+    const made = name === 'README.md' ? withSettings(readFileSync(file, 'utf8')) : jsonSchemaText()
+    if (readOrEmpty(file) === made) return false
+    if (!check) writeFileSync(file, made)
+    return true
+  })
+  for (const name of stale)
+    console.log(`config/${name}: ${check ? 'stale; run: npm run docs' : 'written'}`)
+  if (check && stale.length > 0) process.exitCode = 1
+}
+
+function readOrEmpty(file: URL): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) main(argv.includes('--check'))

@@ -1,0 +1,149 @@
+// What the schema refuses becomes issues for people: the bad value, what was expected, and where.
+// Promise kept here: a value that a variable filled, that may be a key or that is a URL is never shown.
+
+import type { z } from 'zod'
+import type { Issue } from '../src/core/errors.ts'
+import { pathText } from './document.ts'
+import type { ConfigDocument, Path } from './document.ts'
+import { listed, nearest, suggestion } from './nearest.ts'
+
+type SchemaIssue = z.core.$ZodIssue
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a text',
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+/** Keys and passwords are written, or strayed, below here. */
+const isSecret = (path: Path): boolean => path[0] === 'connections'
+
+/** The value at `path` of `data`, undefined where there is none. */
+export function valueAt(data: unknown, path: Path): unknown {
+  let value = data
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<PropertyKey, unknown>)[step]
+  }
+  return value
+}
+
+/** A value in a message. */
+function shownValue(value: unknown, source: string | undefined): string {
+  if (value === null) return 'empty'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  const text = source ?? String(value)
+  if (text.includes('://')) return 'not shown'
+  return `\`${cut(text)}\``
+}
+
+/** A text as a message shows it: short, on one line. */
+export function cut(text: string): string {
+  const short = text.length > 60 ? `${text.slice(0, 60)}…` : text
+  return short.replace(
+    /\p{Cc}/gu,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+/** Checks `data` of the document against `schema`. */
+export function validate<T extends z.ZodType>(
+  schema: T,
+  document: ConfigDocument,
+): { output: z.output<T> } | { output: undefined; issues: Issue[] } {
+  const result = schema.safeParse(document.data, { error: listKeys })
+  return result.success
+    ? { output: result.data }
+    : { output: undefined, issues: issuesOf(result.error.issues, document, []) }
+}
+
+/** Only here the shape is known whose key is unknown: its keys travel as the issue's message, one a line. */
+const listKeys: z.core.$ZodErrorMap = (problem) =>
+  problem.code === 'unrecognized_keys'
+    ? Object.keys((problem.inst as unknown as z.ZodObject).shape).join('\n')
+    : undefined
+
+/** The issues of a failed validation, one per wrong value or key. */
+function issuesOf(
+  problems: readonly SchemaIssue[],
+  document: ConfigDocument,
+  parent: Path,
+): Issue[] {
+  return problems.flatMap((problem) => {
+    const path = [...parent, ...problem.path]
+    if (problem.code === 'unrecognized_keys')
+      return problem.keys.map((key) => unknownKey(key, path, document, problem.message.split('\n')))
+    if (problem.code === 'invalid_union') {
+      // The form that was meant is the one whose own kind fits.
+      const meant = problem.errors.find((errors) =>
+        errors.every((one) => one.path.length > 0 || one.code !== 'invalid_type'),
+      )
+      if (meant) return issuesOf(meant, document, path)
+      return [at(path, document, wrong(path, document, 'expected a text or a mapping'))]
+    }
+    if (problem.code === 'invalid_key') {
+      const name = String(problem.path.at(-1))
+      const message = `\`${cut(name)}\`: ${problem.issues[0]?.message ?? 'not a valid name'}`
+      return [at(path, document, message, 'key')]
+    }
+    if (valueAt(document.data, path) === undefined) {
+      const place = path.length > 1 ? ` in \`${pathText(path.slice(0, -1))}\`` : ''
+      return [at(path, document, `missing key \`${String(path.at(-1))}\`${place}`)]
+    }
+    return [
+      at(path, document, wrong(path, document, expectation(problem, valueAt(document.data, path)))),
+    ]
+  })
+}
+
+function at(
+  path: Path,
+  document: ConfigDocument,
+  message: string,
+  place: 'key' | 'value' = 'value',
+): Issue {
+  return { message, path: pathText(path), ...document.place(path, place) }
+}
+
+function wrong(path: Path, document: ConfigDocument, expected: string): string {
+  const value = valueAt(document.data, path)
+  const shown =
+    isSecret(path) && typeof value !== 'object'
+      ? 'not valid'
+      : shownValue(value, document.source(path))
+  return `\`${pathText(path)}\` is ${shown}; ${expected}`
+}
+
+function expectation(problem: SchemaIssue, value: unknown): string {
+  if (problem.code === 'invalid_value') {
+    const values = problem.values.map(String)
+    const near = typeof value === 'string' ? nearest(value, values) : undefined
+    const hint = near === undefined ? '' : `; did you mean \`${near}\`?`
+    return `expected one of ${listed(values)}${hint}`
+  }
+  if (problem.code !== 'invalid_type') return problem.message
+  const kind = kinds[problem.expected] ?? problem.expected
+  const quote = problem.expected === 'string' && ['number', 'boolean'].includes(typeof value)
+  return quote ? `expected ${kind}; put it in quotes` : `expected ${kind}`
+}
+
+function unknownKey(
+  key: string,
+  parent: Path,
+  document: ConfigDocument,
+  valid: readonly string[],
+): Issue {
+  // A key of the service may have slipped into the place of a setting's name.
+  const hidden = isSecret(parent) && parent.length > 1 && !/^[a-z_]{1,24}$/.test(key)
+  const message = hidden
+    ? `unknown key; valid keys: ${listed(valid)}`
+    : `unknown key \`${cut(key)}\`${suggestion(key, valid, 'valid keys')}`
+  return {
+    ...at([...parent, key], document, message, 'key'),
+    path: pathText(hidden ? parent : [...parent, key]),
+  }
+}

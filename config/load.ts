@@ -1,0 +1,129 @@
+// Loads records-sync.yaml: reads, checks everything at once, fills in defaults and makes paths absolute.
+// Promise kept here: a configuration that loads is complete and consistent, and holds no secret.
+
+import { readFile, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { ConfigError } from '../src/core/errors.ts'
+import type { Issue } from '../src/core/errors.ts'
+import type { Json } from '../src/core/json.ts'
+import type { PropertyMapping, SyncConfig } from '../src/core/sync.ts'
+import { crossCheck } from './checks.ts'
+import { readDocument } from './document.ts'
+import type { Environment } from './environment.ts'
+import { validate } from './issues.ts'
+import { configSchema, KEY_VARIABLE } from './schema.ts'
+import type { ConfigOutput, MappingOutput } from './schema.ts'
+import type { SecretSource } from './secret.ts'
+
+export interface ConnectionConfig {
+  /** URL of the service, as written. */
+  readonly service: string
+  readonly key: SecretSource
+}
+
+/** A loaded configuration: plain JSON data. */
+export interface Config {
+  /** Absolute path of the file it came from. */
+  readonly file: string
+  /** Absolute path of the ledger. */
+  readonly ledger: { readonly sqlite: string }
+  readonly connections: Readonly<Record<string, ConnectionConfig>>
+  readonly syncs: Readonly<Record<string, SyncConfig>>
+  readonly temporal: { readonly address?: string; readonly namespace?: string }
+}
+
+/** Name of the file where none is given. */
+export const CONFIG_FILE = 'records-sync.yaml'
+const fileBytesMax = 1_048_576
+
+/**
+ * Loads the configuration of a project.
+ * @param path of the file; relative paths in it count from its folder
+ * @throws ConfigError with every issue, each at its line and column
+ */
+export async function loadConfig(path: string, env: Environment): Promise<Config> {
+  const document = readDocument(await readText(path), env)
+  if (document.data === undefined) throw new ConfigError(path, inOrder(document.issues))
+  const result = validate(configSchema, document)
+  // A value that could not be read is complained about once.
+  const unread = new Set(document.issues.map((issue) => issue.path))
+  const checked = [...('issues' in result ? result.issues : []), ...crossCheck(document)]
+  const issues = [...document.issues, ...checked.filter((issue) => !unread.has(issue.path))]
+  if (result.output === undefined || issues.length > 0) throw new ConfigError(path, inOrder(issues))
+  return resolved(resolve(path), result.output)
+}
+
+async function readText(path: string): Promise<string> {
+  const refuse = (message: string) => new ConfigError(path, [{ message }])
+  let bytes: Uint8Array
+  try {
+    const facts = await stat(path)
+    if (facts.isDirectory())
+      throw refuse(`this is a folder; name the file in it, or make one with \`records-sync init\``)
+    if (!facts.isFile()) throw refuse('this is not a regular file')
+    if (facts.size > fileBytesMax) throw refuse('the file is larger than 1 MiB')
+    bytes = await readFile(path)
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const code = (error as NodeJS.ErrnoException).code
+    throw code === 'ENOENT' || code === 'ENOTDIR'
+      ? refuse('there is no such file; `records-sync init` makes one')
+      : refuse(`the file cannot be read (${code ?? 'unknown reason'})`)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw refuse('the file is not UTF-8; save it as UTF-8')
+  }
+}
+
+function inOrder(issues: readonly Issue[]): Issue[] {
+  return issues.toSorted(
+    (a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0),
+  )
+}
+
+function resolved(file: string, output: ConfigOutput): Config {
+  const absolute = (path: string) => resolve(dirname(file), path)
+  return {
+    file,
+    ledger: { sqlite: absolute(output.ledger) },
+    connections: mapValues(output.connections, ({ service, key }) => ({
+      service,
+      key: secretSource(key, absolute),
+    })),
+    syncs: mapValues(output.syncs, ({ import: importing }, name) => ({
+      name,
+      kind: 'import' as const,
+      import: {
+        ...importing,
+        from: { ...importing.from, csv: absolute(importing.from.csv) },
+        properties: mapValues(importing.properties, longForm),
+      },
+    })),
+    temporal: output.temporal as Config['temporal'],
+  }
+}
+
+function secretSource(
+  key: ConfigOutput['connections'][string]['key'],
+  absolute: (path: string) => string,
+): SecretSource {
+  if (typeof key === 'string') return { env: KEY_VARIABLE.exec(key)![1]! }
+  if (key.file !== undefined) return { file: absolute(key.file) }
+  return key as SecretSource
+}
+
+function longForm(mapping: MappingOutput): PropertyMapping {
+  if (typeof mapping === 'string') return { column: mapping }
+  const { value, ...rest } = mapping
+  // The document holds JSON values only.
+  return value === undefined ? rest : { ...rest, value: value as Json }
+}
+
+function mapValues<T, U>(
+  from: Readonly<Record<string, T>>,
+  map: (value: T, name: string) => U,
+): Record<string, U> {
+  return Object.fromEntries(Object.entries(from).map(([name, value]) => [name, map(value, name)]))
+}

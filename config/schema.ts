@@ -1,0 +1,219 @@
+// The shape of records-sync.yaml: every setting with what it means. The JSON Schema for editors and the reference in
+// README.md are made from it. What one setting means for another is in checks.ts.
+// Promise kept here: an unknown setting is refused, and each message says what was expected.
+
+import { z } from 'zod'
+
+/** Names of syncs and connections. */
+export const NAME = /^[a-z][a-z0-9_]{0,62}$/
+/** A key given as a variable of the environment. */
+export const KEY_VARIABLE = /^\$\{([A-Za-z_]\w*)\}$/
+const nameExpected =
+  'expected a name of a-z, 0-9 and _ that begins with a letter, at most 63 characters'
+
+/** The field types a cell can be read as. */
+export const CELL_TYPES = [
+  'text',
+  'long_text',
+  'email',
+  'phone',
+  'url',
+  'number',
+  'currency',
+  'boolean',
+  'date',
+  'datetime',
+  'select',
+  'multi_select',
+  'user',
+] as const
+
+const text = () => z.string().min(1, 'expected a text that is not empty')
+const pathText = () =>
+  text().refine(
+    (path) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(path),
+    'expected the path of a file, not a URL',
+  )
+const named = <T extends z.ZodType>(value: T) =>
+  z.record(z.string().regex(NAME, nameExpected), value)
+const empty = () => z.enum(['omit', 'clear', 'reject'])
+const words = () => z.array(text()).min(1, 'expected at least one word')
+
+/** Exactly YYYY, one of MM and M, one of DD and D. */
+function isDateFormat(format: string): boolean {
+  const parts = format.match(/YYYY|MM|DD|M|D/g) ?? []
+  return (
+    parts
+      .map((part) => part[0])
+      .toSorted()
+      .join('') === 'DMY'
+  )
+}
+
+function isEncoding(label: string): boolean {
+  try {
+    new TextDecoder(label)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What is wrong with the address of a service, or undefined. Never shows the address: it may hold a password. */
+function serviceProblem(address: string): string | undefined {
+  if (!URL.canParse(address)) return 'expected a URL such as `https://api.example.com`'
+  const url = new URL(address)
+  const loopback = url.hostname === '[::1]' || /^127(\.\d+){3}$/.test(url.hostname)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback))
+    return 'expected an https URL; http only for a literal loopback address such as `http://127.0.0.1:8080`'
+  if (url.username !== '' || url.password !== '')
+    return 'expected a URL without user name and password; the key has a setting of its own'
+  if (url.search !== '' || url.hash !== '') return 'expected a URL without `?` and `#`'
+  return undefined
+}
+
+const service = z.string().superRefine((address, context) => {
+  const message = serviceProblem(address)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
+
+const keyPlace = z.strictObject({
+  env: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, 'expected the name of an environment variable')
+    .optional()
+    .describe('Environment variable that holds the key.'),
+  file: pathText()
+    .optional()
+    .describe('File that holds the key, relative to this file; nobody but its owner may read it.'),
+  command: text().optional().describe('Shell command that prints the key within 10 seconds.'),
+})
+
+const key = z.union([
+  z
+    .string()
+    .regex(
+      KEY_VARIABLE,
+      'a key does not belong into this file; write `key: "${RECORDS_API_KEY}"`, `key: { file: ./key }` or `key: { command: "…" }`',
+    ),
+  keyPlace,
+])
+
+const connection = z.strictObject({
+  service: service.describe(
+    'URL of the Records Service: https, or http to a literal loopback address.',
+  ),
+  key: key.describe(
+    'Where the API key is, never the key itself: `"${NAME}"` (a variable of the environment), or a mapping with one of the following.',
+  ),
+})
+
+const mapping = z.strictObject({
+  column: text().optional().describe('Column of the source. Exactly one of `column` and `value`.'),
+  value: z
+    .unknown()
+    .optional()
+    .describe('A constant, in the shape the service expects. It stands alone.'),
+  type: z
+    .enum(CELL_TYPES)
+    .optional()
+    .describe("Field type to read the cell as. Default: the property's own."),
+  split: text()
+    .optional()
+    .describe('Separator of the values in one cell, for a property that holds several.'),
+  unit: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'expected an ISO 4217 code such as `EUR`')
+    .optional()
+    .describe('Currency of an amount, an ISO 4217 code.'),
+  unit_column: text().optional().describe('Column that holds the ISO 4217 code. Not with `unit`.'),
+  format: z
+    .string()
+    .refine(isDateFormat, 'expected YYYY, MM (or M) and DD (or D), once each, such as `DD.MM.YYYY`')
+    .optional()
+    .describe('How dates are written. Default: `YYYY-MM-DD`.'),
+  decimal: z
+    .enum(['.', ','])
+    .optional()
+    .describe('Decimal separator. Default: `.`. Thousands separators are never read.'),
+  true: words()
+    .optional()
+    .describe('Words that mean true, whatever their case. Default: true, yes, 1.'),
+  false: words()
+    .optional()
+    .describe('Words that mean false, whatever their case. Default: false, no, 0.'),
+  empty: empty().optional().describe("What an empty cell means. Default: the import's `empty`."),
+})
+
+const from = z.strictObject({
+  csv: pathText().describe('CSV file, relative to this file. Its first line names the columns.'),
+  delimiter: z
+    .string()
+    .regex(/^[^\r\n]$/u, 'expected one character, such as `,`, `;` or `"\\t"`')
+    .default(',')
+    .describe('Character between cells.'),
+  quote: z
+    .string()
+    .regex(/^[^\r\n]$/u, 'expected one character, or null for none')
+    .nullable()
+    .default('"')
+    .describe('Character around cells that hold the delimiter or a new line; null for none.'),
+  encoding: z
+    .string()
+    .refine(isEncoding, 'expected an encoding such as `utf-8`, `windows-1252` or `utf-16le`')
+    .optional()
+    .describe('Encoding of the file. Default: UTF-8, or UTF-16LE where a byte order mark says so.'),
+})
+
+const importing = z.strictObject({
+  from: from.describe('Where the rows come from.'),
+  to: text().describe('Name of the connection that is written to.'),
+  object_type: text().describe('Object type of the records, such as `svc_contact`.'),
+  matching_property: text().describe(
+    'Property that says which record a row is. It is one of `properties`, best a unique one.',
+  ),
+  mode: z
+    .enum(['upsert'])
+    .default('upsert')
+    .describe('Creates what is missing, updates what is there.'),
+  empty: empty()
+    .default('omit')
+    .describe('What an empty cell means: leave the property alone, clear it, or refuse the row.'),
+  verify: z
+    .enum(['none', 'sample', 'all'])
+    .default('sample')
+    .describe('How much of what was written is read back and compared.'),
+  properties: z
+    .record(text(), z.union([text(), mapping]))
+    .describe('Where each property gets its value: the name of a column, or a mapping.'),
+})
+
+const sync = z.strictObject({ import: importing.describe('Rows become records.') })
+
+const temporal = z.strictObject({
+  address: z
+    .string()
+    .regex(
+      /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/,
+      'expected host:port, such as `localhost:7233`',
+    )
+    .optional()
+    .describe('Address of the Temporal server, `host:port`.'),
+  namespace: text().optional().describe('Namespace on the Temporal server.'),
+})
+
+/** A whole records-sync.yaml. */
+export const configSchema = z.strictObject({
+  ledger: pathText()
+    .default('.records-sync/ledger.db')
+    .describe('SQLite file of the ledger, relative to this file.'),
+  connections: named(connection).describe('The services, by name.'),
+  syncs: named(sync).describe('The jobs, by name.'),
+  temporal: temporal
+    .default({})
+    .describe('The Temporal server. Default: what the environment says, else an embedded one.'),
+})
+
+export type ConfigInput = z.input<typeof configSchema>
+export type ConfigOutput = z.output<typeof configSchema>
+export type MappingOutput = ConfigOutput['syncs'][string]['import']['properties'][string]

@@ -1,0 +1,136 @@
+// Where an API key is, and how it is read: anew each time, so that a renewed key is found.
+// Promise kept here: nothing of a key, of a command or of its output is in any error.
+
+import { spawn } from 'node:child_process'
+import { open } from 'node:fs/promises'
+import { SyncError } from '../src/core/errors.ts'
+import type { Environment } from './environment.ts'
+
+/** Where a secret is: a variable of the environment, a file (absolute path), or a shell command that prints it. */
+export type SecretSource =
+  | { readonly env: string }
+  | { readonly file: string }
+  | { readonly command: string }
+
+const secretBytesMax = 65_536
+const commandTimeoutMs = 10_000
+
+/**
+ * Reads a secret. Line ends at its end are trimmed: one of a file, all of a command's output.
+ * @throws SyncError `secret_unavailable` that says what to do
+ */
+export async function readSecret(
+  source: SecretSource,
+  env: Environment,
+  options: { readonly timeoutMs?: number } = {},
+): Promise<string> {
+  const [secret, from] =
+    'env' in source
+      ? [env[source.env], `environment variable \`${source.env}\``]
+      : 'file' in source
+        ? [await readSecretFile(source.file), `key file ${source.file}`]
+        : [
+            await runCommand(source.command, env, options.timeoutMs ?? commandTimeoutMs),
+            'key command',
+          ]
+  if (typeof secret !== 'string') throw unavailable(`The ${from} is not set`)
+  if (secret === '') throw unavailable(`The ${from} gives an empty key`)
+  // Only these characters can travel in an Authorization header.
+  if (!/^[\x21-\x7e]+$/.test(secret))
+    throw unavailable(
+      `The ${from} gives a key with a space, a new line or a character that is not ASCII`,
+    )
+  return secret
+}
+
+function unavailable(message: string): SyncError {
+  return new SyncError('secret_unavailable', message)
+}
+
+async function readSecretFile(path: string): Promise<string> {
+  let handle
+  try {
+    handle = await open(path, 'r')
+    const facts = await handle.stat()
+    if (!facts.isFile()) throw unavailable(`The key file ${path} is not a regular file`)
+    if (facts.size > secretBytesMax) throw unavailable(`The key file ${path} is larger than 64 KiB`)
+    // Windows has no such modes; there every file looks readable by all.
+    if (process.platform !== 'win32' && (facts.mode & 0o077) !== 0)
+      throw unavailable(`Others may read the key file ${path}; run: chmod 600 ${shellWord(path)}`)
+    return (await handle.readFile('utf8')).replace(/\r?\n$/, '')
+  } catch (error) {
+    if (error instanceof SyncError) throw error
+    const code = (error as NodeJS.ErrnoException).code
+    throw unavailable(
+      code === 'ENOENT'
+        ? `There is no key file ${path}`
+        : `The key file ${path} cannot be read (${code ?? 'unknown'})`,
+    )
+  } finally {
+    await handle?.close()
+  }
+}
+
+function shellWord(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+function runCommand(command: string, env: Environment, timeoutMs: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // A group of its own, so that what the shell has started ends with it.
+    const child = spawn(command, {
+      shell: true,
+      detached: process.platform !== 'win32',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: env as NodeJS.ProcessEnv,
+      windowsHide: true,
+    })
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const give = (outcome: () => void) => {
+      clearTimeout(timer)
+      outcome()
+    }
+    const stop = (why: string) =>
+      give(() => {
+        killGroup(child.pid)
+        child.stdout.destroy()
+        reject(unavailable(why))
+      })
+    const timer = setTimeout(
+      () => stop(`The key command took longer than ${timeoutMs / 1000} s and was stopped`),
+      timeoutMs,
+    )
+    child.stdout.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > secretBytesMax) stop('The key command printed more than 64 KiB')
+      else chunks.push(chunk)
+    })
+    child.on('error', () => give(() => reject(unavailable('The key command cannot be started'))))
+    child.on('close', (status, signal) =>
+      give(() => {
+        if (status === 0)
+          resolve(
+            Buffer.concat(chunks)
+              .toString('utf8')
+              .replace(/[\r\n]+$/, ''),
+          )
+        else
+          reject(
+            unavailable(
+              `The key command failed: ${signal ? `signal ${signal}` : `exit status ${status}`}`,
+            ),
+          )
+      }),
+    )
+  })
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL')
+  } catch {
+    // It has ended already.
+  }
+}

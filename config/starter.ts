@@ -1,0 +1,37 @@
+// The file that `records-sync init` writes.
+
+/** A commented configuration that loads as it is; the key is read from the environment when it is needed. */
+export function starterConfig(): string {
+  return starter
+}
+
+const starter = `# records-sync.yaml: what is kept in step with what. Paths count from this file's folder.
+# A text may hold \${NAME} or \${NAME:-default}, filled from the environment.
+
+# ledger: .records-sync/ledger.db      # where the outcome of every row is kept
+
+connections:
+  crm:
+    service: "\${RECORDS_URL:-http://127.0.0.1:8080}"
+    key: "\${RECORDS_API_KEY}"            # or { file: ./key } or { command: "op read …" }
+
+syncs:
+  contacts:
+    import:
+      from: { csv: ./contacts.csv }      # more: delimiter, quote, encoding
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id # decides which record a row is
+      empty: omit                        # an empty cell: omit, clear or reject
+      verify: sample                     # read back what was written: none, sample or all
+      properties:
+        svc_external_id: id              # property: column
+        svc_first_name: first_name
+        svc_last_name: last_name
+        svc_email: { column: email, split: ";" }
+        # svc_birthday: { column: born, type: date, format: DD.MM.YYYY }
+        # svc_lifetime_value: { column: amount, unit: EUR }
+        # svc_source: { value: "csv import" }
+
+# temporal: { address: localhost:7233, namespace: default }
+`

@@ -1,0 +1,94 @@
+// What every command shares: the configuration file, the ledger, the Temporal server, exit codes, and how errors end.
+
+import { resolve } from 'node:path'
+import type { Client } from '@temporalio/client'
+import type { Config } from '../../config/index.ts'
+import { ConfigError, SyncError } from '../core/errors.ts'
+import type { RunState } from '../core/states.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { createTerminal, type Terminal } from './terminal.ts'
+
+/** Exit codes (README, "Commands"). */
+export const EXIT = { done: 0, rejects: 1, usage: 2, stopped: 3 } as const
+
+/** Options of every command. */
+export interface GlobalOptions {
+  readonly config: string
+  readonly json: boolean
+}
+
+/** What a command is given. */
+export interface CommandContext {
+  readonly terminal: Terminal
+  readonly json: boolean
+  readonly configFile: string
+  readonly env: NodeJS.ProcessEnv
+  loadConfig(): Promise<Config>
+  /** Opens the configured ledger, read-only by default. */
+  openLedger(options?: { readOnly?: boolean }): Promise<Ledger>
+}
+
+export function createContext(options: GlobalOptions): CommandContext {
+  const configFile = resolve(options.config)
+  const context: CommandContext = {
+    terminal: createTerminal({ out: process.stdout, err: process.stderr }),
+    json: options.json,
+    configFile,
+    env: process.env,
+    async loadConfig() {
+      const { loadConfig } = await import('../../config/index.ts')
+      return await loadConfig(configFile, process.env)
+    },
+    async openLedger({ readOnly = true } = {}) {
+      const config = await context.loadConfig()
+      const { openSqliteLedger } = await import('../ledger/sqlite/index.ts')
+      return openSqliteLedger(config.ledger.sqlite, { readOnly })
+    },
+  }
+  return context
+}
+
+/** The server's address and namespace: environment first, then the configuration, then the default. */
+export function temporalOf(config: Config, env: NodeJS.ProcessEnv): { address: string; namespace: string } {
+  return {
+    address: env['TEMPORAL_ADDRESS'] || config.temporal.address || '127.0.0.1:7233',
+    namespace: env['TEMPORAL_NAMESPACE'] || config.temporal.namespace || 'default',
+  }
+}
+
+/** Connects to the Temporal server, or says how to get one. */
+export async function connectTemporal(temporal: {
+  address: string
+  namespace: string
+}): Promise<{ client: Client; close(): Promise<void> }> {
+  const { Client, Connection } = await import('@temporalio/client')
+  const connection = await Connection.connect({ address: temporal.address, connectTimeout: '5s' }).catch(() => {
+    throw new SyncError(
+      'temporal_unreachable',
+      `No Temporal server answers at ${temporal.address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS`,
+    )
+  })
+  return {
+    client: new Client({ connection, namespace: temporal.namespace }),
+    close: async () => await connection.close(),
+  }
+}
+
+/** The exit code of a run that ended, or stands, in `state`. */
+export function exitCodeOf(state: RunState): number {
+  if (state === 'complete') return EXIT.done
+  return state === 'complete_with_rejects' ? EXIT.rejects : EXIT.stopped
+}
+
+/** Prints an error as a person or a program wants it, and says with which code to end. */
+export function report(error: unknown, context: Pick<CommandContext, 'terminal' | 'json'>): number {
+  const code = error instanceof SyncError ? error.code : 'internal_error'
+  const message = error instanceof Error ? error.message : String(error)
+  if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
+  else {
+    context.terminal.err(context.terminal.style('red', message))
+    if (!(error instanceof SyncError) && error instanceof Error && error.stack && process.env['DEBUG'])
+      context.terminal.err(error.stack)
+  }
+  return error instanceof ConfigError ? EXIT.usage : EXIT.stopped
+}

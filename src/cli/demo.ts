@@ -1,0 +1,82 @@
+// `npm run demo`: the main job on real files, with embedded parts. It imports 4,000 contacts with planted mistakes,
+// shows the books and the rejects, and imports again to show that nothing is sent twice.
+
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startEmbedded } from '../dev/embedded.ts'
+import { createContext, EXIT, type CommandContext } from './context.ts'
+import { terminalLogger } from './logging.ts'
+import { rejects, show } from './reports.ts'
+import { run } from './run.ts'
+import { untilSignal } from './service.ts'
+
+export interface DemoOptions {
+  /** Leave everything running until Ctrl-C. */
+  readonly keep: boolean
+}
+
+const exampleDir = () => {
+  // From dist/src/cli or src/cli: the examples are beside the configuration's source either way.
+  const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
+  return fileURLToPath(new URL(`${up}config/examples/contacts`, import.meta.url))
+}
+
+export async function demo(outer: CommandContext, options: DemoOptions): Promise<number> {
+  const { terminal } = outer
+  const folder = resolve('.records-sync/demo')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  cpSync(exampleDir(), folder, { recursive: true })
+  const configFile = join(folder, 'records-sync.yaml')
+  const title = (text: string) => terminal.out(`\n${terminal.style('bold', text)}`)
+
+  title('1. Start: the Records Service, a Temporal server, a worker')
+  const embedded = await startEmbedded({
+    configFile,
+    env: process.env,
+    stateDir: join(folder, '.records-sync'),
+    servicePort: 0,
+    serviceLimit: null,
+    temporalPort: 0,
+    keepHistory: false,
+    logger: terminalLogger(terminal, 'warn'),
+    progress: (line) => terminal.err(line),
+  })
+  try {
+    process.env['TEMPORAL_ADDRESS'] = embedded.temporal.address
+    terminal.out(`  Records Service  ${embedded.service?.url}`)
+    terminal.out(`  Temporal UI      ${embedded.temporal.uiUrl}`)
+    const context = createContext({ config: configFile, json: false })
+
+    title('2. Import contacts.csv: 4,000 rows, some of them wrong on purpose')
+    const first = await run(context, 'contacts', { detach: false })
+    if (first === EXIT.stopped) return first
+
+    title('3. The run, as an operator sees it')
+    await show(context, '1')
+    const rejectsFile = join(folder, 'rejects.csv')
+    await rejects(context, '1', { output: rejectsFile })
+
+    title('4. Import the same file again: nothing is sent twice')
+    const second = await run(context, 'contacts', { detach: false })
+    if (second === EXIT.stopped) return second
+
+    title('5. Import companies.csv')
+    const third = await run(context, 'companies', { detach: false })
+    if (third === EXIT.stopped) return third
+
+    title('What to look at next')
+    terminal.out(`  ${join(folder, 'records-sync.yaml')}  the configuration`)
+    terminal.out(`  ${rejectsFile}  the rejected rows, with line and reason`)
+    terminal.out(`  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`)
+    if (options.keep) {
+      terminal.out(`  ${embedded.temporal.uiUrl}  the runs in the Temporal UI`)
+      terminal.out('Everything stays up. Ctrl-C stops all parts.')
+      await untilSignal()
+    } else terminal.out('  npm run demo -- --keep  leaves everything running, with the Temporal UI')
+    return EXIT.done
+  } finally {
+    await embedded.stop()
+  }
+}

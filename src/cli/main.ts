@@ -1,0 +1,129 @@
+#!/usr/bin/env node
+// The command `records-sync`. Each command loads its own parts, so that `--help` costs nothing.
+
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
+
+const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
+const { version } = JSON.parse(readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8')) as {
+  version: string
+}
+
+function whole(min: number, max: number) {
+  return (text: string): number => {
+    const value = Number(text)
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}`)
+    return value
+  }
+}
+const port = whole(0, 65_535)
+const perMinute = whole(1, 10_000_000)
+
+const program = new Command('records-sync')
+  .description('Keeps a CRM and your own data in step, and can prove it.')
+  .version(version)
+  .option('-c, --config <file>', 'configuration file', 'records-sync.yaml')
+  .option('--json', 'results as JSON on standard output', false)
+  .exitOverride()
+  .showHelpAfterError('(records-sync --help lists the commands)')
+
+/** Runs a command and ends the process with its exit code. */
+async function execute(work: (context: CommandContext) => Promise<number>): Promise<void> {
+  const context = createContext(program.opts<GlobalOptions>())
+  try {
+    process.exitCode = await work(context)
+  } catch (error) {
+    process.exitCode = report(error, context)
+  }
+}
+
+program
+  .command('init')
+  .description('write a first records-sync.yaml')
+  .action(() => execute(async (context) => (await import('./init.ts')).init(context)))
+program
+  .command('check')
+  .description('check the configuration against its files and services; writes nothing')
+  .action(() => execute(async (context) => (await import('./check.ts')).check(context)))
+program
+  .command('plan')
+  .argument('<sync>')
+  .description('what a run would do: rows, rejects, requests, minutes; writes nothing to the service')
+  .action((sync: string) => execute(async (context) => (await import('./plan.ts')).plan(context, sync)))
+program
+  .command('run')
+  .argument('<sync>')
+  .option('--detach', 'start the run and return at once', false)
+  .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
+  .description('start a run and follow it; Ctrl-C detaches, the run goes on')
+  .action((sync: string, options: { detach: boolean; tuning?: string }) =>
+    execute(async (context) => (await import('./run.ts')).run(context, sync, options)),
+  )
+program
+  .command('status')
+  .description('every sync with its latest run')
+  .action(() => execute(async (context) => (await import('./reports.ts')).status(context)))
+program
+  .command('show')
+  .argument('<run>')
+  .description('one run: its state, its books, its rejects by kind')
+  .action((run: string) => execute(async (context) => (await import('./reports.ts')).show(context, run)))
+program
+  .command('rejects')
+  .argument('<run>')
+  .option('-o, --output <file>', 'write to a file instead of standard output')
+  .description('the rejected rows as CSV: the original columns, line and reason')
+  .action((run: string, options: { output?: string }) =>
+    execute(async (context) => (await import('./reports.ts')).rejects(context, run, options)),
+  )
+program
+  .command('worker')
+  .description('run workflows and activities until stopped')
+  .action(() => execute(async (context) => (await import('./worker.ts')).worker(context)))
+program
+  .command('dev')
+  .option('--no-service', 'start no Records Service')
+  .option('--service-port <port>', 'port of the Records Service', port, 8080)
+  .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
+  .option('--temporal-port <port>', 'port of the Temporal server', port, 7233)
+  .description('Temporal server, worker and Records Service in one, for your own machine')
+  .action((options: { service: boolean; servicePort: number; limit?: number; temporalPort: number }) =>
+    execute(async (context) =>
+      (await import('./dev.ts')).dev(context, { ...options, limit: options.limit ?? null }),
+    ),
+  )
+program
+  .command('service')
+  .option('--port <port>', '0 for a free one', port, 8080)
+  .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
+  .option('--seed-records <n>', 'contacts to begin with, the same each time', whole(0, 5_000_000), 0)
+  .option('--latency <ms>', 'waited before each answer', whole(0, 60_000), 0)
+  .option('--log', 'a line per request', false)
+  .description('run the Records Service in memory')
+  .action((options: { port: number; limit?: number; seedRecords: number; latency: number; log: boolean }) =>
+    execute(async (context) =>
+      (await import('./service.ts')).service(context, {
+        port: options.port,
+        limit: options.limit ?? null,
+        seedRecords: options.seedRecords,
+        latencyMs: options.latency,
+        log: options.log,
+      }),
+    ),
+  )
+program
+  .command('demo')
+  .option('--keep', 'leave everything running until Ctrl-C', false)
+  .description('the main job on real files, with embedded parts')
+  .action((options: { keep: boolean }) =>
+    execute(async (context) => (await import('./demo.ts')).demo(context, options)),
+  )
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error
+  process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
+}

@@ -1,0 +1,113 @@
+// `records-sync plan SYNC`: what a run would do. It stages into the ledger, counts by SQL, and takes the rows out again;
+// nothing is written to the service. Needs no Temporal server.
+
+import { SyncError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import { silentLogger, systemClock } from '../core/ports.ts'
+import { findSync } from '../core/sync.ts'
+import { BATCH_ITEMS_MAX } from '../contract/index.ts'
+import { DEFAULT_TUNING } from '../import/ports.ts'
+import { stage } from '../import/stage.ts'
+import { EXIT, type CommandContext } from './context.ts'
+import { figure, safe, table } from './terminal.ts'
+
+export async function plan(context: CommandContext, name: string): Promise<number> {
+  const { terminal } = context
+  const config = await context.loadConfig()
+  const sync = findSync(config, name)
+  const { connector } = await import('../worker.ts')
+  const { openCsv } = await import('../sources/csv/index.ts')
+  const connections = connector({ configFile: context.configFile, env: context.env, logger: silentLogger })
+  const ledger = await context.openLedger({ readOnly: false })
+  let run: number | null = null
+  try {
+    const { client, keyFingerprint } = await connections.connect(sync.import.to)
+    const opened = await ledger.openRun({
+      sync: sync.name,
+      mode: 'plan',
+      workflowId: '',
+      workflowRunId: '',
+      config: sync as unknown as Json,
+    })
+    if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
+    run = opened.run.id
+    let rows = 0
+    const staged = await stage(
+      {
+        ledger,
+        client,
+        clock: systemClock,
+        logger: silentLogger,
+        tuning: DEFAULT_TUNING,
+        signal: new AbortController().signal,
+        beat: () => {
+          rows += 1_000
+          if (!context.json) terminal.live(`${sync.name}  reading, about ${figure(rows)} rows`)
+        },
+      },
+      { run, sync, keyFingerprint },
+      () => openCsv({ ...sync.import.from, path: sync.import.from.csv }),
+    )
+    terminal.endLive()
+    const known = await ledger.knownKeys(run)
+    const groups = await ledger.rejectGroups(run)
+    const requests = Math.ceil(staged.planned / BATCH_ITEMS_MAX)
+    const limit = client.quota.limitPerMinute()
+    const minutes = limit === null ? null : requests / limit
+    if (context.json) {
+      terminal.out(
+        JSON.stringify({
+          sync: sync.name,
+          ...staged,
+          known_keys: known,
+          new_keys: staged.planned - known,
+          requests,
+          minutes,
+          rejects: groups,
+        }),
+      )
+      return EXIT.done
+    }
+    terminal.out(`Plan of ${sync.name} (nothing was written):`)
+    terminal.out(
+      table(
+        ['', 'rows'],
+        [
+          ['read', staged.rows],
+          ['to send', staged.planned],
+          ['  keys accepted before', known],
+          ['  keys new to us', staged.planned - known],
+          ['unchanged', staged.unchanged],
+          ['superseded by a later row', staged.superseded],
+          ['invalid', staged.invalid],
+          ['cells that clear a property', staged.cleared],
+        ],
+      ),
+    )
+    terminal.out(
+      `${figure(requests)} requests${minutes === null ? '' : `, at ${figure(limit!)} a minute about ${minutes < 1 ? 'less than a minute' : `${figure(Math.ceil(minutes))} minutes`}`}`,
+    )
+    for (const warning of staged.warnings) terminal.out(terminal.style('yellow', `warning: ${safe(warning, 300)}`))
+    if (groups.length > 0)
+      terminal.out(
+        table(
+          ['rows', 'reason', 'column', 'property', 'first row'],
+          groups
+            .slice(0, 20)
+            .map((group) => [
+              group.items,
+              group.reason ?? '–',
+              safe(group.column ?? '–', 30),
+              safe(group.field ?? '–', 40),
+              group.example,
+            ]),
+        ),
+      )
+    return EXIT.done
+  } finally {
+    terminal.endLive()
+    if (run !== null) await ledger.discard(run)
+    await ledger.close()
+    await connections.close()
+  }
+}

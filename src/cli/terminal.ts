@@ -1,0 +1,91 @@
+// What a person sees: tables, one live progress line, colours only on a terminal. Everything printed here is made safe
+// first: control characters of a value could steer a terminal.
+
+import { styleText } from 'node:util'
+
+type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+/** Where the command writes. `out` is for results, `err` for everything said on the way. */
+export interface Terminal {
+  out(line?: string): void
+  err(line?: string): void
+  /** Overwrites the live line; on anything but a terminal it prints a plain line at most every 5 s. */
+  live(line: string): void
+  /** Ends the live line. */
+  endLive(): void
+  style(style: Style, text: string): string
+}
+
+const plainEveryMs = 5_000
+
+export function createTerminal(streams: { out: NodeJS.WriteStream; err: NodeJS.WriteStream }): Terminal {
+  const isTerminal = Boolean(streams.err.isTTY)
+  const colours = isTerminal && process.env['NO_COLOR'] === undefined
+  let liveLength = 0
+  let lastPlain = 0
+  const clear = () => {
+    if (liveLength > 0 && isTerminal) streams.err.write('\r\u001B[2K')
+    liveLength = 0
+  }
+  return {
+    out(line = '') {
+      clear()
+      streams.out.write(`${line}\n`)
+    },
+    err(line = '') {
+      clear()
+      streams.err.write(`${line}\n`)
+    },
+    live(line) {
+      if (isTerminal) {
+        const width = (streams.err.columns ?? 100) - 1
+        streams.err.write(`\r\u001B[2K${line.slice(0, width)}`)
+        liveLength = line.length
+        return
+      }
+      if (Date.now() - lastPlain < plainEveryMs) return
+      lastPlain = Date.now()
+      streams.err.write(`${line}\n`)
+    },
+    endLive: clear,
+    style: (style, text) => (colours ? styleText(style, text) : text),
+  }
+}
+
+/** Text without control characters, cut to `charsMax`. */
+export function safe(text: string, charsMax = 120): string {
+  // oxlint-disable-next-line no-control-regex
+  const clean = text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, ' ')
+  return clean.length > charsMax ? `${clean.slice(0, charsMax - 1)}…` : clean
+}
+
+/** A plain table: columns as wide as their longest cell; numbers to the right. */
+export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [header, ...rows.map((row) => row.map((cell) => (typeof cell === 'number' ? figure(cell) : cell)))]
+  const widths = header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)))
+  const numeric = header.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .join('  ')
+      .trimEnd()
+  return [line(cells[0]!), widths.map((width) => '─'.repeat(width)).join('  '), ...cells.slice(1).map(line)].join('\n')
+}
+
+/** `12,345` */
+export const figure = (value: number): string => value.toLocaleString('en-US')
+
+/** `1 h 02 min`, `3 min 05 s`, `12 s` */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  const pad = (value: number) => String(value).padStart(2, '0')
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${pad(seconds % 60)} s`
+  return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`
+}
+
+/** `██████░░░░` */
+export function bar(share: number, width = 24): string {
+  const full = Math.round(Math.min(1, Math.max(0, share)) * width)
+  return '█'.repeat(full) + '░'.repeat(width - full)
+}

@@ -1,0 +1,174 @@
+// From bytes to meaning: an answer is the service's own, or it is not believed. Promises kept here: nothing is believed
+// that is not complete UTF-8 JSON of the right media type and shape; no foreign text reaches a message.
+
+import { isUtf8 } from 'node:buffer'
+import { Problem } from '../contract/index.ts'
+import type { Operation, OperationId } from '../contract/index.ts'
+import { ServiceFailure } from '../core/errors.ts'
+import { OUTCOME_UNKNOWN_CODES, requestDisposition } from './disposition.ts'
+import { NoAnswer } from './network-errors.ts'
+import { parseRetryAfter } from './pacer/headers.ts'
+import type { WireAnswer } from './transport.ts'
+
+/** An operation with its name, for messages. */
+export interface NamedOperation {
+  readonly id: OperationId
+  readonly operation: Operation
+}
+
+/** A reason not to believe an answer: what is wrong with it, in our words. */
+export class Distrust extends Error {}
+
+/** A believed answer of success. `body` is undefined where the status has none. */
+export interface Success<Body> {
+  readonly status: number
+  readonly body: Body
+  readonly requestId: string | undefined
+}
+
+/** Reads the JSON of a success. @throws Distrust */
+export type Decode<Body> = (status: number, json: unknown) => Body
+
+/** The schema of a success's body, null where it has none, undefined where the operation has no such status. */
+function schemaOf(operation: Operation, status: number): Operation['responses'][number] | undefined {
+  // A batch may say "mixed" by its status; the items say it too.
+  const known = status === 207 && operation.path.includes('/batch/') ? 200 : status
+  return operation.responses[known]
+}
+
+/** Reads a success by the contract's own schema. */
+export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
+  return (status, json) => {
+    const schema = schemaOf(operation, status)
+    if (!schema) return undefined as Body
+    const result = schema.safeParse(json)
+    if (result.success) return result.data as Body
+    const place = result.error.issues[0]?.path ?? []
+    throw new Distrust(`its shape is wrong at /${place.map(placeText).join('/')}`)
+  }
+}
+
+/** @throws ServiceFailure of kind `problem` or `distrusted` */
+export function readAnswer<Body>(
+  named: NamedOperation,
+  answer: WireAnswer,
+  decode: Decode<Body>,
+  nowMs: number,
+): Success<Body> {
+  const { status } = answer
+  try {
+    if (status >= 300 && status < 400) throw new Distrust('redirects are not followed')
+    if (status < 200 || status >= 300) throw problemFailure(named, answer, nowMs)
+    const schema = schemaOf(named.operation, status)
+    if (schema === undefined) throw new Distrust('its status is not one of this operation')
+    if (!schema && answer.body.length > 0) throw new Distrust('a body was not expected')
+    const json = schema ? jsonOf(answer, 'application/json') : undefined
+    return { status, body: decode(status, json), requestId: requestIdOf(answer, json) }
+  } catch (error) {
+    if (error instanceof ServiceFailure) throw error
+    // Anything else that a hostile body can cause, such as nesting too deep for a schema, is a reason too.
+    const why = error instanceof Distrust ? error.message : 'it cannot be read'
+    throw distrustFailure(named, answer, why, nowMs)
+  }
+}
+
+/** A request without an answer, in the words of the failure that every caller knows. */
+export function noAnswerFailure({ id, operation }: NamedOperation, error: NoAnswer): ServiceFailure {
+  const isCertificate = error.kind === 'certificate'
+  return new ServiceFailure(`${id}: ${error.message}`, {
+    kind: error.kind === 'distrusted' ? 'distrusted' : 'no_answer',
+    disposition: isCertificate ? 'halt' : 'retry',
+    block: 'service',
+    outcomeUnknown: operation.writes !== null && error.mayBeSent,
+  })
+}
+
+function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number): ServiceFailure {
+  const { id, operation } = named
+  const { status } = answer
+  const parsed = Problem.safeParse(jsonOf(answer, 'application/problem+json'))
+  if (!parsed.success) throw new Distrust('its body is not a problem with a known code')
+  const problem = parsed.data
+  const reason = token(problem.reason)
+  const verdict = requestDisposition(operation, status, problem)
+  const words = reason === undefined ? problem.code : `${problem.code} (${reason})`
+  return new ServiceFailure(`${id}: the service answered ${status} ${words}`, {
+    kind: 'problem',
+    ...verdict,
+    outcomeUnknown: operation.writes !== null && OUTCOME_UNKNOWN_CODES.has(problem.code),
+    status,
+    problemCode: problem.code,
+    reason,
+    field: problem.field ?? undefined,
+    errors: (problem.errors ?? []).map((error) => ({
+      field: error.field,
+      reason: token(error.reason) ?? null,
+      detail: error.detail,
+    })),
+    requestId: requestIdOf(answer, problem),
+    retryAfterMs: parseRetryAfter(answer.headers['retry-after'], nowMs) ?? undefined,
+    detail: problem.detail,
+  })
+}
+
+function distrustFailure(
+  { id, operation }: NamedOperation,
+  answer: WireAnswer,
+  why: string,
+  nowMs: number,
+): ServiceFailure {
+  const { status } = answer
+  const isRedirect = status >= 300 && status < 400
+  return new ServiceFailure(`${id}: the answer (status ${status}) is not believed: ${why}`, {
+    kind: 'distrusted',
+    disposition: isRedirect ? 'halt' : 'retry',
+    block: status < 400 ? 'contract' : 'service',
+    outcomeUnknown: operation.writes !== null,
+    status,
+    requestId: requestIdOf(answer, undefined),
+    retryAfterMs: parseRetryAfter(answer.headers['retry-after'], nowMs) ?? undefined,
+  })
+}
+
+/** @throws Distrust */
+function jsonOf({ headers, body }: WireAnswer, mediaType: string): unknown {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (encoding !== 'identity') throw new Distrust('its content encoding is not identity')
+  const [type, ...parameters] = (headers['content-type'] ?? '')
+    .split(';')
+    .map((part) => part.trim().toLowerCase())
+  if (type !== mediaType) throw new Distrust(`its media type is not ${mediaType}`)
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
+    throw new Distrust('its charset is not utf-8')
+  }
+  if (!isUtf8(body)) throw new Distrust('it is not UTF-8')
+  let json: unknown
+  try {
+    json = JSON.parse(body.toString('utf8'))
+  } catch {
+    throw new Distrust('it is not complete JSON')
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new Distrust('it is not a JSON object')
+  }
+  return json
+}
+
+/** The id of the body, or of the one header that matches `*-Request-Id`. Printable, or not believed. */
+function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined {
+  const told = (json as { request_id?: unknown } | undefined)?.request_id
+  const names = Object.keys(headers).filter((name) => name.endsWith('-request-id'))
+  const id = typeof told === 'string' ? told : names.length === 1 ? headers[names[0]!] : undefined
+  return id !== undefined && /^[\x21-\x7e]{1,200}$/.test(id) ? id : undefined
+}
+
+/** A reason of the service, if it looks like one: it goes into messages and logs. */
+function token(reason: string | null | undefined): string | undefined {
+  return reason != null && /^[a-z][a-z0-9_]{0,63}$/.test(reason) ? reason : undefined
+}
+
+/** Names inside a body may be values: only plain ones are shown. */
+function placeText(part: PropertyKey): string {
+  return /^[a-z0-9_]{1,40}$/.test(String(part)) ? String(part) : '…'
+}

@@ -1,0 +1,89 @@
+// The answer to a batch, checked by hand because every imported row passes here (several times as fast as the schema).
+// Promise kept here: a batch answer is believed only as a whole: one result per item, known statuses, counts that fit.
+
+import { BATCH_ITEM_STATUSES, BATCH_ITEMS_MAX, ProblemWire } from '../contract/index.ts'
+import type { BatchItemResult, BatchSummary } from '../contract/index.ts'
+import { SyncError } from '../core/errors.ts'
+import type { Permit } from '../core/ports.ts'
+import { Distrust } from './answers.ts'
+import { itemDisposition } from './disposition.ts'
+
+/** A believed answer to a batch. */
+export interface BatchAnswer {
+  /** One per item, in the order of the request. */
+  readonly data: readonly BatchItemResult[]
+  readonly summary: BatchSummary
+  readonly requestId: string | undefined
+}
+
+/** Items to be written as JSON, or the exact bytes to send, already `{"data":[...]}`, with the number of items in them. */
+export type BatchInput<Item> =
+  | { readonly items: readonly Item[] }
+  | { readonly body: string; readonly count: number }
+
+/** The bytes of a batch. @throws SyncError `batch_size`, after the permit that came along went back */
+export function batchBody<Item>(
+  input: BatchInput<Item>,
+  permit?: Permit,
+): { body: string; count: number } {
+  const { body, count } =
+    'items' in input
+      ? { body: JSON.stringify({ data: input.items }), count: input.items.length }
+      : input
+  if (Number.isInteger(count) && count >= 1 && count <= BATCH_ITEMS_MAX) return { body, count }
+  permit?.unused()
+  throw new SyncError('batch_size', `A batch of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${count}`)
+}
+
+type Fields = Readonly<Record<string, unknown>>
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const statuses: ReadonlySet<unknown> = new Set(BATCH_ITEM_STATUSES)
+
+/** The results in request order, for a request of `count` items. @throws Distrust */
+export function readBatch(json: unknown, count: number): Omit<BatchAnswer, 'requestId'> {
+  if (!isFields(json) || !Array.isArray(json['data']) || !isFields(json['summary'])) {
+    throw new Distrust('data and summary were expected')
+  }
+  if (json['data'].length !== count) {
+    throw new Distrust(`${count} results were expected, got ${json['data'].length}`)
+  }
+  const data: BatchItemResult[] = Array.from({ length: count })
+  let succeeded = 0
+  for (const item of json['data'] as unknown[]) {
+    const result = readResult(item)
+    if (!(result.index < count) || data[result.index] !== undefined) {
+      throw new Distrust(`its indexes are not 0 to ${count - 1}, each once`)
+    }
+    data[result.index] = result
+    if (itemDisposition(result) === 'accepted') succeeded += 1
+  }
+  const { total, succeeded: told, failed } = json['summary']
+  if (total !== count || told !== succeeded || failed !== count - succeeded) {
+    throw new Distrust('its summary does not fit its results')
+  }
+  return { data, summary: json['summary'] as BatchSummary }
+}
+
+function readResult(item: unknown): BatchItemResult {
+  if (!isFields(item)) throw new Distrust('a result is not an object')
+  const { index, status, record, problem } = item
+  if (!Number.isInteger(index) || (index as number) < 0) {
+    throw new Distrust('a result has no index')
+  }
+  if (!statuses.has(status)) throw new Distrust('a result has an unknown status')
+  const result = item as BatchItemResult
+  if (itemDisposition(result) !== 'accepted') {
+    if (!ProblemWire.safeParse(problem).success) throw new Distrust('a failed item has no problem')
+    return result
+  }
+  if (problem != null) throw new Distrust('an accepted item has a problem')
+  if (record != null && !isRecord(record)) throw new Distrust('a record has a wrong shape')
+  return result
+}
+
+function isRecord(record: unknown): boolean {
+  if (!isFields(record)) return false
+  const { id, object_type: type, properties } = record
+  return typeof id === 'string' && typeof type === 'string' && isFields(properties)
+}

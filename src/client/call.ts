@@ -1,0 +1,189 @@
+// One operation of the contract, from its parts to its believed answer. Promises kept here: nothing is sent without a
+// permit, and every permit is closed exactly once; a 429 is a wait, never a failed attempt; a 401 reads the key again once;
+// nothing else is ever sent twice.
+
+import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
+import type { OperationId } from '../contract/index.ts'
+import { QuotaWait, ServiceFailure } from '../core/errors.ts'
+import { QUOTA_WAIT_MAX_MS } from '../core/limits.ts'
+import type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
+import { pathOf } from './address.ts'
+import { noAnswerFailure, readAnswer } from './answers.ts'
+import type { Decode, NamedOperation, Success } from './answers.ts'
+import type { KeyHolder } from './key.ts'
+import { NoAnswer } from './network-errors.ts'
+import { parseRetryAfter } from './pacer/headers.ts'
+import type { Transport, WireAnswer, WireRequest } from './transport.ts'
+
+/** Options of every method. */
+export interface RequestOptions {
+  /**
+   * Ends waits and reads at once, with the signal's reason. A write that was already sent is not torn: it ends by its own
+   * deadline, and its outcome is told; one that was not sent yet is prevented.
+   */
+  readonly signal?: AbortSignal | undefined
+  /** Default `interactive`. */
+  readonly priority?: Priority | undefined
+  /** A permit already granted; it is closed here, whatever happens. */
+  readonly permit?: Permit | undefined
+  /** Longest wait on the quota, over all rounds. Default 45,000 ms. */
+  readonly maxWaitMs?: number | undefined
+}
+
+/** What fills an operation: path parameters, query parameters, and a body as a value or as exact JSON text. */
+export interface CallParts {
+  readonly path?: Readonly<Record<string, string>> | undefined
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined
+  readonly body?: object | string | undefined
+}
+
+export interface CallDeps {
+  readonly transport: Transport
+  readonly keys: KeyHolder
+  readonly quota: Quota
+  readonly clock: Clock
+  readonly logger: Logger
+  /** Path before `/rest/v1`. */
+  readonly prefix: string
+}
+
+export type Caller = <Body>(
+  id: OperationId,
+  parts: CallParts,
+  options: RequestOptions,
+  decode: Decode<Body>,
+) => Promise<Success<Body>>
+
+/** Sendings of one request: the first, those after a 429, and one after a 401. */
+const ROUNDS_MAX = 100
+
+/**
+ * The caller fails with
+ * - `ServiceFailure` where the request did not succeed,
+ * - `QuotaWait` where the quota asks for a longer wait than `maxWaitMs`; nothing was carried out,
+ * - the signal's reason after an abort,
+ * - `SyncError` `path_invalid` for a path parameter that cannot be one.
+ */
+export function createCaller(deps: CallDeps): Caller {
+  const { transport, keys, quota, clock } = deps
+  const warn = deprecationWarning(deps.logger)
+
+  return async (id, parts, options, decode) => {
+    const named: NamedOperation = { id, operation: OPERATIONS[id] }
+    const { operation } = named
+    const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
+    const request = prepared(deps.prefix, named, parts, options)
+    const deadlineMs = clock.now() + maxWaitMs
+    let permit = options.permit
+    let mayRefresh = operation.authenticated
+    let askedToWaitMs = 1_000
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      permit ??= await quota.acquire({
+        ...(priority && { priority }),
+        signal,
+        maxWaitMs: Math.max(0, deadlineMs - clock.now()),
+      })
+      const granted = permit
+      permit = undefined
+      const key = await beforeSending(granted, signal, operation.authenticated ? keys : null)
+      const answer = await sendWith(granted, named, key === null ? request : withKey(request, key))
+      warn(answer)
+      if (answer.status === 429) {
+        askedToWaitMs = parseRetryAfter(answer.headers['retry-after'], clock.now()) ?? askedToWaitMs
+        continue
+      }
+      try {
+        return readAnswer(named, answer, decode, clock.now())
+      } catch (error) {
+        const isRefusedKey =
+          error instanceof ServiceFailure && error.problemCode === 'unauthenticated'
+        if (!isRefusedKey || !mayRefresh || key === null) throw error
+        mayRefresh = false
+        if (!(await keys.refresh(key))) throw error
+      }
+    }
+    throw new QuotaWait(askedToWaitMs)
+  }
+
+  async function sendWith(permit: Permit, named: NamedOperation, request: WireRequest) {
+    let answer: WireAnswer
+    try {
+      answer = await transport.send(request)
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) {
+        // An abort: the request may be on its way.
+        permit.lost()
+        throw error
+      }
+      if (error.mayBeSent) permit.lost()
+      else permit.unused()
+      throw noAnswerFailure(named, error)
+    }
+    permit.observe({
+      status: answer.status,
+      limit: answer.headers['ratelimit-limit'],
+      remaining: answer.headers['ratelimit-remaining'],
+      retryAfter: answer.headers['retry-after'],
+    })
+    return answer
+  }
+}
+
+/** Builds the request before anything is waited for; a permit that came along goes back where that fails. */
+function prepared(
+  prefix: string,
+  { operation }: NamedOperation,
+  { path = {}, query = {}, body }: CallParts,
+  { signal, permit }: RequestOptions,
+): WireRequest {
+  try {
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    return {
+      method: operation.method,
+      path: prefix + BASE_PATH + pathOf(operation.path, path, query),
+      headers: {
+        accept: 'application/json, application/problem+json',
+        'accept-encoding': 'identity',
+        'user-agent': 'records-sync',
+        ...(text !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: text ?? null,
+      signal: operation.writes === null ? signal : undefined,
+    }
+  } catch (error) {
+    permit?.unused()
+    throw error
+  }
+}
+
+/** The last moment at which an abort prevents the request. Gives the key, or null for a public operation. */
+async function beforeSending(
+  permit: Permit,
+  signal: AbortSignal | undefined,
+  keys: KeyHolder | null,
+): Promise<string | null> {
+  try {
+    const key = keys && (await keys.current())
+    signal?.throwIfAborted()
+    return key
+  } catch (error) {
+    permit.unused()
+    throw error
+  }
+}
+
+const withKey = (request: WireRequest, key: string): WireRequest => ({
+  ...request,
+  headers: { ...request.headers, authorization: `Bearer ${key}` },
+})
+
+/** Specification section 9.5. Said once per client. */
+function deprecationWarning(logger: Logger): (answer: WireAnswer) => void {
+  let said = false
+  return ({ headers: { deprecation, sunset } }) => {
+    if (said || (deprecation === undefined && sunset === undefined)) return
+    said = true
+    const shown = (text = '') => (/^[\w ,:@-]{1,60}$/.test(text) ? text : null)
+    logger.warn({ deprecation: shown(deprecation), sunset: shown(sunset) }, 'service_deprecated')
+  }
+}

@@ -1,0 +1,95 @@
+// What an answer means for the work: try again, refuse the item, or stop the run (design section 6). One table; a new
+// problem code or a new reason of the contract does not compile until it is classified here.
+
+import type {
+  BatchItemResult,
+  BatchItemStatus,
+  Operation,
+  Problem,
+  ProblemCode,
+  ProblemReason,
+} from '../contract/index.ts'
+import type { BlockReason, Disposition } from '../core/errors.ts'
+
+export interface Verdict {
+  readonly disposition: Disposition
+  /** What blocks the run on `halt`, or on `retry` for too long. */
+  readonly block: BlockReason
+}
+
+const retry: Verdict = { disposition: 'retry', block: 'service' }
+const reject: Verdict = { disposition: 'reject', block: 'contract' }
+const contract: Verdict = { disposition: 'halt', block: 'contract' }
+const permission: Verdict = { disposition: 'halt', block: 'permission' }
+const auth: Verdict = { disposition: 'halt', block: 'auth' }
+
+/** Asked first: a reason says more than its code. */
+const byReason = {
+  invalid_matching_property: contract,
+  ambiguous_match: reject,
+  type_read_only: permission,
+  write_forbidden: permission,
+  schema_invalid: reject,
+  cursor_invalid: contract,
+  unknown_property: contract,
+  operator_not_supported: contract,
+  invalid_filter: contract,
+  unsupported_sort: contract,
+  unsupported_aggregation: contract,
+  filter_too_deep: contract,
+  too_many_filter_groups: contract,
+  exchange_rate_unavailable: retry,
+} as const satisfies Record<ProblemReason, Verdict>
+
+type Rule = (operation: Operation, status: number) => Verdict
+
+const byCode = {
+  unauthenticated: () => auth,
+  permission_denied: () => permission,
+  // Reads carry no item that could be refused; a method or media type is wrong for every item alike.
+  request_invalid: (operation, status) =>
+    operation.writes === null || [405, 406, 415].includes(status) ? contract : reject,
+  not_found: (operation) => (operation.path.includes('{id}') ? reject : contract),
+  conflict: () => reject,
+  rate_limited: () => retry,
+  timeout: () => retry,
+  service_unavailable: () => retry,
+  internal_error: () => retry,
+} as const satisfies Record<ProblemCode, Rule>
+
+/** Codes after which a write may have been carried out all the same. */
+export const OUTCOME_UNKNOWN_CODES: ReadonlySet<ProblemCode> = new Set([
+  'timeout',
+  'service_unavailable',
+  'internal_error',
+])
+
+/** What the refusal of a whole request means. */
+export function requestDisposition(
+  operation: Operation,
+  status: number,
+  problem: Pick<Problem, 'code' | 'reason'>,
+): Verdict {
+  const { code, reason } = problem
+  if (reason != null && Object.hasOwn(byReason, reason)) return byReason[reason as ProblemReason]
+  return byCode[code](operation, status)
+}
+
+const byItemStatus = {
+  200: 'accepted',
+  201: 'accepted',
+  204: 'accepted',
+  403: 'rejected',
+  404: 'rejected',
+  409: 'rejected',
+  422: 'rejected',
+  500: 'retry',
+  503: 'retry',
+} as const satisfies Record<BatchItemStatus, 'accepted' | 'rejected' | 'retry'>
+
+/** What the answer to one item of a batch means. */
+export function itemDisposition(
+  result: Pick<BatchItemResult, 'status'>,
+): 'accepted' | 'rejected' | 'retry' {
+  return byItemStatus[result.status]
+}

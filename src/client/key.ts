@@ -1,0 +1,64 @@
+// The API key, in one closure. Promise kept here: no message, log or property ever shows it; a bad one is described by its
+// length only.
+
+import { createHash } from 'node:crypto'
+import { ServiceFailure, SyncError } from '../core/errors.ts'
+
+const keyForm = /^[\x21-\x7e]{8,512}$/
+
+export interface KeyHolder {
+  /** The key, read when it is first asked for. */
+  current(): Promise<string>
+  /** After a 401 for `used`: reads the key again, unless somebody has; true where it is another one now. */
+  refresh(used: string): Promise<boolean>
+  /** 12 hexadecimal digits that stand for the key and do not lead back to it. */
+  fingerprint(): Promise<string>
+}
+
+/** So that the digest is of no use against a key that was hashed elsewhere. */
+const FINGERPRINT_CONTEXT = 'records-sync/key-fingerprint/v1\0'
+
+/** Every method fails with a `ServiceFailure` that blocks on `auth` where the key cannot be read or used. */
+export function holdKey(read: () => Promise<string>): KeyHolder {
+  let held: string | null = null
+  let reading: Promise<string> | null = null
+  const load = () => {
+    reading ??= readKey(read)
+      .then((key) => (held = key))
+      .finally(() => (reading = null))
+    return reading
+  }
+  const current = async () => held ?? (await load())
+  return {
+    current,
+    refresh: async (used) => (held === null || held === used ? await load() : held) !== used,
+    fingerprint: async () =>
+      createHash('sha256')
+        .update(FINGERPRINT_CONTEXT + (await current()))
+        .digest('hex')
+        .slice(0, 12),
+  }
+}
+
+async function readKey(read: () => Promise<string>): Promise<string> {
+  let text: string
+  try {
+    text = await read()
+  } catch (error) {
+    // Only our own words: a foreign message may quote what it read.
+    const why = error instanceof SyncError ? `: ${error.message}` : ''
+    throw unusable(`The API key could not be read${why}`)
+  }
+  const key = typeof text === 'string' ? text.replace(/\r?\n$/, '') : ''
+  if (keyForm.test(key)) return key
+  const expected = '8 to 512 printable ASCII characters without spaces were expected'
+  throw unusable(`The API key cannot be used: ${expected}, got ${key.length} characters`)
+}
+
+const unusable = (message: string) =>
+  new ServiceFailure(message, {
+    kind: 'no_answer',
+    disposition: 'halt',
+    block: 'auth',
+    outcomeUnknown: false,
+  })

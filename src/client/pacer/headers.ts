@@ -1,0 +1,51 @@
+// The numbers of specification section 8 as they come over the wire: strict, so that no garbage becomes a wait.
+// Promise kept here: whatever the text, the result is a finite wait of at most a day, or null for "not a number of ours".
+
+/** The longest wait that is believed: a longer one is taken as this. */
+export const RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1_000
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const time = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)`
+const day = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
+const month = `(?<month>${months.join('|')})`
+/** The three forms of RFC 9110 section 5.6.7: IMF-fixdate, RFC 850, asctime. */
+const dateForms = [
+  new RegExp(String.raw`^${day}, (?<date>\d\d) ${month} (?<year>\d{4}) ${time} GMT$`),
+  new RegExp(String.raw`^${day}[a-z]{3,6}, (?<date>\d\d)-${month}-(?<year>\d\d) ${time} GMT$`),
+  new RegExp(String.raw`^${day} ${month} (?<date>[ \d]\d) ${time} (?<year>\d{4})$`),
+]
+
+/**
+ * Milliseconds to wait, 0 to a day, from the text of `Retry-After`: whole seconds or an HTTP-date (a past one is 0).
+ * Null where it is neither: `-5`, `1.5`, `120junk`, an impossible date, or absent.
+ */
+export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
+  const text = value?.trim() ?? ''
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, RETRY_AFTER_MAX_MS)
+  const atMs = parseHttpDate(text, nowMs)
+  return atMs === null ? null : Math.min(Math.max(0, atMs - nowMs), RETRY_AFTER_MAX_MS)
+}
+
+/** A count from the text of `RateLimit-Limit` or `RateLimit-Remaining`; null where it is not a whole number. */
+export function parseLimit(value: string | null | undefined): number | null {
+  const text = value?.trim() ?? ''
+  return /^\d{1,15}$/.test(text) ? Number(text) : null
+}
+
+function parseHttpDate(text: string, nowMs: number): number | null {
+  const parts = dateForms.map((form) => form.exec(text)?.groups).find((groups) => groups)
+  if (!parts) return null
+  const date = Number(parts['date'])
+  const [hour, minute, second] = [parts['hour'], parts['minute'], parts['second']].map(Number)
+  if (hour! > 23 || minute! > 59 || second! > 60) return null
+  let year = Number(parts['year'])
+  // RFC 9110: a two-digit year more than 50 years ahead is of the century before.
+  if (parts['year']!.length === 2) {
+    year += 2_000
+    if (year > new Date(nowMs).getUTCFullYear() + 50) year -= 100
+  }
+  const dayMs = Date.UTC(year, months.indexOf(parts['month']!), date)
+  // 30 February would silently become 1 March.
+  if (new Date(dayMs).getUTCDate() !== date) return null
+  return dayMs + ((hour! * 60 + minute!) * 60 + second!) * 1_000
+}

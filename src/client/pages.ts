@@ -1,0 +1,51 @@
+// Listings, page by page. Promises kept here: only `has_more` ends a listing (specification section 4.5); a listing that
+// goes in circles or stands still ends in an error; memory does not grow with its length.
+
+import type { PaginationWire } from '../contract/index.ts'
+import { ServiceFailure } from '../core/errors.ts'
+
+/** Empty pages in a row after which a listing is taken to stand still. */
+export const EMPTY_PAGES_MAX = 10
+
+export interface Page {
+  readonly data: readonly unknown[]
+  readonly pagination: PaginationWire
+}
+
+/**
+ * Every page of a listing, from `read(undefined)`, or `read(from)`, on.
+ * @throws ServiceFailure `distrusted` where a cursor comes back, or after 10 empty pages in a row
+ */
+export async function* eachPage<P extends Page>(
+  read: (cursor: string | undefined) => Promise<P>,
+  from?: string,
+): AsyncGenerator<P, void, undefined> {
+  let cursor = from
+  let emptyInRow = 0
+  // Brent's way to find a circle with two cursors in memory: the mark moves to the newest at pages 1, 2, 4, 8, ...
+  let mark = from
+  let moveMarkAt = 1
+  // Bounded by the service's records: a page either brings some, or counts as empty; a circle ends.
+  for (let count = 1; ; count++) {
+    const page = await read(cursor)
+    yield page
+    if (!page.pagination.has_more) return
+    emptyInRow = page.data.length === 0 ? emptyInRow + 1 : 0
+    if (emptyInRow >= EMPTY_PAGES_MAX) throw standstill(`${EMPTY_PAGES_MAX} empty pages in a row`)
+    const next = page.pagination.next_cursor!
+    if (next === cursor || next === mark) throw standstill('a cursor came back')
+    if (count === moveMarkAt) {
+      mark = next
+      moveMarkAt *= 2
+    }
+    cursor = next
+  }
+}
+
+const standstill = (what: string) =>
+  new ServiceFailure(`The listing does not end: ${what}`, {
+    kind: 'distrusted',
+    disposition: 'halt',
+    block: 'contract',
+    outcomeUnknown: false,
+  })

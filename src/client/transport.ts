@@ -1,0 +1,171 @@
+// One request, one answer, over one undici pool per origin. Promises kept here: every request ends by its deadline, body
+// included; an answer has a bounded size; no redirect is followed, no proxy of the environment is used, and certificates
+// are always checked.
+
+import { Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import type { Method } from '../contract/index.ts'
+import { NoAnswer, noAnswerOf } from './network-errors.ts'
+
+export interface WireRequest {
+  readonly method: Method
+  /** With prefix and query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  /** Ends the request at once, with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface WireAnswer {
+  readonly status: number
+  /** By lower-case name; a header that came twice is left out. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: Buffer
+}
+
+export interface Transport {
+  /** @throws NoAnswer, or the signal's reason */
+  send(request: WireRequest): Promise<WireAnswer>
+  /** Waits for the requests in flight. */
+  close(): Promise<void>
+}
+
+export interface TransportOptions {
+  readonly origin: string
+  readonly connections: number
+  /** Deadline of a whole request, ms. */
+  readonly timeoutMs: number
+  readonly bodyBytesMax: number
+}
+
+const CONNECT_TIMEOUT_MS = 10_000
+const stopped = new Error('stopped')
+
+export function createTransport(options: TransportOptions): Transport {
+  const pool = new Pool(options.origin, {
+    connections: options.connections,
+    pipelining: 1,
+    // Our own deadline covers both, and counts the wait for a free connection too.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: {
+      timeout: Math.min(CONNECT_TIMEOUT_MS, options.timeoutMs),
+      // Not even NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check off.
+      rejectUnauthorized: true,
+    },
+  })
+  let closing: Promise<void> | null = null
+  return {
+    send: (request) =>
+      new Promise((resolve, reject) => {
+        new Exchange(request, options, resolve, reject).start(pool)
+      }),
+    close: () => (closing ??= pool.close()),
+  }
+}
+
+/**
+ * A request under way. `dispatch` rather than `request`, because only its handler learns whether the request was ever
+ * written to a connection, and so whether its outcome can be unknown.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  private readonly request: WireRequest
+  private readonly options: TransportOptions
+  private readonly resolve: (answer: WireAnswer) => void
+  private readonly reject: (error: unknown) => void
+  private controller: Dispatcher.DispatchController | null = null
+  private status: number | null = null
+  private headers: WireAnswer['headers'] = {}
+  private chunks: Buffer[] = []
+  private bytes = 0
+  private ended = false
+  // Not the injected clock: a network's time is real, also where a test's is not.
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(
+    request: WireRequest,
+    options: TransportOptions,
+    resolve: (answer: WireAnswer) => void,
+    reject: (error: unknown) => void,
+  ) {
+    this.request = request
+    this.options = options
+    this.resolve = resolve
+    this.reject = reject
+  }
+
+  start(pool: Pool): void {
+    const { method, path, headers, body, signal } = this.request
+    if (signal?.aborted) return this.reject(signal.reason)
+    signal?.addEventListener('abort', this.onAbort, { once: true })
+    this.timer = setTimeout(this.onDeadline, this.options.timeoutMs)
+    pool.dispatch({ method, path, headers, body }, this)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // It ended while it waited for a connection: it must not be sent any more.
+    if (this.ended) return controller.abort(stopped)
+    this.controller = controller
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (status < 200) return
+    this.status = status
+    const single = Object.entries(headers).filter(([, value]) => typeof value === 'string')
+    this.headers = Object.fromEntries(single) as WireAnswer['headers']
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.bytes += chunk.length
+    const { bodyBytesMax } = this.options
+    if (this.bytes <= bodyBytesMax) return void this.chunks.push(chunk)
+    this.chunks = []
+    this.stop(new NoAnswer(`the answer is longer than ${bodyBytesMax} bytes`, true, 'distrusted'))
+  }
+
+  onResponseEnd(): void {
+    this.answer()
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    // A refusal by the quota counts without its body.
+    if (this.status === 429) return this.answer()
+    this.fail(noAnswerOf(error, this.controller !== null, this.status !== null))
+  }
+
+  private readonly onDeadline = () => {
+    const seconds = this.options.timeoutMs / 1_000
+    this.stop(new NoAnswer(`no answer within ${seconds} s`, this.controller !== null))
+  }
+
+  private readonly onAbort = () => this.stop(this.request.signal!.reason)
+
+  private answer(): void {
+    const { status, headers, chunks } = this
+    if (!this.end()) return
+    const body = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    this.resolve({ status: status!, headers, body })
+  }
+
+  private fail(error: unknown): void {
+    if (this.end()) this.reject(error)
+  }
+
+  private stop(error: unknown): void {
+    this.fail(error)
+    this.controller?.abort(stopped)
+  }
+
+  private end(): boolean {
+    if (this.ended) return false
+    this.ended = true
+    clearTimeout(this.timer)
+    this.request.signal?.removeEventListener('abort', this.onAbort)
+    return true
+  }
+}

@@ -1,0 +1,221 @@
+// Starts and stops a Temporal development server for this process alone.
+// Promises kept here: it listens on loopback only; a Ctrl-C in the terminal does not reach it, so that our worker can
+// drain first; it does not outlive us, however we end; its output stays out of our terminal.
+
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import fs from 'node:fs/promises'
+import net from 'node:net'
+import path from 'node:path'
+import { Connection } from '@temporalio/client'
+import { SyncError } from '../core/errors.ts'
+import type { Logger } from '../core/ports.ts'
+import { systemClock } from '../core/ports.ts'
+import { lastLines } from './run-program.ts'
+
+const host = '127.0.0.1'
+const defaultPort = 7233
+const namespace = 'default'
+const startMaxMs = 30_000
+const pollEveryMs = 50
+const answerMaxMs = 2_000
+const stopMaxMs = 10_000
+const outputMaxChars = 16 * 1024
+/** A free port can be taken by another program before the server has it; then the next one is tried. */
+const startsMax = 3
+
+export interface StartTemporal {
+  readonly cliPath: string
+  /** The SQLite file that keeps runs and schedules; made with its folder where missing. Without it all is lost at the end. */
+  readonly dbFile?: string
+  /** 0 or absent: a free one. */
+  readonly port?: number
+  /** 0 or absent: a free one. */
+  readonly uiPort?: number
+  /** No web page. */
+  readonly headless?: boolean
+  readonly logger: Logger
+}
+
+export interface TemporalServer {
+  /** `127.0.0.1:7233` */
+  readonly address: string
+  readonly uiUrl: string | null
+  readonly namespace: string
+  /** Ends it, within 10 s. May be called again. */
+  stop(): Promise<void>
+}
+
+/** @throws SyncError `port_taken`, `temporal_server_failed` */
+export async function startTemporal(options: StartTemporal): Promise<TemporalServer> {
+  for (const port of [options.port, options.headless ? 0 : options.uiPort]) {
+    if (port) await requireFree(port)
+  }
+  if (options.dbFile !== undefined) {
+    await fs.mkdir(path.dirname(path.resolve(options.dbFile)), { recursive: true })
+  }
+  for (let start = 1; ; start++) {
+    try {
+      return await startOnce(options)
+    } catch (error) {
+      const anotherPort = !options.port || (!options.headless && !options.uiPort)
+      if (!(error instanceof PortLost) || !anotherPort || start === startsMax) throw error
+    }
+  }
+}
+
+/** Whether a Temporal server answers at `host:port`, within 4 s. An address that cannot be read throws. */
+export async function isAnswering(address: string): Promise<boolean> {
+  return answers(address, (connection) => connection.workflowService.getSystemInfo({}))
+}
+
+class PortLost extends SyncError {}
+
+async function startOnce(options: StartTemporal): Promise<TemporalServer> {
+  const { cliPath, dbFile, headless = false, logger } = options
+  const port = options.port || (await freePort())
+  const uiPort = headless ? null : options.uiPort || (await freePort())
+  const address = `${host}:${port}`
+  const args = ['server', 'start-dev', '--ip', host, '--port', String(port)]
+  args.push('--log-level', 'error', '--color', 'never')
+  if (uiPort === null) args.push('--headless')
+  else args.push('--ui-port', String(uiPort))
+  if (dbFile !== undefined) args.push('--db-filename', dbFile)
+
+  const { child, output, ended } = spawnOnLeash(cliPath, args)
+  let stopping = false
+  const stop = async () => {
+    stopping = true
+    // Without a file there is nothing to close in order, and a shutdown in order takes 3 s.
+    if (isAlive(child)) child.kill(dbFile === undefined ? 'SIGKILL' : 'SIGTERM')
+    const timer = setTimeout(() => child.kill('SIGKILL'), stopMaxMs)
+    await ended
+    clearTimeout(timer)
+  }
+
+  const describe = (connection: Connection) =>
+    connection.workflowService.describeNamespace({ namespace })
+  const deadline = Date.now() + startMaxMs
+  while (!(await answers(address, describe)) || !isAlive(child)) {
+    const late = Date.now() > deadline
+    if (isAlive(child) && !late) {
+      await systemClock.sleep(pollEveryMs)
+      continue
+    }
+    await stop()
+    throw startFailure(
+      late ? `did not answer within ${startMaxMs / 1000} s` : await ended,
+      output(),
+    )
+  }
+  void ended.then((how) => {
+    if (!stopping) logger.error({ how, lines: lastLines(output(), 5) }, 'temporal_server_ended')
+  })
+  return { address, uiUrl: uiPort === null ? null : `http://${host}:${uiPort}`, namespace, stop }
+}
+
+/**
+ * In a process group of its own, and on a leash: a helper beside it reads a pipe of ours and ends the server when the
+ * pipe closes, which also happens when we are killed. `$$` is the server's number, because `exec` keeps it.
+ */
+const leash = 'exec 3<&0; (cat <&3; kill "$$") >/dev/null 2>&1 & exec "$@" 3<&- </dev/null'
+
+function spawnOnLeash(program: string, args: readonly string[]) {
+  const child = spawn('sh', ['-c', leash, 'sh', program, ...args], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let kept = ''
+  const keep = (text: string) => {
+    kept = (kept + text).slice(-outputMaxChars)
+  }
+  child.stdout.setEncoding('utf8').on('data', keep)
+  child.stderr.setEncoding('utf8').on('data', keep)
+  child.stdin.on('error', () => {})
+  const ended = new Promise<string>((resolve) => {
+    child.on('error', (error) => resolve(`cannot be started: ${error.message}`))
+    child.on('close', (code, signal) => {
+      child.stdin.destroy()
+      resolve(code === null ? `was killed by ${signal}` : `ended with exit code ${code}`)
+    })
+  })
+  return { child, output: () => kept, ended }
+}
+
+function isAlive(child: ChildProcess): boolean {
+  return child.pid !== undefined && child.exitCode === null && child.signalCode === null
+}
+
+function startFailure(how: string, output: string): SyncError {
+  const said = lastLines(output, 8).trim()
+  const message = `The Temporal development server ${how}.${said === '' ? '' : ` Its last words:\n${said}`}`
+  const ErrorType = /address already in use/i.test(output) ? PortLost : SyncError
+  return new ErrorType('temporal_server_failed', message)
+}
+
+async function answers(
+  address: string,
+  ask: (connection: Connection) => Promise<unknown>,
+): Promise<boolean> {
+  // Asked first, because gRPC waits a second before it tries a refused port again.
+  if (!(await accepts(address))) return false
+  const connection = Connection.lazy({ address })
+  try {
+    await connection.withDeadline(Date.now() + answerMaxMs, () => ask(connection))
+    return true
+  } catch {
+    return false
+  } finally {
+    await connection.close()
+  }
+}
+
+function accepts(address: string): Promise<boolean> {
+  const { hostname, port } = new URL(`tcp://${address}`)
+  return new Promise((resolve) => {
+    const socket = net.connect({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port) || defaultPort,
+    })
+    const done = (accepted: boolean) => {
+      socket.destroy()
+      resolve(accepted)
+    }
+    socket.setTimeout(answerMaxMs, () => done(false))
+    socket.once('connect', () => done(true)).once('error', () => done(false))
+  })
+}
+
+async function requireFree(port: number): Promise<void> {
+  const taken = await listen(port).then(
+    (server) => closed(server).then(() => null),
+    (error: NodeJS.ErrnoException) => error,
+  )
+  if (taken === null) return
+  const why =
+    taken.code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${taken.code})`
+  throw new SyncError(
+    'port_taken',
+    `Port ${port} on ${host} ${why}. Choose another port, or 0 for any free one. If a Temporal server runs there, use it: set TEMPORAL_ADDRESS=${host}:${port}`,
+    { port },
+  )
+}
+
+async function freePort(): Promise<number> {
+  const server = await listen(0)
+  const { port } = server.address() as net.AddressInfo
+  await closed(server)
+  return port
+}
+
+function listen(port: number): Promise<net.Server> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer()
+    server.once('error', reject)
+    server.listen(port, host, () => resolve(server))
+  })
+}
+
+function closed(server: net.Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()))
+}

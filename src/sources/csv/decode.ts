@@ -1,0 +1,175 @@
+// Bytes of any encoding become UTF-8, strictly. Promise kept here: a byte that does not fit is an error with its line,
+// never U+FFFD, and NUL never passes.
+
+import { isUtf8 } from 'node:buffer'
+import type { Fault } from './faults.ts'
+
+const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
+const EMPTY = Buffer.alloc(0)
+const LF = 10
+const CR = 13
+const MARK_BYTES_MAX = 3
+
+/** What 0x80 to 0x9F mean in windows-1252. Some releases of Node.js decode them as ISO 8859-1, so it is done here. */
+const WINDOWS_1252 =
+  '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
+  '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
+
+/** Turns pieces into UTF-8; `undefined` is the end of the input. `null`: some byte does not fit. */
+type Step = (piece: Buffer | undefined) => Buffer | null
+
+/**
+ * The canonical name of an encoding; the WHATWG's, for which iso-8859-1 is windows-1252.
+ * @throws SourceError csv_encoding_unknown
+ */
+export function encodingOf(label: string, fault: Fault): string {
+  try {
+    return new TextDecoder(label, { fatal: true }).encoding
+  } catch {
+    throw fault(
+      'csv_encoding_unknown',
+      `encoding ${JSON.stringify(label)} is not known; expected one of ${ENCODINGS.join(', ')}, or another label of the WHATWG Encoding Standard`,
+    )
+  }
+}
+
+/**
+ * Yields the text as UTF-8 without its byte order mark.
+ * @param encoding a label; undefined: UTF-8, or UTF-16LE if the byte order mark says so
+ * @throws SourceError csv_encoding, csv_encoding_unknown, csv_nul
+ */
+export async function* decodeText(
+  pieces: AsyncIterable<Buffer>,
+  encoding: string | undefined,
+  fault: Fault,
+): AsyncGenerator<Buffer, void, undefined> {
+  const wanted = encoding === undefined ? undefined : encodingOf(encoding, fault)
+  let check: ((piece: Buffer | undefined) => Buffer) | undefined
+  let head: Buffer = EMPTY
+  for await (const piece of pieces) {
+    if (check !== undefined) {
+      yield check(piece)
+      continue
+    }
+    head = Buffer.concat([head, piece])
+    if (head.length < MARK_BYTES_MAX) continue
+    const mark = markOf(head, wanted, fault)
+    check = checkerOf(mark.encoding, fault)
+    yield check(head.subarray(mark.bytes))
+  }
+  if (check === undefined) {
+    const mark = markOf(head, wanted, fault)
+    check = checkerOf(mark.encoding, fault)
+    yield check(head.subarray(mark.bytes))
+  }
+  yield check(undefined)
+}
+
+/** The encoding that counts, and the length of the byte order mark. */
+function markOf(
+  head: Buffer,
+  wanted: string | undefined,
+  fault: Fault,
+): { encoding: string; bytes: number } {
+  const mark =
+    head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf
+      ? { encoding: 'utf-8', bytes: 3 }
+      : head[0] === 0xff && head[1] === 0xfe
+        ? { encoding: 'utf-16le', bytes: 2 }
+        : { encoding: wanted ?? 'utf-8', bytes: 0 }
+  if (wanted !== undefined && mark.encoding !== wanted)
+    throw fault(
+      'csv_encoding',
+      `the file begins with the byte order mark of ${mark.encoding}; expected ${wanted}, as configured`,
+      { line: 1 },
+    )
+  return mark
+}
+
+/** A step that throws: it knows the line at which each piece begins. */
+function checkerOf(encoding: string, fault: Fault): (piece: Buffer | undefined) => Buffer {
+  const step = encoding === 'utf-8' ? utf8Step() : otherStep(encoding)
+  let line = 1
+  let afterCr = false
+  return (piece) => {
+    const text = step(piece)
+    const expected = `expected ${encoding} throughout, or another "encoding"`
+    // Only UTF-8 shows at once where it is broken; of the others the line is known at which the piece begins.
+    if (text === null)
+      throw fault('csv_encoding', `bytes here or further on are not ${encoding}; ${expected}`, {
+        line,
+      })
+    if (encoding === 'utf-8' && !isUtf8(text)) {
+      const at = line + breaksIn(text, firstBadLine(text), afterCr)
+      throw fault('csv_encoding', `bytes of this line are not utf-8; ${expected}`, { line: at })
+    }
+    const nul = text.indexOf(0)
+    if (nul !== -1)
+      throw fault('csv_nul', `a NUL byte; expected text without NUL (is it ${encoding}?)`, {
+        line: line + breaksIn(text, nul, afterCr),
+      })
+    line += breaksIn(text, text.length, afterCr)
+    if (text.length > 0) afterCr = text[text.length - 1] === CR
+    return text
+  }
+}
+
+/** Passes UTF-8 on, cut between characters. */
+function utf8Step(): Step {
+  let rest: Buffer = EMPTY
+  return (piece) => {
+    const text = rest.length === 0 ? (piece ?? EMPTY) : Buffer.concat([rest, piece ?? EMPTY])
+    const cut = piece === undefined ? text.length : text.length - unfinishedBytes(text)
+    rest = text.subarray(cut)
+    return text.subarray(0, cut)
+  }
+}
+
+/** Bytes at the end that begin a character of UTF-8 and do not complete it: 0 to 3. */
+function unfinishedBytes(text: Buffer): number {
+  for (let back = 1; back <= 3 && back <= text.length; back += 1) {
+    const byte = text[text.length - back] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return needed > back ? back : 0
+  }
+  return 0
+}
+
+function otherStep(encoding: string): Step {
+  if (encoding === 'windows-1252')
+    return (piece) =>
+      Buffer.from(
+        (piece ?? EMPTY)
+          .toString('latin1')
+          .replace(/[\x80-\x9f]/g, (c) => WINDOWS_1252[c.charCodeAt(0) - 0x80] ?? c),
+      )
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true })
+  return (piece) => {
+    try {
+      return Buffer.from(decoder.decode(piece, { stream: piece !== undefined }))
+    } catch {
+      return null
+    }
+  }
+}
+
+/** Where the first line begins that is not UTF-8. */
+function firstBadLine(text: Buffer): number {
+  let start = 0
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] !== LF && text[at] !== CR) continue
+    if (!isUtf8(text.subarray(start, at))) return start
+    start = at + 1
+  }
+  return start
+}
+
+/** Line breaks (LF, CR or CRLF) in the first `end` bytes; `afterCr`: the byte before them was CR. */
+function breaksIn(text: Buffer, end: number, afterCr: boolean): number {
+  let breaks = 0
+  for (let at = text.indexOf(LF); at !== -1 && at < end; at = text.indexOf(LF, at + 1))
+    if (at === 0 ? !afterCr : text[at - 1] !== CR) breaks += 1
+  for (let at = text.indexOf(CR); at !== -1 && at < end; at = text.indexOf(CR, at + 1)) breaks += 1
+  return breaks
+}

@@ -1,0 +1,18 @@
+// The one way in which a CSV source complains: a stable code, the file, the line, and what was expected. Promise kept
+// here: no cell of the file and no foreign message is ever quoted.
+
+import { formatIssue, SourceError } from '../../core/errors.ts'
+
+/** 1-based line of the file, and 1-based column of the row, where known. */
+export interface Place {
+  line?: number
+  column?: number
+}
+
+/** Makes the error of one file; the caller throws it. */
+export type Fault = (code: string, message: string, place?: Place) => SourceError
+
+export function faultsOf(path: string): Fault {
+  return (code, message, place = {}) =>
+    new SourceError(code, formatIssue(path, { message, ...place }), place)
+}

@@ -1,0 +1,121 @@
+// The bytes of a file, read once: their SHA-256, gzip undone, and a file that changes meanwhile refused. Promise kept
+// here: what was read is one state of the file, whole.
+
+import { createHash } from 'node:crypto'
+import { constants, open, type FileHandle } from 'node:fs/promises'
+import { pipeline, Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { SourceError } from '../../core/errors.ts'
+import type { Fault } from './faults.ts'
+
+const PIECE_BYTES = 65_536
+
+/** An open file. Memory holds a few pieces of 64 KiB. */
+export interface InputFile {
+  /** The content, unzipped if the file is gzip (told by its first bytes). Read at most once. */
+  pieces(): AsyncGenerator<Buffer, void, undefined>
+  /** SHA-256 hex of the raw bytes; only after `pieces` has ended. */
+  digest(): string
+  /** Whether size or modification time are others than when the file was opened. */
+  hasChanged(): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** @throws SourceError csv_missing, csv_not_a_file, csv_unreadable */
+export async function openFile(path: string, fault: Fault): Promise<InputFile> {
+  const handle = await openHandle(path, fault)
+  try {
+    return await inputFile(handle, fault)
+  } catch (error) {
+    await handle.close()
+    throw error instanceof SourceError ? error : unreadable(fault)
+  }
+}
+
+async function openHandle(path: string, fault: Fault): Promise<FileHandle> {
+  try {
+    // Without O_NONBLOCK the opening of a named pipe would wait for its writer, for ever.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOENT' || code === 'ENOTDIR')
+      throw fault('csv_missing', 'there is no such file; expected a CSV file')
+    if (code === 'EACCES' || code === 'EPERM')
+      throw fault('csv_unreadable', 'this user may not read the file; expected read permission')
+    throw unreadable(fault)
+  }
+}
+
+function unreadable(fault: Fault): SourceError {
+  return fault('csv_unreadable', 'the file cannot be read; expected a readable CSV file')
+}
+
+async function inputFile(handle: FileHandle, fault: Fault): Promise<InputFile> {
+  const before = await handle.stat({ bigint: true })
+  if (!before.isFile()) {
+    const found = before.isDirectory() ? 'a directory' : 'not a regular file'
+    throw fault('csv_not_a_file', `this is ${found}; expected a CSV file`)
+  }
+  const magic = await handle.read(Buffer.alloc(2), 0, 2, 0)
+  const zipped = magic.bytesRead === 2 && magic.buffer[0] === 0x1f && magic.buffer[1] === 0x8b
+  const hash = createHash('sha256')
+  let bytesRead = 0
+  let digest: string | undefined
+  let closing: Promise<void> | undefined
+
+  async function hasChanged(): Promise<boolean> {
+    if (closing !== undefined) return false
+    const now = await handle.stat({ bigint: true })
+    return now.size !== before.size || now.mtimeNs !== before.mtimeNs
+  }
+
+  async function* raw(): AsyncGenerator<Buffer, void, undefined> {
+    for (;;) {
+      // A new buffer each time: what comes after may still hold a part of the last one.
+      const buffer = Buffer.allocUnsafe(PIECE_BYTES)
+      const { bytesRead: got } = await handle.read(buffer, 0, PIECE_BYTES, bytesRead)
+      if (got === 0) break
+      bytesRead += got
+      const piece = buffer.subarray(0, got)
+      hash.update(piece)
+      yield piece
+    }
+  }
+
+  async function* unzipped(): AsyncGenerator<Buffer, void, undefined> {
+    const gunzip = createGunzip({ chunkSize: PIECE_BYTES })
+    // The iteration below sees the same error; the callback only keeps it from being thrown twice.
+    pipeline(Readable.from(raw(), { objectMode: false }), gunzip, () => {})
+    for await (const piece of gunzip) yield piece as Buffer
+    // Node ends quietly at bytes that do not begin another member: rows would be lost without a word.
+    if (gunzip.bytesWritten < bytesRead)
+      throw fault(
+        'csv_gzip',
+        'other bytes follow the gzip data; expected its end, or another gzip member',
+      )
+  }
+
+  return {
+    async *pieces() {
+      try {
+        yield* zipped ? unzipped() : raw()
+      } catch (error) {
+        if (error instanceof SourceError) throw error
+        const code = String((error as NodeJS.ErrnoException).code)
+        if (code === 'Z_BUF_ERROR')
+          throw fault('csv_gzip', 'the gzip data ends too early; expected a complete file')
+        if (code.startsWith('Z_'))
+          throw fault('csv_gzip', 'the gzip data is damaged; expected an intact file')
+        throw unreadable(fault)
+      }
+      digest = hash.digest('hex')
+    },
+    digest() {
+      if (digest === undefined)
+        throw fault('source_not_read', 'the digest is known after the last row only')
+      return digest
+    },
+    hasChanged,
+    close: () => (closing ??= handle.close()),
+  }
+}

@@ -1,0 +1,196 @@
+// A CSV file as a source: strict, streaming, in bounded memory. Promise kept here: every record of the file becomes
+// exactly one row with its line, or the reading ends with an error that says where and what was expected.
+
+import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
+import type { SourceError } from '../../core/errors.ts'
+import type { Source, SourceRow, SourceSummary } from '../source.ts'
+import { decodeText, encodingOf } from './decode.ts'
+import { faultsOf, type Fault } from './faults.ts'
+import { openFile, type InputFile } from './file.ts'
+import { RecordReader, type Dialect } from './records.ts'
+
+/** Bytes of text after which a chunk is handed over although it has few rows. */
+const CHUNK_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
+
+export interface CsvOptions {
+  /** The file: CSV, or CSV in gzip (told by its first bytes). */
+  readonly path: string
+  /** One character. Default `,`. */
+  readonly delimiter?: string | undefined
+  /** One character; a quote inside a quoted cell is doubled. null: quotes mean nothing. Default `"`. */
+  readonly quote?: string | null | undefined
+  /**
+   * `utf-8`, `utf-16le`, `windows-1252`, `iso-8859-1` (the same as windows-1252) or another label of the WHATWG Encoding
+   * Standard. Default: UTF-8, or UTF-16LE if the file begins with its byte order mark.
+   */
+  readonly encoding?: string | undefined
+  /** Bytes of one record. Default CSV_RECORD_BYTES_MAX. */
+  readonly recordBytesMax?: number | undefined
+}
+
+/**
+ * Opens a CSV file and reads its header. A line with nothing on it is no row; lines end in LF, CRLF or CR.
+ * @throws SourceError csv_missing, csv_not_a_file, csv_unreadable, csv_options, csv_encoding_unknown, csv_empty,
+ *   csv_header, and those of reading: csv_ragged_row, csv_quote, csv_quote_unclosed, csv_row_too_long, csv_encoding,
+ *   csv_nul, csv_gzip, csv_changed
+ */
+export async function openCsv(options: CsvOptions): Promise<Source> {
+  const fault = faultsOf(options.path)
+  const reader = new RecordReader(dialectOf(options, fault), fault)
+  if (options.encoding !== undefined) encodingOf(options.encoding, fault)
+  const file = await openFile(options.path, fault)
+  try {
+    const batches = readBatches(file, reader, options.encoding, fault)
+    const first = await batches.next()
+    const columns = headerOf(reader, fault)
+    return new CsvSource(columns, first.done === true ? [] : first.value.rows, batches, file, fault)
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+/** The rows that one piece of the text completed. */
+interface Batch {
+  readonly rows: readonly SourceRow[]
+  readonly bytes: number
+}
+
+class CsvSource implements Source {
+  readonly columns: readonly string[]
+  readonly #first: readonly SourceRow[]
+  readonly #batches: AsyncGenerator<Batch, void, undefined>
+  readonly #file: InputFile
+  readonly #fault: Fault
+  #started = false
+  #rows: number | undefined
+
+  constructor(
+    columns: readonly string[],
+    first: readonly SourceRow[],
+    batches: AsyncGenerator<Batch, void, undefined>,
+    file: InputFile,
+    fault: Fault,
+  ) {
+    this.columns = columns
+    this.#first = first
+    this.#batches = batches
+    this.#file = file
+    this.#fault = fault
+  }
+
+  async *chunks(
+    rowsMax: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<readonly SourceRow[], void, undefined> {
+    if (this.#started)
+      throw this.#fault('source_read_twice', 'the source was read before; expected one reading')
+    this.#started = true
+    let rows = 0
+    let waiting = [...this.#first]
+    let waitingBytes = 0
+    for await (const batch of this.#batches) {
+      signal?.throwIfAborted()
+      waitingBytes += batch.bytes
+      for (const row of batch.rows) waiting.push(row)
+      // Chunks are filled up, because each costs its reader a transaction; unless their rows are huge.
+      while (waiting.length >= rowsMax || (waiting.length > 0 && waitingBytes >= CHUNK_BYTES_MAX)) {
+        const chunk = waiting.slice(0, rowsMax)
+        waiting = waiting.slice(rowsMax)
+        waitingBytes = 0
+        rows += chunk.length
+        yield chunk
+        signal?.throwIfAborted()
+      }
+    }
+    for (; waiting.length > 0; waiting = waiting.slice(rowsMax)) {
+      rows += Math.min(rowsMax, waiting.length)
+      yield waiting.slice(0, rowsMax)
+    }
+    this.#rows = rows
+  }
+
+  summary(): SourceSummary {
+    if (this.#rows === undefined)
+      throw this.#fault('source_not_read', 'the summary is known after the last row only')
+    return { rows: this.#rows, digest: this.#file.digest() }
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+/** Reads on to the header in the first step, and then one piece in each. */
+async function* readBatches(
+  file: InputFile,
+  reader: RecordReader,
+  encoding: string | undefined,
+  fault: Fault,
+): AsyncGenerator<Batch, void, undefined> {
+  try {
+    for await (const text of decodeText(file.pieces(), encoding, fault)) {
+      const rows = await reader.read(text)
+      if (reader.header !== undefined) yield { rows, bytes: text.length }
+    }
+    yield { rows: await reader.read(undefined), bytes: 0 }
+  } catch (error) {
+    // What is wrong with half of one file and half of another is not worth telling.
+    throw (await file.hasChanged()) ? changed(fault) : error
+  }
+  if (await file.hasChanged()) throw changed(fault)
+}
+
+function changed(fault: Fault): SourceError {
+  return fault(
+    'csv_changed',
+    'the file changed while it was read; expected it to stay as it is until the end',
+  )
+}
+
+function headerOf(reader: RecordReader, fault: Fault): readonly string[] {
+  const header = reader.header
+  if (header === undefined)
+    throw fault('csv_empty', 'the file is empty; expected a header with the names of the columns')
+  const line = reader.headerLine
+  header.forEach((name, index) => {
+    const column = index + 1
+    if (name.trim() === '')
+      throw fault('csv_header', `column ${column} of the header has no name; expected one`, {
+        line,
+        column,
+      })
+    const earlier = header.indexOf(name)
+    if (earlier !== index)
+      throw fault(
+        'csv_header',
+        `columns ${earlier + 1} and ${column} of the header have the same name; expected each name once`,
+        { line, column },
+      )
+  })
+  return header
+}
+
+function dialectOf(options: CsvOptions, fault: Fault): Dialect {
+  const { delimiter = ',', quote = '"', recordBytesMax = CSV_RECORD_BYTES_MAX } = options
+  if (!isMark(delimiter))
+    throw fault(
+      'csv_options',
+      `delimiter is ${JSON.stringify(delimiter)}; expected one character, no line break`,
+    )
+  if (quote !== null && (!isMark(quote) || quote === delimiter))
+    throw fault(
+      'csv_options',
+      `quote is ${JSON.stringify(quote)}; expected null, or one character that is neither the delimiter nor a line break`,
+    )
+  if (!Number.isSafeInteger(recordBytesMax) || recordBytesMax < 1)
+    throw fault(
+      'csv_options',
+      `recordBytesMax is ${recordBytesMax}; expected a whole number above 0`,
+    )
+  return { delimiter, quote, recordBytesMax }
+}
+
+function isMark(text: string): boolean {
+  return /^.$/su.test(text) && !['\n', '\r', '\0', '\ufeff'].includes(text)
+}

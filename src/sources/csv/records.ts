@@ -1,0 +1,169 @@
+// Text becomes rows with their lines. Promise kept here: a row is whole and has as many cells as the header, or the
+// source ends with an error; memory is bounded by the longest record that is allowed.
+
+import { CsvError, Parser } from 'csv-parse'
+import type { SourceRow } from '../source.ts'
+import type { Fault, Place } from './faults.ts'
+
+/** The dialect, already checked. */
+export interface Dialect {
+  readonly delimiter: string
+  readonly quote: string | null
+  readonly recordBytesMax: number
+}
+
+/** csv-parse in array mode. Its `push` is taken over: a queue of objects between the parser and us would only cost time. */
+class RowParser extends Parser {
+  header: readonly string[] | undefined
+  headerLine = 1
+  rows: SourceRow[] = []
+  #ordinal = 0
+  #line = 1
+  #linesSeen = 0
+  #blanksSeen = 0
+
+  /** The line on which the next record begins. */
+  get line(): number {
+    return this.#line + this.info.empty_lines - this.#blanksSeen
+  }
+
+  override push(record: unknown): boolean {
+    if (record === null) return super.push(null)
+    const cells = record as readonly string[]
+    const { lines, empty_lines: blanks } = this.info
+    const line = this.line
+    if (this.header === undefined) {
+      this.header = cells
+      this.headerLine = line
+    } else this.rows.push({ ordinal: (this.#ordinal += 1), line, cells })
+    // csv-parse counts a CRLF inside quotes as two lines; its count only tells whether there is any break to look for.
+    const plain = lines - this.#linesSeen === 1 + blanks - this.#blanksSeen
+    this.#line = line + 1 + (plain ? 0 : breaksOf(cells))
+    this.#linesSeen = lines
+    this.#blanksSeen = blanks
+    return true
+  }
+}
+
+function breaksOf(cells: readonly string[]): number {
+  let breaks = 0
+  for (const cell of cells) breaks += cell.match(/\r\n|\r|\n/g)?.length ?? 0
+  return breaks
+}
+
+/** Rows of one file, fed piece by piece. */
+export class RecordReader {
+  readonly #parser: RowParser
+  readonly #dialect: Dialect
+  readonly #fault: Fault
+  #pendingBytes = 0
+  #progress = 0
+
+  constructor(dialect: Dialect, fault: Fault) {
+    this.#dialect = dialect
+    this.#fault = fault
+    this.#parser = new RowParser({
+      delimiter: dialect.delimiter,
+      quote: dialect.quote,
+      escape: dialect.quote,
+      // Left to itself csv-parse takes the first break it meets for all, and leaves a CR in the cells of a mixed file.
+      record_delimiter: ['\r\n', '\n', '\r'],
+      skip_empty_lines: true,
+      max_record_size: dialect.recordBytesMax,
+    })
+    // Every error also arrives at the callback of the call that caused it.
+    this.#parser.on('error', () => {})
+  }
+
+  /** The first record; undefined until one was read. */
+  get header(): readonly string[] | undefined {
+    return this.#parser.header
+  }
+
+  get headerLine(): number {
+    return this.#parser.headerLine
+  }
+
+  /**
+   * The rows that `piece` completes; `undefined` is the end of the text.
+   * @throws SourceError csv_ragged_row, csv_quote, csv_quote_unclosed, csv_row_too_long
+   */
+  async read(piece: Buffer | undefined): Promise<readonly SourceRow[]> {
+    const parser = this.#parser
+    await new Promise<void>((resolve, reject) => {
+      const done = (error?: Error | null): void => {
+        if (error === undefined || error === null) resolve()
+        else reject(this.#explain(error))
+      }
+      if (piece === undefined) parser.end(done)
+      else parser.write(piece, done)
+    })
+    this.#checkLength(piece?.length ?? 0)
+    const rows = parser.rows
+    parser.rows = []
+    return rows
+  }
+
+  /** csv-parse counts the characters of cells; a record of nothing but delimiters has none, and is bounded here. */
+  #checkLength(bytes: number): void {
+    const { records, empty_lines } = this.#parser.info
+    this.#pendingBytes = records + empty_lines === this.#progress ? this.#pendingBytes + bytes : 0
+    this.#progress = records + empty_lines
+    if (this.#pendingBytes > this.#dialect.recordBytesMax) throw this.#tooLong({})
+  }
+
+  #tooLong(place: Place): Error {
+    const { recordBytesMax } = this.#dialect
+    return this.#fault(
+      'csv_row_too_long',
+      `the row that begins here is longer than ${recordBytesMax} bytes; expected a shorter one (is a quote not closed?)`,
+      { line: this.#parser.line, ...place },
+    )
+  }
+
+  #explain(error: Error): Error {
+    const line = this.#parser.line
+    if (!(error instanceof CsvError))
+      return this.#fault('csv_unreadable', 'the row cannot be parsed; expected CSV', { line })
+    const cell = typeof error['column'] === 'number' ? error['column'] + 1 : undefined
+    const place: Place = cell === undefined ? { line } : { line, column: cell }
+    const quote = this.#dialect.quote ?? ''
+    switch (error.code) {
+      case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH': {
+        const expected = this.header?.length ?? 0
+        const found = (error['record'] as readonly string[]).length
+        return this.#fault(
+          'csv_ragged_row',
+          `the row has ${cells(found)}; expected ${expected}, as in the header`,
+          { line, column: Math.min(expected, found) + 1 },
+        )
+      }
+      case 'CSV_INVALID_CLOSING_QUOTE':
+        return this.#fault(
+          'csv_quote',
+          `text after the closing quote of column ${cell}; expected a delimiter or the end of the row (a quote inside a quoted cell is written ${quote}${quote})`,
+          place,
+        )
+      case 'INVALID_OPENING_QUOTE':
+        return this.#fault(
+          'csv_quote',
+          `a quote inside the unquoted cell of column ${cell}; expected the whole cell in quotes, and quotes in it written ${quote}${quote}`,
+          place,
+        )
+      case 'CSV_QUOTE_NOT_CLOSED':
+        return this.#fault(
+          'csv_quote_unclosed',
+          `the quote that opens column ${cell} is not closed; expected ${quote} before the end of the file`,
+          place,
+        )
+      case 'CSV_MAX_RECORD_SIZE':
+        return this.#tooLong(place)
+      default:
+        return this.#fault('csv_unreadable', 'the row cannot be parsed; expected CSV', place)
+    }
+  }
+}
+
+function cells(count: number): string {
+  return count === 1 ? '1 cell' : `${count} cells`
+}

@@ -1,0 +1,184 @@
+// The composition root: a Temporal worker with the ledger, the clients and the sources that its activities need.
+
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Client, WorkflowNotFoundError } from '@temporalio/client'
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type LogEntry,
+  type WorkerOptions as TemporalWorkerOptions,
+} from '@temporalio/worker'
+import { createActivities, type ActivityDeps } from '../activities/index.ts'
+import { loadConfig, readSecret } from '../config/index.ts'
+import { IO_TASK_QUEUE, TASK_QUEUE } from '../workflows/queues.ts'
+import { createClient, type RecordsClient } from './client/index.ts'
+import { ConfigError, SyncError } from './core/errors.ts'
+import { systemClock, type Logger } from './core/ports.ts'
+import { findSync } from './core/sync.ts'
+import { openSqliteLedger } from './ledger/sqlite/index.ts'
+import { openCsv } from './sources/csv/index.ts'
+
+/** What a worker is started with. */
+export interface WorkerOptions {
+  /** Path of records-sync.yaml; read again at every open and connect, so a mended file needs no restart. */
+  readonly configFile: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly temporal: { readonly address: string; readonly namespace: string }
+  readonly logger: Logger
+  /** Segments and stages that this process works on at the same time. Default 4. */
+  readonly ioSlots?: number
+}
+
+/** A started worker. */
+export interface RunningWorker {
+  /** Ends when the worker has stopped; rejects where it could not stop in time or lost its server for good. */
+  readonly stopped: Promise<void>
+  /** Stops polling; batches in flight are settled first. */
+  shutdown(): void
+}
+
+const shutdownForceMs = 25_000
+const quiet = [/No workflows registered/]
+
+function installRuntime(logger: Logger): void {
+  const write = ({ level, message, meta }: LogEntry) => {
+    if (quiet.some((pattern) => pattern.test(message))) return
+    const fields = {
+      workflow: meta?.['workflowId'] as string | undefined,
+      activity: meta?.['activityType'] as string | undefined,
+    }
+    const say = level === 'ERROR' ? logger.error : level === 'WARN' ? logger.warn : logger.debug
+    say.call(logger, { ...fields, text: message }, 'temporal')
+  }
+  try {
+    Runtime.install({
+      logger: new DefaultLogger('WARN', write),
+      telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
+      // Whoever starts the worker decides what a signal means: `dev` has a server to stop after it.
+      shutdownSignals: [],
+    })
+  } catch {
+    // One runtime a process; a second worker of the same process shares the first one's.
+  }
+}
+
+/** The workflow code: prebuilt beside the compiled worker, or bundled from source in development. */
+function workflowCode(): Pick<TemporalWorkerOptions, 'workflowBundle' | 'workflowsPath'> {
+  if (import.meta.url.endsWith('.ts'))
+    return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
+  const codePath = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url))
+  if (existsSync(codePath)) return { workflowBundle: { codePath } }
+  return { workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)) }
+}
+
+/** Clients by connection; one whose address changed in the file is replaced. */
+export function connector(options: Pick<WorkerOptions, 'configFile' | 'env' | 'logger'>) {
+  const clients = new Map<string, { service: string; client: RecordsClient }>()
+  return {
+    async connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }> {
+      const config = await loadConfig(options.configFile, options.env)
+      const connection = config.connections[name]
+      if (!connection)
+        throw new ConfigError(config.file, [{ message: `there is no connection "${name}"` }])
+      let known = clients.get(name)
+      if (!known || known.service !== connection.service) {
+        await known?.client.close()
+        const client = createClient({
+          baseUrl: connection.service,
+          key: async () => {
+            const fresh = await loadConfig(options.configFile, options.env)
+            return await readSecret(fresh.connections[name]?.key ?? connection.key, options.env)
+          },
+          logger: options.logger,
+        })
+        known = { service: connection.service, client }
+        clients.set(name, known)
+      }
+      return { client: known.client, keyFingerprint: await known.client.keyFingerprint() }
+    },
+    async close() {
+      for (const { client } of clients.values()) await client.close()
+    },
+  }
+}
+
+/**
+ * Connects, and starts to work.
+ * @throws ConfigError, LedgerError, SyncError `temporal_unreachable` before anything is polled
+ */
+export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const { configFile, env, temporal, logger } = options
+  installRuntime(logger)
+  const config = await loadConfig(configFile, env)
+  const ledger = openSqliteLedger(config.ledger.sqlite)
+  const connections = connector(options)
+  const connection = await NativeConnection.connect({ address: temporal.address }).catch(() => {
+    throw new SyncError(
+      'temporal_unreachable',
+      `No Temporal server answers at ${temporal.address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS`,
+    )
+  })
+  const client = new Client({ connection, namespace: temporal.namespace })
+
+  const deps: ActivityDeps = {
+    ledger,
+    logger,
+    clock: systemClock,
+    loadSync: async (name) => {
+      const config = await loadConfig(configFile, env)
+      return findSync(config, name)
+    },
+    connect: connections.connect,
+    openSource: (from) => openCsv({ ...from, path: from.csv }),
+    isLive: async ({ workflowId, workflowRunId }) => {
+      try {
+        const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()
+        return status.name === 'RUNNING'
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return false
+        throw error
+      }
+    },
+  }
+  const activities = createActivities(deps)
+  const shared = {
+    connection,
+    namespace: temporal.namespace,
+    shutdownGraceTime: 0,
+    shutdownForceTime: shutdownForceMs,
+    maxHeartbeatThrottleInterval: '5s',
+    defaultHeartbeatThrottleInterval: '5s',
+  }
+  const workers = [
+    await Worker.create({
+      ...shared,
+      ...workflowCode(),
+      taskQueue: TASK_QUEUE,
+      activities: { openImport: activities.openImport },
+      maxCachedWorkflows: 20,
+    }),
+    await Worker.create({
+      ...shared,
+      taskQueue: IO_TASK_QUEUE,
+      activities: { ...activities },
+      maxConcurrentActivityTaskExecutions: options.ioSlots ?? 4,
+    }),
+  ]
+  const shutdown = () => {
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+  }
+  const stopped = (async () => {
+    try {
+      // If one of the two fails the other has to stop too, or the process would work on with half of itself.
+      await Promise.all(workers.map((worker) => worker.run().finally(shutdown)))
+    } finally {
+      await connections.close()
+      await ledger.close()
+      await connection.close().catch(() => {})
+    }
+  })()
+  return { stopped, shutdown }
+}

@@ -1,0 +1,190 @@
+// A project of its own for an end-to-end test: a folder with a CSV and a configuration, the real service, a real
+// Temporal server, and workers in this process or in processes that can be killed.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
+import { inject } from 'vitest'
+import { silentLogger } from '../../src/core/ports.ts'
+import { startTemporal } from '../../src/dev/temporal-server.ts'
+import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
+import { startService, type RunningService, type ServiceOptions } from '../../src/service/index.ts'
+import { startWorker, type RunningWorker } from '../../src/worker.ts'
+import { importSync } from '../../workflows/names.ts'
+import { TASK_QUEUE } from '../../workflows/queues.ts'
+
+/** Waits of a test: short, so that a blocked run asks again at once. */
+export const fastTuning = {
+  rows_per_segment: 1_000,
+  service_probe_ms: 200,
+  blocked_probe_ms: 200,
+  resend_backoff_ms: [20, 50],
+  item_backoff_ms: [20, 50],
+  heartbeat_timeout_ms: 3_000,
+}
+
+export interface Project {
+  readonly dir: string
+  readonly configFile: string
+  readonly ledgerFile: string
+  readonly service: RunningService
+  readonly client: Client
+  readonly address: string
+  readonly env: Record<string, string>
+  write(name: string, text: string): string
+  startWorker(): Promise<RunningWorker>
+  /** A worker in a process of its own, from the compiled program. */
+  spawnWorker(): ChildProcess
+  /** Runs the command in a process of its own. */
+  cli(...args: string[]): Promise<{ code: number; out: string; err: string }>
+  start(sync: string, tuning?: object): Promise<WorkflowHandle>
+  ledger(): Ledger
+  /** The service's contacts by external id. */
+  held(): Map<string, Record<string, unknown>>
+  stop(): Promise<void>
+}
+
+export const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
+
+const defaultConfig = `
+ledger: ./ledger.db
+connections:
+  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
+syncs:
+  contacts:
+    import:
+      from: { csv: ./contacts.csv }
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      verify: none
+      properties:
+        svc_external_id: id
+        svc_first_name: first_name
+        svc_email: { column: email, split: ";" }
+        svc_score: score
+`
+
+/** The columns of the default configuration, `rows` of them; `edit` changes a row's cells. */
+export function contactsCsv(
+  rows: number,
+  edit: (index: number, cells: string[]) => string[] = (_, cells) => cells,
+): string {
+  const lines = ['id,first_name,email,score']
+  for (let index = 1; index <= rows; index++)
+    lines.push(
+      edit(index, [`c-${index}`, `Name ${index}`, `person${index}@example.com`, String(index)]).join(','),
+    )
+  return `${lines.join('\n')}\n`
+}
+
+export async function createProject(
+  options: { service?: ServiceOptions; config?: string } = {},
+): Promise<Project> {
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-test-'))
+  const service = await startService(options.service)
+  const temporal = await startTemporal({
+    cliPath: inject('temporalCli'),
+    port: 0,
+    headless: true,
+    logger: silentLogger,
+  })
+  const write = (name: string, text: string) => {
+    const path = join(dir, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+  write('key', service.key)
+  const configFile = write('records-sync.yaml', options.config ?? defaultConfig)
+  const env = {
+    RECORDS_URL: service.url,
+    TEMPORAL_ADDRESS: temporal.address,
+    PATH: process.env['PATH'] ?? '',
+    HOME: process.env['HOME'] ?? '',
+  }
+  const connection = await Connection.connect({ address: temporal.address })
+  const client = new Client({ connection })
+  const workers: RunningWorker[] = []
+  const children = new Set<ChildProcess>()
+  const launch = (args: string[]) => {
+    const child = spawn(process.execPath, [main, '--config', configFile, ...args], {
+      cwd: dir,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    children.add(child)
+    child.once('exit', () => children.delete(child))
+    return child
+  }
+  return {
+    dir,
+    configFile,
+    ledgerFile: join(dir, 'ledger.db'),
+    service,
+    client,
+    address: temporal.address,
+    env,
+    write,
+    async startWorker() {
+      const worker = await startWorker({
+        configFile,
+        env,
+        temporal: { address: temporal.address, namespace: 'default' },
+        logger: silentLogger,
+      })
+      workers.push(worker)
+      return worker
+    },
+    spawnWorker() {
+      const child = launch(['worker'])
+      child.stdout?.resume()
+      child.stderr?.resume()
+      return child
+    },
+    cli: (...args) =>
+      new Promise((resolve, reject) => {
+        const child = launch(args)
+        let out = ''
+        let err = ''
+        child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()))
+        child.stderr?.on('data', (chunk: Buffer) => (err += chunk.toString()))
+        child.once('error', reject)
+        child.once('close', (code) => resolve({ code: code ?? -1, out, err }))
+      }),
+    start: async (sync, tuning = fastTuning) =>
+      await client.workflow.start(importSync, {
+        taskQueue: TASK_QUEUE,
+        workflowId: `import-${sync}-${Math.random().toString(36).slice(2)}`,
+        args: [{ sync, tuning }],
+      }),
+    ledger: () => openSqliteLedger(join(dir, 'ledger.db')),
+    held: () =>
+      new Map(
+        [...service.records('svc_contact')].map((record) => [
+          String(record.properties['svc_external_id']),
+          record.properties,
+        ]),
+      ),
+    async stop() {
+      for (const worker of workers) worker.shutdown()
+      await Promise.allSettled(workers.map((worker) => worker.stopped))
+      await Promise.all(
+        [...children].map(
+          (child) =>
+            new Promise<void>((resolve) => {
+              child.once('exit', () => resolve())
+              child.kill('SIGKILL')
+            }),
+        ),
+      )
+      await connection.close()
+      await temporal.stop()
+      await service.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,34 @@
+// Once for a whole test run: finds the Temporal CLI (builds it if it must) and starts one development server.
+// Tests reach both with `inject('temporalAddress')` and `inject('temporalCli')`.
+
+import type { TestProject } from 'vitest/node'
+import { silentLogger } from '../../src/core/ports.ts'
+import { findTemporalCli } from '../../src/dev/temporal-cli.ts'
+import { isAnswering, startTemporal } from '../../src/dev/temporal-server.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Address of a Temporal server that all test files share: use ids and task queues of your own. */
+    temporalAddress: string
+    /** Path of the Temporal CLI, for tests that start a server of their own. */
+    temporalCli: string
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const progress = (line: string) => void process.stderr.write(`${line}\n`)
+  const cli = await findTemporalCli({ env: process.env, progress })
+  project.provide('temporalCli', cli.path)
+
+  const given = process.env.TEMPORAL_ADDRESS
+  if (given) {
+    if (!(await isAnswering(given))) {
+      throw new Error(`TEMPORAL_ADDRESS is ${given}, but no Temporal server answers there`)
+    }
+    project.provide('temporalAddress', given)
+    return async () => {}
+  }
+  const server = await startTemporal({ cliPath: cli.path, headless: true, logger: silentLogger })
+  project.provide('temporalAddress', server.address)
+  return () => server.stop()
+}

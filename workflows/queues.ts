@@ -1,0 +1,6 @@
+// The task queues, by name. Apart from messages.ts so that whoever starts a worker need not load workflow code.
+
+/** Task queue of workflows and short activities. */
+export const TASK_QUEUE = 'records-sync'
+/** Task queue of the activities that stream rows; a worker has few slots for them. */
+export const IO_TASK_QUEUE = 'records-sync-io'
