@@ -16,6 +16,9 @@ export type Path = readonly PropertyKey[]
 const depthMax = 40
 /** Values that a document may have, aliases counted in full. */
 const valuesMax = 100_000
+/** Aliases that are followed: each is a search through the document. */
+const aliasesMax = 1_000
+const tooLarge = `too large: more than ${valuesMax} values, ${aliasesMax} aliases or ${depthMax} levels`
 
 export interface ConfigDocument {
   readonly data: unknown
@@ -52,6 +55,8 @@ class Reader implements ConfigDocument {
   readonly #offsets = new Map<string, { key: number; value: number; source?: string }>()
   #document: Document.Parsed | undefined
   #values = 0
+  #aliases = 0
+  #tooLarge = false
 
   constructor(text: string, env: Environment) {
     this.#text = text
@@ -86,7 +91,8 @@ class Reader implements ConfigDocument {
       prettyErrors: false,
       schema: 'core',
       uniqueKeys: false,
-      logLevel: 'silent',
+      // Below this level the library passes over further documents.
+      logLevel: 'error',
     })
     this.#document = document
     const seen = new Set<number>()
@@ -126,19 +132,19 @@ class Reader implements ConfigDocument {
   #valueOf(node: Node | null, path: Path, keyOffset: number): unknown {
     const offset = node === null ? keyOffset : offsetOf(node)
     this.#offsets.set(JSON.stringify(path), { key: keyOffset, value: offset })
-    if (++this.#values > valuesMax || path.length > depthMax) {
-      if (this.#values <= valuesMax + 1)
-        this.#complain(
-          path,
-          offset,
-          `aliases make this file too large: more than ${valuesMax} values or ${depthMax} levels`,
-        )
+    const aliases = isAlias(node) ? ++this.#aliases : this.#aliases
+    if (++this.#values > valuesMax || aliases > aliasesMax || path.length > depthMax) {
+      if (!this.#tooLarge) this.#complain(path, offset, tooLarge)
       // One complaint is enough, and nothing more is expanded.
-      this.#values = valuesMax + 1
+      this.#tooLarge = true
+    }
+    if (node === null || this.#tooLarge) return null
+    if (isAlias(node)) {
+      const meant = node.resolve(this.#document!)
+      if (meant) return this.#valueOf(meant, path, keyOffset)
+      this.#complain(path, offset, 'this alias names no anchor above it')
       return null
     }
-    if (node === null) return null
-    if (isAlias(node)) return this.#valueOf(node.resolve(this.#document!) ?? null, path, keyOffset)
     if (node.tag !== undefined)
       this.#complain(path, offset, 'tags such as `!!str` are not supported; remove it')
     if (isMap(node)) return this.#mappingOf(node, path)

@@ -149,12 +149,12 @@ const from = z.strictObject({
   csv: pathText().describe('CSV file, relative to this file. Its first line names the columns.'),
   delimiter: z
     .string()
-    .regex(/^[^\r\n]$/u, 'expected one character, such as `,`, `;` or `"\\t"`')
+    .regex(/^[^\r\n\0\ufeff]$/u, 'expected one character, such as `,`, `;` or `"\\t"`')
     .default(',')
     .describe('Character between cells.'),
   quote: z
     .string()
-    .regex(/^[^\r\n]$/u, 'expected one character, or null for none')
+    .regex(/^[^\r\n\0\ufeff]$/u, 'expected one character, or null for none')
     .nullable()
     .default('"')
     .describe('Character around cells that hold the delimiter or a new line; null for none.'),

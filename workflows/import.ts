@@ -22,7 +22,7 @@ import { IO_TASK_QUEUE } from './queues.ts'
 const retry = {
   initialInterval: '1s',
   backoffCoefficient: 2,
-  maximumInterval: '1m',
+  maximumInterval: '10s',
 } as const
 
 const template = { sync: 'contacts' }

@@ -74,8 +74,9 @@ program
   .command('rejects')
   .argument('<run>')
   .option('-o, --output <file>', 'write to a file instead of standard output')
+  .option('--exact', 'leave cells that a spreadsheet would run as formulas as they are', false)
   .description('the rejected rows as CSV: the original columns, line and reason')
-  .action((run: string, options: { output?: string }) =>
+  .action((run: string, options: { output?: string; exact: boolean }) =>
     execute(async (context) => (await import('./reports.ts')).rejects(context, run, options)),
   )
 program

@@ -107,10 +107,12 @@ export async function show(context: CommandContext, runText: string): Promise<nu
 }
 
 const formulaStart = /^[\s\u200B\uFEFF]*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/
+/** Numbers and telephone numbers: nothing that a spreadsheet could call. */
+const harmless = /^[+-]?[\d\s.,()/-]*$/
 
-/** A quoted CSV cell; one that a spreadsheet would run as a formula gets a leading apostrophe, unless it is a number. */
-function csvCell(value: string): string {
-  const guarded = formulaStart.test(value) && !/^[+-]?\d+([.,]\d+)?$/.test(value) ? `'${value}` : value
+/** A quoted CSV cell. Unless `exact`, one that a spreadsheet would run as a formula gets a leading apostrophe. */
+function csvCell(value: string, exact: boolean): string {
+  const guarded = !exact && formulaStart.test(value) && !harmless.test(value) ? `'${value}` : value
   return `"${guarded.replaceAll('"', '""')}"`
 }
 
@@ -118,7 +120,7 @@ function csvCell(value: string): string {
 export async function rejects(
   context: CommandContext,
   runText: string,
-  options: { output?: string | undefined },
+  options: { output?: string | undefined; exact: boolean },
 ): Promise<number> {
   const ledger = await context.openLedger()
   try {
@@ -129,7 +131,7 @@ export async function rejects(
     }
     const columns = run.sourceColumns ?? []
     const extra = ['_line', '_row', '_state', '_reason', '_column', '_value', '_detail', '_request_id']
-    if (!context.json) await write([...columns, ...extra].map(csvCell).join(','))
+    if (!context.json) await write([...columns, ...extra].map((name) => csvCell(name, options.exact)).join(','))
     let after = 0
     let rows = 0
     // Bounded by the run's items: every pass moves `after` forward.
@@ -157,7 +159,7 @@ export async function rejects(
           item.detail ?? '',
           item.requestId ?? '',
         ]
-        await write([...cells, ...why].map(csvCell).join(','))
+        await write([...cells, ...why].map((cell) => csvCell(cell, options.exact)).join(','))
       }
     }
     if (options.output !== undefined) {

@@ -72,13 +72,13 @@ function readResult(item: unknown): BatchItemResult {
     throw new Distrust('a result has no index')
   }
   if (!statuses.has(status)) throw new Distrust('a result has an unknown status')
+  if (record != null && !isRecord(record)) throw new Distrust('a record has a wrong shape')
   const result = item as BatchItemResult
   if (itemDisposition(result) !== 'accepted') {
     if (!ProblemWire.safeParse(problem).success) throw new Distrust('a failed item has no problem')
     return result
   }
   if (problem != null) throw new Distrust('an accepted item has a problem')
-  if (record != null && !isRecord(record)) throw new Distrust('a record has a wrong shape')
   return result
 }
 

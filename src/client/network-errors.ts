@@ -42,7 +42,8 @@ export function noAnswerOf(error: unknown, started: boolean, answering: boolean)
     return new NoAnswer('the certificate of the service is not valid', false, 'certificate')
   }
   const isProtocol = code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW'
-  if (isProtocol) return new NoAnswer('the answer is not HTTP', started, 'distrusted')
+  // Within a body the parser's errors mean that it ended too early.
+  if (isProtocol && !answering) return new NoAnswer('the answer is not HTTP', started, 'distrusted')
   const known = words[code]
   if (known !== undefined && !answering) return new NoAnswer(known, started)
   const closed = answering
@@ -56,6 +57,8 @@ export function noAnswerOf(error: unknown, started: boolean, answering: boolean)
 function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   if ('code' in error && typeof error.code === 'string') return error.code
+  // undici's parser gives some of its errors no code.
+  if (error instanceof Error && error.name === 'HTTPParserError') return 'HPE_'
   // Several addresses were tried: the last one speaks for all.
   if (error instanceof AggregateError) return codeOf(error.errors.at(-1))
   return ''

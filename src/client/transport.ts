@@ -2,6 +2,7 @@
 // included; an answer has a bounded size; no redirect is followed, no proxy of the environment is used, and certificates
 // are always checked.
 
+import { setMaxListeners } from 'node:events'
 import { Pool } from 'undici'
 import type { Dispatcher } from 'undici'
 import type { Method } from '../contract/index.ts'
@@ -98,7 +99,11 @@ class Exchange implements Dispatcher.DispatchHandler {
   start(pool: Pool): void {
     const { method, path, headers, body, signal } = this.request
     if (signal?.aborted) return this.reject(signal.reason)
-    signal?.addEventListener('abort', this.onAbort, { once: true })
+    if (signal) {
+      // Many requests share one signal, rightly: Node would warn of a leak at the eleventh.
+      setMaxListeners(0, signal)
+      signal.addEventListener('abort', this.onAbort, { once: true })
+    }
     this.timer = setTimeout(this.onDeadline, this.options.timeoutMs)
     pool.dispatch({ method, path, headers, body }, this)
   }

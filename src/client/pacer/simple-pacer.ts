@@ -2,6 +2,7 @@
 // Promises kept here: earlier priorities first, first come first served within one; every caller gets a permit, a
 // `QuotaWait` or its own abort; an idle pacer holds no timer.
 
+import { setMaxListeners } from 'node:events'
 import { QuotaWait, SyncError } from '../../core/errors.ts'
 import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import { PRIORITIES, systemClock } from '../../core/ports.ts'
@@ -60,7 +61,11 @@ export class SimplePacer implements Quota {
           reject(error)
         },
       }
-      signal?.addEventListener('abort', onAbort, { once: true })
+      if (signal) {
+        // Many callers share one signal, rightly: Node would warn of a leak at the eleventh.
+        setMaxListeners(0, signal)
+        signal.addEventListener('abort', onAbort, { once: true })
+      }
       queue.push(waiter)
       this.waiting += 1
       this.pump()

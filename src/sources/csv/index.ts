@@ -24,7 +24,7 @@ export interface CsvOptions {
    * Standard. Default: UTF-8, or UTF-16LE if the file begins with its byte order mark.
    */
   readonly encoding?: string | undefined
-  /** Bytes of one record. Default CSV_RECORD_BYTES_MAX. */
+  /** Bytes of one record, delimiters and quotes not counted. Default CSV_RECORD_BYTES_MAX. */
   readonly recordBytesMax?: number | undefined
 }
 

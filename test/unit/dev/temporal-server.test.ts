@@ -20,6 +20,18 @@ async function start(options: Partial<StartTemporal> = {}) {
   return server
 }
 
+/** The real program, which first writes its process number down. Its output goes nowhere, so no closed pipe ends it. */
+function cliThatTellsItsNumber(): { cliPath: string; pid: () => number } {
+  const dir = tempFolder()
+  const pidFile = path.join(dir, 'pid')
+  const cliPath = script(
+    path.join(dir, 'temporal'),
+    `echo $$ > "${pidFile}"`,
+    `exec "${inject('temporalCli')}" "$@" >/dev/null 2>&1`,
+  )
+  return { cliPath, pid: () => Number(fs.readFileSync(pidFile, 'utf8')) }
+}
+
 /** Takes a port on loopback until the test ends. */
 async function takenPort(): Promise<number> {
   const server = net.createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
@@ -99,18 +111,10 @@ test('says when there is no such program', async () => {
 })
 
 test('logs a server that ends while it is needed', async () => {
+  const { cliPath, pid } = cliThatTellsItsNumber()
   const ended = new Promise<string>((resolve) => {
     const logger = { ...silentLogger, error: (_fields: object, event: string) => resolve(event) }
-    const pidFile = path.join(tempFolder(), 'pid')
-    const cli = inject('temporalCli')
-    const cliPath = script(
-      path.join(path.dirname(pidFile), 'temporal'),
-      `echo $$ > "${pidFile}"`,
-      `exec "${cli}" "$@"`,
-    )
-    void start({ cliPath, logger }).then(() =>
-      process.kill(Number(fs.readFileSync(pidFile, 'utf8')), 'SIGKILL'),
-    )
+    void start({ cliPath, logger }).then(() => process.kill(pid(), 'SIGKILL'))
   })
   expect(await ended).toBe('temporal_server_ended')
 })
@@ -121,8 +125,9 @@ test('nothing answers where something else listens', async () => {
 
 test('a Ctrl-C does not reach the server, and our sudden death ends it', async () => {
   const holder = fileURLToPath(new URL('server-holder.ts', import.meta.url))
+  const { cliPath, pid } = cliThatTellsItsNumber()
   // Detached, so that the test can send SIGINT to the whole group as a terminal does.
-  const child = spawn(process.execPath, ['--import', 'tsx', holder, inject('temporalCli')], {
+  const child = spawn(process.execPath, ['--import', 'tsx', holder, cliPath], {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -131,6 +136,8 @@ test('a Ctrl-C does not reach the server, and our sudden death ends it', async (
   const address = String((await lines.next()).value)
   process.kill(-child.pid!, 'SIGINT')
   expect((await lines.next()).value).toBe('interrupted')
+  // It leads a group of its own: a signal to ours does not reach it.
+  expect(() => process.kill(-pid(), 0)).not.toThrow()
   expect(await isAnswering(address)).toBe(true)
 
   child.kill('SIGKILL')

@@ -1,0 +1,78 @@
+// `kill -9` of the worker at random moments. After each restart the work goes on; at the end the books balance and what
+// the service holds equals the file. RECORDS_SYNC_KILLS sets the number of kills (default 5).
+
+import { afterEach, expect, test } from 'vitest'
+import { isBalanced } from '../../src/core/states.ts'
+import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+
+const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 5)
+const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const rows = 6_000
+
+let project: Project
+afterEach(async () => await project.stop())
+
+/** A small seeded generator (mulberry32), so that a failing sequence can be run again. */
+function random(state: number) {
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+test(
+  `${kills} kills at random moments (RECORDS_SYNC_SEED=${seed}) lose and double nothing`,
+  async () => {
+    project = await createProject({ service: { latencyMs: 40 } })
+    const next = random(seed)
+    let killed = 0
+    let replayed = 0
+    // Bounded: every round kills at least once, or ends a run within the test's time.
+    for (let round = 1; killed < kills; round++) {
+      // Every round's file differs in every row, so that every round has all of it to send.
+      const name = `Round ${round}`
+      project.write(
+        'contacts.csv',
+        contactsCsv(rows, (_, cells) => [cells[0]!, name, cells[2]!, cells[3]!]),
+      )
+      let worker = project.spawnWorker()
+      const handle = await project.start('contacts', {
+        ...fastTuning,
+        in_flight: 2,
+        heartbeat_timeout_ms: 1_000,
+      })
+      let ended = false
+      const result = handle.result().finally(() => (ended = true))
+      result.catch(() => {})
+      while (!ended && killed < kills) {
+        await new Promise((resolve) => setTimeout(resolve, 700 + next() * 1_800))
+        if (ended) break
+        worker.kill('SIGKILL')
+        killed++
+        worker = project.spawnWorker()
+      }
+      expect(await result).toMatchObject({ state: 'complete' })
+      worker.kill('SIGKILL')
+
+      const ledger = project.ledger()
+      const books = await ledger.books(round)
+      await ledger.close()
+      expect(isBalanced(books)).toBe(true)
+      expect(books.states.created + books.states.updated).toBe(rows)
+      replayed += books.replayed
+      const held = project.held()
+      expect(held.size).toBe(rows)
+      for (let index = 1; index <= rows; index++)
+        expect(held.get(`c-${index}`)).toMatchObject({
+          svc_first_name: name,
+          svc_email: [`person${index}@example.com`],
+          svc_score: index,
+        })
+    }
+    // Killed while two requests are always in flight: some answers must have been lost.
+    if (kills >= 20) expect(replayed).toBeGreaterThan(0)
+  },
+  120_000 + kills * 15_000,
+)

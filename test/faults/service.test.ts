@@ -1,0 +1,217 @@
+// A service that fails: whose failure it is, and that nobody else pays for it.
+
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { isBalanced } from '../../src/core/states.ts'
+import { startService } from '../../src/service/index.ts'
+import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+
+let project: Project
+const servers: Server[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+  await project.stop()
+})
+
+const stateOf = async (run: number) => {
+  const ledger = project.ledger()
+  try {
+    return await ledger.run(run)
+  } finally {
+    await ledger.close()
+  }
+}
+const booksOf = async (run: number) => {
+  const ledger = project.ledger()
+  try {
+    return await ledger.books(run)
+  } finally {
+    await ledger.close()
+  }
+}
+const untilBlocked = async (run: number, reason: string) =>
+  await expect
+    .poll(async () => (await stateOf(run).catch(() => null))?.reason, { timeout: 30_000 })
+    .toBe(reason)
+
+const expectAllHeld = (rows: number) => {
+  const held = project.held()
+  expect(held.size).toBe(rows)
+  for (let index = 1; index <= rows; index++)
+    expect(held.get(`c-${index}`)).toMatchObject({ svc_first_name: `Name ${index}`, svc_score: index })
+}
+
+test('with every kind of fault on 8 % of requests no row is lost and none is left without an outcome', async () => {
+  project = await createProject({
+    service: {
+      faults: {
+        seed: 42,
+        rate: 0.08,
+        kinds: ['reset_before', 'reset_after', 'torn_body', 'html_502', 'unavailable_503', 'item_503'],
+      },
+    },
+  })
+  project.write('contacts.csv', contactsCsv(4_000))
+  await project.startWorker()
+  const result = await (await project.start('contacts')).result()
+  expect(result).toMatchObject({ state: 'complete', books: { read: 4_000 } })
+  const books = await booksOf(1)
+  expect(isBalanced(books)).toBe(true)
+  expect(books.states.failed).toBe(0)
+  // Answers were lost after the work was done: those rows are flagged, and "created" is a lower bound.
+  expect(books.replayed).toBeGreaterThan(0)
+  expectAllHeld(4_000)
+})
+
+test('a service that is down at the start blocks the run; it goes on by itself', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(200))
+  project.service.setDown(true)
+  await project.startWorker()
+  const handle = await project.start('contacts')
+  await untilBlocked(1, 'service')
+  project.service.setDown(false)
+  expect(await handle.result()).toMatchObject({ state: 'complete', books: { states: { created: 200 } } })
+})
+
+test('a service that goes down in the middle blocks the run, and no item pays for it', async () => {
+  project = await createProject({ service: { latencyMs: 30 } })
+  project.write('contacts.csv', contactsCsv(3_000))
+  await project.startWorker()
+  const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
+  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(300)
+  project.service.setDown(true)
+  await untilBlocked(1, 'service')
+  expect((await booksOf(1)).states).toMatchObject({ failed: 0, rejected: 0 })
+  project.service.setDown(false)
+  expect(await handle.result()).toMatchObject({ state: 'complete' })
+  expect((await booksOf(1)).states).toMatchObject({ failed: 0, rejected: 0 })
+  expectAllHeld(3_000)
+})
+
+test('a key that is revoked in the middle blocks the run until the key file holds a new one', async () => {
+  project = await createProject({ service: { latencyMs: 30 } })
+  project.write('contacts.csv', contactsCsv(3_000))
+  await project.startWorker()
+  const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
+  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(300)
+  project.service.revokeKey(project.service.key)
+  await untilBlocked(1, 'auth')
+  project.write('key', project.service.mintKey())
+  expect(await handle.result()).toMatchObject({ state: 'complete' })
+  expectAllHeld(3_000)
+})
+
+test('what another org accepted counts for nothing', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(120))
+  await project.startWorker()
+  await (await project.start('contacts')).result()
+  const other = await startService()
+  try {
+    project.env['RECORDS_URL'] = other.url
+    project.write('key', other.key)
+    expect(await (await project.start('contacts')).result()).toMatchObject({
+      books: { states: { created: 120, unchanged: 0 } },
+    })
+    expect([...other.records('svc_contact')]).toHaveLength(120)
+  } finally {
+    await other.close()
+  }
+})
+
+/** A proxy that refuses whole batches which hold a poisoned row; `pointer` says whether it names the row. */
+async function poisonProxy(target: string, pointer: boolean): Promise<{ url: string; refusals: () => number }> {
+  let refusals = 0
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString()
+      const poisoned = request.url?.includes('/batch/upsert/') && body.includes('Poison')
+      void (async () => {
+        if (poisoned) {
+          refusals++
+          const index = (JSON.parse(body) as { data: { properties: { svc_first_name: string } }[] }).data.findIndex(
+            (item) => item.properties.svc_first_name === 'Poison',
+          )
+          response.writeHead(422, {
+            'content-type': 'application/problem+json',
+            'svc-request-id': 'proxy',
+            'ratelimit-limit': '100000',
+            'ratelimit-remaining': '100000',
+          })
+          response.end(
+            JSON.stringify({
+              type: 'about:blank',
+              title: 'Unprocessable Content',
+              status: 422,
+              code: 'request_invalid',
+              reason: 'schema_invalid',
+              detail: 'no poison',
+              ...(pointer ? { field: `/data/${index}/properties/svc_first_name` } : {}),
+            }),
+          )
+          return
+        }
+        const answer = await fetch(`${target}${request.url}`, {
+          method: request.method ?? 'GET',
+          headers: { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' },
+          ...(body === '' ? {} : { body }),
+        })
+        const text = await answer.text()
+        response.writeHead(answer.status, Object.fromEntries(answer.headers))
+        response.end(text)
+      })()
+    })
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    refusals: () => refusals,
+  }
+}
+
+for (const pointer of [true, false])
+  test(`a row that makes the service refuse its whole batch is found ${pointer ? 'by its pointer' : 'by halving'}, alone`, async () => {
+    project = await createProject()
+    const proxy = await poisonProxy(project.service.url, pointer)
+    project.env['RECORDS_URL'] = proxy.url
+    project.write(
+      'contacts.csv',
+      contactsCsv(200, (index, cells) =>
+        index === 33 ? [cells[0]!, 'Poison', cells[2]!, cells[3]!] : cells,
+      ),
+    )
+    await project.startWorker()
+    expect(await (await project.start('contacts')).result()).toMatchObject({
+      state: 'complete_with_rejects',
+      books: { states: { created: 199, rejected: 1 } },
+    })
+    expect(proxy.refusals()).toBeLessThanOrEqual(pointer ? 2 : 7)
+    const ledger = project.ledger()
+    const [item] = await ledger.report(1, { states: ['rejected'], after: 0, limit: 10 })
+    await ledger.close()
+    expect(item).toMatchObject({ ordinal: 33, line: 34, httpStatus: 422, reason: 'schema_invalid' })
+  })
+
+test('a service that refuses everything down to the last item blocks the run: contract', async () => {
+  project = await createProject()
+  const proxy = await poisonProxy(project.service.url, false)
+  project.env['RECORDS_URL'] = proxy.url
+  project.write(
+    'contacts.csv',
+    contactsCsv(200, (_, cells) => [cells[0]!, 'Poison', cells[2]!, cells[3]!]),
+  )
+  await project.startWorker()
+  const handle = await project.start('contacts', { ...fastTuning, blocked_probe_ms: 60_000 })
+  await untilBlocked(1, 'contract')
+  await handle.cancel()
+  await expect(handle.result()).rejects.toThrow()
+  expect(isBalanced(await booksOf(1))).toBe(true)
+})

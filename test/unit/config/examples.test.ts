@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import { parse } from 'csv-parse/sync'
+import { expect, test } from 'vitest'
+import { jsonSchemaText, withSettings } from '../../../config/generate.ts'
+import { loadConfig, starterConfig } from '../../../config/index.ts'
+import { load } from './project.ts'
+
+const example = new URL('../../../config/examples/contacts/', import.meta.url)
+const read = (name: string) => readFile(new URL(name, example), 'utf8')
+
+test('the example loads', async () => {
+  const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
+  expect(Object.keys(config.syncs)).toEqual(['contacts', 'companies'])
+  expect(config.connections['crm']).toEqual({
+    service: 'http://127.0.0.1:8080',
+    key: { env: 'RECORDS_API_KEY' },
+  })
+})
+
+test.each(['contacts', 'companies'])(
+  'every column of the example %s is in its file',
+  async (name) => {
+    const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
+    const { from, properties } = config.syncs[name]!.import
+    const header = (await readFile(from.csv, 'utf8')).split('\n')[0]!.split(from.delimiter!)
+    const mapped = Object.values(properties).flatMap(({ column, unit_column }) => [
+      column,
+      unit_column,
+    ])
+    expect(header).toEqual(expect.arrayContaining(mapped.filter((column) => column !== undefined)))
+  },
+)
+
+test('the files of the example are what their generator makes', async () => {
+  const generator = (await import(new URL('generate.mjs', example).href)) as Record<
+    string,
+    () => string
+  >
+  expect((await read('contacts.csv')) === generator['contactsCsv']!()).toBe(true)
+  expect((await read('companies.csv')) === generator['companiesCsv']!()).toBe(true)
+})
+
+test.each([
+  ['contacts.csv', ',', 'id', 4_000, 40],
+  ['companies.csv', ';', 'company_id', 600, 6],
+])('%s has its rows and its repeated ids', async (file, delimiter, id, count, repeated) => {
+  const rows: Record<string, string>[] = parse(await read(file), { delimiter, columns: true })
+  const ids = rows.map((row) => row[id]!).filter((value) => value !== '')
+  expect(rows).toHaveLength(count)
+  expect(ids.length - new Set(ids).size).toBe(repeated)
+})
+
+test('contacts.csv has new lines and quotes in cells, and many scripts', async () => {
+  const text = await read('contacts.csv')
+  const rows: string[][] = parse(text)
+  expect(rows.some((row) => row.some((cell) => cell.includes('\n') && cell.includes('"')))).toBe(
+    true,
+  )
+  for (const script of [
+    'Latin',
+    'Greek',
+    'Cyrillic',
+    'Arabic',
+    'Hebrew',
+    'Devanagari',
+    'Thai',
+    'Han',
+    'Hangul',
+  ])
+    expect(text).toMatch(new RegExp(`\\p{Script=${script}}`, 'u'))
+})
+
+test('the starter configuration loads as it is', async () => {
+  const config = await load(starterConfig())
+  expect(config.syncs['contacts']!.import.matching_property).toBe('svc_external_id')
+})
+
+test('its comments show settings that load too', async () => {
+  const text = starterConfig().replaceAll(/^( *)# (?=ledger:|temporal:|svc_)/gm, '$1')
+  const config = await load(text)
+  expect(config.temporal).toEqual({ address: 'localhost:7233', namespace: 'default' })
+  expect(Object.keys(config.syncs['contacts']!.import.properties)).toHaveLength(7)
+})
+
+test('the JSON Schema and the reference are not stale', async () => {
+  const config = new URL('../../../config/', import.meta.url)
+  expect(await readFile(new URL('records-sync.schema.json', config), 'utf8')).toBe(jsonSchemaText())
+  const readme = await readFile(new URL('README.md', config), 'utf8')
+  expect(readme).toBe(withSettings(readme))
+})

@@ -1,0 +1,41 @@
+// A project in a folder of its own, for the tests of the configuration.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { loadConfig } from '../../../config/index.ts'
+import type { Config, Environment } from '../../../config/index.ts'
+import { ConfigError } from '../../../src/core/errors.ts'
+
+/** An empty folder that lives as long as the test. */
+export async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'records-sync-config-'))
+  onTestFinished(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Writes `content` as a project's configuration and gives its path. */
+export async function configFile(content: string | Uint8Array): Promise<string> {
+  const path = join(await folder(), 'records-sync.yaml')
+  await writeFile(path, content)
+  return path
+}
+
+export async function load(content: string | Uint8Array, env: Environment = {}): Promise<Config> {
+  return loadConfig(await configFile(content), env)
+}
+
+/** The issues of a configuration, each as `line:column: message`; empty where it loads. */
+export async function issuesOf(
+  content: string | Uint8Array,
+  env: Environment = {},
+): Promise<string[]> {
+  try {
+    await load(content, env)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.issues.map((issue) => `${issue.line}:${issue.column}: ${issue.message}`)
+  }
+}

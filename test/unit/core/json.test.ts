@@ -1,0 +1,76 @@
+// The canonical text depends on the value alone, so that hashes and digests do.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { canonicalJson, isJsonObject, type Json } from '../../../src/core/json.ts'
+
+/** The same value with the keys of every object in another order. */
+function turned(value: Json): Json {
+  if (Array.isArray(value)) return value.map((part) => turned(part as Json))
+  if (!isJsonObject(value)) return value
+  // `fromEntries` defines own members, `__proto__` too.
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([key, part]) => [key, turned(part)]),
+  )
+}
+
+const value = fc.jsonValue().map((any) => JSON.parse(JSON.stringify(any)) as Json)
+
+describe('canonicalJson', () => {
+  it('orders keys by code unit, at every depth, without white space', () => {
+    const nested = { b: [{ z: 1, a: null }], a: 'x y', B: true, é: 1, 10: 1, 9: 2 }
+    expect(canonicalJson(nested)).toBe('{"10":1,"9":2,"B":true,"a":"x y","b":[{"a":null,"z":1}],"é":1}')
+  })
+
+  it('keeps the order of arrays', () => {
+    expect(canonicalJson(['b', 'a'])).not.toBe(canonicalJson(['a', 'b']))
+  })
+
+  it('keeps a member named __proto__', () => {
+    expect(canonicalJson(JSON.parse('{"b":1,"__proto__":{"a":1}}') as Json)).toBe(
+      '{"__proto__":{"a":1},"b":1}',
+    )
+  })
+
+  it('depends on the value, not on the order in which keys arrived', () => {
+    fc.assert(fc.property(value, (any) => canonicalJson(turned(any)) === canonicalJson(any)))
+  })
+
+  it('is JSON of the same value', () => {
+    fc.assert(
+      fc.property(value, (any) => {
+        const text = canonicalJson(any)
+        expect(JSON.parse(text)).toEqual(any)
+        expect(canonicalJson(JSON.parse(text) as Json)).toBe(text)
+      }),
+    )
+  })
+
+  it('differs where values differ', () => {
+    fc.assert(
+      fc.property(value, value, (a, b) => {
+        let same = true
+        try {
+          expect(a).toEqual(b)
+        } catch {
+          same = false
+        }
+        expect(canonicalJson(a) === canonicalJson(b)).toBe(same)
+      }),
+    )
+  })
+})
+
+describe('isJsonObject', () => {
+  it.each([
+    [{}, true],
+    [[], false],
+    [null, false],
+    ['{}', false],
+    [undefined, false],
+  ])('%j: %s', (any, expected) => {
+    expect(isJsonObject(any)).toBe(expected)
+  })
+})

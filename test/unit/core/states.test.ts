@@ -1,0 +1,89 @@
+// The books: rows read equals the sum of the item states, and nothing is complete before that holds.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  emptyStates,
+  finalState,
+  isBalanced,
+  ITEM_STATES,
+  LIVE_STATES,
+  REJECT_STATES,
+  RUN_STATES,
+  sumOfStates,
+  TERMINAL_STATES,
+  type Books,
+  type ItemState,
+} from '../../../src/core/states.ts'
+
+const books = (read: number, states: Partial<Record<ItemState, number>>): Books => ({
+  read,
+  states: { ...emptyStates(), ...states },
+  replayed: 0,
+  inDoubt: 0,
+})
+
+const anyStates = fc.record(
+  Object.fromEntries(ITEM_STATES.map((state) => [state, fc.nat(50)])) as Record<
+    ItemState,
+    fc.Arbitrary<number>
+  >,
+)
+
+describe('states', () => {
+  it('every state is terminal, planned or sent', () => {
+    expect([...TERMINAL_STATES, 'planned', 'sent'].toSorted()).toEqual([...ITEM_STATES].toSorted())
+    expect(REJECT_STATES.every((state) => TERMINAL_STATES.includes(state))).toBe(true)
+    expect(LIVE_STATES.every((state) => RUN_STATES.includes(state))).toBe(true)
+    expect(LIVE_STATES).not.toContain(finalState(books(0, {})))
+  })
+
+  it('empty states are all zero, and a fresh object each time', () => {
+    const states = emptyStates()
+    states.created = 5
+    expect(sumOfStates(emptyStates())).toBe(0)
+    expect(Object.keys(emptyStates())).toEqual([...ITEM_STATES])
+  })
+})
+
+describe('isBalanced', () => {
+  it.each([
+    ['an empty run', books(0, {}), true],
+    ['every row in a terminal state', books(3, { created: 1, invalid: 1, unsent: 1 }), true],
+    ['a row without an item', books(3, { created: 2 }), false],
+    ['an item without a row', books(1, { created: 2 }), false],
+    ['an item that is still planned', books(2, { created: 1, planned: 1 }), false],
+    ['an item that is still sent', books(2, { created: 1, sent: 1 }), false],
+  ])('%s', (_, given, expected) => {
+    expect(isBalanced(given)).toBe(expected)
+  })
+
+  it('holds exactly where terminal states alone add up to the rows read', () => {
+    fc.assert(
+      fc.property(anyStates, fc.integer({ min: -1, max: 1 }), (states, off) => {
+        const sum = sumOfStates(states)
+        const given = books(sum + off, states)
+        expect(isBalanced(given)).toBe(off === 0 && states.planned + states.sent === 0)
+      }),
+    )
+  })
+})
+
+describe('finalState', () => {
+  it('is complete without rejects', () => {
+    expect(finalState(books(3, { created: 1, unchanged: 1, superseded: 1 }))).toBe('complete')
+  })
+
+  it.each(REJECT_STATES)('says so where a row is %s', (state) => {
+    expect(finalState(books(2, { updated: 1, [state]: 1 }))).toBe('complete_with_rejects')
+  })
+
+  it('is never complete where the books do not balance', () => {
+    fc.assert(
+      fc.property(anyStates, fc.nat(500), (states, read) => {
+        const given = books(read, states)
+        expect(finalState(given) === 'failed').toBe(!isBalanced(given))
+      }),
+    )
+  })
+})
