@@ -14,6 +14,14 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   const issues: Issue[] = []
   const complain = (path: Path, message: string, at: 'key' | 'value' = 'value') =>
     issues.push({ message, path: pathText(path), ...document.place(path, at) })
+  const unknown = (path: Path, noun: string, valid: JsonObject) => {
+    const name = String(valueAt(document.data, path))
+    const names = Object.keys(valid)
+    const near = nearest(name, names)
+    const hint = near === undefined ? '' : `; did you mean \`${near}\`?`
+    const list = names.length === 0 ? 'there are none' : `valid: ${listed(names)}`
+    return `no ${noun} \`${cut(document.source(path) ?? name)}\`; ${list}${hint}`
+  }
   const connections = mappingAt(document, ['connections'])
   for (const [name, connection] of Object.entries(connections))
     if (isJsonObject(connection) && isJsonObject(connection['key'])) {
@@ -35,7 +43,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
       complain([...path, 'from'], 'expected two different characters as `delimiter` and `quote`')
     const { to, matching_property: matching } = importing
     if (typeof to === 'string' && !Object.hasOwn(connections, to))
-      complain([...path, 'to'], unknownName(to, 'connection', Object.keys(connections)))
+      complain([...path, 'to'], unknown([...path, 'to'], 'connection', connections))
     if (
       typeof matching === 'string' &&
       isJsonObject(importing['properties']) &&
@@ -43,7 +51,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
     )
       complain(
         [...path, 'matching_property'],
-        `${unknownName(matching, 'mapped property', Object.keys(properties))}; map it under \`properties\``,
+        `${unknown([...path, 'matching_property'], 'mapped property', properties)}; map it under \`properties\``,
       )
     for (const [property, mapping] of Object.entries(properties))
       if (isJsonObject(mapping)) checkMapping([...path, 'properties', property], mapping, complain)
@@ -67,9 +75,8 @@ function checkMapping(path: Path, mapping: JsonObject, complain: Complain): void
   if (has('unit') && has('unit_column'))
     complain([...path, 'unit_column'], 'expected `unit` or `unit_column`, not both', 'key')
   const yes = wordsOf(mapping['true'])
-  const shared = wordsOf(mapping['false']).find((word) => yes.includes(word))
-  if (shared !== undefined)
-    complain([...path, 'false'], `\`${cut(shared)}\` means both true and false`)
+  if (wordsOf(mapping['false']).some((word) => yes.includes(word)))
+    complain([...path, 'false'], 'a word means both true and false; keep it in one of the lists')
 }
 
 const wordsOf = (value: unknown): string[] =>
@@ -80,11 +87,4 @@ const wordsOf = (value: unknown): string[] =>
 function mappingAt(document: ConfigDocument, path: Path): JsonObject {
   const value = valueAt(document.data, path)
   return isJsonObject(value) ? value : {}
-}
-
-function unknownName(name: string, noun: string, valid: readonly string[]): string {
-  const near = nearest(name, valid)
-  const hint = near === undefined ? '' : `; did you mean \`${near}\`?`
-  const list = valid.length === 0 ? 'there are none' : `valid: ${listed(valid)}`
-  return `no ${noun} \`${cut(name)}\`; ${list}${hint}`
 }

@@ -39,7 +39,7 @@ function keepsVariables(path: Path): boolean {
   return path[0] === 'connections' && path[2] === 'key' && path[3] !== 'file'
 }
 
-/** Reads `text`. Never throws: what is wrong is in `issues`, and then `data` is not to be trusted. */
+/** Reads `text`. What is wrong is in `issues`; `data` is undefined where the rest is not worth a check. */
 export function readDocument(text: string, env: Environment): ConfigDocument {
   const reader = new Reader(text, env)
   reader.read()
@@ -112,8 +112,10 @@ class Reader implements ConfigDocument {
       })
     if (this.issues.length > 0) return
     const top = document.contents
-    if (isMap(top)) this.data = this.#valueOf(top, [], offsetOf(top))
-    else
+    if (isMap(top)) {
+      const data = this.#valueOf(top, [], offsetOf(top))
+      if (!this.#tooLarge) this.data = data
+    } else
       this.issues.push({
         message: `expected a mapping with \`connections\` and \`syncs\`; the file ${top === null ? 'is empty' : 'holds something else'}`,
         ...this.#position(offsetOf(top)),

@@ -37,7 +37,7 @@ function shownValue(value: unknown, source: string | undefined): string {
   if (Array.isArray(value)) return 'a list'
   if (typeof value === 'object') return 'a mapping'
   const text = source ?? String(value)
-  if (text.includes('://')) return 'not shown'
+  if (text.includes('://')) return 'not valid'
   return `\`${cut(text)}\``
 }
 

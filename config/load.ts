@@ -115,7 +115,7 @@ function secretSource(
 }
 
 function longForm(mapping: MappingOutput): PropertyMapping {
-  if (typeof mapping === 'string') return { column: mapping.trim() }
+  if (typeof mapping === 'string') return { column: mapping }
   const { value, ...rest } = mapping
   // The document holds JSON values only.
   return value === undefined ? rest : { ...rest, value: value as Json }

@@ -1,61 +1,71 @@
-// What `npm run check` runs: every check that needs no test runner, one line each, and the output of what failed.
-// Exit code 0 only if all of them passed.
+// What `npm run check` runs: format, lint, types, generated documents, the lock file. One line per step, what a failed
+// step printed, and exit code 1 if any failed. Plain JavaScript, so that it needs nothing compiled.
 
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import path from 'node:path'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 
-const root = path.resolve(import.meta.dirname, '..')
-const stepMaxMs = 5 * 60_000
-const outputMaxBytes = 16 * 1024 * 1024
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '..')
+const timeoutMs = 300_000
 
-/** Packages with a binary for each platform; npm drops the others' entries when a lock file is made carelessly. */
-const binaries = [
-  '@swc/core-darwin-arm64',
-  '@oxlint/binding-darwin-arm64',
-  '@oxlint-tsgolint/darwin-arm64',
-  '@oxfmt/binding-darwin-arm64',
-]
-
-const bin = (name) => path.join('node_modules', '.bin', name)
-
-/** Each gives the text of its complaints; empty where all is well. */
-const steps = {
-  format: () => run(bin('oxfmt'), '--check', '.'),
-  lint: () => run(bin('oxlint'), '--type-aware', '--deny-warnings'),
-  types: () => run(bin('tsc'), '--noEmit', '-p', 'tsconfig.json'),
-  'docs are up to date': () =>
-    run(process.execPath, '--import', 'tsx', 'config/generate.ts', '--check'),
-  'lock file fits every machine': () => lockProblems().join('\n'),
+/** The script behind a command of an installed package: without npx, and the same on every system. */
+function scriptOf(name, command = name) {
+  const file = join(root, 'node_modules', name, 'package.json')
+  const { bin } = JSON.parse(readFileSync(file, 'utf8'))
+  return join(dirname(file), typeof bin === 'string' ? bin : bin[command])
 }
 
-function run(program, ...args) {
-  const ended = spawnSync(program, args, {
+/** Runs node; the answer is what is wrong, or nothing. */
+function node(...args) {
+  const ended = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: 'utf8',
-    timeout: stepMaxMs,
-    maxBuffer: outputMaxBytes,
+    timeout: timeoutMs,
   })
   if (ended.status === 0) return ''
-  const how = ended.error?.message ?? `exit code ${ended.status ?? ended.signal}`
-  return `${ended.stdout ?? ''}${ended.stderr ?? ''}\n${path.basename(program)}: ${how}`.trim()
+  const why = ended.error ? ended.error.message : `exit code ${ended.status ?? ended.signal}`
+  return `${ended.stdout ?? ''}${ended.stderr ?? ''}${why}`
 }
 
+/** The lock file must serve every registry and every machine. */
 function lockProblems() {
-  const { packages } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8'))
-  const missing = binaries.filter((name) => packages[`node_modules/${name}`] === undefined)
-  const resolved = Object.keys(packages).filter((name) => packages[name].resolved !== undefined)
-  return [
-    ...missing.map((name) => `no entry for ${name}: make the lock file anew without node_modules`),
-    ...resolved.map((name) => `${name} has a registry's address: npm install --package-lock-only`),
-  ]
+  const text = readFileSync(join(root, 'package-lock.json'), 'utf8')
+  const { packages } = JSON.parse(text)
+  const problems = Object.keys(packages)
+    .filter((name) => packages[name].resolved !== undefined)
+    .map((name) => `${name || 'the root'} has "resolved"; expected none (.npmrc)`)
+  for (const name of [
+    '@swc/core-darwin-arm64',
+    '@oxlint/binding-darwin-arm64',
+    '@oxfmt/binding-darwin-arm64',
+  ]) {
+    if (packages[`node_modules/${name}`] === undefined)
+      problems.push(
+        `${name} is missing; expected the packages of every system: npm install --package-lock-only`,
+      )
+  }
+  return problems.join('\n')
 }
+
+const generator = join('config', 'generate.ts')
+/** @type {[string, () => string][]} */
+const steps = [
+  ['format (npm run format)', () => node(scriptOf('oxfmt'), '--check', '.')],
+  ['lint', () => node(scriptOf('oxlint'), '--type-aware', '--deny-warnings')],
+  ['types', () => node(scriptOf('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json')],
+  ['documents (npm run docs)', () => node('--import', 'tsx', generator, '--check')],
+  ['lock file', lockProblems],
+]
 
 let failed = 0
-for (const [name, step] of Object.entries(steps)) {
-  const complaints = step()
-  if (complaints !== '') failed += 1
-  console.log(`${complaints === '' ? 'ok    ' : 'failed'}  ${name}`)
-  if (complaints !== '') console.log(complaints.replaceAll(/^(?=.)/gm, '    '))
+for (const [name, check] of steps) {
+  const startedMs = performance.now()
+  const problem = check()
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+  console.log(`${problem === '' ? 'ok    ' : 'FAILED'}  ${name}  ${seconds} s`)
+  if (problem === '') continue
+  failed += 1
+  console.log(problem.trimEnd().replaceAll(/^/gm, '        '))
 }
 process.exitCode = failed === 0 ? 0 : 1

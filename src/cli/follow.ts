@@ -47,11 +47,15 @@ export async function follow(options: {
   ledger: () => Promise<Ledger | null>
   sync: string
   handle: WorkflowHandle
+  /** Ends when the workflow ends, rejecting where it failed; gives up on abort. */
+  untilEnded(signal: AbortSignal): Promise<unknown>
   quiet: boolean
 }): Promise<Followed> {
   const { terminal, handle } = options
   const ended: { error: unknown }[] = []
-  const result = handle.result().then(
+  // The wait is one long request: left alone it would keep a detached process alive.
+  const waiting = new AbortController()
+  const result = options.untilEnded(waiting.signal).then(
     () => ended.push({ error: null }),
     (error: unknown) => ended.push({ error }),
   )
@@ -86,6 +90,7 @@ export async function follow(options: {
     const run = await findRun()
     return ended[0] ? { kind: 'ended', run, error: ended[0].error } : { kind: 'detached', run }
   } finally {
+    waiting.abort()
     process.removeListener('SIGINT', onSignal)
     await (ledger as Ledger | null)?.close()
   }

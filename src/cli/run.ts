@@ -64,6 +64,7 @@ export async function run(context: CommandContext, name: string, options: RunOpt
       ledger: async () => (existsSync(config.ledger.sqlite) ? await context.openLedger() : null),
       sync: sync.name,
       handle,
+      untilEnded: (signal) => client.withAbortSignal(signal, () => handle.result()),
       quiet: context.json,
     })
     if (followed.kind === 'detached') {

@@ -5,8 +5,8 @@ import { isUtf8 } from 'node:buffer'
 import { Problem } from '../contract/index.ts'
 import type { Operation, OperationId } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
-import { OUTCOME_UNKNOWN_CODES, requestDisposition } from './disposition.ts'
-import { NoAnswer } from './network-errors.ts'
+import { OUTCOME_UNKNOWN_CODES, codeOfStatus, requestDisposition } from './disposition.ts'
+import type { NoAnswer } from './network-errors.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
 import type { WireAnswer } from './transport.ts'
 
@@ -30,7 +30,10 @@ export interface Success<Body> {
 export type Decode<Body> = (status: number, json: unknown) => Body
 
 /** The schema of a success's body, null where it has none, undefined where the operation has no such status. */
-function schemaOf(operation: Operation, status: number): Operation['responses'][number] | undefined {
+function schemaOf(
+  operation: Operation,
+  status: number,
+): Operation['responses'][number] | undefined {
   // A batch may say "mixed" by its status; the items say it too.
   const known = status === 207 && operation.path.includes('/batch/') ? 200 : status
   return operation.responses[known]
@@ -73,7 +76,10 @@ export function readAnswer<Body>(
 }
 
 /** A request without an answer, in the words of the failure that every caller knows. */
-export function noAnswerFailure({ id, operation }: NamedOperation, error: NoAnswer): ServiceFailure {
+export function noAnswerFailure(
+  { id, operation }: NamedOperation,
+  error: NoAnswer,
+): ServiceFailure {
   const isCertificate = error.kind === 'certificate'
   return new ServiceFailure(`${id}: ${error.message}`, {
     kind: error.kind === 'distrusted' ? 'distrusted' : 'no_answer',
@@ -86,7 +92,8 @@ export function noAnswerFailure({ id, operation }: NamedOperation, error: NoAnsw
 function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number): ServiceFailure {
   const { id, operation } = named
   const { status } = answer
-  const parsed = Problem.safeParse(jsonOf(answer, 'application/problem+json'))
+  const json = jsonOf(answer, 'application/problem+json')
+  const parsed = Problem.safeParse({ code: codeOfStatus(status), ...json })
   if (!parsed.success) throw new Distrust('its body is not a problem with a known code')
   const problem = parsed.data
   const reason = token(problem.reason)
@@ -131,7 +138,7 @@ function distrustFailure(
 }
 
 /** @throws Distrust */
-function jsonOf({ headers, body }: WireAnswer, mediaType: string): unknown {
+function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity') throw new Distrust('its content encoding is not identity')
   const [type, ...parameters] = (headers['content-type'] ?? '')

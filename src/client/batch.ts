@@ -13,7 +13,8 @@ export interface BatchAnswer {
   /** One per item, in the order of the request. */
   readonly data: readonly BatchItemResult[]
   readonly summary: BatchSummary
-  readonly requestId: string | undefined
+  /** The service's id of the request, for its support. */
+  readonly requestId: string | null
 }
 
 /** Items to be written as JSON, or the exact bytes to send, already `{"data":[...]}`, with the number of items in them. */
@@ -32,7 +33,10 @@ export function batchBody<Item>(
       : input
   if (Number.isInteger(count) && count >= 1 && count <= BATCH_ITEMS_MAX) return { body, count }
   permit?.unused()
-  throw new SyncError('batch_size', `A batch of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${count}`)
+  throw new SyncError(
+    'batch_size',
+    `A batch of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${count}`,
+  )
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -57,7 +57,7 @@ export type RecordsClient = ReturnType<typeof createClient>
 
 /**
  * A client of one service with one key. Its methods fail as `RequestOptions` and `ServiceFailure` say.
- * @throws SyncError `base_url_invalid`
+ * @throws SyncError `base_url_invalid`, `client_option_invalid`
  */
 export function createClient(options: ClientOptions) {
   const { origin, prefix } = parseBaseUrl(options.baseUrl)
@@ -91,7 +91,7 @@ export function createClient(options: ClientOptions) {
     const { body, count } = batchBody(input, requestOptions.permit)
     const parts = { path: { object_type: type }, query, body }
     const answer = await caller(id, parts, requestOptions, (_, json) => readBatch(json, count))
-    return { ...answer.body, requestId: answer.requestId }
+    return { ...answer.body, requestId: answer.requestId ?? null }
   }
 
   const client = {

@@ -1,6 +1,7 @@
 // What an answer means for the work: try again, refuse the item, or stop the run (design section 6). One table; a new
 // problem code or a new reason of the contract does not compile until it is classified here.
 
+import { CODE_STATUSES, PROBLEM_CODES } from '../contract/index.ts'
 import type {
   BatchItemResult,
   BatchItemStatus,
@@ -57,12 +58,16 @@ const byCode = {
   internal_error: () => retry,
 } as const satisfies Record<ProblemCode, Rule>
 
-/** Codes after which a write may have been carried out all the same. */
+/** Codes after which a write may have been carried out all the same; `service_unavailable` is said before the work. */
 export const OUTCOME_UNKNOWN_CODES: ReadonlySet<ProblemCode> = new Set([
   'timeout',
-  'service_unavailable',
   'internal_error',
 ])
+
+/** What a status says where a problem names no code, as specification section 7 leaves open for some of them. */
+export function codeOfStatus(status: number): ProblemCode | undefined {
+  return PROBLEM_CODES.find((code) => (CODE_STATUSES[code] as readonly number[]).includes(status))
+}
 
 /** What the refusal of a whole request means. */
 export function requestDisposition(

@@ -19,38 +19,45 @@ export class NoAnswer extends Error {
 const certificateCode =
   /^(?:CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_)/
 
-const words: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
-  ENOTFOUND: 'the host name does not resolve',
-  EAI_AGAIN: 'the host name does not resolve for the moment',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: 'the connection timed out',
-  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
-  UND_ERR_CLOSED: 'the client is closed',
-  UND_ERR_DESTROYED: 'the client is closed',
+const clientClosed = () => 'the client is closed'
+const words: Readonly<Record<string, (peer: string) => string>> = {
+  ECONNREFUSED: (peer) => `connection refused by ${peer}`,
+  ENOTFOUND: (peer) => `the host name of ${peer} does not resolve`,
+  EAI_AGAIN: (peer) => `the host name of ${peer} does not resolve for the moment`,
+  EHOSTUNREACH: (peer) => `${peer} cannot be reached`,
+  ENETUNREACH: (peer) => `the network of ${peer} cannot be reached`,
+  ETIMEDOUT: (peer) => `the connection to ${peer} timed out`,
+  UND_ERR_CONNECT_TIMEOUT: (peer) => `no connection to ${peer} in time`,
+  UND_ERR_CLOSED: clientClosed,
+  UND_ERR_DESTROYED: clientClosed,
 }
 
 /**
  * @param error what undici reported
+ * @param peer `HOST:PORT`, for the message
  * @param started whether undici had begun to write the request
  * @param answering whether the head of an answer had arrived
  */
-export function noAnswerOf(error: unknown, started: boolean, answering: boolean): NoAnswer {
+export function noAnswerOf(
+  error: unknown,
+  peer: string,
+  started: boolean,
+  answering: boolean,
+): NoAnswer {
   const code = codeOf(error)
   if (!started && certificateCode.test(code)) {
-    return new NoAnswer('the certificate of the service is not valid', false, 'certificate')
+    return new NoAnswer(`the certificate of ${peer} is not valid`, false, 'certificate')
   }
   const isProtocol = code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW'
   // Within a body the parser's errors mean that it ended too early.
   if (isProtocol && !answering) return new NoAnswer('the answer is not HTTP', started, 'distrusted')
   const known = words[code]
-  if (known !== undefined && !answering) return new NoAnswer(known, started)
+  if (known && !answering) return new NoAnswer(known(peer), started)
   const closed = answering
     ? 'connection closed before the answer was complete'
     : started
       ? 'connection closed before an answer came'
-      : 'no connection'
+      : `no connection to ${peer}`
   return new NoAnswer(closed, started)
 }
 

@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events'
 import { Pool } from 'undici'
 import type { Dispatcher } from 'undici'
 import type { Method } from '../contract/index.ts'
+import { SyncError } from '../core/errors.ts'
 import { NoAnswer, noAnswerOf } from './network-errors.ts'
 
 export interface WireRequest {
@@ -41,9 +42,18 @@ export interface TransportOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
+/** A longer timer would fire at once. */
+const TIMEOUT_MAX_MS = 2 ** 31 - 1
 const stopped = new Error('stopped')
 
+/** @throws SyncError `client_option_invalid` */
 export function createTransport(options: TransportOptions): Transport {
+  checkCount('connections', options.connections, 1_000)
+  checkCount('timeoutMs', options.timeoutMs, TIMEOUT_MAX_MS)
+  checkCount('bodyBytesMax', options.bodyBytesMax, Number.MAX_SAFE_INTEGER)
+  const { hostname, port, protocol } = new URL(options.origin)
+  const peer = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
+  const exchangeOptions = { ...options, peer }
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
@@ -60,10 +70,21 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
-        new Exchange(request, options, resolve, reject).start(pool)
+        new Exchange(request, exchangeOptions, resolve, reject).start(pool)
       }),
     close: () => (closing ??= pool.close()),
   }
+}
+
+function checkCount(name: string, value: number, max: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= max) return
+  const message = `Client option ${name}: a whole number from 1 to ${max} was expected, got ${value}`
+  throw new SyncError('client_option_invalid', message)
+}
+
+type ExchangeOptions = TransportOptions & {
+  /** `HOST:PORT`, for messages. */
+  readonly peer: string
 }
 
 /**
@@ -72,7 +93,7 @@ export function createTransport(options: TransportOptions): Transport {
  */
 class Exchange implements Dispatcher.DispatchHandler {
   private readonly request: WireRequest
-  private readonly options: TransportOptions
+  private readonly options: ExchangeOptions
   private readonly resolve: (answer: WireAnswer) => void
   private readonly reject: (error: unknown) => void
   private controller: Dispatcher.DispatchController | null = null
@@ -86,7 +107,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     request: WireRequest,
-    options: TransportOptions,
+    options: ExchangeOptions,
     resolve: (answer: WireAnswer) => void,
     reject: (error: unknown) => void,
   ) {
@@ -140,7 +161,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     // A refusal by the quota counts without its body.
     if (this.status === 429) return this.answer()
-    this.fail(noAnswerOf(error, this.controller !== null, this.status !== null))
+    this.fail(noAnswerOf(error, this.options.peer, this.controller !== null, this.status !== null))
   }
 
   private readonly onDeadline = () => {

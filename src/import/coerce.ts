@@ -40,7 +40,9 @@ const asNumber: Coercion = (cell, { mapping, valueType }) => {
   const decimal = decimalOfCell(cell, separator)
   if (decimal === null)
     return refuse('not_a_number', `a plain decimal number such as 1234${separator}50, without other separators`)
-  if (valueType !== 'number') return value(decimal)
+  if (valueType === 'integer' && decimal.includes('.'))
+    return refuse('not_a_number', 'a whole number such as 1234')
+  if (valueType !== 'number' && valueType !== 'integer') return value(decimal)
   const number = exactNumber(decimal)
   return number === null
     ? refuse('number_not_exact', 'a number that a JSON number holds exactly (about 15 digits)')
@@ -150,16 +152,15 @@ const asOption: Coercion = (cell, { options }) => {
 }
 
 const asJson: Coercion = (cell, { valueType }) => {
-  let parsed: unknown
   try {
-    parsed = JSON.parse(cell)
+    const parsed = JSON.parse(cell) as Json
+    // Canonical, so that equal values have equal hashes. Nested too deep for that is refused as well.
+    if (valueType === 'array' ? Array.isArray(parsed) : isJsonObject(parsed))
+      return value(JSON.parse(canonicalJson(parsed)) as Json)
   } catch {
-    return refuse('not_json', `JSON of the shape ${valueType}`)
+    // Refused below.
   }
-  const fits = valueType === 'array' ? Array.isArray(parsed) : isJsonObject(parsed)
-  return fits
-    ? value(JSON.parse(canonicalJson(parsed as Json)) as Json)
-    : refuse('not_json', `JSON of the shape ${valueType}`)
+  return refuse('not_json', `JSON of the shape ${valueType}`)
 }
 
 /** The coercions by field type. A type that is not here is read by its JSON shape. */
@@ -190,5 +191,7 @@ const byShape: Readonly<Record<string, Coercion>> = {
 
 /** The coercion of a field type, by its name, else by its JSON shape, else as text. */
 export function coercionOf(fieldType: string, valueType: string): Coercion {
-  return COERCIONS[fieldType] ?? byShape[valueType] ?? asText
+  // The names are the service's: one such as `constructor` must not find what every object inherits.
+  if (Object.hasOwn(COERCIONS, fieldType)) return COERCIONS[fieldType]!
+  return Object.hasOwn(byShape, valueType) ? byShape[valueType]! : asText
 }

@@ -7,10 +7,10 @@ import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 const caseless = new Set(['email', 'url'])
 
 function canonical(value: Json | undefined, fieldType: string): string {
-  if (value === undefined || value === null || value === '') return 'null'
+  if (value === undefined || value === null) return ''
   if (Array.isArray(value)) {
     const parts = value.map((part) => canonical(part as Json, fieldType)).toSorted()
-    return parts.length === 0 ? 'null' : parts.length === 1 ? parts[0]! : `[${parts.join(',')}]`
+    return parts.length > 1 ? JSON.stringify(parts) : (parts[0] ?? '')
   }
   if (isJsonObject(value)) {
     if (typeof value['amount'] === 'string' || typeof value['amount'] === 'number')
@@ -20,13 +20,12 @@ function canonical(value: Json | undefined, fieldType: string): string {
   if (typeof value === 'number') return decimalOfNumber(value)
   if (typeof value === 'boolean') return String(value)
   const text = String(value).trim().normalize('NFC')
-  if (text === '') return 'null'
   if (fieldType === 'number') return canonicalDecimal(text) ?? text
   if (fieldType === 'datetime') {
     const time = Date.parse(text)
     return Number.isNaN(time) ? text : String(time)
   }
-  return caseless.has(fieldType) ? text.toLowerCase().replace(/\/$/, '') : text
+  return caseless.has(fieldType) ? text.toLowerCase().normalize('NFC').replace(/\/$/, '') : text
 }
 
 /** True where both values mean the same under the field type's comparison. */
@@ -40,7 +39,8 @@ export function differences(
   held: Readonly<Record<string, Json>>,
   fieldTypeOf: (property: string) => string,
 ): string[] {
+  const heldOf = (property: string) => (Object.hasOwn(held, property) ? held[property] : undefined)
   return Object.keys(sent).filter(
-    (property) => !sameValue(sent[property], held[property], fieldTypeOf(property)),
+    (property) => !sameValue(sent[property], heldOf(property), fieldTypeOf(property)),
   )
 }

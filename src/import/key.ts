@@ -17,5 +17,6 @@ export function keyOf(value: Json | undefined, fieldType: string): string | null
   const text = value.trim().normalize('NFC')
   if (text === '') return null
   if (fieldType === 'number') return canonicalDecimal(text) ?? text
-  return caseless.has(fieldType) ? text.toLowerCase() : text
+  // Folding can leave a letter and its accent apart that have a composed form: J with a caron has none, its small letter has.
+  return caseless.has(fieldType) ? text.toLowerCase().normalize('NFC') : text
 }

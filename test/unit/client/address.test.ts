@@ -40,20 +40,27 @@ describe('refused, without showing it', () => {
 })
 
 test('a path parameter stays within its segment, whatever it holds', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('.', '..', '%2e%2e', '//x', '?', '#'))
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('.', '..', '%2e%2e', '//x', '?', '#'),
+  )
   fc.assert(
-    fc.property(text, fc.string({ unit: 'grapheme' }), (id, cursor) => {
-      fc.pre(id !== '' && id !== '.' && id !== '..' && !/\p{Surrogate}/u.test(id))
-      const path = pathOf('/objects/{object_type}/records/{id}/', { object_type: 't', id }, { cursor, x: undefined })
+    fc.property(text, fc.string({ unit: 'binary' }), (id, cursor) => {
+      fc.pre(id !== '' && id !== '.' && id !== '..' && !/\p{Surrogate}/u.test(id + cursor))
+      const path = pathOf(
+        '/objects/{object_type}/records/{id}/',
+        { object_type: 't', id },
+        { cursor, x: undefined },
+      )
       const url = new URL(`https://h/rest/v1${path}`)
       const segments = url.pathname.split('/')
       expect(segments).toHaveLength(8)
       expect(decodeURIComponent(segments[6]!)).toBe(id)
       expect(url.hash).toBe('')
       expect([...url.searchParams.keys()]).toEqual(['cursor'])
-      expect(url.searchParams.get('cursor')).toBe(cursor.toWellFormed?.() ?? cursor)
+      expect(url.searchParams.get('cursor')).toBe(cursor)
     }),
-    { numRuns: 2_000 },
+    { numRuns: 300 },
   )
 })
 

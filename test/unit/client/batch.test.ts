@@ -16,19 +16,20 @@ const result = (index: number, status: BatchItemResult['status']): BatchItemResu
 }
 
 /** Well-formed answers, results in any order. */
-const answers = fc
-  .array(fc.constantFrom(...BATCH_ITEM_STATUSES), { minLength: 1, maxLength: 50 })
-  .chain((statuses) => {
-    const data = statuses.map((status, index) => result(index, status))
-    const succeeded = statuses.filter((status) => status < 300).length
-    const summary = { total: data.length, succeeded, failed: data.length - succeeded }
-    const shuffled = fc.shuffledSubarray(data, { minLength: data.length })
-    return shuffled.map((order) => ({ data: order, summary }))
-  })
+const answersUpTo = (maxLength: number) =>
+  fc
+    .array(fc.constantFrom(...BATCH_ITEM_STATUSES), { minLength: 1, maxLength })
+    .chain((statuses) => {
+      const data = statuses.map((status, index) => result(index, status))
+      const succeeded = statuses.filter((status) => status < 300).length
+      const summary = { total: data.length, succeeded, failed: data.length - succeeded }
+      const shuffled = fc.shuffledSubarray(data, { minLength: data.length })
+      return shuffled.map((order) => ({ data: order, summary }))
+    })
 
 test('a whole answer is believed, in whatever order, and comes in the order of the request', () => {
   fc.assert(
-    fc.property(answers, (answer) => {
+    fc.property(answersUpTo(50), (answer) => {
       const read = readBatch(structuredClone(answer), answer.data.length)
       expect(read.data.map((item) => item.index)).toEqual(answer.data.map((_, index) => index))
       expect(new Set(read.data.map((item) => JSON.stringify(item)))).toEqual(
@@ -40,24 +41,54 @@ test('a whole answer is believed, in whatever order, and comes in the order of t
   )
 })
 
+type Node = { [key: string | number]: Node | undefined }
+
 const wrongValues = fc.constantFrom<unknown>(
-  undefined, null, -1, 50, 0.5, '0', 200.5, 202, 207, 418, 599, '200', {}, [], '', NaN, 1e400,
+  undefined,
+  null,
+  -1,
+  50,
+  0.5,
+  '0',
+  200.5,
+  202,
+  207,
+  418,
+  599,
+  '200',
+  {},
+  [],
+  '',
+  NaN,
+  Infinity,
 )
 
-test('nothing is believed that the contract\'s schema refuses, or whose sums do not fit', () => {
+test("nothing is believed that the contract's schema refuses, or whose sums do not fit", () => {
   const paths = [
-    ['data'], ['summary'], ['summary', 'total'], ['summary', 'succeeded'], ['summary', 'failed'],
-    ['data', 0], ['data', 0, 'index'], ['data', 0, 'status'], ['data', 0, 'record'],
-    ['data', 0, 'problem'], ['data', 0, 'record', 'id'], ['data', 0, 'record', 'properties'],
-    ['data', 0, 'problem', 'code'], ['data', 0, 'problem', 'errors'],
+    ['data'],
+    ['summary'],
+    ['summary', 'total'],
+    ['summary', 'succeeded'],
+    ['summary', 'failed'],
+    ['data', 0],
+    ['data', 0, 'index'],
+    ['data', 0, 'status'],
+    ['data', 0, 'record'],
+    ['data', 0, 'problem'],
+    ['data', 0, 'record', 'id'],
+    ['data', 0, 'record', 'properties'],
+    ['data', 0, 'problem', 'code'],
+    ['data', 0, 'problem', 'errors'],
   ]
   let refused = 0
   fc.assert(
-    fc.property(answers, fc.constantFrom(...paths), wrongValues, (answer, path, wrong) => {
-      const broken = structuredClone(answer) as Record<string | number, any>
-      const holder = path.slice(0, -1).reduce((at, key) => at?.[key], broken)
+    fc.property(answersUpTo(6), fc.constantFrom(...paths), wrongValues, (answer, path, wrong) => {
+      const broken = structuredClone(answer) as unknown as Node
+      const holder = path
+        .slice(0, -1)
+        .reduce<Node | null | undefined>((at, key) => at?.[key], broken)
       fc.pre(holder != null)
-      holder![path.at(-1)!] = wrong
+      holder![path.at(-1)!] = wrong as Node
       let believed: ReturnType<typeof readBatch> | null = null
       try {
         believed = readBatch(broken, answer.data.length)
@@ -76,9 +107,9 @@ test('nothing is believed that the contract\'s schema refuses, or whose sums do 
       expect(believed.data.map((item) => item.index)).toEqual(answer.data.map((_, index) => index))
       for (const item of believed.data) expect(item.problem != null).toBe(item.status >= 300)
     }),
-    { numRuns: 5_000 },
+    { numRuns: 3_000 },
   )
-  expect(refused).toBeGreaterThan(1_000)
+  expect(refused).toBeGreaterThan(500)
 })
 
 test.each([
@@ -87,7 +118,13 @@ test.each([
   ['one too many', batchBody(3)],
   ['beyond the request', { ...batchBody(2), data: [result(0, 200), result(2, 200)] }],
   ['sums that do not fit', { ...batchBody(2), data: [result(0, 200), result(1, 409)] }],
-  ['a failure without a problem', { data: [result(0, 200), { index: 1, status: 503 }], summary: { total: 2, succeeded: 1, failed: 1 } }],
+  [
+    'a failure without a problem',
+    {
+      data: [result(0, 200), { index: 1, status: 503 }],
+      summary: { total: 2, succeeded: 1, failed: 1 },
+    },
+  ],
 ])('not believed: %s; the outcome is unknown', async (_, body) => {
   const wire = await startWire(always({ body }))
   const items = [{ properties: { a: 1 } }, { properties: { a: 2 } }]

@@ -66,7 +66,7 @@ test('a 429 whose body is torn is a wait all the same', async () => {
   expect(await read(clientOf(wire.url))).toMatchObject({ id: 'rec_1' })
 })
 
-test('refused for ever: 100 rounds, then QuotaWait with the service\'s own wait', async () => {
+test("refused for ever: 100 rounds, then QuotaWait with the service's own wait", async () => {
   const wire = await startWire(always(refused))
   const client = clientOf(wire.url)
   const error = await write(client).catch((reason: unknown) => reason)
@@ -175,16 +175,19 @@ test('an abort during a request ends a read at once, and lets a write finish', a
   expect(other.quota.closed).toEqual(['lost'])
 })
 
-test.each(['..', '.', '', '\uD800'])('path parameter %j is refused, nothing is sent', async (id) => {
-  const wire = await startWire(always(oneRecord))
-  const client = clientOf(wire.url)
-  const permit = client.quota.permit()
-  await expect(client.readRecord('svc_contact', id, { permit })).rejects.toMatchObject({
-    code: 'path_invalid',
-  })
-  expect(client.quota.closed).toEqual(['unused'])
-  expect(wire.seen).toEqual([])
-})
+test.each(['..', '.', '', '\uD800'])(
+  'path parameter %j is refused, nothing is sent',
+  async (id) => {
+    const wire = await startWire(always(oneRecord))
+    const client = clientOf(wire.url)
+    const permit = client.quota.permit()
+    await expect(client.readRecord('svc_contact', id, { permit })).rejects.toMatchObject({
+      code: 'path_invalid',
+    })
+    expect(client.quota.closed).toEqual(['unused'])
+    expect(wire.seen).toEqual([])
+  },
+)
 
 test('a batch of 0 or 51 is refused before anything is sent', async () => {
   const wire = await startWire(always(oneRecord))
@@ -199,7 +202,9 @@ test('a batch of 0 or 51 is refused before anything is sent', async () => {
 })
 
 test('a problem becomes a failure with every fact, and its detail stays out of the message', async () => {
-  const errors = [{ field: '/data/1/properties/a', detail: 'secret value', reason: 'schema_invalid' }]
+  const errors = [
+    { field: '/data/1/properties/a', detail: 'secret value', reason: 'schema_invalid' },
+  ]
   const body = problem(422, 'request_invalid', {
     reason: 'schema_invalid',
     field: '/data/1/properties/a',

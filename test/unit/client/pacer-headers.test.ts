@@ -2,7 +2,11 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { RETRY_AFTER_MAX_MS, parseLimit, parseRetryAfter } from '../../../src/client/pacer/headers.ts'
+import {
+  RETRY_AFTER_MAX_MS,
+  parseLimit,
+  parseRetryAfter,
+} from '../../../src/client/pacer/headers.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 12, 0, 0, 250)
 
@@ -21,18 +25,36 @@ test.each([
   ['Sunday, 06-Nov-94 08:49:37 GMT', 0],
   ['Fri, 31 Dec 9999 23:59:59 GMT', RETRY_AFTER_MAX_MS],
   ...[
-    '', ' ', '-5', '+5', '1.5', '120junk', '1e3', '0x10', 'NaN', 'Infinity', '1, 2', '٣', '2026-11-21',
-    'Sat, 30 Feb 2026 12:00:00 GMT', 'Sat, 00 Nov 2026 12:00:00 GMT', 'Sat, 21 Nov 2026 25:00:00 GMT',
-    'Sat, 21 Nov 2026 12:00:00 PST', 'Sat, 21 Nov 2026 12:00:00', 'tomorrow',
+    '',
+    ' ',
+    '-5',
+    '+5',
+    '1.5',
+    '120junk',
+    '1e3',
+    '0x10',
+    'NaN',
+    'Infinity',
+    '1, 2',
+    '٣',
+    '2026-11-21',
+    'Sat, 30 Feb 2026 12:00:00 GMT',
+    'Sat, 00 Nov 2026 12:00:00 GMT',
+    'Sat, 21 Nov 2026 25:00:00 GMT',
+    'Sat, 21 Nov 2026 12:00:00 PST',
+    'Sat, 21 Nov 2026 12:00:00',
+    'tomorrow',
   ].map((text): [string, null] => [text, null]),
 ])('Retry-After %j is %j ms', (text, expected) => {
   expect(parseRetryAfter(text, nowMs)).toBe(expected)
 })
 
 test('absent headers are nothing', () => {
-  expect([parseRetryAfter(undefined, nowMs), parseRetryAfter(null, nowMs), parseLimit(undefined)]).toEqual([
-    null, null, null,
-  ])
+  expect([
+    parseRetryAfter(undefined, nowMs),
+    parseRetryAfter(null, nowMs),
+    parseLimit(undefined),
+  ]).toEqual([null, null, null])
 })
 
 const texts = fc.oneof(
@@ -73,6 +95,9 @@ test('RateLimit-Limit and -Remaining are whole numbers, or nothing', () => {
     { numRuns: 2_000 },
   )
   expect([parseLimit('600'), parseLimit('0'), parseLimit('6, 6'), parseLimit('-1')]).toEqual([
-    600, 0, null, null,
+    600,
+    0,
+    null,
+    null,
   ])
 })

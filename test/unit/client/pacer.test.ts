@@ -59,15 +59,18 @@ describe('against a service that counts', () => {
     ['a fixed window of 600', fixedWindow, 600, 16],
     ['a sliding log of 60', slidingLog, 60, 4],
     ['a sliding log of 600', slidingLog, 600, 16],
-  ])('%s: the quota is used, and a refusal only answers a probe', async (_, model, limit, lanes) => {
-    const seen = await simulate(model(limit), lanes, minutes, 42)
-    expect(seen.outBeforeAnswer).toBe(1)
-    expect(seen.beforeGate).toBe(0)
-    // The first window is entered in its middle; with a refusal comes a wait in whole seconds.
-    expect(seen.accepted).toBeGreaterThan(0.95 * limit * minutes)
-    // One probe, after the quota was used up, learns by being refused how long to wait.
-    expect(seen.refused).toBeLessThanOrEqual(minutes + 1)
-  })
+  ])(
+    '%s: the quota is used, and a refusal only answers a probe',
+    async (_, model, limit, lanes) => {
+      const seen = await simulate(model(limit), lanes, minutes, 42)
+      expect(seen.outBeforeAnswer).toBe(1)
+      expect(seen.beforeGate).toBe(0)
+      // The first window is entered in its middle; with a refusal comes a wait in whole seconds.
+      expect(seen.accepted).toBeGreaterThan(0.95 * limit * minutes)
+      // One probe, after the quota was used up, learns by being refused how long to wait.
+      expect(seen.refused).toBeLessThanOrEqual(minutes + 1)
+    },
+  )
 
   test('refusals that do not say how long: probes that grow apart, and no deadlock', async () => {
     const limiter = fixedWindow(60)
@@ -102,9 +105,15 @@ describe('against a service that counts', () => {
 })
 
 describe('the state', () => {
-  type Step = { kind: 'send' } | { kind: 'end'; which: number; how: Answer | 'lost' | 'unused' } | { kind: 'pass'; ms: number }
+  type Step =
+    | { kind: 'send' }
+    | { kind: 'end'; which: number; how: Answer | 'lost' | 'unused' }
+    | { kind: 'pass'; ms: number }
   const header = fc.option(
-    fc.oneof(fc.nat(50).map(String), fc.constantFrom('', '-5', '1.5', 'NaN', '120junk', '99999999999')),
+    fc.oneof(
+      fc.nat(50).map(String),
+      fc.constantFrom('', '-5', '1.5', 'NaN', '120junk', '99999999999'),
+    ),
     { nil: undefined },
   )
   const answer = fc.record({
@@ -113,16 +122,19 @@ describe('the state', () => {
     remaining: header,
     retryAfter: header,
   })
-  const how = fc.oneof({ weight: 6, arbitrary: answer }, fc.constantFrom('lost' as const, 'unused' as const))
+  const how = fc.oneof(
+    { weight: 6, arbitrary: answer },
+    fc.constantFrom('lost' as const, 'unused' as const),
+  )
   const step: fc.Arbitrary<Step> = fc.oneof(
     fc.record({ kind: fc.constant('send' as const) }),
     fc.record({ kind: fc.constant('end' as const), which: fc.nat(), how }),
     fc.record({ kind: fc.constant('pass' as const), ms: fc.nat(10_000) }),
   )
 
-  test('whatever the headers say: a 429\'s Retry-After holds to the millisecond, and a grant always comes', () => {
+  test("whatever the headers say: a 429's Retry-After holds to the millisecond, and a grant always comes", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const state = new PacerState()
         const out: number[] = []
         let nowMs = 5
@@ -153,17 +165,16 @@ describe('the state', () => {
           }
         }
         // Time alone ends every wait, even if no other answer ever comes.
-        let waits = 0
+        let asked = 0
         for (let at = state.next(nowMs); at !== 0; at = state.next(nowMs)) {
-          expect(at).toBeGreaterThan(nowMs)
-          expect(Number.isFinite(at)).toBe(true)
+          if (!(at > nowMs && at < Infinity)) expect.fail(`${at} is not after ${nowMs}`)
           nowMs = at
-          waits += 1
-          expect(waits).toBeLessThan((2 * IN_FLIGHT_MAX_MS) / 250 + 10)
+          asked += 1
+          if (asked > IN_FLIGHT_MAX_MS / 250 + 10) expect.fail('a wait without an end')
         }
         expect(nowMs).toBeGreaterThanOrEqual(gateMs)
       }),
-      { numRuns: 3_000 },
+      { numRuns: 2_000 },
     )
   })
 
@@ -255,11 +266,9 @@ describe('the queue', () => {
     const { clock, pacer, first } = await start()
     const short = pacer.acquire({ maxWaitMs: 9_000 })
     const long = pacer.acquire({ maxWaitMs: 10_000 })
-    const refused = expect(short).rejects.toSatisfy(
-      (error) => error instanceof QuotaWait && error.retryAfterMs === 10_000,
-    )
+    const refused = short.catch((error: unknown) => error)
     first.observe(told(0, { status: 429, retryAfter: '10' }))
-    await refused
+    expect(await refused).toMatchObject({ code: 'quota_wait', retryAfterMs: 10_000 })
     await expect(pacer.acquire({ maxWaitMs: 9_999 })).rejects.toBeInstanceOf(QuotaWait)
     let at = 0
     void long.then((permit) => {
@@ -274,9 +283,9 @@ describe('the queue', () => {
 
   test('a caller that waits behind others for too long is refused', async () => {
     const { clock, pacer, first } = await start()
-    const refused = expect(pacer.acquire({ maxWaitMs: 2_000 })).rejects.toBeInstanceOf(QuotaWait)
+    const refused = pacer.acquire({ maxWaitMs: 2_000 }).catch((error: unknown) => error)
     await clock.pass(3_000)
-    await refused
+    expect(await refused).toBeInstanceOf(QuotaWait)
     expect(clock.sleeping).toBe(0)
     first.lost()
   })
@@ -284,10 +293,10 @@ describe('the queue', () => {
   test('an abort removes a waiter, and only that one', async () => {
     const { clock, pacer, first } = await start()
     const abort = new AbortController()
-    const left = expect(pacer.acquire({ signal: abort.signal })).rejects.toThrow('enough')
+    const left = pacer.acquire({ signal: abort.signal }).catch((error: unknown) => error)
     const stays = pacer.acquire()
     abort.abort(new Error('enough'))
-    await left
+    expect(await left).toMatchObject({ message: 'enough' })
     first.observe(told(5))
     ;(await stays).observe(told(4))
     await expect(pacer.acquire({ signal: abort.signal })).rejects.toThrow('enough')
@@ -296,13 +305,11 @@ describe('the queue', () => {
 
   test('the queue is bounded', async () => {
     const { pacer, first } = await start()
-    const abort = new AbortController()
-    const waiting = Array.from({ length: 10_000 }, () => pacer.acquire({ signal: abort.signal }))
-    const all = Promise.allSettled(waiting)
+    const waiting = Array.from({ length: 10_000 }, () => pacer.acquire())
     await expect(pacer.acquire()).rejects.toMatchObject({ code: 'quota_queue_full' })
-    abort.abort()
-    await all
-    first.unused()
-    await pacer.acquire()
+    first.observe(told(600))
+    await waiting[599]
+    const late = pacer.acquire({ signal: AbortSignal.timeout(1) }).catch((error: unknown) => error)
+    expect(await late).toMatchObject({ name: 'TimeoutError' })
   })
 })

@@ -61,7 +61,7 @@ const notBelieved: Record<string, AnswerParts & { block?: string }> = {
   'a problem without a known code': { status: 409, body: problem(409, 'gone_fishing') },
   'a success as a problem': { type: 'application/problem+json', body: good, block: 'contract' },
   'another charset': { type: 'application/json; charset=latin1', body: good, block: 'contract' },
-  'gzip': {
+  gzip: {
     body: gzipSync(good),
     headers: { 'content-encoding': 'gzip' },
     block: 'contract',
@@ -74,7 +74,10 @@ const notBelieved: Record<string, AnswerParts & { block?: string }> = {
     body: Buffer.from('{"data":{"id":"\xff"}}', 'latin1'),
     block: 'contract',
   },
-  'JSON nested too deep': { body: `{"data":${'['.repeat(200_000)}${']'.repeat(200_000)}}`, block: 'contract' },
+  'JSON nested too deep': {
+    body: `{"data":${'['.repeat(200_000)}${']'.repeat(200_000)}}`,
+    block: 'contract',
+  },
   'properties nested too deep': {
     body: `{"data":{"id":"r","object_type":"t","properties":{"p":${'['.repeat(50_000)}${']'.repeat(50_000)}}}}`,
     block: 'contract',

@@ -66,8 +66,7 @@ export interface AnswerParts {
 
 /** The bytes of an answer that is well-formed, whatever it says. */
 export function bytesOf({ status = 200, type, headers = {}, body = '' }: AnswerParts): Buffer {
-  const text =
-    typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
   const bytes = Buffer.from(text as string)
   const media = type ?? (status < 400 ? 'application/json' : 'application/problem+json')
   const lines = Object.entries({

@@ -252,7 +252,7 @@ describe('a bad setting is named with its place', () => {
       'a word with two meanings',
       'split: ";"',
       'true: ["on"], false: ["ON"]',
-      ['12:58: `on` means both true and false'],
+      ['12:58: a word means both true and false; keep it in one of the lists'],
     ],
     [
       'a delimiter',
@@ -280,7 +280,7 @@ describe('a bad setting is named with its place', () => {
       'a ledger that is no file',
       'connections:',
       'ledger: postgres://u:sk_x@h/db\nconnections:',
-      ['1:9: `ledger` is not shown; expected the path of a file, not a URL'],
+      ['1:9: `ledger` is not valid; expected the path of a file, not a URL'],
     ],
     [
       'an address of Temporal',
@@ -370,6 +370,9 @@ describe('a bad setting is named with its place', () => {
   })
 
   test('without the value that a variable gave it', async () => {
+    expect(await issuesOf(but('to: crm', 'to: ${TO}'), { TO: 'hidden' })).toEqual([
+      '7:11: no connection `${TO}`; valid: `crm`',
+    ])
     const [issue] = await issuesOf(but('to: crm', 'to: crm\n      verify: ${HOW}'), {
       HOW: 'hidden',
     })

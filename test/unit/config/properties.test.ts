@@ -1,19 +1,58 @@
 // Any valid configuration, written as YAML, loads to the same.
 
-import { isAbsolute, resolve } from 'node:path'
+import { writeFile } from 'node:fs/promises'
+import { dirname, isAbsolute, resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { CELL_TYPES } from '../../../config/schema.ts'
 import { nearest } from '../../../config/nearest.ts'
 import { loadConfig } from '../../../config/index.ts'
-import { writeFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { configFile } from './project.ts'
 
 const name = fc.stringMatching(/^[a-z][a-z0-9_]{0,20}$/)
+/** Texts that YAML would take for something else, were they not quoted. */
+const awkward = [
+  ' a ',
+  'yes',
+  'null',
+  '~',
+  '12',
+  '0x1',
+  '1e3',
+  '${A}',
+  '$${A}',
+  '- a',
+  'a: b',
+  'a #b',
+  '"',
+  "'",
+]
+awkward.push(
+  'a\nb',
+  '\n',
+  'a\r\nb ',
+  '\ta',
+  '\\n',
+  '!a',
+  '&a',
+  '*a',
+  '%a',
+  '@a',
+  '{',
+  '[',
+  '<<',
+  'true',
+  '---',
+  '\u0085',
+  '\ufeff',
+)
 const text = fc
-  .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
+  .oneof(
+    fc.constantFrom(...awkward),
+    fc.string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 20 }),
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }),
+  )
   .filter((one) => one !== '__proto__')
 const path = text.filter((one) => !one.includes('://'))
 const optional = { requiredKeys: [] }
@@ -110,7 +149,8 @@ const config = fc
 
 /** Texts with every `${` escaped, but for the command of a key, which is the shell's. */
 function escaped(value: unknown, key = ''): unknown {
-  if (typeof value === 'string') return key === 'command' ? value : value.replaceAll('${', '$${')
+  if (typeof value === 'string')
+    return key === 'command' ? value : value.replaceAll('${', () => '$${')
   if (Array.isArray(value)) return value.map((item) => escaped(item))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(

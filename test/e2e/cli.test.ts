@@ -1,0 +1,146 @@
+// The command line as a stranger uses it, in processes of its own: a file of 10,000 rows with 1 % bad ones.
+
+import { spawn } from 'node:child_process'
+import { afterEach, expect, test } from 'vitest'
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { contactsCsv, createProject, main, type Project } from './project.ts'
+
+let project: Project
+afterEach(async () => await project.stop())
+
+const marker = 'Zaphod'
+const bad = (index: number) => index % 100 === 50
+const csv = () =>
+  contactsCsv(10_000, (index, cells) => [
+    `${marker}-${index}`,
+    `${marker} the ${index}th`,
+    bad(index) ? `${marker} has no address` : `${marker}${index}@example.com`,
+    cells[3]!,
+  ])
+
+/** Every text in a history: its JSON, and what its base64 payloads hold. */
+function textsOf(json: string): string {
+  const decoded: string[] = []
+  for (const match of json.matchAll(/"data": *"([A-Za-z0-9+/=]+)"/g))
+    decoded.push(Buffer.from(match[1]!, 'base64').toString())
+  return `${json}\n${decoded.join('\n')}`
+}
+
+test('check, plan, run, show, rejects, status: one outcome per row, and none of the values in the history', async () => {
+  project = await createProject()
+  project.write('contacts.csv', csv())
+  const worker = project.spawnWorker()
+  let log = ''
+  worker.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()))
+  await expect.poll(() => log, { timeout: 30_000 }).toContain('worker_started')
+
+  const check = await project.cli('check')
+  expect(check).toMatchObject({ code: 0 })
+  expect(check.out).toContain(`org ${project.service.orgId}`)
+
+  const plan = await project.cli('plan', 'contacts', '--json')
+  expect(plan.code).toBe(0)
+  expect(JSON.parse(plan.out)).toMatchObject({ rows: 10_000, planned: 9_900, invalid: 100, requests: 198, new_keys: 9_900 })
+  expect(project.held().size).toBe(0)
+
+  const run = await project.cli('run', 'contacts', '--json')
+  expect(run.code).toBe(1)
+  const result = JSON.parse(run.out)
+  expect(result).toMatchObject({
+    state: 'complete_with_rejects',
+    rows_read: 10_000,
+    balanced: true,
+    states: { created: 9_900, invalid: 100 },
+  })
+
+  const db = new DatabaseSync(project.ledgerFile, { readOnly: true })
+  expect(
+    db.prepare('SELECT state, count(*) AS items, count(DISTINCT ordinal) AS rows FROM items WHERE run = ? GROUP BY state ORDER BY state').all(result.run),
+  ).toEqual([
+    { state: 'created', items: 9_900, rows: 9_900 },
+    { state: 'invalid', items: 100, rows: 100 },
+  ])
+  expect(db.prepare("SELECT count(*) AS runs FROM runs WHERE mode = 'plan'").get()).toEqual({ runs: 0 })
+  db.close()
+
+  const rejects = await project.cli('rejects', String(result.run))
+  const lines = rejects.out.trim().split('\n')
+  expect(lines).toHaveLength(101)
+  expect(lines[0]).toBe(
+    '"id","first_name","email","score","_line","_row","_state","_reason","_column","_value","_detail","_request_id"',
+  )
+  expect(lines[1]).toBe(
+    `"${marker}-50","${marker} the 50th","${marker} has no address","50","51","50","invalid","not_an_email","email","${marker} has no address","expected an e-mail address such as name@example.com",""`,
+  )
+
+  const show = await project.cli('show', String(result.run))
+  expect(show.out).toContain('The books balance')
+  expect((await project.cli('status')).out).toMatch(/contacts +\d+ +complete_with_rejects/)
+
+  const history = historyToJSON(await project.client.workflow.getHandle(result.workflow_id).fetchHistory())
+  const texts = textsOf(history)
+  expect(texts.includes('"planned":9900')).toBe(true)
+  for (const secret of [marker, 'example.com', project.service.key, project.dir])
+    expect(texts.includes(secret)).toBe(false)
+  // Not in the worker's log either.
+  expect(log).toContain('run_closed')
+  for (const secret of [marker, 'example.com', project.service.key]) expect(log.includes(secret)).toBe(false)
+})
+
+test('a history of 100,000 rows stays under 30 events', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(100_000))
+  await project.startWorker()
+  const handle = await project.start('contacts', { service_probe_ms: 200 })
+  await handle.result()
+  expect((await handle.describe()).historyLength).toBeLessThan(30)
+})
+
+test('Ctrl-C detaches: the run goes on to its end', async () => {
+  project = await createProject({ service: { latencyMs: 100 } })
+  project.write('contacts.csv', contactsCsv(8_000))
+  await project.startWorker()
+  const child = spawn(
+    process.execPath,
+    [main, '--config', project.configFile, 'run', 'contacts', '--tuning', '{"in_flight": 2}'],
+    { env: project.env, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let said = ''
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(0)
+  child.kill('SIGINT')
+  expect(await exited).toBe(0)
+  expect(said).toContain('Detached; the run goes on')
+  expect(project.held().size).toBeLessThan(8_000)
+  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBe(8_000)
+})
+
+test('without a worker or a server the command says how to get one', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(1))
+  const lonely = await project.cli('run', 'contacts')
+  expect(lonely.code).toBe(3)
+  expect(lonely.err).toContain('records-sync worker')
+  project.env['TEMPORAL_ADDRESS'] = '127.0.0.1:1'
+  const offline = await project.cli('run', 'contacts')
+  expect(offline.code).toBe(3)
+  expect(offline.err).toContain('No Temporal server answers at 127.0.0.1:1')
+})
+
+test('SIGTERM lets the batch in flight finish, and another worker goes on at once', async () => {
+  project = await createProject({ service: { latencyMs: 100 } })
+  project.write('contacts.csv', contactsCsv(2_000))
+  const first = project.spawnWorker()
+  const handle = await project.start('contacts', { in_flight: 2 })
+  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(100)
+  const exited = new Promise<number | null>((resolve) => first.once('exit', resolve))
+  first.kill('SIGTERM')
+  expect(await exited).toBe(0)
+  const db = new DatabaseSync(project.ledgerFile, { readOnly: true })
+  expect(db.prepare("SELECT count(*) AS items FROM items WHERE state = 'sent'").get()).toEqual({ items: 0 })
+  db.close()
+  project.spawnWorker()
+  expect(await handle.result()).toMatchObject({ state: 'complete', books: { replayed: 0 } })
+})

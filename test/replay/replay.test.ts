@@ -1,0 +1,25 @@
+// Recorded histories of released workflows replay on today's code: a run that was begun before an upgrade goes on after.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Worker } from '@temporalio/worker'
+import { expect, test } from 'vitest'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const histories = readdirSync(folder).filter((name) => name.endsWith('.json'))
+const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
+
+test('there are recorded histories', () => {
+  expect(histories.toSorted()).toEqual(['import-cancelled.json', 'import-complete.json', 'import-failed.json'])
+})
+
+test.each(histories)('%s replays', async (name) => {
+  const history: unknown = JSON.parse(readFileSync(`${folder}${name}`, 'utf8'))
+  await Worker.runReplayHistory({ workflowsPath }, history)
+})
+
+test('a history that does not fit is refused', async () => {
+  const text = readFileSync(`${folder}import-complete.json`, 'utf8')
+  const history: unknown = JSON.parse(text.replaceAll('"stageImport"', '"stageSomething"'))
+  await expect(Worker.runReplayHistory({ workflowsPath }, history)).rejects.toThrow(/[Nn]ondeterminism/)
+})

@@ -1,0 +1,9 @@
+// The configuration for recording: the same set-up, another file.
+
+import { defineConfig, mergeConfig } from 'vitest/config'
+import base from '../../vitest.config.ts'
+
+export default defineConfig({
+  ...mergeConfig(base, {}),
+  test: { ...base.test, include: ['test/replay/record.ts'] },
+})

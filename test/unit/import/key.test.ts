@@ -1,0 +1,80 @@
+// Two rows with one key mean one record: whatever is written otherwise but means the same has the same key.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../../src/core/json.ts'
+import { keyOf } from '../../../src/import/key.ts'
+
+describe('keyOf', () => {
+  it.each<[what: string, value: Json | undefined, type: string, key: string | null]>([
+    ['trimmed', ' a b\t', 'text', 'a b'],
+    ['a no-break space trimmed', '\u00a0a\u00a0', 'text', 'a'],
+    ['composed', 'Ju\u0308rgen', 'text', 'J\u00fcrgen'],
+    ['case kept in text', 'ABC', 'text', 'ABC'],
+    ['case folded in e-mails', ' Ada@Example.COM', 'email', 'ada@example.com'],
+    ['case folded in urls', 'HTTPS://Example.com/A', 'url', 'https://example.com/a'],
+    ['composed after folding', 'J\u030c@example.com', 'email', '\u01f0@example.com'],
+    ['zeros kept in text', '007', 'text', '007'],
+    ['zeros dropped in numbers', '007.50', 'number', '7.5'],
+    ['a JSON number', 7.5, 'number', '7.5'],
+    ['a large JSON number', 1e21, 'number', '1000000000000000000000'],
+    ['minus zero', '-0', 'number', '0'],
+    ['a boolean', false, 'boolean', 'false'],
+    ['one value of many possible', [' A@b.de '], 'email', 'a@b.de'],
+    ['two values', ['a', 'b'], 'text', null],
+    ['no values', [], 'text', null],
+    ['a blank value among values', [' '], 'text', null],
+    ['an empty text', '', 'text', null],
+    ['white space', ' \t\n', 'text', null],
+    ['null', null, 'text', null],
+    ['nothing', undefined, 'text', null],
+    ['an object', { amount: '1', unit: 'EUR' }, 'currency', null],
+  ])('%s: %j', (_, value, type, key) => {
+    expect(keyOf(value, type)).toBe(key)
+  })
+
+  const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }))
+  const type = fc.constantFrom('text', 'email', 'url', 'number', 'phone')
+
+  it('of a key is that key', () => {
+    fc.assert(
+      fc.property(text, type, (value, fieldType) => {
+        const key = keyOf(value, fieldType)
+        if (key !== null) expect(keyOf(key, fieldType)).toBe(key)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('does not depend on white space around, on composition, or on being alone in a list', () => {
+    const space = fc.constantFrom('', ' ', '\t', '\r\n', '\u00a0', '\u3000')
+    fc.assert(
+      fc.property(text, type, space, space, (value, fieldType, before, after) => {
+        const key = keyOf(value, fieldType)
+        expect(keyOf(before + value + after, fieldType)).toBe(key)
+        expect(keyOf(value.normalize('NFD'), fieldType)).toBe(keyOf(value.normalize('NFC'), fieldType))
+        expect(keyOf([value], fieldType)).toBe(key)
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+
+  it('does not depend on case where the type does not', () => {
+    const letters = fc.string({ unit: fc.constantFrom(...'abcxyzäöüéñ@.-_0123456789') })
+    fc.assert(
+      fc.property(letters, fc.constantFrom('email', 'url'), (value, fieldType) => {
+        expect(keyOf(value.toUpperCase(), fieldType)).toBe(keyOf(value, fieldType))
+      }),
+    )
+  })
+
+  it('keeps texts apart that differ in more than that', () => {
+    const word = fc.string({ unit: fc.constantFrom(...'abAB01. '), maxLength: 4 })
+    fc.assert(
+      fc.property(word, word, (a, b) => {
+        expect(keyOf(a, 'text') === keyOf(b, 'text')).toBe(a.trim() === b.trim())
+      }),
+      { numRuns: 1_000 },
+    )
+  })
+})
