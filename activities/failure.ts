@@ -39,7 +39,12 @@ function final(type: string, message: string, details: unknown[] = []): Translat
 }
 
 /** A wait: it costs no attempt and is no reason for alarm, so it is BENIGN. */
-function later(type: string, message: string, delayMs: number, blocked: Blocked | null): Translated {
+function later(
+  type: string,
+  message: string,
+  delayMs: number,
+  blocked: Blocked | null,
+): Translated {
   return {
     failure: bare(
       ApplicationFailure.create({
@@ -69,14 +74,18 @@ export function translate(
     const blocked = new Blocked(error.reason, error.message, ledgerRetryMs)
     return later('Blocked', blocked.message, ledgerRetryMs, blocked)
   }
-  if (error instanceof AlreadyRunning) return final('AlreadyRunning', error.message, [error.details])
+  if (error instanceof AlreadyRunning)
+    return final('AlreadyRunning', error.message, [error.details])
   if (error instanceof ConfigError) return final('ConfigInvalid', error.message)
   if (error instanceof MappingError) return final('MappingInvalid', error.message, [error.problems])
   if (error instanceof SourceError) return final('SourceInvalid', error.message, [error.details])
   if (error instanceof FenceLost) return final('FenceLost', error.message, [error.details])
   if (error instanceof SyncError) return final('SyncFailed', error.message, [{ code: error.code }])
   const name = error instanceof Error ? error.name : typeof error
-  const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : []
+  const frames =
+    error instanceof Error
+      ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+      : []
   context.logger.error({ name, frames }, 'activity_failed_unexpectedly')
   return {
     failure: bare(

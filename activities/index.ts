@@ -9,7 +9,12 @@ import type { Clock, Logger } from '../src/core/ports.ts'
 import type { ImportConfig, SyncConfig } from '../src/core/sync.ts'
 import { close, type CloseResult, type Ending } from '../src/import/close.ts'
 import { open, type Holder } from '../src/import/open.ts'
-import { DEFAULT_TUNING, type ImportClient, type ImportDeps, type Tuning } from '../src/import/ports.ts'
+import {
+  DEFAULT_TUNING,
+  type ImportClient,
+  type ImportDeps,
+  type Tuning,
+} from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push.ts'
 import { stage, type StageResult } from '../src/import/stage.ts'
 import { settleTwins } from '../src/import/twins.ts'
@@ -42,14 +47,18 @@ type Step = { readonly run: number; readonly tuning: TuningInput }
 
 export interface Activities {
   openImport(input: { sync: string }): Promise<number>
-  stageImport(input: Step): Promise<Pick<StageResult, 'rows' | 'planned'> & { segments: readonly SegmentRef[] }>
+  stageImport(
+    input: Step,
+  ): Promise<Pick<StageResult, 'rows' | 'planned'> & { segments: readonly SegmentRef[] }>
   pushSegment(input: Step & { segment: SegmentRef }): Promise<PushResult>
   closeImport(input: Step & { ending: Ending }): Promise<CloseResult>
 }
 
 const withDefaults = (input: TuningInput): Tuning => ({
   ...DEFAULT_TUNING,
-  ...(Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined)) as Partial<Tuning>),
+  ...(Object.fromEntries(
+    Object.entries(input).filter(([, value]) => value !== undefined),
+  ) as Partial<Tuning>),
 })
 
 export function createActivities(deps: ActivityDeps): Activities {
@@ -126,7 +135,11 @@ export function createActivities(deps: ActivityDeps): Activities {
         )
         for (const warning of result.warnings) logger.warn({ run, warning }, 'mapping_warning')
         logger.info({ run, rows: result.rows, planned: result.planned }, 'run_staged')
-        return { rows: result.rows, planned: result.planned, segments: await ledger.openSegments(run) }
+        return {
+          rows: result.rows,
+          planned: result.planned,
+          segments: await ledger.openSegments(run),
+        }
       }),
 
     pushSegment: ({ run, segment, tuning }) =>
@@ -139,7 +152,8 @@ export function createActivities(deps: ActivityDeps): Activities {
       activity(run, tuning, async (env) => {
         const { run: row } = await runOf(run)
         // A retry of a close that was already written down.
-        if (!LIVE_STATES.includes(row.state) && row.counts) return { state: row.state, books: row.counts }
+        if (!LIVE_STATES.includes(row.state) && row.counts)
+          return { state: row.state, books: row.counts }
         if (ending.kind === 'finished') {
           const { sync, importDeps } = await clientOf(run, env)
           const progress = await ledger.progress(run)

@@ -111,9 +111,10 @@ export function connector(options: Pick<WorkerOptions, 'configFile' | 'env' | 'l
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { configFile, env, temporal, logger } = options
-  installRuntime(logger)
+  // What can be wrong on this machine is said before anything native is started.
   const config = await loadConfig(configFile, env)
   const ledger = openSqliteLedger(config.ledger.sqlite)
+  installRuntime(logger)
   const connections = connector(options)
   const connection = await NativeConnection.connect({ address: temporal.address }).catch(() => {
     throw new SyncError(

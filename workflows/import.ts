@@ -11,12 +11,7 @@ import {
   setHandler,
 } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
-import {
-  ImportInput,
-  progressQuery,
-  type ImportProgress,
-  type ImportResult,
-} from './messages.ts'
+import { ImportInput, progressQuery, type ImportProgress, type ImportResult } from './messages.ts'
 import { IO_TASK_QUEUE } from './queues.ts'
 
 const retry = {
@@ -30,8 +25,12 @@ const template = { sync: 'contacts' }
 function parse(input: unknown): ImportInput {
   const parsed = ImportInput.safeParse(input)
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`)
-  throw failure(`Write ${JSON.stringify(template)}. ${issues.join('; ')}`, 'InvalidInput', [{ issues, template }])
+  const issues = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`,
+  )
+  throw failure(`Write ${JSON.stringify(template)}. ${issues.join('; ')}`, 'InvalidInput', [
+    { issues, template },
+  ])
 }
 
 /** A failure without a stack: stacks hold paths of the machine. */
@@ -52,7 +51,11 @@ function messageOf(error: unknown): string {
 }
 
 /** Runs at most `limit` at a time; the first failure stops the rest from starting. */
-async function inLanes<Item>(items: readonly Item[], limit: number, work: (item: Item) => Promise<void>) {
+async function inLanes<Item>(
+  items: readonly Item[],
+  limit: number,
+  work: (item: Item) => Promise<void>,
+) {
   const queue = [...items]
   const lane = async () => {
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
@@ -120,8 +123,10 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
   const pushSegment = async (segment: SegmentRef) => {
     const summary = `push ${sync}, rows ${segment.first} to ${segment.last}`
     // Bounded by the segment: each call sends for minutes, or ends it.
-    for (let done = false; !done; ) {
-      const pushed = await streaming.pushSegment.executeWithOptions({ summary }, [{ run, segment, tuning }])
+    for (let done = false; !done;) {
+      const pushed = await streaming.pushSegment.executeWithOptions({ summary }, [
+        { run, segment, tuning },
+      ])
       done = pushed.done
       note({ requests: progress.requests + pushed.requests })
     }
@@ -129,7 +134,9 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
   }
 
   try {
-    const staged = await streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [{ run, tuning }])
+    const staged = await streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [
+      { run, tuning },
+    ])
     note({
       step: 'push',
       rows: staged.rows,
@@ -138,11 +145,13 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
     })
     await inLanes(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
     note({ step: 'close' })
-    const closed = await streaming.closeImport.executeWithOptions({ summary: `verify and close ${sync}` }, [
-      { run, ending: { kind: 'finished' }, tuning },
-    ])
+    const closed = await streaming.closeImport.executeWithOptions(
+      { summary: `verify and close ${sync}` },
+      [{ run, ending: { kind: 'finished' }, tuning }],
+    )
     note({ step: 'closed', state: closed.state })
-    if (closed.state === 'failed') throw failure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
+    if (closed.state === 'failed')
+      throw failure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
     return { run, ...closed }
   } catch (error) {
     const cancelled = isCancellation(error)

@@ -21,7 +21,10 @@ export const TuningInput = z
 export type TuningInput = z.infer<typeof TuningInput>
 
 /** Input of `importSync`. */
-export const ImportInput = z.object({ sync: z.string().trim().min(1), tuning: TuningInput.default({}) })
+export const ImportInput = z.object({
+  sync: z.string().trim().min(1),
+  tuning: TuningInput.default({}),
+})
 export type ImportInput = z.infer<typeof ImportInput>
 
 /** What a finished import returns. */

@@ -19,22 +19,32 @@ const meanings: Readonly<Record<string, string>> = {
 
 /** The books as lines: each state, then the sum, then whether it balances. */
 export function printBooks(terminal: Terminal, books: Books): void {
-  const width = Math.max(...[...ITEM_STATES.map((state) => figure(books.states[state]).length), figure(books.read).length])
+  const width = Math.max(
+    figure(books.read).length,
+    ...ITEM_STATES.map((state) => figure(books.states[state]).length),
+  )
   const line = (name: string, value: number, meaning: string) =>
     `  ${name.padEnd(11)} ${figure(value).padStart(width)}  ${terminal.style('dim', meaning)}`
   for (const state of ITEM_STATES)
-    if (books.states[state] > 0) terminal.out(line(state, books.states[state], meanings[state] ?? ''))
+    if (books.states[state] > 0)
+      terminal.out(line(state, books.states[state], meanings[state] ?? ''))
   const sum = sumOfStates(books.states)
   terminal.out(`  ${'─'.repeat(11 + 1 + width)}`)
   terminal.out(line('sum', sum, `rows read ${figure(books.read)}`))
   terminal.out(
     isBalanced(books)
       ? terminal.style('green', '  The books balance: every row has exactly one outcome.')
-      : terminal.style('yellow', '  The books are open: rows are still planned, in flight, or being read.'),
+      : terminal.style(
+          'yellow',
+          '  The books are open: rows are still planned, in flight, or being read.',
+        ),
   )
   if (books.replayed > 0)
-    terminal.out(`  ${figure(books.replayed)} rows were sent again after a lost answer: "created" is a lower bound.`)
-  if (books.inDoubt > 0) terminal.out(`  ${figure(books.inDoubt)} rows are in doubt: the service may hold them.`)
+    terminal.out(
+      `  ${figure(books.replayed)} rows were sent again after a lost answer: "created" is a lower bound.`,
+    )
+  if (books.inDoubt > 0)
+    terminal.out(`  ${figure(books.inDoubt)} rows are in doubt: the service may hold them.`)
 }
 
 /** A run for programs. */

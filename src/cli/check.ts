@@ -17,14 +17,26 @@ export async function check(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
   const { connector } = await import('../worker.ts')
   const { openCsv } = await import('../sources/csv/index.ts')
-  const connections = connector({ configFile: context.configFile, env: context.env, logger: silentLogger })
+  const connections = connector({
+    configFile: context.configFile,
+    env: context.env,
+    logger: silentLogger,
+  })
   const findings: Finding[] = []
-  const examine = async (subject: string, work: () => Promise<{ message: string; warnings?: readonly string[] }>) => {
+  const examine = async (
+    subject: string,
+    work: () => Promise<{ message: string; warnings?: readonly string[] }>,
+  ) => {
     try {
       const { message, warnings = [] } = await work()
       findings.push({ subject, ok: true, message, warnings })
     } catch (error) {
-      findings.push({ subject, ok: false, message: error instanceof Error ? error.message : String(error), warnings: [] })
+      findings.push({
+        subject,
+        ok: false,
+        message: error instanceof Error ? error.message : String(error),
+        warnings: [],
+      })
     }
   }
   try {
@@ -63,8 +75,11 @@ export async function check(context: CommandContext): Promise<number> {
   else
     for (const { subject, ok: fine, message, warnings } of findings) {
       const { terminal } = context
-      terminal.out(`${fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')}  ${subject}: ${safe(message, 1_000)}`)
-      for (const warning of warnings) terminal.out(`        ${terminal.style('yellow', `warning: ${safe(warning, 300)}`)}`)
+      terminal.out(
+        `${fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')}  ${subject}: ${safe(message, 1_000)}`,
+      )
+      for (const warning of warnings)
+        terminal.out(`        ${terminal.style('yellow', `warning: ${safe(warning, 300)}`)}`)
     }
   return ok ? EXIT.done : EXIT.usage
 }

@@ -49,7 +49,10 @@ export function createContext(options: GlobalOptions): CommandContext {
 }
 
 /** The server's address and namespace: environment first, then the configuration, then the default. */
-export function temporalOf(config: Config, env: NodeJS.ProcessEnv): { address: string; namespace: string } {
+export function temporalOf(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+): { address: string; namespace: string } {
   return {
     address: env['TEMPORAL_ADDRESS'] || config.temporal.address || '127.0.0.1:7233',
     namespace: env['TEMPORAL_NAMESPACE'] || config.temporal.namespace || 'default',
@@ -62,7 +65,10 @@ export async function connectTemporal(temporal: {
   namespace: string
 }): Promise<{ client: Client; close(): Promise<void> }> {
   const { Client, Connection } = await import('@temporalio/client')
-  const connection = await Connection.connect({ address: temporal.address, connectTimeout: '5s' }).catch(() => {
+  const connection = await Connection.connect({
+    address: temporal.address,
+    connectTimeout: '5s',
+  }).catch(() => {
     throw new SyncError(
       'temporal_unreachable',
       `No Temporal server answers at ${temporal.address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS`,
@@ -87,7 +93,12 @@ export function report(error: unknown, context: Pick<CommandContext, 'terminal' 
   if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
   else {
     context.terminal.err(context.terminal.style('red', message))
-    if (!(error instanceof SyncError) && error instanceof Error && error.stack && process.env['DEBUG'])
+    if (
+      !(error instanceof SyncError) &&
+      error instanceof Error &&
+      error.stack &&
+      process.env['DEBUG']
+    )
       context.terminal.err(error.stack)
   }
   return error instanceof ConfigError ? EXIT.usage : EXIT.stopped

@@ -69,7 +69,9 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     title('What to look at next')
     terminal.out(`  ${join(folder, 'records-sync.yaml')}  the configuration`)
     terminal.out(`  ${rejectsFile}  the rejected rows, with line and reason`)
-    terminal.out(`  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`)
+    terminal.out(
+      `  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`,
+    )
     if (options.keep) {
       terminal.out(`  ${embedded.temporal.uiUrl}  the runs in the Temporal UI`)
       terminal.out('Everything stays up. Ctrl-C stops all parts.')

@@ -33,7 +33,9 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
     terminal.out(`Records Service  ${embedded.service.url} (in memory)`)
     terminal.out(`  its key is in  ${embedded.keyFile}`)
   }
-  terminal.out('A worker is polling. In another terminal: records-sync run SYNC. Ctrl-C stops all parts.')
+  terminal.out(
+    'A worker is polling. In another terminal: records-sync run SYNC. Ctrl-C stops all parts.',
+  )
   await untilSignal()
   terminal.err('Stopping: batches in flight are settled first.')
   await embedded.stop()

@@ -22,7 +22,11 @@ export function messageOf(error: unknown): string {
   return message
 }
 
-async function progressLine(ledger: Ledger, run: Run, pushedSince: { at: number; done: number }): Promise<string> {
+async function progressLine(
+  ledger: Ledger,
+  run: Run,
+  pushedSince: { at: number; done: number },
+): Promise<string> {
   const progress = await ledger.progress(run.id)
   if (run.state === 'blocked') return `${run.sync}  ${run.message ?? 'blocked'}; asking again`
   if (run.rowsRead === null) return `${run.sync}  staging  ${figure(progress.read)} rows`
@@ -77,7 +81,8 @@ export async function follow(options: {
     // Bounded by the run: it ends, or a person detaches.
     while (ended.length === 0 && !detached) {
       const run = await findRun()
-      if (run && ledger && !options.quiet) terminal.live(await progressLine(ledger, run, pushedSince))
+      if (run && ledger && !options.quiet)
+        terminal.live(await progressLine(ledger, run, pushedSince))
       await Promise.race([
         result,
         new Promise<void>((resolve) => {

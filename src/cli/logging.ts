@@ -7,7 +7,10 @@ import { safe, type Terminal } from './terminal.ts'
 
 /** JSON lines for collectors. `RECORDS_SYNC_LOG` sets the level; default `info`. */
 export function jsonLogger(level = process.env['RECORDS_SYNC_LOG'] ?? 'info'): Logger {
-  return pino({ level, base: null, messageKey: 'event', timestamp: pino.stdTimeFunctions.isoTime }, pino.destination(2))
+  return pino(
+    { level, base: null, messageKey: 'event', timestamp: pino.stdTimeFunctions.isoTime },
+    pino.destination(2),
+  )
 }
 
 /** One short line per event, for people. */
@@ -16,7 +19,12 @@ export function terminalLogger(terminal: Terminal, least: 'info' | 'warn' = 'inf
     const facts = Object.entries(fields)
       .filter(([, value]) => value !== undefined && value !== null && typeof value !== 'object')
       .map(([name, value]) => `${name}=${safe(String(value), 160)}`)
-    terminal.err(terminal.style(style, `${new Date().toISOString().slice(11, 19)} ${event} ${facts.join(' ')}`))
+    terminal.err(
+      terminal.style(
+        style,
+        `${new Date().toISOString().slice(11, 19)} ${event} ${facts.join(' ')}`,
+      ),
+    )
   }
   return {
     debug() {},

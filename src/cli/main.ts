@@ -6,7 +6,9 @@ import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
 
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
-const { version } = JSON.parse(readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8')) as {
+const { version } = JSON.parse(
+  readFileSync(new URL(`${up}package.json`, import.meta.url), 'utf8'),
+) as {
   version: string
 }
 
@@ -32,11 +34,9 @@ const program = new Command('records-sync')
 /** Runs a command and ends the process with its exit code. */
 async function execute(work: (context: CommandContext) => Promise<number>): Promise<void> {
   const context = createContext(program.opts<GlobalOptions>())
-  try {
-    process.exitCode = await work(context)
-  } catch (error) {
-    process.exitCode = report(error, context)
-  }
+  const code = await work(context).catch((error: unknown) => report(error, context))
+  // Explicitly: a native connection that is still closing would keep the process alive.
+  process.stdout.write('', () => process.exit(code))
 }
 
 program
@@ -50,8 +50,12 @@ program
 program
   .command('plan')
   .argument('<sync>')
-  .description('what a run would do: rows, rejects, requests, minutes; writes nothing to the service')
-  .action((sync: string) => execute(async (context) => (await import('./plan.ts')).plan(context, sync)))
+  .description(
+    'what a run would do: rows, rejects, requests, minutes; writes nothing to the service',
+  )
+  .action((sync: string) =>
+    execute(async (context) => (await import('./plan.ts')).plan(context, sync)),
+  )
 program
   .command('run')
   .argument('<sync>')
@@ -69,7 +73,9 @@ program
   .command('show')
   .argument('<run>')
   .description('one run: its state, its books, its rejects by kind')
-  .action((run: string) => execute(async (context) => (await import('./reports.ts')).show(context, run)))
+  .action((run: string) =>
+    execute(async (context) => (await import('./reports.ts')).show(context, run)),
+  )
 program
   .command('rejects')
   .argument('<run>')
@@ -90,29 +96,42 @@ program
   .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
   .option('--temporal-port <port>', 'port of the Temporal server', port, 7233)
   .description('Temporal server, worker and Records Service in one, for your own machine')
-  .action((options: { service: boolean; servicePort: number; limit?: number; temporalPort: number }) =>
-    execute(async (context) =>
-      (await import('./dev.ts')).dev(context, { ...options, limit: options.limit ?? null }),
-    ),
+  .action(
+    (options: { service: boolean; servicePort: number; limit?: number; temporalPort: number }) =>
+      execute(async (context) =>
+        (await import('./dev.ts')).dev(context, { ...options, limit: options.limit ?? null }),
+      ),
   )
 program
   .command('service')
   .option('--port <port>', '0 for a free one', port, 8080)
   .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
-  .option('--seed-records <n>', 'contacts to begin with, the same each time', whole(0, 5_000_000), 0)
+  .option(
+    '--seed-records <n>',
+    'contacts to begin with, the same each time',
+    whole(0, 5_000_000),
+    0,
+  )
   .option('--latency <ms>', 'waited before each answer', whole(0, 60_000), 0)
   .option('--log', 'a line per request', false)
   .description('run the Records Service in memory')
-  .action((options: { port: number; limit?: number; seedRecords: number; latency: number; log: boolean }) =>
-    execute(async (context) =>
-      (await import('./service.ts')).service(context, {
-        port: options.port,
-        limit: options.limit ?? null,
-        seedRecords: options.seedRecords,
-        latencyMs: options.latency,
-        log: options.log,
-      }),
-    ),
+  .action(
+    (options: {
+      port: number
+      limit?: number
+      seedRecords: number
+      latency: number
+      log: boolean
+    }) =>
+      execute(async (context) =>
+        (await import('./service.ts')).service(context, {
+          port: options.port,
+          limit: options.limit ?? null,
+          seedRecords: options.seedRecords,
+          latencyMs: options.latency,
+          log: options.log,
+        }),
+      ),
   )
 program
   .command('demo')

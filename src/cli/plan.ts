@@ -17,7 +17,11 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
   const sync = findSync(config, name)
   const { connector } = await import('../worker.ts')
   const { openCsv } = await import('../sources/csv/index.ts')
-  const connections = connector({ configFile: context.configFile, env: context.env, logger: silentLogger })
+  const connections = connector({
+    configFile: context.configFile,
+    env: context.env,
+    logger: silentLogger,
+  })
   const ledger = await context.openLedger({ readOnly: false })
   let run: number | null = null
   try {
@@ -87,7 +91,8 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
     terminal.out(
       `${figure(requests)} requests${minutes === null ? '' : `, at ${figure(limit!)} a minute about ${minutes < 1 ? 'less than a minute' : `${figure(Math.ceil(minutes))} minutes`}`}`,
     )
-    for (const warning of staged.warnings) terminal.out(terminal.style('yellow', `warning: ${safe(warning, 300)}`))
+    for (const warning of staged.warnings)
+      terminal.out(terminal.style('yellow', `warning: ${safe(warning, 300)}`))
     if (groups.length > 0)
       terminal.out(
         table(

@@ -27,10 +27,13 @@ export async function status(context: CommandContext): Promise<number> {
   const ledger = existsSync(config.ledger.sqlite) ? await context.openLedger() : null
   try {
     const rows = []
-    for (const sync of Object.keys(config.syncs)) rows.push({ sync, run: (await ledger?.runs({ sync, limit: 1 }))?.[0] })
+    for (const sync of Object.keys(config.syncs))
+      rows.push({ sync, run: (await ledger?.runs({ sync, limit: 1 }))?.[0] })
     if (context.json) {
       context.terminal.out(
-        JSON.stringify(rows.map(({ sync, run }) => (run ? runToJson(run, run.counts) : { sync, run: null }))),
+        JSON.stringify(
+          rows.map(({ sync, run }) => (run ? runToJson(run, run.counts) : { sync, run: null })),
+        ),
       )
       return EXIT.done
     }
@@ -40,7 +43,9 @@ export async function status(context: CommandContext): Promise<number> {
         rows.map(({ sync, run }) => {
           if (!run) return [sync, '–', 'never run', '–', '–', '–', '–']
           const states = run.counts?.states
-          const rejects = states ? REJECT_STATES.reduce((sum, state) => sum + states[state], 0) : null
+          const rejects = states
+            ? REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
+            : null
           return [
             sync,
             String(run.id),
@@ -69,16 +74,22 @@ export async function show(context: CommandContext, runText: string): Promise<nu
     const groups = await ledger.rejectGroups(run.id)
     const progress = await ledger.progress(run.id)
     if (context.json) {
-      terminal.out(JSON.stringify({ ...runToJson(run, books), requests: progress.requests, rejects: groups }))
+      terminal.out(
+        JSON.stringify({ ...runToJson(run, books), requests: progress.requests, rejects: groups }),
+      )
       return EXIT.done
     }
-    terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`)
+    terminal.out(
+      `Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`,
+    )
     if (run.message) terminal.out(`  ${safe(run.message, 400)}`)
     terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
     terminal.out(`  workflow ${run.workflowId}`)
-    if (run.keyFingerprint) terminal.out(`  key#${run.keyFingerprint}, ${figure(progress.requests)} requests`)
+    if (run.keyFingerprint)
+      terminal.out(`  key#${run.keyFingerprint}, ${figure(progress.requests)} requests`)
     if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
-    for (const warning of run.warnings) terminal.out(terminal.style('yellow', `  warning: ${safe(warning, 300)}`))
+    for (const warning of run.warnings)
+      terminal.out(terminal.style('yellow', `  warning: ${safe(warning, 300)}`))
     terminal.out()
     printBooks(terminal, books)
     if (groups.length > 0) {
@@ -125,13 +136,27 @@ export async function rejects(
   const ledger = await context.openLedger()
   try {
     const run = await runNamed(ledger, runText)
-    const stream = options.output === undefined ? process.stdout : createWriteStream(options.output, { mode: 0o600 })
+    const stream =
+      options.output === undefined
+        ? process.stdout
+        : createWriteStream(options.output, { mode: 0o600 })
     const write = async (line: string) => {
-      if (!stream.write(`${line}\n`)) await new Promise<void>((resolve) => stream.once('drain', resolve))
+      if (!stream.write(`${line}\n`))
+        await new Promise<void>((resolve) => stream.once('drain', resolve))
     }
     const columns = run.sourceColumns ?? []
-    const extra = ['_line', '_row', '_state', '_reason', '_column', '_value', '_detail', '_request_id']
-    if (!context.json) await write([...columns, ...extra].map((name) => csvCell(name, options.exact)).join(','))
+    const extra = [
+      '_line',
+      '_row',
+      '_state',
+      '_reason',
+      '_column',
+      '_value',
+      '_detail',
+      '_request_id',
+    ]
+    if (!context.json)
+      await write([...columns, ...extra].map((name) => csvCell(name, options.exact)).join(','))
     let after = 0
     let rows = 0
     // Bounded by the run's items: every pass moves `after` forward.
@@ -147,7 +172,11 @@ export async function rejects(
         }
         const cells = columns.map((_, index) => {
           const cell = item.raw?.[index]
-          return cell === null || cell === undefined ? '' : typeof cell === 'string' ? cell : JSON.stringify(cell)
+          return cell === null || cell === undefined
+            ? ''
+            : typeof cell === 'string'
+              ? cell
+              : JSON.stringify(cell)
         })
         const why = [
           String(item.line),

@@ -24,10 +24,16 @@ function parseTuning(text: string | undefined): object {
   } catch {
     // Said below, with what was expected.
   }
-  throw new ConfigError('--tuning', [{ message: 'expected a JSON object such as {"in_flight": 4}' }])
+  throw new ConfigError('--tuning', [
+    { message: 'expected a JSON object such as {"in_flight": 4}' },
+  ])
 }
 
-export async function run(context: CommandContext, name: string, options: RunOptions): Promise<number> {
+export async function run(
+  context: CommandContext,
+  name: string,
+  options: RunOptions,
+): Promise<number> {
   const { terminal } = context
   const config = await context.loadConfig()
   const sync = findSync(config, name)
@@ -68,14 +74,18 @@ export async function run(context: CommandContext, name: string, options: RunOpt
       quiet: context.json,
     })
     if (followed.kind === 'detached') {
-      terminal.err(`Detached; the run goes on. See it: records-sync show ${followed.run?.id ?? ''}`.trimEnd())
+      terminal.err(
+        `Detached; the run goes on. See it: records-sync show ${followed.run?.id ?? ''}`.trimEnd(),
+      )
       return EXIT.done
     }
     const ended = followed.run
     if (followed.error !== null || !ended) {
       const message = messageOf(followed.error)
       if (context.json)
-        terminal.out(JSON.stringify({ ...(ended ? runToJson(ended, ended.counts) : {}), error: { message } }))
+        terminal.out(
+          JSON.stringify({ ...(ended ? runToJson(ended, ended.counts) : {}), error: { message } }),
+        )
       else {
         terminal.err(terminal.style('red', safe(message, 2_000)))
         if (ended?.counts) printBooks(terminal, ended.counts)
@@ -85,9 +95,11 @@ export async function run(context: CommandContext, name: string, options: RunOpt
     if (context.json) terminal.out(JSON.stringify(runToJson(ended, ended.counts)))
     else {
       terminal.out(`Run ${ended.id} of ${ended.sync}: ${terminal.style('bold', ended.state)}`)
-      for (const warning of ended.warnings) terminal.out(terminal.style('yellow', `  ${safe(warning, 300)}`))
+      for (const warning of ended.warnings)
+        terminal.out(terminal.style('yellow', `  ${safe(warning, 300)}`))
       if (ended.counts) printBooks(terminal, ended.counts)
-      if (ended.state === 'complete_with_rejects') terminal.out(`  The rejects: records-sync rejects ${ended.id}`)
+      if (ended.state === 'complete_with_rejects')
+        terminal.out(`  The rejects: records-sync rejects ${ended.id}`)
     }
     return exitCodeOf(ended.state)
   } finally {

@@ -21,7 +21,10 @@ export function untilSignal(): Promise<NodeJS.Signals> {
   })
 }
 
-export async function service(context: CommandContext, options: ServiceCommandOptions): Promise<number> {
+export async function service(
+  context: CommandContext,
+  options: ServiceCommandOptions,
+): Promise<number> {
   const { terminal } = context
   const running: RunningService = await startService({
     port: options.port,
@@ -32,12 +35,16 @@ export async function service(context: CommandContext, options: ServiceCommandOp
   })
   if (context.json) terminal.out(JSON.stringify({ url: running.url, key: running.key }))
   else {
-    terminal.out(`Records Service at ${terminal.style('bold', running.url)} (in memory; org ${running.orgId})`)
+    terminal.out(
+      `Records Service at ${terminal.style('bold', running.url)} (in memory; org ${running.orgId})`,
+    )
     terminal.out(`  key            ${running.key}`)
     terminal.out(`  documentation  ${running.url}/docs`)
     terminal.out(`  OpenAPI        ${running.url}/rest/v1/openapi.json`)
     if (options.seedRecords > 0) terminal.out(`  ${figure(options.seedRecords)} contacts`)
-    terminal.out('The key is shown once and lives as long as this process. Ctrl-C stops the service.')
+    terminal.out(
+      'The key is shown once and lives as long as this process. Ctrl-C stops the service.',
+    )
   }
   await untilSignal()
   await running.close()

@@ -18,7 +18,10 @@ export interface Terminal {
 
 const plainEveryMs = 5_000
 
-export function createTerminal(streams: { out: NodeJS.WriteStream; err: NodeJS.WriteStream }): Terminal {
+export function createTerminal(streams: {
+  out: NodeJS.WriteStream
+  err: NodeJS.WriteStream
+}): Terminal {
   const isTerminal = Boolean(streams.err.isTTY)
   const colours = isTerminal && process.env['NO_COLOR'] === undefined
   let liveLength = 0
@@ -54,22 +57,41 @@ export function createTerminal(streams: { out: NodeJS.WriteStream; err: NodeJS.W
 
 /** Text without control characters, cut to `charsMax`. */
 export function safe(text: string, charsMax = 120): string {
-  // oxlint-disable-next-line no-control-regex
-  const clean = text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, ' ')
+  const clean = text.replace(
+    // oxlint-disable-next-line no-control-regex -- control characters are what it removes
+    /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
+    ' ',
+  )
   return clean.length > charsMax ? `${clean.slice(0, charsMax - 1)}…` : clean
 }
 
 /** A plain table: columns as wide as their longest cell; numbers to the right. */
-export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const cells = [header, ...rows.map((row) => row.map((cell) => (typeof cell === 'number' ? figure(cell) : cell)))]
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)))
-  const numeric = header.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'))
+export function table(
+  header: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string {
+  const cells = [
+    header,
+    ...rows.map((row) => row.map((cell) => (typeof cell === 'number' ? figure(cell) : cell))),
+  ]
+  const widths = header.map((_, column) =>
+    Math.max(...cells.map((row) => (row[column] ?? '').length)),
+  )
+  const numeric = header.map(
+    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
+  )
   const line = (row: readonly string[]) =>
     row
-      .map((cell, column) => (numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .map((cell, column) =>
+        numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      )
       .join('  ')
       .trimEnd()
-  return [line(cells[0]!), widths.map((width) => '─'.repeat(width)).join('  '), ...cells.slice(1).map(line)].join('\n')
+  return [
+    line(cells[0]!),
+    widths.map((width) => '─'.repeat(width)).join('  '),
+    ...cells.slice(1).map(line),
+  ].join('\n')
 }
 
 /** `12,345` */

@@ -7,8 +7,14 @@ import { jsonLogger, terminalLogger } from './logging.ts'
 export async function worker(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
   const temporal = temporalOf(config, context.env)
-  const logger = process.stderr.isTTY && !context.json ? terminalLogger(context.terminal) : jsonLogger()
-  const running = await startWorker({ configFile: context.configFile, env: context.env, temporal, logger })
+  const logger =
+    process.stderr.isTTY && !context.json ? terminalLogger(context.terminal) : jsonLogger()
+  const running = await startWorker({
+    configFile: context.configFile,
+    env: context.env,
+    temporal,
+    logger,
+  })
   logger.info({ ...temporal, ledger: config.ledger.sqlite, pid: process.pid }, 'worker_started')
   const stopOn = (signal: NodeJS.Signals) => {
     process.once(signal, () => {

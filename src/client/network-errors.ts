@@ -34,17 +34,18 @@ const words: Readonly<Record<string, (peer: string) => string>> = {
 
 /**
  * @param error what undici reported
- * @param peer `HOST:PORT`, for the message
+ * @param origin where the request went
  * @param started whether undici had begun to write the request
  * @param answering whether the head of an answer had arrived
  */
 export function noAnswerOf(
   error: unknown,
-  peer: string,
+  origin: string,
   started: boolean,
   answering: boolean,
 ): NoAnswer {
   const code = codeOf(error)
+  const peer = peerOf(origin)
   if (!started && certificateCode.test(code)) {
     return new NoAnswer(`the certificate of ${peer} is not valid`, false, 'certificate')
   }
@@ -59,6 +60,12 @@ export function noAnswerOf(
       ? 'connection closed before an answer came'
       : `no connection to ${peer}`
   return new NoAnswer(closed, started)
+}
+
+/** `HOST:PORT` */
+function peerOf(origin: string): string {
+  const { hostname, port, protocol } = new URL(origin)
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }
 
 function codeOf(error: unknown): string {

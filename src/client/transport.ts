@@ -51,9 +51,6 @@ export function createTransport(options: TransportOptions): Transport {
   checkCount('connections', options.connections, 1_000)
   checkCount('timeoutMs', options.timeoutMs, TIMEOUT_MAX_MS)
   checkCount('bodyBytesMax', options.bodyBytesMax, Number.MAX_SAFE_INTEGER)
-  const { hostname, port, protocol } = new URL(options.origin)
-  const peer = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
-  const exchangeOptions = { ...options, peer }
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
@@ -70,7 +67,7 @@ export function createTransport(options: TransportOptions): Transport {
   return {
     send: (request) =>
       new Promise((resolve, reject) => {
-        new Exchange(request, exchangeOptions, resolve, reject).start(pool)
+        new Exchange(request, options, resolve, reject).start(pool)
       }),
     close: () => (closing ??= pool.close()),
   }
@@ -82,18 +79,13 @@ function checkCount(name: string, value: number, max: number): void {
   throw new SyncError('client_option_invalid', message)
 }
 
-type ExchangeOptions = TransportOptions & {
-  /** `HOST:PORT`, for messages. */
-  readonly peer: string
-}
-
 /**
  * A request under way. `dispatch` rather than `request`, because only its handler learns whether the request was ever
  * written to a connection, and so whether its outcome can be unknown.
  */
 class Exchange implements Dispatcher.DispatchHandler {
   private readonly request: WireRequest
-  private readonly options: ExchangeOptions
+  private readonly options: TransportOptions
   private readonly resolve: (answer: WireAnswer) => void
   private readonly reject: (error: unknown) => void
   private controller: Dispatcher.DispatchController | null = null
@@ -107,7 +99,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   constructor(
     request: WireRequest,
-    options: ExchangeOptions,
+    options: TransportOptions,
     resolve: (answer: WireAnswer) => void,
     reject: (error: unknown) => void,
   ) {
@@ -161,7 +153,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     // A refusal by the quota counts without its body.
     if (this.status === 429) return this.answer()
-    this.fail(noAnswerOf(error, this.options.peer, this.controller !== null, this.status !== null))
+    const { origin } = this.options
+    this.fail(noAnswerOf(error, origin, this.controller !== null, this.status !== null))
   }
 
   private readonly onDeadline = () => {

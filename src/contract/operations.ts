@@ -98,7 +98,10 @@ export const OPERATIONS = {
     summary: 'A page of the records of a type',
     query: {
       cursor,
-      properties: z.string().optional().describe('Comma-separated names of the properties to return'),
+      properties: z
+        .string()
+        .optional()
+        .describe('Comma-separated names of the properties to return'),
     },
     responses: { 200: schemas.RecordPage },
   },

@@ -2,12 +2,7 @@
 // the client to distrust. Objects tolerate unknown fields (section 9.4) unless the specification says "no extra keys".
 
 import { z } from 'zod'
-import {
-  BATCH_ITEMS_MAX,
-  PAGE_LIMIT_MAX,
-  SEARCH_CHARS_MAX,
-  SORTS_MAX,
-} from './limits.ts'
+import { BATCH_ITEMS_MAX, PAGE_LIMIT_MAX, SEARCH_CHARS_MAX, SORTS_MAX } from './limits.ts'
 import { BATCH_ITEM_STATUSES, PROBLEM_CODES } from './problems.ts'
 
 /** Property name to value; the value's shape depends on the property's field type (section 2.1). */
@@ -332,4 +327,3 @@ export const AssociationEdgeResponse = dataOf(AssociationEdgeWire).meta({
 export const AssociationEdgePage = z
   .looseObject({ data: z.array(AssociationEdgeWire), pagination: PaginationWire })
   .meta({ id: 'AssociationEdgePage' })
-

@@ -88,9 +88,13 @@ export class MappingError extends SyncError {
 export class AlreadyRunning extends SyncError {
   readonly runId: number
   constructor(sync: string, runId: number, workflowId: string) {
-    super('already_running', `Sync "${sync}" is already running: run ${runId} (workflow ${workflowId})`, {
-      run: runId,
-    })
+    super(
+      'already_running',
+      `Sync "${sync}" is already running: run ${runId} (workflow ${workflowId})`,
+      {
+        run: runId,
+      },
+    )
     this.runId = runId
   }
 }
@@ -121,7 +125,10 @@ export class QuotaWait extends SyncError {
 /** Somebody else has taken this segment over; whoever sees this error must stop and settle nothing more. */
 export class FenceLost extends SyncError {
   constructor(run: number, segment: number) {
-    super('fence_lost', `Run ${run}: segment ${segment} was taken over by another worker`, { run, segment })
+    super('fence_lost', `Run ${run}: segment ${segment} was taken over by another worker`, {
+      run,
+      segment,
+    })
   }
 }
 

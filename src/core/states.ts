@@ -68,12 +68,16 @@ export function sumOfStates(states: Readonly<Record<ItemState, number>>): number
 /** True where every row read is in exactly one terminal state. */
 export function isBalanced(books: Books): boolean {
   return (
-    books.read === sumOfStates(books.states) && books.states.planned === 0 && books.states.sent === 0
+    books.read === sumOfStates(books.states) &&
+    books.states.planned === 0 &&
+    books.states.sent === 0
   )
 }
 
 /** The final state of a run that ended by itself. Books that do not balance are never complete. */
 export function finalState(books: Books): 'complete' | 'complete_with_rejects' | 'failed' {
   if (!isBalanced(books)) return 'failed'
-  return REJECT_STATES.some((state) => books.states[state] > 0) ? 'complete_with_rejects' : 'complete'
+  return REJECT_STATES.some((state) => books.states[state] > 0)
+    ? 'complete_with_rejects'
+    : 'complete'
 }

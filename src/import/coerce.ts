@@ -39,7 +39,10 @@ const asNumber: Coercion = (cell, { mapping, valueType }) => {
   const separator = mapping.decimal ?? '.'
   const decimal = decimalOfCell(cell, separator)
   if (decimal === null)
-    return refuse('not_a_number', `a plain decimal number such as 1234${separator}50, without other separators`)
+    return refuse(
+      'not_a_number',
+      `a plain decimal number such as 1234${separator}50, without other separators`,
+    )
   if (valueType === 'integer' && decimal.includes('.'))
     return refuse('not_a_number', 'a whole number such as 1234')
   if (valueType !== 'number' && valueType !== 'integer') return value(decimal)
@@ -53,9 +56,13 @@ const asCurrency: Coercion = (cell, { mapping, units }) => {
   const separator = mapping.decimal ?? '.'
   const amount = decimalOfCell(cell, separator)
   if (amount === null)
-    return refuse('not_an_amount', `a plain decimal amount such as 1234${separator}50, without symbol or separators`)
+    return refuse(
+      'not_an_amount',
+      `a plain decimal amount such as 1234${separator}50, without symbol or separators`,
+    )
   const unit = mapping.unit ?? ''
-  if (!/^[A-Z]{3}$/.test(unit)) return refuse('unit_missing', 'an ISO 4217 code such as EUR in the unit column')
+  if (!/^[A-Z]{3}$/.test(unit))
+    return refuse('unit_missing', 'an ISO 4217 code such as EUR in the unit column')
   if (units.size > 0 && !units.has(unit))
     return refuse('unit_unknown', `one of the units ${[...units].slice(0, 20).join(', ')}`)
   return value({ amount, unit })
@@ -112,12 +119,18 @@ const two = (number: number) => String(number).padStart(2, '0')
 const asDate: Coercion = (cell, { mapping }) => {
   const format = mapping.format ?? 'YYYY-MM-DD'
   const groups = dateFormatPattern(format)?.exec(cell.trim())?.groups
-  const [year, month, day] = [Number(groups?.['year']), Number(groups?.['month']), Number(groups?.['day'])]
-  if (!groups || !isCalendarDay(year, month, day)) return refuse('not_a_date', `a day of the calendar as ${format}`)
+  const [year, month, day] = [
+    Number(groups?.['year']),
+    Number(groups?.['month']),
+    Number(groups?.['day']),
+  ]
+  if (!groups || !isCalendarDay(year, month, day))
+    return refuse('not_a_date', `a day of the calendar as ${format}`)
   return value(`${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`)
 }
 
-const instant = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i
+const instant =
+  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i
 
 const asDatetime: Coercion = (cell) => {
   const match = instant.exec(cell.trim())
@@ -134,7 +147,9 @@ const asDatetime: Coercion = (cell) => {
     (zoneMinute ?? 0) > 59
   )
     return refuse('not_a_datetime', expected)
-  return value(`${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}${zone!.toUpperCase()}`)
+  return value(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}${zone!.toUpperCase()}`,
+  )
 }
 
 const asEmail: Coercion = (cell) => {

@@ -29,7 +29,11 @@ function canonical(value: Json | undefined, fieldType: string): string {
 }
 
 /** True where both values mean the same under the field type's comparison. */
-export function sameValue(sent: Json | undefined, held: Json | undefined, fieldType: string): boolean {
+export function sameValue(
+  sent: Json | undefined,
+  held: Json | undefined,
+  fieldType: string,
+): boolean {
   return canonical(sent, fieldType) === canonical(held, fieldType)
 }
 

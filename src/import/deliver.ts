@@ -20,7 +20,8 @@ export const bodyOf = (items: readonly PlannedItem[]): string =>
   `{"data":[${items.map((item) => item.payload).join(',')}]}`
 
 /** SHA-256 of the body of a batch, hex. */
-export const bodyDigest = (items: readonly PlannedItem[]): string => digestOf('sha256', bodyOf(items), 'hex')
+export const bodyDigest = (items: readonly PlannedItem[]): string =>
+  digestOf('sha256', bodyOf(items), 'hex')
 
 /** What the lanes of a segment share. */
 export interface Delivery {
@@ -44,7 +45,8 @@ export function createDelivery(
   /** Whole requests that failed in a row, over all lanes. */
   let failuresInRow = 0
 
-  const acquire = () => client.quota.acquire({ priority: 'import', signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
+  const acquire = () =>
+    client.quota.acquire({ priority: 'import', signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
 
   /** One sending. Its result is a value: the books come first, whatever happened. */
   const send = async (batch: SentBatch, permit: Permit) => {
@@ -75,9 +77,15 @@ export function createDelivery(
   }
 
   /** A batch that was refused whole is sent in parts, until the items that the service does not take stand alone. */
-  const isolate = async (batch: SentBatch, failure: ServiceFailure, ended: RequestOutcome): Promise<number> => {
+  const isolate = async (
+    batch: SentBatch,
+    failure: ServiceFailure,
+    ended: RequestOutcome,
+  ): Promise<number> => {
     if (batch.items.length === 1) {
-      await ledger.settle(run, segment, fence, batch, ended, [refusedOutcome(batch.items[0]!, failure)])
+      await ledger.settle(run, segment, fence, batch, ended, [
+        refusedOutcome(batch.items[0]!, failure),
+      ])
       return 1
     }
     await ledger.release(run, segment, fence, batch, ended)
@@ -106,7 +114,10 @@ export function createDelivery(
       }
       const { failure, ended } = result
       const { status, problemCode: code, kind } = failure
-      deps.logger.warn({ run, batch: batch.batch, attempt: batch.attempt, status, code, kind }, 'batch_failed')
+      deps.logger.warn(
+        { run, batch: batch.batch, attempt: batch.attempt, status, code, kind },
+        'batch_failed',
+      )
       if (failure.disposition === 'reject') {
         failuresInRow = 0
         return await isolate(batch, failure, ended)
@@ -118,9 +129,16 @@ export function createDelivery(
       }
       await ledger.recordNoAnswer(run, batch, ended)
       if (++failuresInRow >= SERVICE_FAILURES_MAX || sending + 1 >= sendingsMax)
-        throw new Blocked('service', failure.message, failure.retryAfterMs ?? tuning.service_probe_ms)
+        throw new Blocked(
+          'service',
+          failure.message,
+          failure.retryAfterMs ?? tuning.service_probe_ms,
+        )
       const waits = tuning.resend_backoff_ms
-      await clock.sleep(failure.retryAfterMs ?? waits[Math.min(sending, waits.length - 1)] ?? 0, signal)
+      await clock.sleep(
+        failure.retryAfterMs ?? waits[Math.min(sending, waits.length - 1)] ?? 0,
+        signal,
+      )
       // What stays `sent` is sent again by the next attempt of this segment.
       if (mustStop()) return 0
       permit = await acquire()
@@ -141,7 +159,11 @@ export function createDelivery(
     noted(ledger.recordResend(run, segment, fence, batch, { operation, replayed }), permit)
 
   const deliver = async (items: readonly PlannedItem[], permit: Permit): Promise<number> => {
-    const note = ledger.recordSend(run, segment, fence, { operation, digest: bodyDigest(items), items })
+    const note = ledger.recordSend(run, segment, fence, {
+      operation,
+      digest: bodyDigest(items),
+      items,
+    })
     return await seeThrough(await noted(note, permit), permit)
   }
 

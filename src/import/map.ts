@@ -40,8 +40,6 @@ interface Column {
   coerce(cell: string, unit: string | null): Coerced
 }
 
-const isEmpty = (cell: Json | undefined): boolean =>
-  cell === null || cell === undefined || (typeof cell === 'string' && cell.trim() === '')
 const textOf = (cell: Json): string => (typeof cell === 'string' ? cell : canonicalJson(cell))
 const cut = (text: string): string =>
   text.length > REPORT_VALUE_CHARS_MAX ? `${text.slice(0, REPORT_VALUE_CHARS_MAX)}…` : text
@@ -60,18 +58,31 @@ function checkType(config: ImportConfig, target: Target, problems: string[]): vo
         schema.writable_operations.join(', ') || 'nothing'
       })`,
     )
-  const grant = self.permissions?.find((permission) => permission.entity_type === config.object_type)
-  if (grant && !grant.write) problems.push(`the key may not write ${config.object_type}: mint one with that grant`)
+  const grant = self.permissions?.find(
+    (permission) => permission.entity_type === config.object_type,
+  )
+  if (grant && !grant.write)
+    problems.push(`the key may not write ${config.object_type}: mint one with that grant`)
 }
 
-function checkMatching(config: ImportConfig, target: Target, problems: string[], warnings: string[]): void {
+function checkMatching(
+  config: ImportConfig,
+  target: Target,
+  problems: string[],
+  warnings: string[],
+): void {
   const name = config.matching_property
   const property = target.schema.properties.find((candidate) => candidate.name === name)
   if (!property) {
-    problems.push(`matching_property ${name} does not exist on ${config.object_type}, or the key cannot read it`)
+    problems.push(
+      `matching_property ${name} does not exist on ${config.object_type}, or the key cannot read it`,
+    )
     return
   }
-  if (!config.properties[name]) problems.push(`matching_property ${name} is not mapped; add it under properties`)
+  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
+  if (!mapping) problems.push(`matching_property ${name} is not mapped; add it under properties`)
+  else if (mapping.column === undefined && keyOf(mapping.value, property.field_type) === null)
+    problems.push(`matching_property ${name} must carry exactly one value; its constant does not`)
   if (!property.is_unique)
     warnings.push(
       `${name} is not unique on ${config.object_type}: a value that two records share is refused as ambiguous_match`,
@@ -88,7 +99,9 @@ function checkProperty(
 ): PropertyWire | null {
   const property = target.schema.properties.find((candidate) => candidate.name === name)
   if (!property) {
-    problems.push(`property ${name} does not exist on ${target.schema.name}, or the key cannot read it`)
+    problems.push(
+      `property ${name} does not exist on ${target.schema.name}, or the key cannot read it`,
+    )
     return null
   }
   if (property.writability === 'read_only') problems.push(`property ${name} is read-only`)
@@ -96,9 +109,13 @@ function checkProperty(
     warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
   for (const column of [mapping.column, mapping.unit_column])
     if (column !== undefined && !columns.includes(column))
-      problems.push(`column "${column}" (for ${name}) is not in the source; it has: ${columns.slice(0, 50).join(', ')}`)
+      problems.push(
+        `column "${column}" (for ${name}) is not in the source; it has: ${columns.slice(0, 50).join(', ')}`,
+      )
   if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
-    problems.push(`format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each`)
+    problems.push(
+      `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each`,
+    )
   const type = mapping.type ?? property.field_type
   if (type === 'currency' && mapping.column !== undefined && !mapping.unit && !mapping.unit_column)
     problems.push(`property ${name} is a currency: give its unit or its unit_column`)
@@ -132,7 +149,10 @@ function compileColumn(
     member: `${JSON.stringify(property.name)}:`,
     split: mapping.split,
     coerce: (cell, unit) =>
-      coerceOne(cell, unit === null ? context : { ...context, mapping: { ...mapping, unit: unit.trim() } }),
+      coerceOne(
+        cell,
+        unit === null ? context : { ...context, mapping: { ...mapping, unit: unit.trim() } },
+      ),
   }
 }
 
@@ -141,6 +161,12 @@ function partsOf(cell: Json, split: string | undefined): string[] {
   if (Array.isArray(cell)) return cell.map((part) => textOf(part as Json))
   const text = textOf(cell)
   return split === undefined ? [text] : text.split(split).filter((part) => part.trim() !== '')
+}
+
+/** True for white space, and for a list of nothing: an import never erases by default. */
+function isEmpty(column: Column, cell: Json): boolean {
+  if (cell === null || (typeof cell === 'string' && cell.trim() === '')) return true
+  return column.property.is_multi && partsOf(cell, column.split).length === 0
 }
 
 function coerceCell(column: Column, row: SourceRow, cell: Json): Coerced {
@@ -178,7 +204,13 @@ export function compileMapping(
     if (!property) continue
     if (mapping.column !== undefined)
       columns.push(
-        compileColumn(property, { ...mapping, column: mapping.column }, sourceColumns, target, config.empty),
+        compileColumn(
+          property,
+          { ...mapping, column: mapping.column },
+          sourceColumns,
+          target,
+          config.empty,
+        ),
       )
     else
       constants.push({
@@ -190,7 +222,9 @@ export function compileMapping(
   if (problems.length > 0) throw new MappingError(sync, problems)
 
   const constantMembers = constants.map((constant) => constant.member)
-  const matching = target.schema.properties.find((property) => property.name === config.matching_property)!
+  const matching = target.schema.properties.find(
+    (property) => property.name === config.matching_property,
+  )!
   const matchingConstant = constants.find((constant) => constant.property === matching)
   let cleared = 0
 
@@ -212,8 +246,14 @@ export function compileMapping(
     for (const column of columns) {
       const cell = row.cells[column.index] ?? null
       const isKey = column.property === matching
-      if (isEmpty(cell)) {
-        if (isKey) return invalid(column, cell ?? '', 'key_missing', `${column.property.name} must have a value`)
+      if (isEmpty(column, cell)) {
+        if (isKey)
+          return invalid(
+            column,
+            cell ?? '',
+            'key_missing',
+            `${column.property.name} must have a value`,
+          )
         if (column.empty === 'reject')
           return invalid(column, cell ?? '', 'empty', `${column.property.name} must not be empty`)
         if (column.empty === 'clear') {
@@ -227,7 +267,12 @@ export function compileMapping(
       if (isKey) {
         key = keyOf(coerced.value, matching.field_type)
         if (key === null)
-          return invalid(column, cell, 'key_not_single', `${column.property.name} must carry exactly one value`)
+          return invalid(
+            column,
+            cell,
+            'key_not_single',
+            `${column.property.name} must carry exactly one value`,
+          )
       }
       members.push(column.member + JSON.stringify(coerced.value))
     }

@@ -45,10 +45,14 @@ export async function open(
     })
     if ('run' in opened) return opened.run
     const held = opened.heldBy
-    if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId) return held
+    if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId)
+      return held
     if (await deps.isLive(held)) throw new AlreadyRunning(sync.name, held.id, held.workflowId)
     deps.logger.warn({ run: held.id, sync: sync.name, workflow: held.workflowId }, 'run_taken_over')
     await abandon(ledger, held)
   }
-  throw new SyncError('open_failed', `Sync "${sync.name}" could not be opened: other runs of it keep appearing`)
+  throw new SyncError(
+    'open_failed',
+    `Sync "${sync.name}" could not be opened: other runs of it keep appearing`,
+  )
 }

@@ -5,7 +5,14 @@ import type { ServiceFailure } from '../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../core/limits.ts'
 import type { ItemOutcome, PlannedItem } from '../ledger/ledger.ts'
 
-const blank = { recordId: null, code: null, reason: null, field: null, detail: null, inDoubt: false }
+const blank = {
+  recordId: null,
+  code: null,
+  reason: null,
+  field: null,
+  detail: null,
+  inDoubt: false,
+}
 
 /** The pointer below the item: `/data/3/properties/x` and `/properties/x` both become `/properties/x`. */
 function pointerInItem(field: string | null | undefined): string | null {
@@ -18,10 +25,22 @@ export function outcomeOf(item: PlannedItem, result: BatchItemResult): ItemOutco
   const { status, problem } = result
   switch (status) {
     case 201:
-      return { ...blank, ordinal, state: 'created', httpStatus: status, recordId: result.record?.id ?? null }
+      return {
+        ...blank,
+        ordinal,
+        state: 'created',
+        httpStatus: status,
+        recordId: result.record?.id ?? null,
+      }
     case 200:
     case 204:
-      return { ...blank, ordinal, state: 'updated', httpStatus: status, recordId: result.record?.id ?? null }
+      return {
+        ...blank,
+        ordinal,
+        state: 'updated',
+        httpStatus: status,
+        recordId: result.record?.id ?? null,
+      }
     default: {
       const transient = status === 500 || status === 503
       const spent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX

@@ -7,7 +7,13 @@ import type { Ledger } from '../ledger/ledger.ts'
 /** The client's operations that an import uses. */
 export type ImportClient = Pick<
   RecordsClient,
-  'origin' | 'quota' | 'readSelf' | 'readObjectType' | 'listFieldTypes' | 'batchUpsert' | 'queryRecords'
+  | 'origin'
+  | 'quota'
+  | 'readSelf'
+  | 'readObjectType'
+  | 'listFieldTypes'
+  | 'batchUpsert'
+  | 'queryRecords'
 >
 
 /** Times and sizes that a run may set; production values are the defaults. */

@@ -56,7 +56,10 @@ export async function push(
   await inLanes(async () => {
     for (let batch = lost.shift(); batch && !mustStop(); batch = lost.shift()) {
       if (bodyDigest(batch.items) !== batch.digest)
-        throw new SyncError('replay_differs', `Run ${run}: batch ${batch.batch} cannot be rebuilt as it was sent`)
+        throw new SyncError(
+          'replay_differs',
+          `Run ${run}: batch ${batch.batch} cannot be rebuilt as it was sent`,
+        )
       await delivery.redeliver(batch, await delivery.acquire())
     }
   })

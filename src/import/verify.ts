@@ -1,7 +1,12 @@
 // Verify: what was written is read back, by `in` filters of 100 keys, and compared. Accepted but different is a result
 // of its own. Items whose answer was lost are settled by asking, before anyone is told that they failed.
 
-import { IN_VALUES_MAX, type FilterNode, type PropertyWire, type RecordRepresentation } from '../contract/index.ts'
+import {
+  IN_VALUES_MAX,
+  type FilterNode,
+  type PropertyWire,
+  type RecordRepresentation,
+} from '../contract/index.ts'
 import { MappingError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { VERIFY_SAMPLE_ROWS } from '../core/limits.ts'
@@ -22,7 +27,8 @@ export interface VerifyResult {
 const pagesPerSliceMax = 50
 
 type Sent = Readonly<Record<string, Json>>
-const sentOf = (item: WrittenItem): Sent => (JSON.parse(item.payload) as { properties: Sent }).properties
+const sentOf = (item: WrittenItem): Sent =>
+  (JSON.parse(item.payload) as { properties: Sent }).properties
 
 /** Reads the records whose matching property has one of the sent values; each page of a slice is at most 100 records. */
 async function readBack(
@@ -55,7 +61,10 @@ async function readBack(
   return found
 }
 
-async function propertiesOf(deps: ImportDeps, config: ImportConfig): Promise<readonly PropertyWire[]> {
+async function propertiesOf(
+  deps: ImportDeps,
+  config: ImportConfig,
+): Promise<readonly PropertyWire[]> {
   const schema = await deps.client.readObjectType(config.object_type, {
     signal: deps.signal,
     priority: 'import',
@@ -89,7 +98,9 @@ export async function verify(
     const typeOf = new Map(properties.map((property) => [property.name, property.field_type]))
     const matching = properties.find((property) => property.name === config.matching_property)
     if (!matching)
-      throw new MappingError(config.object_type, [`matching_property ${config.matching_property} has gone from ${config.object_type}`])
+      throw new MappingError(config.object_type, [
+        `matching_property ${config.matching_property} has gone from ${config.object_type}`,
+      ])
     const sent = items.map(sentOf)
     const found = await readBack(deps, config, matching, sent)
     const verdicts = items.map((item, index) => {

@@ -280,7 +280,12 @@ export interface Ledger {
   /** Writes the counts and the final state, and drops the payloads and raw rows of accepted items. */
   closeRun(
     run: number,
-    end: { state: RunState; reason?: BlockReason | 'abandoned' | null; message?: string | null; books: Books },
+    end: {
+      state: RunState
+      reason?: BlockReason | 'abandoned' | null
+      message?: string | null
+      books: Books
+    },
   ): Promise<void>
   /** Removes a plan's run and items. */
   discard(run: number): Promise<void>

@@ -41,7 +41,13 @@ test('check, plan, run, show, rejects, status: one outcome per row, and none of 
 
   const plan = await project.cli('plan', 'contacts', '--json')
   expect(plan.code).toBe(0)
-  expect(JSON.parse(plan.out)).toMatchObject({ rows: 10_000, planned: 9_900, invalid: 100, requests: 198, new_keys: 9_900 })
+  expect(JSON.parse(plan.out)).toMatchObject({
+    rows: 10_000,
+    planned: 9_900,
+    invalid: 100,
+    requests: 198,
+    new_keys: 9_900,
+  })
   expect(project.held().size).toBe(0)
 
   const run = await project.cli('run', 'contacts', '--json')
@@ -56,12 +62,18 @@ test('check, plan, run, show, rejects, status: one outcome per row, and none of 
 
   const db = new DatabaseSync(project.ledgerFile, { readOnly: true })
   expect(
-    db.prepare('SELECT state, count(*) AS items, count(DISTINCT ordinal) AS rows FROM items WHERE run = ? GROUP BY state ORDER BY state').all(result.run),
+    db
+      .prepare(
+        'SELECT state, count(*) AS items, count(DISTINCT ordinal) AS rows FROM items WHERE run = ? GROUP BY state ORDER BY state',
+      )
+      .all(result.run),
   ).toEqual([
     { state: 'created', items: 9_900, rows: 9_900 },
     { state: 'invalid', items: 100, rows: 100 },
   ])
-  expect(db.prepare("SELECT count(*) AS runs FROM runs WHERE mode = 'plan'").get()).toEqual({ runs: 0 })
+  expect(db.prepare("SELECT count(*) AS runs FROM runs WHERE mode = 'plan'").get()).toEqual({
+    runs: 0,
+  })
   db.close()
 
   const rejects = await project.cli('rejects', String(result.run))
@@ -78,14 +90,17 @@ test('check, plan, run, show, rejects, status: one outcome per row, and none of 
   expect(show.out).toContain('The books balance')
   expect((await project.cli('status')).out).toMatch(/contacts +\d+ +complete_with_rejects/)
 
-  const history = historyToJSON(await project.client.workflow.getHandle(result.workflow_id).fetchHistory())
+  const history = historyToJSON(
+    await project.client.workflow.getHandle(result.workflow_id).fetchHistory(),
+  )
   const texts = textsOf(history)
   expect(texts.includes('"planned":9900')).toBe(true)
   for (const secret of [marker, 'example.com', project.service.key, project.dir])
     expect(texts.includes(secret)).toBe(false)
   // Not in the worker's log either.
   expect(log).toContain('run_closed')
-  for (const secret of [marker, 'example.com', project.service.key]) expect(log.includes(secret)).toBe(false)
+  for (const secret of [marker, 'example.com', project.service.key])
+    expect(log.includes(secret)).toBe(false)
 })
 
 test('a history of 100,000 rows stays under 30 events', async () => {
@@ -139,7 +154,9 @@ test('SIGTERM lets the batch in flight finish, and another worker goes on at onc
   first.kill('SIGTERM')
   expect(await exited).toBe(0)
   const db = new DatabaseSync(project.ledgerFile, { readOnly: true })
-  expect(db.prepare("SELECT count(*) AS items FROM items WHERE state = 'sent'").get()).toEqual({ items: 0 })
+  expect(db.prepare("SELECT count(*) AS items FROM items WHERE state = 'sent'").get()).toEqual({
+    items: 0,
+  })
   db.close()
   project.spawnWorker()
   expect(await handle.result()).toMatchObject({ state: 'complete', books: { replayed: 0 } })

@@ -28,7 +28,9 @@ test('every row of a file becomes exactly one record, in batches of 50', async (
   const held = project.held()
   expect(held.size).toBe(2_345)
   expect(held.get('c-7')).toMatchObject({ svc_first_name: 'Name 7', svc_score: 7 })
-  expect(project.service.stats().byOperation['batchUpsert']).toBe(Math.ceil(1_000 / 50) * 2 + Math.ceil(345 / 50))
+  expect(project.service.stats().byOperation['batchUpsert']).toBe(
+    Math.ceil(1_000 / 50) * 2 + Math.ceil(345 / 50),
+  )
 })
 
 test('a second import of the same file writes nothing; a changed row is written alone', async () => {
@@ -44,7 +46,9 @@ test('a second import of the same file writes nothing; a changed row is written 
   expect(project.service.stats().byOperation['batchUpsert']).toBe(before)
   project.write(
     'contacts.csv',
-    contactsCsv(500, (index, cells) => (index === 77 ? [cells[0]!, 'Changed', cells[2]!, cells[3]!] : cells)),
+    contactsCsv(500, (index, cells) =>
+      index === 77 ? [cells[0]!, 'Changed', cells[2]!, cells[3]!] : cells,
+    ),
   )
   expect(await (await project.start('contacts')).result()).toMatchObject({
     books: { states: { unchanged: 499, updated: 1 } },
@@ -76,11 +80,13 @@ test('bad rows are set aside with line and reason, doubles are superseded by the
   const ledger = project.ledger()
   const items = await ledger.report(1, { states: ['invalid'], after: 0, limit: 10 })
   await ledger.close()
-  expect(items.map(({ line, column, reason, value }) => ({ line, column, reason, value }))).toEqual([
-    { line: 11, column: 'score', reason: 'not_a_number', value: 'ten' },
-    { line: 21, column: 'id', reason: 'key_missing', value: '' },
-    { line: 42, column: 'email', reason: 'not_an_email', value: 'not an address' },
-  ])
+  expect(items.map(({ line, column, reason, value }) => ({ line, column, reason, value }))).toEqual(
+    [
+      { line: 11, column: 'score', reason: 'not_a_number', value: 'ten' },
+      { line: 21, column: 'id', reason: 'key_missing', value: '' },
+      { line: 42, column: 'email', reason: 'not_an_email', value: 'not an address' },
+    ],
+  )
 })
 
 test('verify reads back what was written', async () => {
@@ -92,9 +98,9 @@ test('verify reads back what was written', async () => {
   await (await project.start('contacts')).result()
   const { DatabaseSync } = await import('@photostructure/sqlite')
   const db = new DatabaseSync(project.ledgerFile)
-  expect(db.prepare('SELECT verified, count(*) AS items FROM items GROUP BY verified').all()).toEqual([
-    { verified: 'equal', items: 250 },
-  ])
+  expect(
+    db.prepare('SELECT verified, count(*) AS items FROM items GROUP BY verified').all(),
+  ).toEqual([{ verified: 'equal', items: 250 }])
   db.close()
 })
 
@@ -103,10 +109,14 @@ test('a second run of the same sync ends at once and names the first', async () 
   project.write('contacts.csv', contactsCsv(3_000))
   await project.startWorker()
   const first = await project.start('contacts', { ...fastTuning, in_flight: 1 })
-  await expect.poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0, { timeout: 20_000 }).toBeGreaterThan(0)
+  await expect
+    .poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0, { timeout: 20_000 })
+    .toBeGreaterThan(0)
   const second = await project.start('contacts')
   await expect(second.result()).rejects.toMatchObject({
-    cause: { cause: { type: 'AlreadyRunning', message: expect.stringContaining(first.workflowId) } },
+    cause: {
+      cause: { type: 'AlreadyRunning', message: expect.stringContaining(first.workflowId) },
+    },
   })
   await first.cancel()
   await expect(first.result()).rejects.toThrow()
@@ -122,7 +132,9 @@ test('a terminated workflow is taken over: its books are closed and the next run
   project.write('contacts.csv', contactsCsv(3_000))
   const worker = await project.startWorker()
   const first = await project.start('contacts', { ...fastTuning, in_flight: 1 })
-  await expect.poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0, { timeout: 20_000 }).toBeGreaterThan(2)
+  await expect
+    .poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0, { timeout: 20_000 })
+    .toBeGreaterThan(2)
   await first.terminate('by hand')
   const second = await (await project.start('contacts')).result()
   expect(second).toMatchObject({ run: 2, state: 'complete' })

@@ -77,7 +77,12 @@ export function contactsCsv(
   const lines = ['id,first_name,email,score']
   for (let index = 1; index <= rows; index++)
     lines.push(
-      edit(index, [`c-${index}`, `Name ${index}`, `person${index}@example.com`, String(index)]).join(','),
+      edit(index, [
+        `c-${index}`,
+        `Name ${index}`,
+        `person${index}@example.com`,
+        String(index),
+      ]).join(','),
     )
   return `${lines.join('\n')}\n`
 }

@@ -42,7 +42,10 @@ const expectAllHeld = (rows: number) => {
   const held = project.held()
   expect(held.size).toBe(rows)
   for (let index = 1; index <= rows; index++)
-    expect(held.get(`c-${index}`)).toMatchObject({ svc_first_name: `Name ${index}`, svc_score: index })
+    expect(held.get(`c-${index}`)).toMatchObject({
+      svc_first_name: `Name ${index}`,
+      svc_score: index,
+    })
 }
 
 test('with every kind of fault on 8 % of requests no row is lost and none is left without an outcome', async () => {
@@ -51,7 +54,14 @@ test('with every kind of fault on 8 % of requests no row is lost and none is lef
       faults: {
         seed: 42,
         rate: 0.08,
-        kinds: ['reset_before', 'reset_after', 'torn_body', 'html_502', 'unavailable_503', 'item_503'],
+        kinds: [
+          'reset_before',
+          'reset_after',
+          'torn_body',
+          'html_502',
+          'unavailable_503',
+          'item_503',
+        ],
       },
     },
   })
@@ -75,7 +85,10 @@ test('a service that is down at the start blocks the run; it goes on by itself',
   const handle = await project.start('contacts')
   await untilBlocked(1, 'service')
   project.service.setDown(false)
-  expect(await handle.result()).toMatchObject({ state: 'complete', books: { states: { created: 200 } } })
+  expect(await handle.result()).toMatchObject({
+    state: 'complete',
+    books: { states: { created: 200 } },
+  })
 })
 
 test('a service that goes down in the middle blocks the run, and no item pays for it', async () => {
@@ -125,7 +138,10 @@ test('what another org accepted counts for nothing', async () => {
 })
 
 /** A proxy that refuses whole batches which hold a poisoned row; `pointer` says whether it names the row. */
-async function poisonProxy(target: string, pointer: boolean): Promise<{ url: string; refusals: () => number }> {
+async function poisonProxy(
+  target: string,
+  pointer: boolean,
+): Promise<{ url: string; refusals: () => number }> {
   let refusals = 0
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -136,9 +152,9 @@ async function poisonProxy(target: string, pointer: boolean): Promise<{ url: str
       void (async () => {
         if (poisoned) {
           refusals++
-          const index = (JSON.parse(body) as { data: { properties: { svc_first_name: string } }[] }).data.findIndex(
-            (item) => item.properties.svc_first_name === 'Poison',
-          )
+          const index = (
+            JSON.parse(body) as { data: { properties: { svc_first_name: string } }[] }
+          ).data.findIndex((item) => item.properties.svc_first_name === 'Poison')
           response.writeHead(422, {
             'content-type': 'application/problem+json',
             'svc-request-id': 'proxy',
@@ -160,7 +176,10 @@ async function poisonProxy(target: string, pointer: boolean): Promise<{ url: str
         }
         const answer = await fetch(`${target}${request.url}`, {
           method: request.method ?? 'GET',
-          headers: { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' },
+          headers: {
+            authorization: request.headers.authorization ?? '',
+            'content-type': 'application/json',
+          },
           ...(body === '' ? {} : { body }),
         })
         const text = await answer.text()

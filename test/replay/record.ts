@@ -21,7 +21,9 @@ test('an import that completes with rejects, in three segments', async () => {
   project = await createProject()
   project.write(
     'contacts.csv',
-    contactsCsv(2_500, (index, cells) => (index === 5 ? [cells[0]!, cells[1]!, cells[2]!, 'x'] : cells)),
+    contactsCsv(2_500, (index, cells) =>
+      index === 5 ? [cells[0]!, cells[1]!, cells[2]!, 'x'] : cells,
+    ),
   )
   await project.startWorker()
   const handle = await project.start('contacts')

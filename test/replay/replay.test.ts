@@ -10,7 +10,11 @@ const histories = readdirSync(folder).filter((name) => name.endsWith('.json'))
 const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
 
 test('there are recorded histories', () => {
-  expect(histories.toSorted()).toEqual(['import-cancelled.json', 'import-complete.json', 'import-failed.json'])
+  expect(histories.toSorted()).toEqual([
+    'import-cancelled.json',
+    'import-complete.json',
+    'import-failed.json',
+  ])
 })
 
 test.each(histories)('%s replays', async (name) => {
@@ -21,5 +25,7 @@ test.each(histories)('%s replays', async (name) => {
 test('a history that does not fit is refused', async () => {
   const text = readFileSync(`${folder}import-complete.json`, 'utf8')
   const history: unknown = JSON.parse(text.replaceAll('"stageImport"', '"stageSomething"'))
-  await expect(Worker.runReplayHistory({ workflowsPath }, history)).rejects.toThrow(/[Nn]ondeterminism/)
+  await expect(Worker.runReplayHistory({ workflowsPath }, history)).rejects.toThrow(
+    /[Nn]ondeterminism/,
+  )
 })

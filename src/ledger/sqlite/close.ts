@@ -130,7 +130,12 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
         await yieldToOthers()
       }
       const row = db.sql('SELECT rows_read, rows_staged FROM runs WHERE id = ?').get(run)
-      return { read: Number(row?.['rows_read'] ?? row?.['rows_staged'] ?? 0), states, replayed, inDoubt }
+      return {
+        read: Number(row?.['rows_read'] ?? row?.['rows_staged'] ?? 0),
+        states,
+        replayed,
+        inDoubt,
+      }
     },
 
     async closeRun(run, { state, reason = null, message = null, books }) {
@@ -147,18 +152,20 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
     },
 
     async discard(run) {
+      const plan = db.sql("SELECT id FROM runs WHERE id = ? AND mode = 'plan'").get(run)
+      if (!plan) return
       await deleteWork(db, run)
       db.transaction(() => {
         db.sql('DELETE FROM segments WHERE run = ?').run(run)
-        db.sql("DELETE FROM runs WHERE id = ? AND mode = 'plan'").run(run)
+        db.sql('DELETE FROM runs WHERE id = ?').run(run)
       })
     },
 
     async prune(before) {
       const old = db
         .sql(
-          `SELECT id FROM runs WHERE closed_at < ?1 AND EXISTS (SELECT 1 FROM items WHERE run = runs.id)
-           UNION SELECT id FROM runs WHERE mode = 'plan' AND opened_at < ?1 LIMIT 100`,
+          `SELECT id FROM runs WHERE (closed_at < ?1 OR (mode = 'plan' AND opened_at < ?1))
+             AND EXISTS (SELECT 1 FROM items WHERE run = runs.id) LIMIT 100`,
         )
         .all(before)
       let removed = 0

@@ -3,7 +3,11 @@
 
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite'
+import {
+  DatabaseSync,
+  type DatabaseSyncInstance,
+  type StatementSyncInstance,
+} from '@photostructure/sqlite'
 import { LedgerError, SyncError } from '../../core/errors.ts'
 import { MIGRATIONS } from './migrations.ts'
 
@@ -31,21 +35,45 @@ export interface Database {
 
 function translate(error: unknown, path: string): SyncError {
   if (error instanceof SyncError) return error
-  const text = error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
+  const text =
+    error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
   const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
   if (number === 13 || /SQLITE_FULL|disk is full/i.test(text))
-    return new LedgerError('ledger_full', `The disk of the ledger ${path} is full; free some space`, 'disk')
+    return new LedgerError(
+      'ledger_full',
+      `The disk of the ledger ${path} is full; free some space`,
+      'disk',
+    )
   if (number === 8 || /readonly|read-only/i.test(text))
-    return new LedgerError('ledger_read_only', `The ledger ${path} cannot be written; check its permissions`)
+    return new LedgerError(
+      'ledger_read_only',
+      `The ledger ${path} cannot be written; check its permissions`,
+    )
   if (number === 5 || number === 6 || /SQLITE_BUSY|database is locked/i.test(text))
-    return new LedgerError('ledger_busy', `The ledger ${path} stayed locked by another process for 10 s`)
+    return new LedgerError(
+      'ledger_busy',
+      `The ledger ${path} stayed locked by another process for 10 s`,
+    )
   if (number === 14 || /unable to open/i.test(text))
-    return new LedgerError('ledger_unopened', `The ledger ${path} cannot be opened; check the folder and its permissions`)
+    return new LedgerError(
+      'ledger_unopened',
+      `The ledger ${path} cannot be opened; check the folder and its permissions`,
+    )
   if (number === 11 || number === 26 || /malformed|not a database/i.test(text))
-    return new LedgerError('ledger_corrupt', `The ledger ${path} is not a SQLite file, or it is damaged`)
+    return new LedgerError(
+      'ledger_corrupt',
+      `The ledger ${path} is not a SQLite file, or it is damaged`,
+    )
   if (number === 10 || /disk I\/O/i.test(text))
-    return new LedgerError('ledger_io', `The disk of the ledger ${path} failed to read or write`, 'disk')
-  return new LedgerError('ledger_failed', `The ledger ${path} refused a statement (SQLite result ${number})`)
+    return new LedgerError(
+      'ledger_io',
+      `The disk of the ledger ${path} failed to read or write`,
+      'disk',
+    )
+  return new LedgerError(
+    'ledger_failed',
+    `The ledger ${path} refused a statement (SQLite result ${number})`,
+  )
 }
 
 function checkEngine(db: DatabaseSyncInstance): void {
@@ -55,12 +83,16 @@ function checkEngine(db: DatabaseSyncInstance): void {
     const difference = (parts[index] ?? 0) - engineMin[index]!
     if (difference > 0) return
     if (difference < 0)
-      throw new LedgerError('ledger_engine', `SQLite ${version} is too old; ${engineMin.join('.')} or newer is needed`)
+      throw new LedgerError(
+        'ledger_engine',
+        `SQLite ${version} is too old; ${engineMin.join('.')} or newer is needed`,
+      )
   }
 }
 
 function migrate(db: DatabaseSyncInstance, path: string, readOnly: boolean): void {
-  const version = () => Number((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version)
+  const version = () =>
+    Number((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version)
   if (version() > MIGRATIONS.length)
     throw new LedgerError(
       'ledger_newer',
@@ -68,7 +100,10 @@ function migrate(db: DatabaseSyncInstance, path: string, readOnly: boolean): voi
     )
   if (version() === MIGRATIONS.length) return
   if (readOnly)
-    throw new LedgerError('ledger_older', `The ledger ${path} has not been set up by this release yet; run a sync first`)
+    throw new LedgerError(
+      'ledger_older',
+      `The ledger ${path} has not been set up by this release yet; run a sync first`,
+    )
   db.exec('BEGIN IMMEDIATE')
   try {
     // Read again inside the transaction: another process may have migrated meanwhile.
@@ -85,7 +120,10 @@ function migrate(db: DatabaseSyncInstance, path: string, readOnly: boolean): voi
 export function openDatabase(path: string, options: { readOnly?: boolean } = {}): Database {
   const readOnly = options.readOnly ?? false
   if (readOnly && !existsSync(path))
-    throw new LedgerError('ledger_missing', `There is no ledger at ${path} yet; it is made by the first run`)
+    throw new LedgerError(
+      'ledger_missing',
+      `There is no ledger at ${path} yet; it is made by the first run`,
+    )
   let db: DatabaseSyncInstance
   try {
     if (!readOnly) mkdirSync(dirname(path), { recursive: true })

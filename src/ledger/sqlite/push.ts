@@ -29,13 +29,20 @@ export const plannedOfRow = (row: Row): PlannedItem => ({
 
 export function pushMethods(db: Database, now: () => string): PushMethods {
   const checkFence = (run: number, segment: Segment, fence: number) => {
-    const row = db.sql('SELECT fence FROM segments WHERE run = ? AND first = ?').get(run, segment.first)
+    const row = db
+      .sql('SELECT fence FROM segments WHERE run = ? AND first = ?')
+      .get(run, segment.first)
     if (Number(row?.['fence']) !== fence) throw new FenceLost(run, segment.first)
   }
   const destinationOf = (run: number): number =>
     Number(db.sql('SELECT destination FROM runs WHERE id = ?').get(run)?.['destination'])
 
-  const insertRequest = (run: number, batch: Omit<SentBatch, 'items'>, operation: string, items: readonly PlannedItem[]) =>
+  const insertRequest = (
+    run: number,
+    batch: Omit<SentBatch, 'items'>,
+    operation: string,
+    items: readonly PlannedItem[],
+  ) =>
     db
       .sql(
         `INSERT INTO requests (run, batch, attempt, operation, first, last, items, digest, sent_at)
@@ -62,7 +69,15 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
         `UPDATE requests SET settled_at = ?, status = ?, request_id = ?, duration_ms = ?
          WHERE run = ? AND batch = ? AND attempt = ?`,
       )
-      .run(now(), outcome.status, outcome.requestId, outcome.durationMs, run, batch.batch, batch.attempt)
+      .run(
+        now(),
+        outcome.status,
+        outcome.requestId,
+        outcome.durationMs,
+        run,
+        batch.batch,
+        batch.attempt,
+      )
 
   return {
     async openSegments(run) {
@@ -84,9 +99,9 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
       const batches = db
         .sql(
           `SELECT batch, attempt, digest, first, last FROM
-             (SELECT batch, max(attempt) AS attempt, digest, first, last, settled_at, status FROM requests
+             (SELECT batch, max(attempt) AS attempt, digest, first, last, status FROM requests
               WHERE run = ? AND first BETWEEN ? AND ? GROUP BY batch)
-           WHERE settled_at IS NULL OR status IS NULL OR status >= 500 ORDER BY batch`,
+           WHERE status IS NULL OR status NOT BETWEEN 200 AND 299 ORDER BY batch`,
         )
         .all(run, segment.first, segment.last)
       const members = db.sql(
@@ -120,9 +135,13 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
       return db.transaction(() => {
         checkFence(run, segment, fence)
         const destination = destinationOf(run)
-        const row = db.sql('UPDATE runs SET batches = batches + 1 WHERE id = ? RETURNING batches').get(run)
+        const row = db
+          .sql('UPDATE runs SET batches = batches + 1 WHERE id = ? RETURNING batches')
+          .get(run)
         const sent: SentBatch = { batch: Number(row?.['batches']), attempt: 1, digest, items }
-        const mark = db.sql("UPDATE items SET state = 'sent', batch = ? WHERE run = ? AND ordinal = ?")
+        const mark = db.sql(
+          "UPDATE items SET state = 'sent', batch = ? WHERE run = ? AND ordinal = ?",
+        )
         for (const item of items) mark.run(sent.batch, run, item.ordinal)
         // What is in flight is not known: until it is settled, nothing counts as accepted for its keys.
         db.sql(
@@ -166,7 +185,8 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
          WHERE run = ? AND ordinal = ?`,
       )
       const bookAccepted = db.sql(
-        `UPDATE items SET state = ?, attempts = attempts + 1, http_status = ?, record_id = ?, request_id = ?
+        `UPDATE items SET state = ?, attempts = attempts + 1, http_status = ?, record_id = ?, request_id = ?,
+           code = NULL, reason = NULL, field = NULL, detail = NULL
          WHERE run = ? AND ordinal = ?`,
       )
       const accept = db.sql(
@@ -190,21 +210,28 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
         const range = [batch.items[0]!.ordinal, batch.items.at(-1)!.ordinal, batch.batch] as const
         for (const item of items) {
           if (item.httpStatus === 201 || item.httpStatus === 200 || item.httpStatus === 204)
-            bookAccepted.run(item.state, item.httpStatus, item.recordId, outcome.requestId, run, item.ordinal)
+            bookAccepted.run(
+              item.state,
+              item.httpStatus,
+              item.recordId,
+              outcome.requestId,
+              run,
+              item.ordinal,
+            )
           else
             book.run(
-            item.state,
-            item.httpStatus,
-            item.recordId,
-            item.code,
-            item.reason,
-            item.field,
-            item.detail,
-            item.inDoubt ? 1 : 0,
-            outcome.requestId,
-            run,
-            item.ordinal,
-          )
+              item.state,
+              item.httpStatus,
+              item.recordId,
+              item.code,
+              item.reason,
+              item.field,
+              item.detail,
+              item.inDoubt ? 1 : 0,
+              outcome.requestId,
+              run,
+              item.ordinal,
+            )
           tally[item.state]++
         }
         accept.run(destination, run, ...range)
@@ -223,7 +250,9 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
     async release(run, segment, fence, batch, outcome) {
       db.transaction(() => {
         checkFence(run, segment, fence)
-        const back = db.sql("UPDATE items SET state = 'planned', batch = NULL WHERE run = ? AND ordinal = ?")
+        const back = db.sql(
+          "UPDATE items SET state = 'planned', batch = NULL WHERE run = ? AND ordinal = ?",
+        )
         for (const item of batch.items) back.run(run, item.ordinal)
         settleRequest(run, batch, outcome)
       })
@@ -232,7 +261,10 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
     async finishSegment(run, segment, fence) {
       db.transaction(() => {
         checkFence(run, segment, fence)
-        db.sql("UPDATE segments SET state = 'done' WHERE run = ? AND first = ?").run(run, segment.first)
+        db.sql("UPDATE segments SET state = 'done' WHERE run = ? AND first = ?").run(
+          run,
+          segment.first,
+        )
       })
     },
   }

@@ -6,7 +6,8 @@ import { LIVE_STATES, type Books, type RunState } from '../../core/states.ts'
 import type { Ledger, Progress, Run } from '../ledger.ts'
 import type { Database, Row } from './database.ts'
 
-const text = (value: unknown): string | null => (value === null || value === undefined ? null : String(value))
+const text = (value: unknown): string | null =>
+  value === null || value === undefined ? null : String(value)
 const parse = <Value>(value: unknown): Value | null =>
   value === null || value === undefined ? null : (JSON.parse(String(value)) as Value)
 
@@ -60,7 +61,14 @@ export function runMethods(db: Database, now: () => string): RunMethods {
             `INSERT INTO runs (sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
              VALUES (?, 'import', ?, 'running', ?, ?, ?, ?) RETURNING *`,
           )
-          .get(run.sync, run.mode, run.workflowId, run.workflowRunId, JSON.stringify(run.config), now())
+          .get(
+            run.sync,
+            run.mode,
+            run.workflowId,
+            run.workflowRunId,
+            JSON.stringify(run.config),
+            now(),
+          )
         return { run: runOfRow(row!) }
       })
     },
@@ -102,12 +110,9 @@ export function runMethods(db: Database, now: () => string): RunMethods {
           )
           .get(...place)
         if (!row) throw new LedgerError('ledger_failed', `The ledger ${db.path} lost a destination`)
-        db.sql('UPDATE runs SET destination = ?, key_fingerprint = ?, warnings = ? WHERE id = ?').run(
-          Number(row['id']),
-          facts.keyFingerprint,
-          JSON.stringify(facts.warnings),
-          id,
-        )
+        db.sql(
+          'UPDATE runs SET destination = ?, key_fingerprint = ?, warnings = ? WHERE id = ?',
+        ).run(Number(row['id']), facts.keyFingerprint, JSON.stringify(facts.warnings), id)
         return Number(row['id'])
       })
     },

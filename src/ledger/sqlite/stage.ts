@@ -3,26 +3,42 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { LIVE_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
 
+const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+
 type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
 
-/** Deletes a run's items, payloads and requests in slices of at most 1,000; returns the number of rows removed. */
-export async function deleteWork(db: Database, run: number, tables = ['items', 'payloads', 'requests'] as const) {
+// Items go last: while a run has any, what is left of the others is still found.
+const workTables = ['payloads', 'requests', 'items'] as const
+
+/**
+ * Deletes a run's items, payloads and requests in slices of at most 1,000; returns the number of rows removed.
+ * `onSlice` is part of each slice's transaction, and undoes it by throwing.
+ */
+export async function deleteWork(
+  db: Database,
+  run: number,
+  onSlice: (table: (typeof workTables)[number], rows: number) => void = () => {},
+): Promise<number> {
   let removed = 0
-  for (const table of tables) {
+  for (const table of workTables) {
     const key = table === 'requests' ? 'batch' : 'ordinal'
     // Bounded by the table's rows: every pass removes at least one or ends.
     for (;;) {
-      const { changes } = db
-        .sql(
-          `DELETE FROM ${table} WHERE run = ?1 AND ${key} <=
-             (SELECT max(${key}) FROM (SELECT ${key} FROM ${table} WHERE run = ?1 ORDER BY ${key} LIMIT ?2))`,
-        )
-        .run(run, LEDGER_ROWS_MAX)
-      if (changes === 0) break
-      removed += changes
+      const remove = db.sql(
+        `DELETE FROM ${table} WHERE run = ?1 AND ${key} <=
+           (SELECT max(${key}) FROM (SELECT ${key} FROM ${table} WHERE run = ?1 ORDER BY ${key} LIMIT ?2))`,
+      )
+      const rows = db.transaction(() => {
+        const { changes } = remove.run(run, LEDGER_ROWS_MAX)
+        onSlice(table, changes)
+        return changes
+      })
+      if (rows === 0) break
+      removed += rows
       await yieldToOthers()
     }
   }
@@ -38,20 +54,34 @@ export function stageMethods(db: Database): StageMethods {
     async beginStage(run, columns) {
       const row = db
         .sql(
-          `UPDATE runs SET stage_fence = stage_fence + 1, rows_staged = 0, rows_read = NULL, source_columns = ?
-           WHERE id = ? RETURNING stage_fence`,
+          `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = ?
+           WHERE id = ? AND state IN (${liveStates}) RETURNING stage_fence`,
         )
         .get(JSON.stringify(columns), run)
-      await deleteWork(db, run)
-      db.sql('DELETE FROM segments WHERE run = ?').run(run)
-      return Number(row?.['stage_fence'])
+      // Nobody begins a closed run anew.
+      if (!row) throw new FenceLost(run, 0)
+      const fence = Number(row['stage_fence'])
+      const uncount = db.sql('UPDATE runs SET rows_staged = rows_staged - ? WHERE id = ?')
+      // The count falls with the items, so that the books balance wherever this is interrupted; and whoever is overtaken
+      // here must not delete what the next one stages.
+      await deleteWork(db, run, (table, rows) => {
+        checkFence(run, fence)
+        if (table === 'items') uncount.run(rows, run)
+      })
+      db.transaction(() => {
+        checkFence(run, fence)
+        db.sql('DELETE FROM segments WHERE run = ?').run(run)
+      })
+      return fence
     },
 
     async stageItems(run, fence, items) {
       const valid = db.sql(
         "INSERT INTO items (run, ordinal, line, state, key, hash) VALUES (?, ?, ?, 'planned', ?, ?)",
       )
-      const payload = db.sql('INSERT INTO payloads (run, ordinal, raw, payload) VALUES (?, ?, ?, ?)')
+      const payload = db.sql(
+        'INSERT INTO payloads (run, ordinal, raw, payload) VALUES (?, ?, ?, ?)',
+      )
       const invalid = db.sql(
         `INSERT INTO items (run, ordinal, line, state, key, code, reason, "column", field, value, detail)
          VALUES (?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?)`,

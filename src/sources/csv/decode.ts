@@ -35,7 +35,7 @@ export function encodingOf(label: string, fault: Fault): string {
 
 /**
  * Yields the text as UTF-8 without its byte order mark.
- * @param encoding a label; undefined: UTF-8, or UTF-16LE if the byte order mark says so
+ * @param encoding a label; undefined: what the byte order mark says, else UTF-8
  * @throws SourceError csv_encoding, csv_encoding_unknown, csv_nul
  */
 export async function* decodeText(
@@ -76,7 +76,9 @@ function markOf(
       ? { encoding: 'utf-8', bytes: 3 }
       : head[0] === 0xff && head[1] === 0xfe
         ? { encoding: 'utf-16le', bytes: 2 }
-        : { encoding: wanted ?? 'utf-8', bytes: 0 }
+        : head[0] === 0xfe && head[1] === 0xff
+          ? { encoding: 'utf-16be', bytes: 2 }
+          : { encoding: wanted ?? 'utf-8', bytes: 0 }
   if (wanted !== undefined && mark.encoding !== wanted)
     throw fault(
       'csv_encoding',

@@ -21,7 +21,7 @@ export interface CsvOptions {
   readonly quote?: string | null | undefined
   /**
    * `utf-8`, `utf-16le`, `windows-1252`, `iso-8859-1` (the same as windows-1252) or another label of the WHATWG Encoding
-   * Standard. Default: UTF-8, or UTF-16LE if the file begins with its byte order mark.
+   * Standard. Default: what the byte order mark says, else UTF-8.
    */
   readonly encoding?: string | undefined
   /** Bytes of one record, delimiters and quotes not counted. Default CSV_RECORD_BYTES_MAX. */

@@ -40,12 +40,11 @@ describe('refused, without showing it', () => {
 })
 
 test('a path parameter stays within its segment, whatever it holds', () => {
-  const text = fc.oneof(
-    fc.string({ unit: 'binary' }),
-    fc.constantFrom('.', '..', '%2e%2e', '//x', '?', '#'),
-  )
+  // As fast-check's own `binary`, which takes two seconds to set up.
+  const unit = fc.integer({ min: 0, max: 0x10ffff }).map((code) => String.fromCodePoint(code))
+  const text = fc.oneof(fc.string({ unit }), fc.constantFrom('.', '..', '%2e%2e', '//x', '?', '#'))
   fc.assert(
-    fc.property(text, fc.string({ unit: 'binary' }), (id, cursor) => {
+    fc.property(text, fc.string({ unit }), (id, cursor) => {
       fc.pre(id !== '' && id !== '.' && id !== '..' && !/\p{Surrogate}/u.test(id + cursor))
       const path = pathOf(
         '/objects/{object_type}/records/{id}/',

@@ -87,7 +87,7 @@ test('a longer wait than allowed leaves the call as QuotaWait, by the default qu
 })
 
 test('a 401 reads the key again; another key is tried once', async () => {
-  const keys = ['old-key-0001\n', 'new-key-0002', 'newer-key-0003']
+  const keys = ['old-key-0001\n', 'new-key-0002', 'newer-key-0003', 'newest-key-0004']
   const refusal = { status: 401, body: problem(401, 'unauthenticated') }
   const wire = await startWire(always(refusal, oneRecord, refusal))
   const client = clientOf(wire.url, { key: async () => keys.shift()! })
@@ -96,8 +96,31 @@ test('a 401 reads the key again; another key is tried once', async () => {
   expect(sent).toEqual(['Bearer old-key-0001', 'Bearer new-key-0002'])
   expect(await failureOf(read(client))).toMatchObject({ disposition: 'halt', block: 'auth' })
   expect(wire.seen).toHaveLength(4)
+  expect(keys).toHaveLength(1)
   expect(client.quota.closed).toHaveLength(4)
   expect(client.quota.closed).not.toContain(null)
+})
+
+test('a key that changes with every reading is tried twice, no more', async () => {
+  let reads = 0
+  const wire = await startWire(always({ status: 401, body: problem(401, 'unauthenticated') }))
+  const client = clientOf(wire.url, { key: async () => `key-number-${reads++}` })
+  expect(await failureOf(read(client))).toMatchObject({ block: 'auth' })
+  expect([wire.seen.length, reads]).toEqual([2, 2])
+})
+
+test('what was waited already shortens the waits to come', async () => {
+  const wire = await startWire(always(refused, refused, oneRecord))
+  let nowMs = 0
+  const clock = { now: () => nowMs, sleep: () => Promise.reject(new Error('not asked')) }
+  const quota = recordingQuota()
+  const acquire: typeof quota.acquire = (options) => {
+    nowMs += 4_000
+    return quota.acquire(options)
+  }
+  const client = clientOf(wire.url, { clock, quota: { ...quota, acquire } })
+  await read(client, { maxWaitMs: 10_000 })
+  expect(quota.asked.map((asked) => asked.maxWaitMs)).toEqual([10_000, 6_000, 2_000])
 })
 
 test('a 401 with an unchanged key is not sent again', async () => {
@@ -231,6 +254,24 @@ test('a problem becomes a failure with every fact, and its detail stays out of t
   })
 })
 
+test.each([
+  [405, 'request_invalid', 'halt', 'contract'],
+  [406, 'request_invalid', 'halt', 'contract'],
+  [413, 'request_invalid', 'reject', 'contract'],
+  [415, 'request_invalid', 'halt', 'contract'],
+  [422, 'request_invalid', 'reject', 'contract'],
+  [401, 'unauthenticated', 'halt', 'auth'],
+  [504, 'timeout', 'retry', 'service'],
+])(
+  'a problem of status %i that names no code is taken as %s',
+  async (status, code, disposition, block) => {
+    const { code: _, ...body } = problem(status, code)
+    const wire = await startWire(always({ status, body }))
+    const failure = await failureOf(write(clientOf(wire.url)))
+    expect(failure).toMatchObject({ kind: 'problem', problemCode: code, disposition, block })
+  },
+)
+
 test('foreign text that poses as a reason or a request id is left out', async () => {
   const body = problem(409, 'conflict', { reason: `${KEY} <b>`, request_id: 'a\nb' })
   const wire = await startWire(always({ status: 409, body }))
@@ -249,8 +290,8 @@ test('the request id comes from the one header that is called so, of whatever pr
   const client = clientOf(wire.url)
   const ids = [1, 2].map(() => client.batchDelete('t', { items: [{ id: 'r' }] }))
   expect((await Promise.all(ids)).map((answer) => answer.requestId).toSorted()).toEqual([
+    null,
     'req_1',
-    undefined,
   ])
 })
 
@@ -259,7 +300,7 @@ test.each(PROBLEM_CODES.filter((code) => code !== 'rate_limited'))(
   async (code) => {
     const wire = await startWire(always({ status: 500, body: problem(500, code) }))
     const client = clientOf(wire.url)
-    const inDoubt = ['timeout', 'service_unavailable', 'internal_error'].includes(code)
+    const inDoubt = ['timeout', 'internal_error'].includes(code)
     expect((await failureOf(write(client))).outcomeUnknown).toBe(inDoubt)
     expect((await failureOf(read(client))).outcomeUnknown).toBe(false)
   },

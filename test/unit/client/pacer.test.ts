@@ -293,8 +293,8 @@ describe('the queue', () => {
   test('an abort removes a waiter, and only that one', async () => {
     const { clock, pacer, first } = await start()
     const abort = new AbortController()
-    const left = pacer.acquire({ signal: abort.signal }).catch((error: unknown) => error)
     const stays = pacer.acquire()
+    const left = pacer.acquire({ signal: abort.signal }).catch((error: unknown) => error)
     abort.abort(new Error('enough'))
     expect(await left).toMatchObject({ message: 'enough' })
     first.observe(told(5))

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../../../src/client/index.ts'
 import { selfSigned } from './certificate.ts'
 import {
   KEY,
@@ -59,6 +60,10 @@ const notBelieved: Record<string, AnswerParts & { block?: string }> = {
     body: problem(404, 'not_found'),
   },
   'a problem without a known code': { status: 409, body: problem(409, 'gone_fishing') },
+  'a problem without a code, of an unknown status': {
+    status: 418,
+    body: { ...problem(418, 'x'), code: undefined },
+  },
   'a success as a problem': { type: 'application/problem+json', body: good, block: 'contract' },
   'another charset': { type: 'application/json; charset=latin1', body: good, block: 'contract' },
   gzip: {
@@ -66,12 +71,17 @@ const notBelieved: Record<string, AnswerParts & { block?: string }> = {
     headers: { 'content-encoding': 'gzip' },
     block: 'contract',
   },
+  'an encoding that was not asked for': {
+    body: good,
+    headers: { 'content-encoding': 'br' },
+    block: 'contract',
+  },
   'half of the JSON': { body: good.slice(0, -4), block: 'contract' },
   'an empty body': { body: '', block: 'contract' },
   'a list': { body: '[]', block: 'contract' },
   'a byte order mark': { body: `\uFEFF${good}`, block: 'contract' },
   'bytes that are not UTF-8': {
-    body: Buffer.from('{"data":{"id":"\xff"}}', 'latin1'),
+    body: Buffer.from(good.replace('rec_1', '\xff'), 'latin1'),
     block: 'contract',
   },
   'JSON nested too deep': {
@@ -123,9 +133,18 @@ describe('not believed', () => {
 
   test.each([301, 302, 307, 308])('redirect %i, and the key goes nowhere else', async (status) => {
     const target = await startWire(always(oneRecord))
-    const wire = await startWire(always({ status, headers: { location: target.url } }))
-    const failure = await failureOf(read(clientOf(wire.url)))
-    expect(failure).toMatchObject({ kind: 'distrusted', disposition: 'halt', block: 'contract' })
+    const redirect = { status, headers: { location: target.url } }
+    const type = 'application/problem+json'
+    const posing = { ...redirect, type, body: problem(status, 'service_unavailable') }
+    const wire = await startWire(always(redirect, posing))
+    const client = clientOf(wire.url)
+    for (const request of [read, read]) {
+      expect(await failureOf(request(client))).toMatchObject({
+        kind: 'distrusted',
+        disposition: 'halt',
+        block: 'contract',
+      })
+    }
     expect(target.seen).toEqual([])
   })
 })
@@ -175,7 +194,7 @@ describe('no answer', () => {
     await new Promise((resolve) => server.close(resolve))
     const client = clientOf(`http://127.0.0.1:${port}`)
     const failure = await failureOf(write(client))
-    expect(failure.message).toBe('updateRecord: connection refused')
+    expect(failure.message).toBe(`updateRecord: connection refused by 127.0.0.1:${port}`)
     expect(failure).toMatchObject({ kind: 'no_answer', outcomeUnknown: false })
     expect(client.quota.closed).toEqual(['unused'])
   })
@@ -231,7 +250,28 @@ test('a certificate that nobody vouches for halts, whatever the environment says
     disposition: 'halt',
     block: 'service',
     outcomeUnknown: false,
-    message: 'updateRecord: the certificate of the service is not valid',
+    message: `updateRecord: the certificate of 127.0.0.1:${port} is not valid`,
   })
   expect(client.quota.closed).toEqual(['unused'])
+})
+
+test('what is over leaves no timer behind', async () => {
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const wire = await startWire(always(oneRecord))
+  const client = clientOf(wire.url)
+  const before = timers()
+  await Promise.all([read(client), write(client)])
+  await client.close()
+  expect(timers()).toBe(before)
+})
+
+test.each([
+  ['connections', 0],
+  ['timeoutMs', Number.NaN],
+  ['timeoutMs', 2 ** 31],
+  ['bodyBytesMax', 1.5],
+])('client option %s of %d is refused', (name, value) => {
+  const create = () =>
+    createClient({ baseUrl: 'http://127.0.0.1:1', key: async () => KEY, [name]: value })
+  expect(create).toThrow(`Client option ${name}: a whole number from 1 to`)
 })

@@ -21,7 +21,9 @@ const value = fc.jsonValue().map((any) => JSON.parse(JSON.stringify(any)) as Jso
 describe('canonicalJson', () => {
   it('orders keys by code unit, at every depth, without white space', () => {
     const nested = { b: [{ z: 1, a: null }], a: 'x y', B: true, é: 1, 10: 1, 9: 2 }
-    expect(canonicalJson(nested)).toBe('{"10":1,"9":2,"B":true,"a":"x y","b":[{"a":null,"z":1}],"é":1}')
+    expect(canonicalJson(nested)).toBe(
+      '{"10":1,"9":2,"B":true,"a":"x y","b":[{"a":null,"z":1}],"é":1}',
+    )
   })
 
   it('keeps the order of arrays', () => {

@@ -178,7 +178,7 @@ describe('downloadTemporalCli', () => {
       fetch: silent,
     }).catch((error: unknown) => (error as Error).message)
     await vi.advanceTimersByTimeAsync(14_900)
-    expect(await Promise.race([failed, 'waiting'])).toBe('waiting')
+    expect(await Promise.race([failed, Promise.resolve('waiting')])).toBe('waiting')
     await vi.advanceTimersByTimeAsync(200)
     expect(await failed).toBe('temporal.download: did not answer within 15 s')
   })

@@ -52,9 +52,21 @@ describe('numbers on the wire as text', () => {
     ['007', '7'],
     ['12345678901234567890', '12345678901234567890'],
     ['0.12345678901234567890', '0.1234567890123456789'],
-    ...['', ' ', '0x10', '1e5', '1,234.50', '1 234', '(5)', '５', '−5', '5 €', '1.2.3', '.', 'NaN'].map(
-      (cell): Row => [cell, no],
-    ),
+    ...[
+      '',
+      ' ',
+      '0x10',
+      '1e5',
+      '1,234.50',
+      '1 234',
+      '(5)',
+      '５',
+      '−5',
+      '5 €',
+      '1.2.3',
+      '.',
+      'NaN',
+    ].map((cell): Row => [cell, no]),
     ['1,5', no],
     ['1,5', '1.5', { decimal: ',' }],
     ['-0,50', '-0.5', { decimal: ',' }],
@@ -86,7 +98,11 @@ describe('currencies', () => {
   table('currency', [
     ['1234.50', { amount: '1234.5', unit: 'EUR' }, { unit: 'EUR' }],
     ['-3', { amount: '-3', unit: 'USD' }, { unit: 'USD', units: ['EUR', 'USD'] }],
-    ['99999999999999999999.99', { amount: '99999999999999999999.99', unit: 'EUR' }, { unit: 'EUR' }],
+    [
+      '99999999999999999999.99',
+      { amount: '99999999999999999999.99', unit: 'EUR' },
+      { unit: 'EUR' },
+    ],
     ['1,5', { amount: '1.5', unit: 'EUR' }, { unit: 'EUR', decimal: ',' }],
     ['€5', no, { unit: 'EUR' }],
     ['5 EUR', no, { unit: 'EUR' }],
@@ -171,10 +187,16 @@ describe('datetimes', () => {
     ['2026-01-31T08:15:00.123456789-11:30', '2026-01-31T08:15:00.123456789-11:30'],
     ['2024-02-29T23:59:59Z', '2024-02-29T23:59:59Z'],
     // Without a zone nobody knows which moment is meant.
-    ...['2026-01-31T08:15:00', '2026-01-31 08:15', '2026-01-31', '08:15:00Z'].map((cell): Row => [cell, no]),
-    ...['2026-02-30T00:00:00Z', '0000-01-01T00:00:00Z', '2026-01-31T24:00:00Z', '2026-01-31T08:60:00Z'].map(
-      (cell): Row => [cell, no],
-    ),
+    ...['2026-01-31T08:15:00', '2026-01-31 08:15', '2026-01-31', '08:15:00Z'].map((cell): Row => [
+      cell,
+      no,
+    ]),
+    ...[
+      '2026-02-30T00:00:00Z',
+      '0000-01-01T00:00:00Z',
+      '2026-01-31T24:00:00Z',
+      '2026-01-31T08:60:00Z',
+    ].map((cell): Row => [cell, no]),
     ...['2026-01-31T08:15:60Z', '2026-01-31T08:15:00+24:00', '2026-01-31T08:15:00+01:60'].map(
       (cell): Row => [cell, no],
     ),
@@ -229,16 +251,21 @@ describe('JSON shapes', () => {
   const no = refused('not_json')
   table('address', [
     ['{"b":1,"a":[2]}', { a: [2], b: 1 }, { valueType: 'object' }],
-    ...['[]', '1', 'null', '"a"', '{', '', "{'a':1}", '{"a":1} x'].map(
-      (cell): Row => [cell, no, { valueType: 'object' }],
-    ),
+    ...['[]', '1', 'null', '"a"', '{', '', "{'a':1}", '{"a":1} x'].map((cell): Row => [
+      cell,
+      no,
+      { valueType: 'object' },
+    ]),
     ['[1,"a",null]', [1, 'a', null], { valueType: 'array' }],
     ...['{}', 'a;b', 'null', '[', ''].map((cell): Row => [cell, no, { valueType: 'array' }]),
   ])
 
   it('refuses JSON that is nested too deep to be handled, instead of failing', () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000)
-    expect(coerce('blob', deep, { valueType: 'array' })).toMatchObject({ ok: false, reason: 'not_json' })
+    expect(coerce('blob', deep, { valueType: 'array' })).toMatchObject({
+      ok: false,
+      reason: 'not_json',
+    })
   })
 })
 
@@ -308,19 +335,23 @@ describe('for any cell', () => {
     const two = (part: number) => String(part).padStart(2, '0')
     const day = fc.tuple(fc.integer({ min: 0, max: 9999 }), fc.nat(13), fc.nat(32))
     fc.assert(
-      fc.property(day, fc.constantFrom('YYYY-MM-DD', 'DD.MM.YYYY', 'M/D/YYYY'), ([y, m, d], format) => {
-        const iso = `${String(y).padStart(4, '0')}-${two(m)}-${two(d)}`
-        const cell = format.replace(/YYYY|MM|DD|M|D/g, (part) => {
-          const number = part.startsWith('Y') ? y : part.startsWith('M') ? m : d
-          return String(number).padStart(part.length, '0')
-        })
-        const time = new Date(0)
-        time.setUTCFullYear(y, m - 1, d)
-        const isReal = y > 0 && time.toISOString().startsWith(iso)
-        expect(isCalendarDay(y, m, d)).toBe(isReal)
-        const result = coerce('date', cell, { format })
-        expect(result.ok ? result.value : null).toBe(isReal ? iso : null)
-      }),
+      fc.property(
+        day,
+        fc.constantFrom('YYYY-MM-DD', 'DD.MM.YYYY', 'M/D/YYYY'),
+        ([y, m, d], format) => {
+          const iso = `${String(y).padStart(4, '0')}-${two(m)}-${two(d)}`
+          const cell = format.replace(/YYYY|MM|DD|M|D/g, (part) => {
+            const number = part.startsWith('Y') ? y : part.startsWith('M') ? m : d
+            return String(number).padStart(part.length, '0')
+          })
+          const time = new Date(0)
+          time.setUTCFullYear(y, m - 1, d)
+          const isReal = y > 0 && time.toISOString().startsWith(iso)
+          expect(isCalendarDay(y, m, d)).toBe(isReal)
+          const result = coerce('date', cell, { format })
+          expect(result.ok ? result.value : null).toBe(isReal ? iso : null)
+        },
+      ),
       { numRuns: 1_000 },
     )
   })

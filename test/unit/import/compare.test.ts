@@ -68,7 +68,17 @@ describe('different', () => {
 })
 
 describe('any value', () => {
-  const types = ['text', 'email', 'url', 'number', 'currency', 'date', 'datetime', 'select', 'address']
+  const types = [
+    'text',
+    'email',
+    'url',
+    'number',
+    'currency',
+    'date',
+    'datetime',
+    'select',
+    'address',
+  ]
   const type = fc.constantFrom(...types)
   const word = fc.string({ unit: fc.constantFrom(...'abAB,[]" \u00fc'), maxLength: 5 })
   const value = fc.jsonValue({ maxDepth: 2 }).map((any) => JSON.parse(JSON.stringify(any)) as Json)
@@ -123,7 +133,10 @@ describe('any value', () => {
   })
 
   it('lists are equal exactly where they hold the same values, in any order', () => {
-    const list = fc.array(word.map((text) => `x${text.trim()}`), { minLength: 2, maxLength: 3 })
+    const list = fc.array(
+      word.map((text) => `x${text.trim()}`),
+      { minLength: 2, maxLength: 3 },
+    )
     const sorted = (values: string[]) => JSON.stringify(values.toSorted())
     fc.assert(
       fc.property(list, list, (a, b) => {

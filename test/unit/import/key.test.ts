@@ -52,7 +52,9 @@ describe('keyOf', () => {
       fc.property(text, type, space, space, (value, fieldType, before, after) => {
         const key = keyOf(value, fieldType)
         expect(keyOf(before + value + after, fieldType)).toBe(key)
-        expect(keyOf(value.normalize('NFD'), fieldType)).toBe(keyOf(value.normalize('NFC'), fieldType))
+        expect(keyOf(value.normalize('NFD'), fieldType)).toBe(
+          keyOf(value.normalize('NFC'), fieldType),
+        )
         expect(keyOf([value], fieldType)).toBe(key)
       }),
       { numRuns: 1_000 },

@@ -3,7 +3,11 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { BATCH_ITEM_STATUSES, BATCH_ITEMS_MAX, type BatchItemResult } from '../../../src/contract/index.ts'
+import {
+  BATCH_ITEM_STATUSES,
+  BATCH_ITEMS_MAX,
+  type BatchItemResult,
+} from '../../../src/contract/index.ts'
 import { ServiceFailure, type FieldComplaint } from '../../../src/core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../../src/core/limits.ts'
 import { outcomeOf, refusedOutcome, takeApart } from '../../../src/import/outcome.ts'
@@ -18,7 +22,12 @@ const item = (ordinal: number, attempts = 0): PlannedItem => ({
 })
 const items = (count: number) => Array.from({ length: count }, (_, index) => item(index + 1))
 
-const refusal = (facts: { field?: string; errors?: FieldComplaint[]; detail?: string; reason?: string }) =>
+const refusal = (facts: {
+  field?: string
+  errors?: FieldComplaint[]
+  detail?: string
+  reason?: string
+}) =>
   new ServiceFailure('refused', {
     kind: 'problem',
     disposition: 'reject',
@@ -28,12 +37,23 @@ const refusal = (facts: { field?: string; errors?: FieldComplaint[]; detail?: st
     problemCode: 'request_invalid',
     ...facts,
   })
-const complaint = (field: string): FieldComplaint => ({ field, reason: 'schema_invalid', detail: 'bad' })
+const complaint = (field: string): FieldComplaint => ({
+  field,
+  reason: 'schema_invalid',
+  detail: 'bad',
+})
 
 const problem = (status: BatchItemResult['status'], more: object = {}): BatchItemResult => ({
   index: 0,
   status,
-  problem: { type: 't', title: 't', status, detail: 'the detail', code: 'request_invalid', ...more },
+  problem: {
+    type: 't',
+    title: 't',
+    status,
+    detail: 'the detail',
+    code: 'request_invalid',
+    ...more,
+  },
 })
 
 describe('outcomeOf', () => {
@@ -70,14 +90,17 @@ describe('outcomeOf', () => {
       })
   })
 
-  it.each([500, 503] as const)('%d is tried again until the attempts are spent, then in doubt', (status) => {
-    const states = Array.from({ length: ITEM_ATTEMPTS_MAX }, (_, attempts) => {
-      const outcome = outcomeOf(item(7, attempts), problem(status))
-      return `${outcome.state} ${outcome.inDoubt}`
-    })
-    const again = Array.from({ length: ITEM_ATTEMPTS_MAX - 1 }, () => 'planned false')
-    expect(states).toEqual([...again, 'sent true'])
-  })
+  it.each([500, 503] as const)(
+    '%d is tried again until the attempts are spent, then in doubt',
+    (status) => {
+      const states = Array.from({ length: ITEM_ATTEMPTS_MAX }, (_, attempts) => {
+        const outcome = outcomeOf(item(7, attempts), problem(status))
+        return `${outcome.state} ${outcome.inDoubt}`
+      })
+      const again = Array.from({ length: ITEM_ATTEMPTS_MAX - 1 }, () => 'planned false')
+      expect(states).toEqual([...again, 'sent true'])
+    },
+  )
 
   it('covers every status of a batch item', () => {
     const states = BATCH_ITEM_STATUSES.map((status) => outcomeOf(item(1), problem(status)).state)
@@ -110,7 +133,10 @@ describe('outcomeOf', () => {
 
 describe('refusedOutcome', () => {
   it('is rejected, with a pointer below the item', () => {
-    const failure = refusal({ errors: [complaint('/data/0/properties/svc_email')], detail: 'whole' })
+    const failure = refusal({
+      errors: [complaint('/data/0/properties/svc_email')],
+      detail: 'whole',
+    })
     expect(refusedOutcome(item(4), failure)).toEqual({
       ordinal: 4,
       state: 'rejected',
@@ -130,7 +156,11 @@ describe('refusedOutcome', () => {
 describe('takeApart', () => {
   it('sends the rest together and what is pointed at alone', () => {
     const failure = refusal({
-      errors: [complaint('/data/3/properties/a'), complaint('/data/1'), complaint('/data/3/properties/b')],
+      errors: [
+        complaint('/data/3/properties/a'),
+        complaint('/data/1'),
+        complaint('/data/3/properties/b'),
+      ],
     })
     const parts = takeApart(items(5), failure).map((part) => part.map(({ ordinal }) => ordinal))
     expect(parts).toEqual([[1, 3, 5], [2], [4]])
@@ -141,7 +171,10 @@ describe('takeApart', () => {
     ['a pointer elsewhere', refusal({ field: '/matching_property' })],
     ['a pointer behind the end', refusal({ field: '/data/4/properties/a' })],
     ['a pointer that is no index', refusal({ field: '/data/1x/properties/a' })],
-    ['pointers at everything', refusal({ errors: [0, 1, 2, 3].map((at) => complaint(`/data/${at}`)) })],
+    [
+      'pointers at everything',
+      refusal({ errors: [0, 1, 2, 3].map((at) => complaint(`/data/${at}`)) }),
+    ],
   ])('halves on %s', (_, failure) => {
     const parts = takeApart(items(4), failure).map((part) => part.map(({ ordinal }) => ordinal))
     expect(parts).toEqual([
@@ -157,22 +190,30 @@ describe('takeApart', () => {
 
   it('gives a partition of smaller, non-empty parts, whatever the pointers are', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 2, max: BATCH_ITEMS_MAX }), fc.array(pointer), (count, pointers) => {
-        const batch = items(count)
-        const parts = takeApart(batch, refusal({ errors: pointers.map(complaint) }))
-        const together = parts.flat().map(({ ordinal }) => ordinal)
-        expect(together.toSorted((a, b) => a - b)).toEqual(batch.map(({ ordinal }) => ordinal))
-        expect(parts.every((part) => part.length > 0 && part.length < count)).toBe(true)
-        for (const part of parts)
-          expect(part.map(({ ordinal }) => ordinal)).toEqual(
-            part.map(({ ordinal }) => ordinal).toSorted((a, b) => a - b),
-          )
-      }),
+      fc.property(
+        fc.integer({ min: 2, max: BATCH_ITEMS_MAX }),
+        fc.array(pointer),
+        (count, pointers) => {
+          const batch = items(count)
+          const parts = takeApart(batch, refusal({ errors: pointers.map(complaint) }))
+          const together = parts.flat().map(({ ordinal }) => ordinal)
+          expect(together.toSorted((a, b) => a - b)).toEqual(batch.map(({ ordinal }) => ordinal))
+          expect(parts.every((part) => part.length > 0 && part.length < count)).toBe(true)
+          for (const part of parts)
+            expect(part.map(({ ordinal }) => ordinal)).toEqual(
+              part.map(({ ordinal }) => ordinal).toSorted((a, b) => a - b),
+            )
+        },
+      ),
     )
   })
 
   /** A service that refuses every batch with a poison item in it, and points at some, all or none of them. */
-  function simulate(count: number, poison: ReadonlySet<number>, pointsAt: (at: number[]) => number[]) {
+  function simulate(
+    count: number,
+    poison: ReadonlySet<number>,
+    pointsAt: (at: number[]) => number[],
+  ) {
     let requests = 0
     const refused: number[] = []
     const accepted: number[] = []
@@ -185,7 +226,12 @@ describe('takeApart', () => {
       for (const part of takeApart(batch, refusal({ errors }))) send(part)
     }
     send(items(count))
-    return { requests, refused: new Set(refused), accepted: new Set(accepted), ends: refused.length + accepted.length }
+    return {
+      requests,
+      refused: new Set(refused),
+      accepted: new Set(accepted),
+      ends: refused.length + accepted.length,
+    }
   }
 
   const poisonOf = fc.uniqueArray(fc.integer({ min: 1, max: BATCH_ITEMS_MAX }))

@@ -139,14 +139,14 @@ describe('a record without an end', () => {
       faultsOf('endless.csv'),
     )
     await reader.read(Buffer.from(start))
-    for (let bytes = piece.length; bytes < 2 ** 30; bytes += piece.length) {
+    for (let bytes = piece.length; bytes < 2 ** 25; bytes += piece.length) {
       const refused = await reader.read(piece).then(
         () => undefined,
         (error: unknown) => error as SourceError,
       )
       if (refused !== undefined) return [bytes, refused]
     }
-    throw new Error('read 1 GiB')
+    throw new Error('read 32 MiB')
   }
 
   it.each([

@@ -191,3 +191,29 @@ it('agrees with the lines that csv-parse counts', async () => {
     { numRuns: 200 },
   )
 })
+
+it('tells the line of a byte that does not belong, however the bytes arrive', async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
+  const bad = fc.constantFrom(
+    [0, 'csv_nul'] as const,
+    [0xff, 'csv_encoding'] as const,
+    [0x80, 'csv_encoding'] as const,
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      tables(LETTERS, anyEols),
+      sizes,
+      bad,
+      fc.nat(),
+      async (table, cuts, [byte, code], where) => {
+        const characters = [...write(table).text]
+        const before = characters.slice(0, where % (characters.length + 1)).join('')
+        const after = characters.slice(where % (characters.length + 1)).join('')
+        const bytes = Buffer.concat([Buffer.from(before), Buffer.from([byte]), Buffer.from(after)])
+        const line = 1 + (before.match(/\r\n|\n|\r/g)?.length ?? 0)
+        await expect(readPieces(table, bytes, cuts)).rejects.toMatchObject({ code, line })
+      },
+    ),
+    { numRuns: 300 },
+  )
+})

@@ -90,7 +90,11 @@ describe('encodings', () => {
   const text = 'id,name\n1,Zoë 😀 €\n'
 
   it('drop a byte order mark', async () => {
-    for (const content of [Buffer.from(`\ufeff${text}`), Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+    for (const content of [
+      Buffer.from(`\ufeff${text}`),
+      Buffer.from(`\ufeff${text}`, 'utf16le'),
+      Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+    ]) {
       const { columns, rows } = await readCsv({ path: await files.put(content) })
       expect([columns, rows[0]?.cells]).toEqual([
         ['id', 'name'],

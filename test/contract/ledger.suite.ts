@@ -1,0 +1,20 @@
+// The contract of a ledger: every driver passes these tests. A driver's own test file calls `ledgerSuite` once.
+
+import { describe } from 'vitest'
+import { closingTests } from './ledger/closing.ts'
+import { interleavingTests } from './ledger/interleavings.ts'
+import { pushingTests } from './ledger/pushing.ts'
+import { runTests } from './ledger/runs.ts'
+import type { Open } from './ledger/scene.ts'
+import { stagingTests } from './ledger/staging.ts'
+
+/** The tests of a driver; `open` gives each of them a new, empty ledger. */
+export function ledgerSuite(name: string, open: Open): void {
+  describe(`the ${name} ledger`, () => {
+    runTests(open)
+    stagingTests(open)
+    pushingTests(open)
+    closingTests(open)
+    interleavingTests(open)
+  })
+}

@@ -1,0 +1,361 @@
+// Verifying and closing: what reading back showed, what is left over, the books, and what is kept afterwards.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FenceLost } from '../../../src/core/errors.ts'
+import { isBalanced, ITEM_STATES, REJECT_STATES } from '../../../src/core/states.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import {
+  accept,
+  accepted,
+  answered,
+  badRow,
+  booked,
+  close,
+  never,
+  openRun,
+  row,
+  rows,
+  send,
+  settle,
+  stage,
+  staged,
+  statesOf,
+  type Open,
+  type Opened,
+} from './scene.ts'
+
+export function closingTests(open: Open): void {
+  let opened: Opened
+  let ledger: Ledger
+  beforeEach(async () => {
+    opened = await open()
+    ledger = opened.ledger
+  })
+  afterEach(() => opened.cleanup())
+
+  const verdict = (
+    ordinal: number,
+    of: 'equal' | 'different' | 'missing',
+    more: { recordId?: string; field?: string } = {},
+  ) => ({ ordinal, verdict: of, recordId: more.recordId ?? null, field: more.field ?? null })
+
+  /** A run with an item in every state: ordinals in the order of `ITEM_STATES`. */
+  async function everyState() {
+    await accept(ledger, [row(1, 'known')])
+    const items = [
+      row(1, 'c'),
+      row(2, 'u'),
+      row(3, 'known'),
+      row(4, 's'),
+      badRow(5, 'i'),
+      row(6, 'r'),
+    ]
+    const more = [row(7, 'f'), row(8, 'n'), row(9, 'p'), row(10, 's')]
+    const claim = await staged(ledger, [...items, ...more])
+    await settle(ledger, claim, await send(ledger, claim, 5), [
+      'created',
+      'updated',
+      'rejected',
+      'sent',
+      'planned',
+    ])
+    const batch = await send(ledger, claim, 2)
+    await ledger.recordResend(claim.run, claim.segment, claim.fence, batch, {
+      operation: 'batchUpsert',
+      replayed: true,
+    })
+    return claim
+  }
+
+  describe('verifying', () => {
+    const ordinals = async (run: number, every: number, after = 0, limit = 100) =>
+      (await ledger.written(run, { after, every, limit })).map(({ ordinal }) => ordinal)
+
+    it('reads every n-th written item, and always those in doubt', async () => {
+      const claim = await staged(ledger, rows(20))
+      const states = rows(20).map(({ ordinal }) =>
+        ordinal === 7
+          ? ('sent' as const)
+          : ordinal === 8
+            ? ('rejected' as const)
+            : ('created' as const),
+      )
+      await settle(ledger, claim, await send(ledger, claim), states)
+      expect(await ordinals(claim.run, 1)).toEqual(
+        rows(20).flatMap(({ ordinal }) => (ordinal === 8 ? [] : [ordinal])),
+      )
+      const sampled = await ordinals(claim.run, 5)
+      expect(sampled).toHaveLength(5)
+      expect(sampled).toContain(7)
+      expect(await ordinals(claim.run, Number.MAX_SAFE_INTEGER)).toEqual([7])
+      expect(await ordinals(claim.run, 1, 17)).toEqual([18, 19, 20])
+      expect(await ordinals(claim.run, 1, 0, 3)).toEqual([1, 2, 3])
+    })
+
+    it('reads an item with what was sent', async () => {
+      const claim = await staged(ledger, rows(2))
+      const batch = await send(ledger, claim)
+      await settle(ledger, claim, batch, ['created', 'sent'])
+      const { key, payload, hash } = batch.items[0]!
+      expect(await ledger.written(claim.run, { after: 0, every: 1, limit: 10 })).toEqual([
+        { ordinal: 1, key, payload, hash, state: 'created', recordId: 'record 1', inDoubt: false },
+        expect.objectContaining({ ordinal: 2, state: 'sent', recordId: null, inDoubt: true }),
+      ])
+    })
+
+    it('reads what nobody answered', async () => {
+      const claim = await staged(ledger, rows(2))
+      await send(ledger, claim, 1)
+      expect(await ordinals(claim.run, Number.MAX_SAFE_INTEGER)).toEqual([1])
+    })
+
+    it('settles what is in doubt: equal is updated, anything else failed', async () => {
+      const claim = await staged(ledger, rows(3))
+      await settle(ledger, claim, await send(ledger, claim), 'sent')
+      await ledger.recordVerified(claim.run, [
+        verdict(1, 'equal', { recordId: 'found' }),
+        verdict(2, 'different', { recordId: 'other', field: '/properties/name' }),
+        verdict(3, 'missing'),
+      ])
+      expect(await statesOf(ledger, claim.run)).toEqual({ 1: 'updated', 2: 'failed', 3: 'failed' })
+      const items = await ledger.report(claim.run, { states: ITEM_STATES, after: 0, limit: 10 })
+      expect(items.map(({ inDoubt, recordId }) => [inDoubt, recordId])).toEqual([
+        [false, 'found'],
+        [true, 'other'],
+        [true, null],
+      ])
+      expect(items[1]).toMatchObject({ field: '/properties/name' })
+      expect(await ledger.books(claim.run)).toMatchObject({ inDoubt: 2 })
+      expect(await accepted(ledger, rows(3))).toEqual([1])
+    })
+
+    it('keeps the state of what was written; what differs is due again', async () => {
+      const claim = await staged(ledger, rows(3))
+      await settle(ledger, claim, await send(ledger, claim), ['created', 'updated', 'created'])
+      expect(await accepted(ledger, rows(3))).toEqual([1, 2, 3])
+      await ledger.recordVerified(claim.run, [
+        verdict(1, 'different', { field: '/properties/name' }),
+        verdict(2, 'missing'),
+        verdict(3, 'equal'),
+      ])
+      expect(await booked(ledger, claim.run)).toEqual({ created: 2, updated: 1 })
+      expect(await ledger.books(claim.run)).toMatchObject({ inDoubt: 0 })
+      expect(await accepted(ledger, rows(3))).toEqual([3])
+    })
+  })
+
+  describe('what is left over', () => {
+    it('gets a terminal state: sent is failed and in doubt, planned is unsent', async () => {
+      const { run } = await everyState()
+      const before = await statesOf(ledger, run)
+      expect(Object.values(before)).toEqual([
+        ...['created', 'updated', 'unchanged', 'superseded', 'invalid'],
+        ...['rejected', 'sent', 'sent', 'sent', 'planned'],
+      ])
+      await ledger.settleLeftovers(run)
+      expect(await statesOf(ledger, run)).toEqual({
+        ...before,
+        7: 'failed',
+        8: 'failed',
+        9: 'failed',
+        10: 'unsent',
+      })
+      const books = await ledger.books(run)
+      expect(books).toMatchObject({ read: 10, replayed: 2, inDoubt: 3 })
+      expect(isBalanced(books)).toBe(true)
+      await ledger.settleLeftovers(run)
+      expect(await ledger.books(run)).toEqual(books)
+    })
+
+    it('is out of the reach of those who worked on it', async () => {
+      const claim = await staged(ledger, rows(4))
+      const batch = await send(ledger, claim, 2)
+      const items = await ledger.nextPlanned(claim.run, claim.segment, {
+        after: 0,
+        attemptsBelow: 1,
+        limit: 2,
+      })
+      await (await opened.reopen()).settleLeftovers(claim.run)
+      await expect(settle(ledger, claim, batch, 'created')).rejects.toThrow(FenceLost)
+      const note = { operation: 'batchUpsert', digest: 'd', items }
+      await expect(ledger.recordSend(claim.run, claim.segment, claim.fence, note)).rejects.toThrow(
+        FenceLost,
+      )
+      expect(await booked(ledger, claim.run)).toEqual({ failed: 2, unsent: 2 })
+      // Nor is there anything for somebody who claims the segment afterwards.
+      const late = { ...claim, fence: await ledger.claimSegment(claim.run, claim.segment) }
+      expect(await ledger.unsettled(late.run, late.segment)).toEqual([])
+      const options = { after: 0, attemptsBelow: 9, limit: 9 }
+      expect(await ledger.nextPlanned(late.run, late.segment, options)).toEqual([])
+    })
+
+    it('of a source that was not read to its end balances too', async () => {
+      const { id } = await openRun(ledger)
+      const fence = await ledger.beginStage(id, ['id'])
+      await ledger.stageItems(id, fence, [...rows(2), badRow(3, null)])
+      await (await opened.reopen()).settleLeftovers(id)
+      await expect(ledger.stageItems(id, fence, [row(4, 'late')])).rejects.toThrow(FenceLost)
+      const books = await ledger.books(id)
+      expect(books).toMatchObject({ read: 3, states: { unsent: 2, invalid: 1 } })
+      expect(isBalanced(books)).toBe(true)
+    })
+
+    it('is settled to the last row: 2,001 of them', async () => {
+      const { id } = await openRun(ledger)
+      await stage(ledger, id, rows(2_001))
+      await ledger.settleLeftovers(id)
+      expect(await booked(ledger, id)).toEqual({ unsent: 2_001 })
+      expect(isBalanced(await ledger.books(id))).toBe(true)
+    })
+  })
+
+  describe('a closed run', () => {
+    it('keeps its counts, and the rows of those items that a person may want to repair', async () => {
+      const { run } = await everyState()
+      await ledger.settleLeftovers(run)
+      const books = await ledger.books(run)
+      await ledger.closeRun(run, { state: 'failed', reason: 'abandoned', message: 'gone', books })
+      const closed = await ledger.run(run)
+      expect(closed).toMatchObject({
+        state: 'failed',
+        reason: 'abandoned',
+        message: 'gone',
+        counts: books,
+      })
+      expect(new Date(closed!.closedAt!).toISOString()).toBe(closed!.closedAt)
+      expect(await ledger.books(run)).toEqual(books)
+      const items = await ledger.report(run, { states: ITEM_STATES, after: 0, limit: 100 })
+      const kept = items.filter(({ raw }) => raw !== null)
+      expect(kept.map(({ state }) => state)).toEqual(
+        items.map(({ state }) => state).filter((state) => REJECT_STATES.includes(state)),
+      )
+      expect(kept[0]).toMatchObject({ state: 'invalid', raw: ['i', 'x'] })
+    })
+
+    it('loses its items and requests when it is old, and nothing else', async () => {
+      const run = await accept(ledger, rows(3))
+      const before = await ledger.run(run)
+      const { run: live } = await staged(ledger, rows(2, 'b'))
+      expect(await ledger.prune(before!.closedAt!)).toBe(0)
+      expect(await booked(ledger, run)).toEqual({ created: 3 })
+      expect(await ledger.prune(never)).toBeGreaterThan(0)
+      expect(await booked(ledger, run)).toEqual({})
+      expect(await ledger.run(run)).toEqual(before)
+      expect(await booked(ledger, live)).toEqual({ planned: 2 })
+      await close(ledger, live)
+      expect(await accepted(ledger, rows(3))).toEqual([1, 2, 3])
+      await ledger.prune(never)
+      expect(await ledger.prune(never)).toBe(0)
+    })
+  })
+
+  describe('a plan', () => {
+    it('is discarded without a trace', async () => {
+      const { id } = await openRun(ledger, 'plan')
+      await stage(ledger, id, rows(3))
+      await ledger.discard(id)
+      expect(await ledger.run(id)).toBeNull()
+      expect(await statesOf(ledger, id)).toEqual({})
+      expect(await ledger.openSegments(id)).toEqual([])
+    })
+
+    it('is what is discarded: a run is not', async () => {
+      const { run, segment } = await staged(ledger, rows(3))
+      await ledger.discard(run)
+      expect(await booked(ledger, run)).toEqual({ planned: 3 })
+      expect(await ledger.openSegments(run)).toEqual([segment])
+      expect(await ledger.run(run)).not.toBeNull()
+    })
+
+    it('that was forgotten is pruned like a run', async () => {
+      const { id } = await openRun(ledger, 'plan')
+      await stage(ledger, id, rows(3))
+      expect(await ledger.prune(never)).toBeGreaterThan(0)
+      expect(await statesOf(ledger, id)).toEqual({})
+    })
+  })
+
+  describe('reports', () => {
+    it('show the items of the given states in order, page by page', async () => {
+      const { run } = await everyState()
+      const page = async (
+        states: typeof ITEM_STATES | readonly ['invalid', 'created'],
+        after: number,
+        limit: number,
+      ) => (await ledger.report(run, { states, after, limit })).map(({ ordinal }) => ordinal)
+      expect(await page(ITEM_STATES, 0, 100)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+      expect(await page(ITEM_STATES, 4, 2)).toEqual([5, 6])
+      expect(await page(['invalid', 'created'], 0, 100)).toEqual([1, 5])
+      expect(await ledger.report(run, { states: [], after: 0, limit: 100 })).toEqual([])
+    })
+
+    it('show an invalid row with its place, its value and what was expected', async () => {
+      const { run } = await everyState()
+      const [item] = await ledger.report(run, { states: ['invalid'], after: 0, limit: 1 })
+      expect(item).toEqual({
+        ordinal: 5,
+        line: 6,
+        key: 'i',
+        state: 'invalid',
+        raw: ['i', 'x'],
+        httpStatus: null,
+        recordId: null,
+        code: 'row_invalid',
+        reason: 'not_a_date',
+        column: 'born',
+        field: 'svc_born',
+        value: 'x',
+        detail: 'expected a day',
+        requestId: null,
+        inDoubt: false,
+      })
+    })
+
+    it('group rejects by what is wrong, most frequent first, each with its first row', async () => {
+      const items = [
+        badRow(1, null, 'rare'),
+        badRow(2, null, 'often'),
+        row(3, 'x'),
+        badRow(4, 'y', 'often'),
+      ]
+      const claim = await staged(ledger, [...items, row(5, 'y'), row(6, 'z'), row(7, 'w')])
+      const batch = await send(ledger, claim, 3)
+      await settle(ledger, claim, batch, ['created', 'rejected', 'rejected'])
+      const groups = await ledger.rejectGroups(claim.run)
+      expect(groups).toEqual([
+        {
+          state: 'invalid',
+          code: 'row_invalid',
+          reason: 'often',
+          column: 'born',
+          field: 'svc_born',
+          items: 2,
+          example: 2,
+        },
+        {
+          state: 'rejected',
+          code: 'request_invalid',
+          reason: 'schema_invalid',
+          column: null,
+          field: '/properties/svc_email',
+          items: 2,
+          example: 5,
+        },
+        expect.objectContaining({ reason: 'rare', items: 1, example: 1 }),
+      ])
+      await ledger.release(
+        claim.run,
+        claim.segment,
+        claim.fence,
+        await send(ledger, claim),
+        answered,
+      )
+      await ledger.settleLeftovers(claim.run)
+      expect((await ledger.rejectGroups(claim.run)).at(-1)).toMatchObject({
+        state: 'unsent',
+        items: 1,
+        example: 7,
+      })
+    })
+  })
+}

@@ -1,0 +1,371 @@
+// Pushing: a batch is written down before it is sent and settled after, and only by the holder of the segment's fence.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FenceLost } from '../../../src/core/errors.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import {
+  accept,
+  accepted,
+  answered,
+  booked,
+  openRun,
+  outcome,
+  row,
+  rows,
+  send,
+  settle,
+  stage,
+  staged,
+  statesOf,
+  unanswered,
+  type Open,
+  type Opened,
+} from './scene.ts'
+
+export function pushingTests(open: Open): void {
+  let opened: Opened
+  let ledger: Ledger
+  beforeEach(async () => {
+    opened = await open()
+    ledger = opened.ledger
+  })
+  afterEach(() => opened.cleanup())
+
+  const resend = { operation: 'batchUpsert', replayed: true }
+
+  describe('planned items', () => {
+    it('come in the order of the source, with what is sent', async () => {
+      const { run, segment } = await staged(ledger, [row(1, 'c', 'ü'), row(2, 'a'), row(3, 'b')])
+      const items = await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow: 1, limit: 2 })
+      const payload = '{"properties":{"id":"c","name":"ü"}}'
+      expect(items[0]).toEqual({ ordinal: 1, key: 'c', payload, hash: 'hash of ü', attempts: 0 })
+      expect(items.map(({ ordinal }) => ordinal)).toEqual([1, 2])
+      const rest = await ledger.nextPlanned(run, segment, { after: 2, attemptsBelow: 1, limit: 2 })
+      expect(rest.map(({ ordinal }) => ordinal)).toEqual([3])
+    })
+
+    it('come from their own segment only, and only while they are planned', async () => {
+      const { id: run } = await openRun(ledger)
+      await stage(ledger, run, rows(2_000), { rowsPerSegment: 1_000 })
+      const [first, second] = await ledger.openSegments(run)
+      const ordinals = async (segment = second!) =>
+        (await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow: 1, limit: 5_000 })).map(
+          ({ ordinal }) => ordinal,
+        )
+      expect(Math.max(...(await ordinals(first)))).toBeLessThan(Math.min(...(await ordinals())))
+      const claim = { run, segment: second!, fence: await ledger.claimSegment(run, second!) }
+      const batch = await send(ledger, claim)
+      expect(await ordinals()).not.toContain(batch.items[0]!.ordinal)
+      expect(await ordinals()).toHaveLength(950)
+    })
+  })
+
+  describe('a batch', () => {
+    it('is written down before it is sent', async () => {
+      const claim = await staged(ledger, rows(5))
+      const batch = await send(ledger, claim, 3)
+      expect(batch).toMatchObject({ attempt: 1, digest: 'digest of 1 2 3' })
+      expect(await booked(ledger, claim.run)).toEqual({ sent: 3, planned: 2 })
+      expect(await ledger.progress(claim.run)).toMatchObject({ planned: 5, requests: 1 })
+      expect((await send(ledger, claim, 3)).batch).not.toBe(batch.batch)
+    })
+
+    it('is rebuilt as it was where its answer was lost, oldest first', async () => {
+      const claim = await staged(ledger, rows(7))
+      const lost = [await send(ledger, claim, 3), await send(ledger, claim, 2)]
+      const other = await opened.reopen()
+      expect(await other.unsettled(claim.run, claim.segment)).toEqual(lost)
+    })
+
+    it.each([null, 408, 500, 503, 504])(
+      'stays unsettled where the last answer was %s',
+      async (status) => {
+        const claim = await staged(ledger, rows(2))
+        const batch = await send(ledger, claim)
+        await ledger.recordNoAnswer(claim.run, batch, { ...unanswered, status })
+        expect(await ledger.unsettled(claim.run, claim.segment)).toEqual([batch])
+      },
+    )
+
+    it('is unsettled in its own segment only', async () => {
+      const { id: run } = await openRun(ledger)
+      await stage(ledger, run, rows(2_000), { rowsPerSegment: 1_000 })
+      const [first, second] = await ledger.openSegments(run)
+      const batch = await send(ledger, {
+        run,
+        segment: second!,
+        fence: await ledger.claimSegment(run, second!),
+      })
+      expect(await ledger.unsettled(run, first!)).toEqual([])
+      expect(await ledger.unsettled(run, second!)).toEqual([batch])
+    })
+
+    it('is sent again under its number, as a further attempt', async () => {
+      const claim = await staged(ledger, rows(3))
+      const { run, segment, fence } = claim
+      const batch = await send(ledger, claim, 2)
+      const again = await ledger.recordResend(run, segment, fence, batch, {
+        ...resend,
+        replayed: false,
+      })
+      expect(again).toEqual({ ...batch, attempt: 2 })
+      expect(await ledger.books(run)).toMatchObject({ replayed: 0 })
+      const third = await ledger.recordResend(run, segment, fence, again, resend)
+      expect(third).toEqual({ ...batch, attempt: 3 })
+      expect(await ledger.books(run)).toMatchObject({
+        replayed: 2,
+        states: { sent: 2, planned: 1 },
+      })
+      expect(await ledger.unsettled(run, segment)).toEqual([third])
+      await settle(ledger, claim, third, 'updated')
+      expect(await ledger.unsettled(run, segment)).toEqual([])
+      expect(await ledger.books(run)).toMatchObject({ replayed: 2, states: { updated: 2 } })
+      expect(await ledger.progress(run)).toMatchObject({ requests: 3, updated: 2 })
+    })
+
+    it('settles item by item', async () => {
+      const claim = await staged(ledger, rows(5))
+      const batch = await send(ledger, claim)
+      await settle(ledger, claim, batch, ['created', 'updated', 'rejected', 'planned', 'sent'])
+      expect(await statesOf(ledger, claim.run)).toEqual({
+        1: 'created',
+        2: 'updated',
+        3: 'rejected',
+        4: 'planned',
+        5: 'sent',
+      })
+      expect(await ledger.unsettled(claim.run, claim.segment)).toEqual([])
+      expect(await ledger.progress(claim.run)).toMatchObject({
+        created: 1,
+        updated: 1,
+        rejected: 1,
+        failed: 1,
+      })
+      expect(await ledger.books(claim.run)).toMatchObject({ read: 5, inDoubt: 1 })
+      const [created] = await ledger.report(claim.run, { states: ['created'], after: 0, limit: 1 })
+      expect(created).toMatchObject({
+        httpStatus: 201,
+        recordId: 'record 1',
+        requestId: 'req',
+        code: null,
+      })
+      const [rejected] = await ledger.report(claim.run, {
+        states: ['rejected'],
+        after: 0,
+        limit: 1,
+      })
+      expect(rejected).toMatchObject({
+        httpStatus: 422,
+        recordId: null,
+        code: 'request_invalid',
+        reason: 'schema_invalid',
+        field: '/properties/svc_email',
+        detail: 'the service said why',
+        requestId: 'req',
+      })
+    })
+
+    it('spends an attempt of the items that were answered, and of no other', async () => {
+      const claim = await staged(ledger, rows(3))
+      const { run, segment, fence } = claim
+      await settle(ledger, claim, await send(ledger, claim, 1), 'planned')
+      await ledger.release(run, segment, fence, await send(ledger, claim, 3), answered)
+      const planned = async (attemptsBelow: number) =>
+        (await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow, limit: 10 })).map(
+          ({ ordinal, attempts }) => [ordinal, attempts],
+        )
+      expect(await planned(1)).toEqual([
+        [2, 0],
+        [3, 0],
+      ])
+      expect(await planned(2)).toEqual([
+        [1, 1],
+        [2, 0],
+        [3, 0],
+      ])
+    })
+
+    it('that succeeds in a later round keeps nothing of the refusal before', async () => {
+      const claim = await staged(ledger, rows(1))
+      await settle(ledger, claim, await send(ledger, claim), 'planned')
+      await settle(ledger, claim, await send(ledger, claim), 'created')
+      const [item] = await ledger.report(claim.run, { states: ['created'], after: 0, limit: 1 })
+      expect(item).toMatchObject({
+        httpStatus: 201,
+        code: null,
+        reason: null,
+        field: null,
+        detail: null,
+      })
+    })
+
+    it('that was not carried out goes back to planned', async () => {
+      const claim = await staged(ledger, rows(3))
+      const { run, segment, fence } = claim
+      const batch = await send(ledger, claim, 2)
+      await ledger.release(run, segment, fence, batch, {
+        status: 422,
+        requestId: null,
+        durationMs: 5,
+      })
+      expect(await booked(ledger, run)).toEqual({ planned: 3 })
+      expect(await ledger.unsettled(run, segment)).toEqual([])
+      expect((await send(ledger, claim, 2)).items).toEqual(batch.items)
+    })
+  })
+
+  describe('a segment', () => {
+    it('that was taken over is out of the reach of who held it before', async () => {
+      const stale = await staged(ledger, rows(4))
+      const { run, segment, fence } = stale
+      const batch = await send(ledger, stale, 2)
+      const items = await ledger.nextPlanned(run, segment, { after: 0, attemptsBelow: 1, limit: 2 })
+      const other = await opened.reopen()
+      const claim = { run, segment, fence: await other.claimSegment(run, segment) }
+      expect(claim.fence).toBeGreaterThan(fence)
+      const late = [
+        () =>
+          ledger.recordSend(run, segment, fence, { operation: 'batchUpsert', digest: 'd', items }),
+        () => ledger.recordResend(run, segment, fence, batch, resend),
+        () => settle(ledger, stale, batch, 'created'),
+        () => ledger.release(run, segment, fence, batch, answered),
+        () => ledger.finishSegment(run, segment, fence),
+      ]
+      for (const work of late) await expect(work()).rejects.toThrow(FenceLost)
+      expect(await booked(other, run)).toEqual({ sent: 2, planned: 2 })
+      expect(await other.books(run)).toMatchObject({ replayed: 0 })
+      expect(await other.openSegments(run)).toEqual([segment])
+      expect(await accepted(other, rows(4))).toEqual([])
+      // The new holder goes on where the old one stopped.
+      const [again] = await other.unsettled(run, segment)
+      expect(again).toEqual(batch)
+      await settle(
+        other,
+        claim,
+        await other.recordResend(run, segment, claim.fence, again!, resend),
+        'updated',
+      )
+      await settle(other, claim, await send(other, claim), 'created')
+      await other.finishSegment(run, segment, claim.fence)
+      expect(await booked(other, run)).toEqual({ created: 2, updated: 2 })
+    })
+
+    it('is open until it is finished', async () => {
+      const { run, segment, fence } = await staged(ledger, rows(2))
+      expect(await ledger.openSegments(run)).toEqual([segment])
+      await ledger.finishSegment(run, segment, fence)
+      expect(await ledger.openSegments(run)).toEqual([])
+    })
+
+    it('that does not exist cannot be claimed', async () => {
+      const { run, segment } = await staged(ledger, rows(2))
+      const elsewhere = { first: segment.last + 1, last: segment.last + 2 }
+      await expect(ledger.claimSegment(run, elsewhere)).rejects.toThrow(FenceLost)
+    })
+
+    it('has a fence of its own', async () => {
+      const { id: run } = await openRun(ledger)
+      await stage(ledger, run, rows(2_000), { rowsPerSegment: 1_000 })
+      const [first, second] = await ledger.openSegments(run)
+      const claim = { run, segment: first!, fence: await ledger.claimSegment(run, first!) }
+      await ledger.claimSegment(run, second!)
+      await ledger.claimSegment(run, second!)
+      await settle(ledger, claim, await send(ledger, claim), 'created')
+      expect(await booked(ledger, run)).toEqual({ created: 50, planned: 1_950 })
+    })
+  })
+
+  describe('the accepted hash', () => {
+    it('is cleared while its key is in flight, and by nothing else', async () => {
+      await accept(ledger, rows(3, 'a'))
+      const claim = await staged(ledger, [...rows(2, 'b'), row(3, 'k3', 'a')])
+      expect(await accepted(ledger, rows(3, 'a'))).toEqual([1, 2, 3])
+      await send(ledger, claim, 1)
+      expect(await accepted(ledger, rows(3, 'a'))).toEqual([2, 3])
+      expect(await accepted(ledger, rows(3, 'b'))).toEqual([])
+    })
+
+    it('is set by created and updated only', async () => {
+      await accept(ledger, rows(5, 'a'))
+      const claim = await staged(ledger, rows(5, 'b'))
+      await settle(ledger, claim, await send(ledger, claim), [
+        'created',
+        'updated',
+        'rejected',
+        'planned',
+        'sent',
+      ])
+      expect(await accepted(ledger, rows(5, 'b'))).toEqual([1, 2])
+      expect(await accepted(ledger, rows(5, 'a'))).toEqual([])
+    })
+
+    it('is not set again by a release', async () => {
+      await accept(ledger, rows(1, 'a'))
+      const claim = await staged(ledger, rows(1, 'b'))
+      const batch = await send(ledger, claim)
+      await ledger.release(claim.run, claim.segment, claim.fence, batch, answered)
+      expect(await accepted(ledger, rows(1, 'a'))).toEqual([])
+      expect(await accepted(ledger, rows(1, 'b'))).toEqual([])
+    })
+  })
+
+  describe('twins', () => {
+    /** Settles a batch whose items were all written to these records. */
+    const written = async (
+      claim: Awaited<ReturnType<typeof staged>>,
+      recordIds: readonly string[],
+    ) => {
+      const batch = await send(ledger, claim, recordIds.length)
+      const outcomes = batch.items.map(({ ordinal }, index) =>
+        outcome(ordinal, 'updated', { recordId: recordIds[index]! }),
+      )
+      await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, outcomes)
+    }
+    const twinsOf = async (run: number) => (await ledger.twins(run)).map(({ ordinal }) => ordinal)
+
+    it('are found within a batch: the later row stands', async () => {
+      const claim = await staged(ledger, rows(4))
+      await written(claim, ['r1', 'r2', 'r3', 'r1'])
+      expect(await ledger.twins(claim.run)).toEqual([
+        expect.objectContaining({
+          ordinal: 4,
+          key: 'k4',
+          payload: '{"properties":{"id":"k4","name":"a"}}',
+        }),
+      ])
+    })
+
+    it('are found across batches, whichever is settled first', async () => {
+      const claim = await staged(ledger, rows(4))
+      const first = await send(ledger, claim, 2)
+      const second = await send(ledger, claim, 2)
+      for (const batch of [second, first])
+        await ledger.settle(
+          claim.run,
+          claim.segment,
+          claim.fence,
+          batch,
+          answered,
+          batch.items.map(({ ordinal }) =>
+            outcome(ordinal, 'updated', { recordId: `r${ordinal % 2}` }),
+          ),
+        )
+      expect(await twinsOf(claim.run)).toEqual([3, 4])
+    })
+
+    it('of three rows the last one stands', async () => {
+      const claim = await staged(ledger, rows(5))
+      await written(claim, ['r1', 'r2'])
+      await written(claim, ['r1', 'r3'])
+      await written(claim, ['r1'])
+      expect(await twinsOf(claim.run)).toEqual([5])
+    })
+
+    it('are of one run: what another run wrote to the record is no twin', async () => {
+      await accept(ledger, rows(2))
+      const claim = await staged(ledger, rows(2, 'b'))
+      await settle(ledger, claim, await send(ledger, claim), 'updated')
+      expect(await twinsOf(claim.run)).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,68 @@
+// A ledger that cannot take what must be written down: nothing is sent that is not in it.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { isBalanced } from '../../src/core/states.ts'
+import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
+
+let project: Project
+let child: ChildProcess | null = null
+afterEach(async () => {
+  child?.kill('SIGKILL')
+  child = null
+  await project.stop()
+})
+
+test('a disk that is full blocks the run: disk; with room again it goes on to its end', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(20_000))
+  // No file of this worker may grow beyond 3 MB: the ledger hits the end of its room while it stages.
+  child = spawn(
+    'bash',
+    [
+      '-c',
+      `ulimit -f 3000; exec "$0" "$1" --config "$2" worker`,
+      process.execPath,
+      main,
+      project.configFile,
+    ],
+    {
+      env: project.env,
+      stdio: 'ignore',
+    },
+  )
+  const handle = await project.start('contacts', { ...fastTuning, heartbeat_timeout_ms: 2_000 })
+  const lastFailure = async () => {
+    const pending = (await handle.describe()).raw.pendingActivities ?? []
+    return pending[0]?.lastFailure?.message ?? ''
+  }
+  await expect.poll(lastFailure, { timeout: 40_000 }).toMatch(/^blocked: disk: /)
+  expect(project.held().size).toBe(0)
+  child.kill('SIGKILL')
+  project.spawnWorker()
+  expect(await handle.result()).toMatchObject({ state: 'complete', books: { read: 20_000 } })
+  const ledger = project.ledger()
+  expect(isBalanced(await ledger.books(1))).toBe(true)
+  await ledger.close()
+  expect(project.held().size).toBe(20_000)
+})
+
+test.each([
+  ['a folder', (path: string) => mkdirSync(path), /cannot be opened/],
+  [
+    'not a database',
+    (path: string) => writeFileSync(path, 'x'.repeat(10_000)),
+    /not a SQLite file/,
+  ],
+])('a ledger that is %s stops the worker before it polls', async (_, lay, message) => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(1))
+  const path = join(project.dir, 'ledger.db')
+  rmSync(path, { force: true, recursive: true })
+  lay(path)
+  const { code, err } = await project.cli('worker')
+  expect(code).toBe(3)
+  expect(err).toMatch(message)
+})

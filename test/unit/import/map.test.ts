@@ -1,0 +1,507 @@
+// A mapping is compiled once against the schema, and names all that is wrong with it at once; then each row maps whole or
+// is invalid with its place and reason.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { FieldTypeWire, PropertyWire, WritableOperation } from '../../../src/contract/index.ts'
+import { MappingError } from '../../../src/core/errors.ts'
+import type { Json } from '../../../src/core/json.ts'
+import { REPORT_VALUE_CHARS_MAX } from '../../../src/core/limits.ts'
+import type { ImportConfig, PropertyMapping } from '../../../src/core/sync.ts'
+import { compileMapping, hashOf, type Target } from '../../../src/import/map.ts'
+
+const property = (
+  name: string,
+  field_type: string,
+  more: Partial<PropertyWire> = {},
+): PropertyWire => ({
+  name,
+  label: name,
+  field_type,
+  writability: 'writable',
+  operators: [],
+  is_multi: false,
+  is_unique: false,
+  options: [],
+  description: '',
+  default_value: null,
+  ...more,
+})
+const fieldType = (name: string, value_type: string, units: string[] = []): FieldTypeWire => ({
+  name,
+  label: name,
+  value_type,
+  operators: [],
+  aggregations: [],
+  sortable: false,
+  units,
+  description: '',
+})
+
+const properties = [
+  property('svc_external_id', 'text', { is_unique: true }),
+  property('svc_name', 'text'),
+  property('svc_email', 'email', { is_multi: true }),
+  property('svc_age', 'number'),
+  property('svc_value', 'currency'),
+  property('svc_born', 'date'),
+  property('svc_stage', 'select', {
+    options: [{ value: 'won', label: 'Closed won', description: '' }],
+  }),
+  property('svc_created_at', 'datetime', { writability: 'read_only' }),
+  property('svc_owner', 'user', { writability: 'create_only' }),
+  property('constructor', 'text'),
+  property('__proto__', 'text'),
+]
+
+function target(
+  more: { operations?: WritableOperation[]; permissions?: Target['self']['permissions'] } = {},
+): Target {
+  return {
+    self: {
+      org_id: 1,
+      reach: 'org',
+      ...(more.permissions ? { permissions: more.permissions } : {}),
+    },
+    schema: {
+      name: 'svc_contact',
+      label: 'Contact',
+      label_plural: 'Contacts',
+      kinds: [],
+      is_system: true,
+      allows_custom_properties: true,
+      writable_operations: more.operations ?? ['create', 'update', 'delete'],
+      description: '',
+      icon: '',
+      properties,
+    },
+    fieldTypes: [fieldType('text', 'string'), fieldType('currency', 'object', ['EUR', 'USD'])],
+  }
+}
+
+type Mappings = Record<string, PropertyMapping>
+function config(mappings: Mappings, more: Partial<ImportConfig> = {}): ImportConfig {
+  return {
+    from: { csv: '/contacts.csv' },
+    to: 'crm',
+    object_type: 'svc_contact',
+    matching_property: 'svc_external_id',
+    mode: 'upsert',
+    empty: 'omit',
+    verify: 'none',
+    properties: mappings,
+    ...more,
+  }
+}
+
+const id = { svc_external_id: { column: 'id' } }
+const compile = (mappings: Mappings, columns: string[], more: Partial<ImportConfig> = {}) =>
+  compileMapping('contacts', config(mappings, more), target(), columns)
+
+/** Maps one row whose cells are the values of `row`, in the order of its keys. */
+function mapRow(mappings: Mappings, row: Record<string, Json>, more: Partial<ImportConfig> = {}) {
+  const plan = compile(mappings, Object.keys(row), more)
+  return { item: plan.map({ ordinal: 3, line: 4, cells: Object.values(row) }), plan }
+}
+function sentOf(mappings: Mappings, row: Record<string, Json>, more: Partial<ImportConfig> = {}) {
+  const { item } = mapRow(mappings, row, more)
+  if (!item.valid) throw new Error(`invalid: ${item.reason} ${item.detail}`)
+  return (JSON.parse(item.payload) as { properties: unknown }).properties
+}
+
+function problemsOf(work: () => unknown): readonly string[] {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof MappingError) return error.problems
+    throw error
+  }
+  return []
+}
+
+describe('compileMapping', () => {
+  it('names every problem of a hopeless mapping at once', () => {
+    const hopeless: Mappings = {
+      svc_nothing: { column: 'id' },
+      svc_created_at: { column: 'id' },
+      svc_name: { column: 'nme', split: ';' },
+      svc_value: { column: 'amount' },
+      svc_born: { column: 'id', format: 'DD.MM' },
+    }
+    const permissions = [
+      { entity_type: 'svc_company', read: true, write: true },
+      { entity_type: 'svc_contact', read: true, write: false },
+    ]
+    const work = () =>
+      compileMapping(
+        'contacts',
+        config(hopeless),
+        target({ operations: ['delete'], permissions }),
+        ['id', 'amount'],
+      )
+    expect(problemsOf(work)).toEqual([
+      'object type svc_contact does not accept create and update on the public API (it accepts: delete)',
+      'the key may not write svc_contact: mint one with that grant',
+      'matching_property svc_external_id is not mapped; add it under properties',
+      'format "DD.MM" of svc_born must hold YYYY, MM (or M) and DD (or D) once each',
+      'property svc_created_at is read-only',
+      'column "nme" (for svc_name) is not in the source; it has: id, amount',
+      'property svc_name holds one value: split does not apply',
+      'property svc_nothing does not exist on svc_contact, or the key cannot read it',
+      'property svc_value is a currency: give its unit or its unit_column',
+    ])
+    expect(work).toThrow(
+      /^Mapping of sync "contacts": object type .*; the key may not .*; property svc_value/,
+    )
+  })
+
+  it.each<[string, Mappings, Partial<ImportConfig>, RegExp]>([
+    [
+      'a matching property that does not exist',
+      id,
+      { matching_property: 'svc_nope' },
+      /svc_nope does not exist/,
+    ],
+    ['one that is not mapped', id, { matching_property: 'svc_name' }, /svc_name is not mapped/],
+    [
+      'one whose name every object inherits',
+      id,
+      { matching_property: 'constructor' },
+      /constructor is not mapped/,
+    ],
+    ['a constant that cannot be a key', { svc_external_id: { value: null } }, {}, /one value/],
+    ['a constant of two values', { svc_external_id: { value: ['a', 'b'] } }, {}, /one value/],
+    [
+      'a missing unit column',
+      { ...id, svc_value: { column: 'id', unit_column: 'cur' } },
+      {},
+      /column "cur"/,
+    ],
+  ])('refuses %s', (_, mappings, more, message) => {
+    const problems = problemsOf(() => compile(mappings, ['id'], more))
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatch(message)
+  })
+
+  it('refuses a type that takes updates only', () => {
+    const work = () =>
+      compileMapping('contacts', config(id), target({ operations: ['update'] }), ['id'])
+    expect(problemsOf(work)).toEqual([
+      'object type svc_contact does not accept create on the public API (it accepts: update)',
+    ])
+  })
+
+  it('takes a key whose grants are not listed, or allow the write', () => {
+    const permissions = [{ entity_type: 'svc_contact', read: true, write: true }]
+    for (const given of [target(), target({ permissions })])
+      expect(problemsOf(() => compileMapping('contacts', config(id), given, ['id']))).toEqual([])
+  })
+
+  it('warns of a matching property that is not unique, and of one that can be set once only', () => {
+    const mappings = { svc_name: { column: 'id' }, svc_owner: { column: 'id' } }
+    const { warnings } = compile(mappings, ['id'], { matching_property: 'svc_name' })
+    expect(warnings).toHaveLength(2)
+    expect(warnings[0]).toMatch(/^svc_name is not unique .*ambiguous_match$/)
+    expect(warnings[1]).toMatch(/^svc_owner can be set once only/)
+    expect(compile(id, ['id']).warnings).toEqual([])
+  })
+})
+
+describe('a row', () => {
+  it('becomes an item with key, payload and hash', () => {
+    const mappings = {
+      ...id,
+      svc_age: { column: 'age' },
+      svc_value: { column: 'amount', unit: 'EUR' },
+    }
+    const { item } = mapRow(mappings, { age: '007', amount: '10.50', id: ' A1 ' })
+    const payload =
+      '{"properties":{"svc_age":"7","svc_external_id":" A1 ","svc_value":{"amount":"10.5","unit":"EUR"}}}'
+    expect(item).toEqual({
+      ordinal: 3,
+      line: 4,
+      raw: '["007","10.50"," A1 "]',
+      valid: true,
+      key: 'A1',
+      payload,
+      hash: hashOf(payload),
+    })
+  })
+
+  it('that does not map is invalid, with column, property, value and reason', () => {
+    const { item } = mapRow(
+      { ...id, svc_born: { column: 'born' } },
+      { id: 'A1', born: '2024-02-30' },
+    )
+    expect(item).toEqual({
+      ordinal: 3,
+      line: 4,
+      raw: '["A1","2024-02-30"]',
+      valid: false,
+      key: null,
+      reason: 'not_a_date',
+      column: 'born',
+      field: 'svc_born',
+      value: '2024-02-30',
+      detail: 'expected a day of the calendar as YYYY-MM-DD',
+    })
+  })
+
+  it('knows its key where the key was read before the fault', () => {
+    const { item } = mapRow(
+      { ...id, svc_value: { column: 'v', unit: 'EUR' } },
+      { id: 'A1', v: 'x' },
+    )
+    expect(item).toMatchObject({ valid: false, key: 'A1', column: 'v' })
+  })
+
+  it('shows the start of a long value only', () => {
+    const { item } = mapRow(
+      { ...id, svc_age: { column: 'age' } },
+      { id: 'A1', age: 'x'.repeat(5_000) },
+    )
+    expect(!item.valid && item.value).toBe(`${'x'.repeat(REPORT_VALUE_CHARS_MAX)}…`)
+    expect(item.raw).toHaveLength(5_000 + '["A1",""]'.length)
+  })
+
+  it('takes the unit of an amount from its column', () => {
+    const mappings = { ...id, svc_value: { column: 'v', unit_column: 'cur' } }
+    expect(sentOf(mappings, { id: 'A1', v: '5', cur: ' USD ' })).toMatchObject({
+      svc_value: { amount: '5', unit: 'USD' },
+    })
+    expect(mapRow(mappings, { id: 'A1', v: '5', cur: '' }).item).toMatchObject({
+      reason: 'unit_missing',
+    })
+    expect(mapRow(mappings, { id: 'A1', v: '5', cur: 'GBP' }).item).toMatchObject({
+      reason: 'unit_unknown',
+    })
+  })
+
+  it('takes a label for its option', () => {
+    expect(
+      sentOf({ ...id, svc_stage: { column: 's' } }, { id: 'A1', s: 'Closed won' }),
+    ).toMatchObject({
+      svc_stage: 'won',
+    })
+  })
+
+  it('carries constants as they are', () => {
+    const mappings = { ...id, svc_name: { value: 'From import' }, svc_email: { value: ['a@b.de'] } }
+    expect(sentOf(mappings, { id: 'A1' })).toEqual({
+      svc_email: ['a@b.de'],
+      svc_external_id: 'A1',
+      svc_name: 'From import',
+    })
+  })
+
+  it('takes a constant as its key', () => {
+    expect(mapRow({ svc_external_id: { value: ' X ' } }, { id: '' }).item).toMatchObject({
+      key: 'X',
+    })
+  })
+
+  it('has properties and columns named as what objects inherit', () => {
+    const mappings = JSON.parse(
+      '{"__proto__":{"column":"__proto__"},"constructor":{"column":"id"}}',
+    ) as Mappings
+    const plan = compileMapping('contacts', config({ ...mappings, ...id }), target(), [
+      'id',
+      '__proto__',
+    ])
+    // Spreading keeps an own `__proto__` member.
+    expect(Object.hasOwn({ ...mappings, ...id }, '__proto__')).toBe(true)
+    const item = plan.map({ ordinal: 1, line: 2, cells: ['A1', 'x'] })
+    expect(item).toMatchObject({
+      valid: true,
+      payload: '{"properties":{"__proto__":"x","constructor":"A1","svc_external_id":"A1"}}',
+    })
+    expect(
+      problemsOf(() => compile({ ...id, svc_name: { column: '__proto__' } }, ['id'])),
+    ).toHaveLength(1)
+  })
+})
+
+describe('the key', () => {
+  it.each(['', ' ', '\t'])('must have a value: %j', (cell) => {
+    for (const empty of ['omit', 'clear', 'reject'] as const)
+      expect(mapRow(id, { id: cell }, { empty }).item).toMatchObject({
+        valid: false,
+        reason: 'key_missing',
+      })
+  })
+
+  const many = { svc_email: { column: 'mail', split: ';' } }
+  const byMail = { matching_property: 'svc_email' }
+  it('is the one value of a multi-value property', () => {
+    expect(mapRow(many, { mail: ' Ada@X.de ; ' }, byMail).item).toMatchObject({
+      valid: true,
+      key: 'ada@x.de',
+    })
+  })
+
+  it('must not be several values, or none', () => {
+    expect(mapRow(many, { mail: 'a@x.de;b@x.de' }, byMail).item).toMatchObject({
+      valid: false,
+      reason: 'key_not_single',
+      column: 'mail',
+      value: 'a@x.de;b@x.de',
+    })
+    expect(mapRow(many, { mail: ' ; ' }, byMail).item).toMatchObject({
+      valid: false,
+      reason: 'key_missing',
+    })
+  })
+})
+
+describe('empty cells', () => {
+  const named = { ...id, svc_name: { column: 'name' } }
+
+  it.each(['', ' ', '\t\n', null])('%j is left out by default', (cell) => {
+    const { item, plan } = mapRow(named, { id: 'A1', name: cell })
+    expect(item).toMatchObject({ valid: true, payload: '{"properties":{"svc_external_id":"A1"}}' })
+    expect(plan.cleared()).toBe(0)
+  })
+
+  it.each(['', ' ', null])('%j clears the property where the sync says so', (cell) => {
+    const { item, plan } = mapRow(named, { id: 'A1', name: cell }, { empty: 'clear' })
+    expect(item).toMatchObject({
+      payload: '{"properties":{"svc_external_id":"A1","svc_name":null}}',
+    })
+    expect(plan.cleared()).toBe(1)
+  })
+
+  it.each(['', ' ', null])('%j is refused where the sync says so', (cell) => {
+    expect(mapRow(named, { id: 'A1', name: cell }, { empty: 'reject' }).item).toMatchObject({
+      valid: false,
+      reason: 'empty',
+      column: 'name',
+      field: 'svc_name',
+    })
+  })
+
+  it('follow the setting of the property before that of the sync', () => {
+    const mappings: Mappings = {
+      ...id,
+      svc_name: { column: 'name', empty: 'omit' },
+      svc_age: { column: 'age' },
+    }
+    const row = { id: 'A1', name: '', age: '' }
+    expect(sentOf(mappings, row, { empty: 'clear' })).toEqual({
+      svc_external_id: 'A1',
+      svc_age: null,
+    })
+  })
+
+  it.each([';', ' ; ', ';;;'])(
+    'a list of nothing, %j, is an empty cell: it erases nothing by default',
+    (cell) => {
+      const mappings = { ...id, svc_email: { column: 'mail', split: ';' } }
+      const row = { id: 'A1', mail: cell }
+      expect(sentOf(mappings, row)).toEqual({ svc_external_id: 'A1' })
+      expect(sentOf(mappings, row, { empty: 'clear' })).toEqual({
+        svc_external_id: 'A1',
+        svc_email: null,
+      })
+      expect(mapRow(mappings, row, { empty: 'reject' }).item).toMatchObject({
+        valid: false,
+        reason: 'empty',
+      })
+    },
+  )
+})
+
+describe('multi-value properties', () => {
+  it('are split where the mapping says so, without blank parts', () => {
+    const mappings = { ...id, svc_email: { column: 'mail', split: ';' } }
+    expect(sentOf(mappings, { id: 'A1', mail: 'a@x.de; b@x.de;; ' })).toMatchObject({
+      svc_email: ['a@x.de', 'b@x.de'],
+    })
+  })
+
+  it('hold one value where the mapping does not split', () => {
+    expect(
+      sentOf({ ...id, svc_email: { column: 'mail' } }, { id: 'A1', mail: 'a@x.de' }),
+    ).toMatchObject({
+      svc_email: ['a@x.de'],
+    })
+  })
+
+  it('are invalid as a whole where one value is', () => {
+    const mappings = { ...id, svc_email: { column: 'mail', split: ';' } }
+    expect(mapRow(mappings, { id: 'A1', mail: 'a@x.de;b' }).item).toMatchObject({
+      valid: false,
+      reason: 'not_an_email',
+      value: 'a@x.de;b',
+    })
+  })
+})
+
+describe('payload and hash', () => {
+  const mappings: [string, PropertyMapping][] = [
+    ['svc_external_id', { column: 'id' }],
+    ['svc_name', { column: 'name' }],
+    ['svc_age', { column: 'age' }],
+    ['svc_stage', { value: 'won' }],
+    ['svc_value', { column: 'v', unit: 'EUR' }],
+  ]
+  const cells: [string, string][] = [
+    ['id', 'A1'],
+    ['name', 'Ada'],
+    ['age', '36'],
+    ['v', '5'],
+  ]
+  const shuffled = <Value>(values: Value[]) =>
+    fc.shuffledSubarray(values, { minLength: values.length, maxLength: values.length })
+
+  it('do not depend on the order in which the mapping or the source is written', () => {
+    const first = mapRow(Object.fromEntries(mappings), Object.fromEntries(cells)).item
+    fc.assert(
+      fc.property(shuffled(mappings), shuffled(cells), (writtenMappings, writtenCells) => {
+        const { item } = mapRow(
+          Object.fromEntries(writtenMappings),
+          Object.fromEntries(writtenCells),
+        )
+        expect(item.valid && first.valid && item.payload === first.payload).toBe(true)
+        expect(item.valid && first.valid && item.hash === first.hash).toBe(true)
+      }),
+    )
+  })
+
+  it('are equal for equal rows and differ for rows that send something else', () => {
+    const plan = compile(Object.fromEntries(mappings.slice(0, 2)), ['id', 'name'])
+    const hash = (row: string[], ordinal: number) => {
+      const item = plan.map({ ordinal, line: ordinal, cells: row })
+      return item.valid ? item.hash : null
+    }
+    const text = fc.string({ unit: 'grapheme', minLength: 1 }).filter((cell) => cell.trim() !== '')
+    fc.assert(
+      fc.property(text, text, fc.boolean(), (a, b, same) => {
+        expect(hash(['A1', a], 1) === hash(['A1', same ? a : b], 2)).toBe(same || a === b)
+      }),
+    )
+  })
+
+  it('every row is JSON that parses, or invalid: nothing throws', () => {
+    const plan = compile(
+      { ...id, svc_email: { column: 'mail', split: ';' }, svc_age: { column: 'age' } },
+      ['id', 'mail', 'age'],
+    )
+    const cell = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom<Json>(null, 5, true, [], ['a@x.de']),
+    )
+    fc.assert(
+      fc.property(fc.array(cell, { maxLength: 4 }), (row) => {
+        const item = plan.map({ ordinal: 1, line: 1, cells: row })
+        expect(JSON.parse(item.raw)).toBeInstanceOf(Array)
+        expect(item.valid || item.detail.length > 0).toBe(true)
+        if (!item.valid) return
+        const sent = JSON.parse(item.payload) as { properties: Record<string, Json> }
+        expect(item.key.length).toBeGreaterThan(0)
+        expect(item.hash).toMatch(/^[0-9a-f]{32}$/)
+        // Nothing erases by default, whatever the cell is.
+        expect(Object.values(sent.properties).map(String)).not.toContain('')
+      }),
+    )
+  })
+})
