@@ -95,14 +95,12 @@ class Reader implements ConfigDocument {
       logLevel: 'error',
     })
     this.#document = document
-    const seen = new Set<number>()
-    for (const problem of [...document.errors, ...document.warnings]) {
-      const position = this.#position(problem.pos[0])
-      // One slip makes several errors of its line; the first one is the cause.
-      if (seen.has(position.line)) continue
-      seen.add(position.line)
+    // After the first error the library reads on as best it can, and finds fault with lines that have none.
+    const [first] = document.errors
+    for (const problem of first ? [first] : document.warnings) {
       const rest = this.#text.slice(problem.pos[0])
-      this.issues.push({ message: syntaxMessage(problem.code, rest), ...position })
+      const message = syntaxMessage(problem.code, rest)
+      this.issues.push({ message, ...this.#position(problem.pos[0]) })
     }
     if (document.directives.yaml.explicit)
       this.issues.push({

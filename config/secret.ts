@@ -2,7 +2,7 @@
 // Promise kept here: nothing of a key, of a command or of its output is in any error.
 
 import { spawn } from 'node:child_process'
-import { open } from 'node:fs/promises'
+import { constants, open } from 'node:fs/promises'
 import { SyncError } from '../src/core/errors.ts'
 import type { Environment } from './environment.ts'
 
@@ -50,7 +50,8 @@ function unavailable(message: string): SyncError {
 async function readSecretFile(path: string): Promise<string> {
   let handle
   try {
-    handle = await open(path, 'r')
+    // Without O_NONBLOCK the opening of a named pipe would wait for its writer, for ever.
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const facts = await handle.stat()
     if (!facts.isFile()) throw unavailable(`The key file ${path} is not a regular file`)
     if (facts.size > secretBytesMax) throw unavailable(`The key file ${path} is larger than 64 KiB`)

@@ -1,6 +1,6 @@
 // The file that `records-sync init` writes.
 
-/** A commented configuration that loads as it is; the key is read from the environment when it is needed. */
+/** A commented configuration that works as it is with `records-sync dev`. */
 export function starterConfig(): string {
   return starter
 }
@@ -12,8 +12,9 @@ const starter = `# records-sync.yaml: what is kept in step with what. Paths coun
 
 connections:
   crm:
-    service: "\${RECORDS_URL:-http://127.0.0.1:8080}"
-    key: "\${RECORDS_API_KEY}"            # or { file: ./key } or { command: "op read …" }
+    service: http://127.0.0.1:8080       # the one that "records-sync dev" starts; yours: https://…
+    key: { file: .records-sync/dev.key } # written by "records-sync dev"; yours: \${RECORDS_API_KEY},
+                                         # { file: ./crm.key } or { command: "op read …" }
 
 syncs:
   contacts:

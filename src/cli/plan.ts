@@ -11,6 +11,11 @@ import { stage } from '../import/stage.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { figure, safe, table } from './terminal.ts'
 
+const timeOf = (minutes: number, limit: number) =>
+  minutes < 1
+    ? "less than a minute at the service's limit"
+    : `about ${figure(Math.ceil(minutes))} minutes at ${figure(limit)} a minute`
+
 export async function plan(context: CommandContext, name: string): Promise<number> {
   const { terminal } = context
   const config = await context.loadConfig()
@@ -89,7 +94,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
       ),
     )
     terminal.out(
-      `${figure(requests)} requests${minutes === null ? '' : `, at ${figure(limit!)} a minute about ${minutes < 1 ? 'less than a minute' : `${figure(Math.ceil(minutes))} minutes`}`}`,
+      `${figure(requests)} requests${minutes === null ? '' : `, ${timeOf(minutes, limit!)}`}`,
     )
     for (const warning of staged.warnings)
       terminal.out(terminal.style('yellow', `warning: ${safe(warning, 300)}`))

@@ -56,10 +56,12 @@ export function runMethods(db: Database, now: () => string): RunMethods {
             .get(run.sync)
           if (live) return { heldBy: runOfRow(live) }
         }
+        // Plans come and go: theirs are negative, so that the runs people see are numbered without gaps.
         const row = db
           .sql(
-            `INSERT INTO runs (sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
-             VALUES (?, 'import', ?, 'running', ?, ?, ?, ?) RETURNING *`,
+            `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
+             VALUES (CASE WHEN ?2 = 'plan' THEN (SELECT min(0, coalesce(min(id), 0)) - 1 FROM runs) END,
+               ?1, 'import', ?2, 'running', ?3, ?4, ?5, ?6) RETURNING *`,
           )
           .get(
             run.sync,

@@ -57,6 +57,23 @@ test.each<[string, string, string]>([
   expect(issues.join()).not.toContain('sk_')
 })
 
+const after = 'c: 1\nd: { e: 2 }\nf: g\n'
+
+test.each([
+  ['a bare variable in braces', 'a: { b: ${KEY} }\n'],
+  ['a brace too many', 'a: { b: 1 }}\n'],
+  ['a brace that is not closed', 'a:\n  b: { x: 1\n  c: 2\n  d: 3\n'],
+  ['a bracket that is not closed', 'a:\n  b: [1\n  c: 2\n  d: 3\n'],
+  ['a tab', 'a:\n\tb: 1\n  c: 2\n  d: 3\n'],
+])('%s is one issue, not one of each line after it', async (_, slip) => {
+  expect(await issuesOf(slip + after)).toHaveLength(1)
+})
+
+test('each tag has an issue of its own', async () => {
+  const issues = await issuesOf('a: !x 1\nb: !y 2\n')
+  expect(issues.map((issue) => issue.split(':')[0])).toEqual(['1', '2'])
+})
+
 test('an alias bomb is refused before it is expanded', () => {
   const { issues } = readDocument(bomb.join('\n'), {})
   expect(issues.map((issue) => issue.message)).toEqual([

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -83,6 +83,16 @@ describe('from a file', () => {
     )
   })
 })
+
+test.runIf(process.platform !== 'win32')(
+  'a pipe is refused, and not waited for',
+  async () => {
+    const path = join(await folder(), 'pipe')
+    execFileSync('mkfifo', ['-m', '600', path])
+    expect(await refusal({ file: path })).toBe(`The key file ${path} is not a regular file`)
+  },
+  5_000,
+)
 
 describe('from a command', () => {
   test('is what it prints, without line ends', async () => {

@@ -1,0 +1,204 @@
+// The SQLite ledger's file: whatever is wrong with it is said in our words, with its place and what to mend.
+
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { LedgerError } from '../../../src/core/errors.ts'
+import { openDatabase } from '../../../src/ledger/sqlite/database.ts'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
+import { openRun, rows, stage, statesOf } from '../../contract/ledger/scene.ts'
+
+let folder: string
+let path: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-'))
+  path = join(folder, 'ledger.sqlite')
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+/** The error of `work`, or of the promise it gives. */
+async function errorOf(work: () => unknown): Promise<LedgerError> {
+  try {
+    await work()
+  } catch (error) {
+    expect(error).toBeInstanceOf(LedgerError)
+    return error as LedgerError
+  }
+  throw new Error('nothing was thrown')
+}
+
+/** Runs SQL on the file from outside. */
+function outside(sql: string): void {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+}
+
+describe('opening', () => {
+  it('makes the file, with its folders, once', async () => {
+    path = join(folder, 'a', 'b', 'ledger.sqlite')
+    const ledger = openSqliteLedger(path)
+    const { id } = await openRun(ledger)
+    await ledger.close()
+    expect((await stat(path)).isFile()).toBe(true)
+    const again = openSqliteLedger(path)
+    expect(again.place).toBe(path)
+    expect(await again.run(id)).toMatchObject({ id, state: 'running' })
+    await again.close()
+    await again.close()
+  })
+
+  it('keeps readers and writers apart: the file is in WAL mode', () => {
+    const db = openDatabase(path)
+    expect(db.sql('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+    expect(db.sql('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length })
+    db.close()
+  })
+
+  it('refuses a folder', async () => {
+    await mkdir(path)
+    const error = await errorOf(() => openSqliteLedger(path))
+    expect(error).toMatchObject({ code: 'ledger_unopened', reason: 'ledger' })
+    expect(error.message).toBe(`The ledger ${path} cannot be opened; check the folder and its permissions`)
+  })
+
+  it('refuses a place below a file', async () => {
+    await writeFile(path, 'a file')
+    for (const below of [join(path, 'ledger.sqlite'), join(path, 'deeper', 'ledger.sqlite')])
+      expect(await errorOf(() => openSqliteLedger(below))).toMatchObject({ code: 'ledger_unopened' })
+  })
+
+  it('refuses a file that is not a database, and leaves it as it is', async () => {
+    const text = 'id,name\n'.repeat(2_000)
+    await writeFile(path, text)
+    expect(await errorOf(() => openSqliteLedger(path))).toMatchObject({
+      code: 'ledger_corrupt',
+      message: `The ledger ${path} is not a SQLite file, or it is damaged`,
+    })
+    expect(await readFile(path, 'utf8')).toBe(text)
+  })
+
+  it('refuses a file of a newer release, and leaves it as it is', async () => {
+    const newer = MIGRATIONS.length + 1
+    outside(`CREATE TABLE theirs (id INTEGER); PRAGMA user_version = ${newer}`)
+    const error = await errorOf(() => openSqliteLedger(path))
+    expect(error.code).toBe('ledger_newer')
+    expect(error.message).toMatch(`schema version ${newer}; this release knows up to ${MIGRATIONS.length}`)
+    outside('INSERT INTO theirs VALUES (1)')
+  })
+
+  it('is undone where a migration fails: nothing half made stays', async () => {
+    outside('CREATE TABLE runs (theirs INTEGER)')
+    expect(await errorOf(() => openSqliteLedger(path))).toMatchObject({ code: 'ledger_failed' })
+    const db = new DatabaseSync(path)
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+    expect(tables).toEqual([{ name: 'runs' }])
+    expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: 0 })
+    db.close()
+  })
+
+  it('says that a damaged file is damaged', async () => {
+    const ledger = openSqliteLedger(path)
+    await stage(ledger, (await openRun(ledger)).id, rows(500))
+    await ledger.close()
+    const bytes = await readFile(path)
+    bytes.fill(0xab, 4_096)
+    await writeFile(path, bytes)
+    const damaged = openSqliteLedger(path)
+    expect(await errorOf(() => damaged.runs({ limit: 10 }))).toMatchObject({ code: 'ledger_corrupt' })
+    await damaged.close()
+  })
+})
+
+describe('for reading only', () => {
+  it('does not make a file', async () => {
+    expect(await errorOf(() => openSqliteLedger(path, { readOnly: true }))).toMatchObject({
+      code: 'ledger_missing',
+      message: `There is no ledger at ${path} yet; it is made by the first run`,
+    })
+    await expect(stat(path)).rejects.toThrow('ENOENT')
+  })
+
+  it('does not set a file up', async () => {
+    outside('CREATE TABLE theirs (id INTEGER)')
+    expect(await errorOf(() => openSqliteLedger(path, { readOnly: true }))).toMatchObject({ code: 'ledger_older' })
+  })
+
+  it('reads while another writes, and cannot write itself', async () => {
+    const writer = openSqliteLedger(path)
+    const reader = openSqliteLedger(path, { readOnly: true })
+    const { id } = await openRun(writer)
+    await stage(writer, id, rows(2))
+    expect(await statesOf(reader, id)).toEqual({ 1: 'planned', 2: 'planned' })
+    const error = await errorOf(() => reader.settleLeftovers(id))
+    expect(error).toMatchObject({
+      code: 'ledger_read_only',
+      message: `The ledger ${path} cannot be written; check its permissions`,
+    })
+    await reader.close()
+    await writer.close()
+  })
+
+  // A superuser may write whatever the permissions say.
+  it.runIf(process.getuid?.() !== 0 && process.platform !== 'win32')('a file without write permission', async () => {
+    await openSqliteLedger(path).close()
+    await chmod(path, 0o444)
+    const error = await errorOf(async () => await openRun(openSqliteLedger(path)))
+    expect(error.code).toBe('ledger_read_only')
+  })
+})
+
+describe('a file that another process holds', () => {
+  it('is waited for, and then named', async () => {
+    const db = openDatabase(path)
+    expect(db.sql('PRAGMA busy_timeout').get()).toEqual({ timeout: 10_000 })
+    db.sql('PRAGMA busy_timeout = 1').get()
+    const holder = new DatabaseSync(path)
+    holder.exec('BEGIN IMMEDIATE')
+    let ran = false
+    const error = await errorOf(() => db.transaction(() => (ran = true)))
+    expect(error).toMatchObject({ code: 'ledger_busy', reason: 'ledger' })
+    expect(error.message).toBe(`The ledger ${path} stayed locked by another process for 10 s`)
+    expect(ran).toBe(false)
+    holder.exec('COMMIT')
+    expect(db.transaction(() => 'through')).toBe('through')
+    holder.close()
+    db.close()
+  })
+})
+
+describe('a transaction', () => {
+  it('is undone as a whole, and the next one works', async () => {
+    const db = openDatabase(path)
+    db.sql('CREATE TABLE numbers (number INTEGER UNIQUE) STRICT').run()
+    const insert = (number: number) => db.sql('INSERT INTO numbers VALUES (?)').run(number)
+    const error = await errorOf(() =>
+      db.transaction(() => {
+        insert(1)
+        insert(1)
+      }),
+    )
+    expect(error.code).toBe('ledger_failed')
+    // What the engine said quotes names of columns: it stays here.
+    expect(error.message).toBe(`The ledger ${path} refused a statement (SQLite result 19)`)
+    expect(db.transaction(() => insert(2).changes)).toBe(1)
+    expect(db.sql('SELECT number FROM numbers').all()).toEqual([{ number: 2 }])
+    db.close()
+  })
+
+  it('that finds the disk full says so', async () => {
+    const db = openDatabase(path)
+    db.sql('CREATE TABLE blobs (blob BLOB) STRICT').run()
+    const { page_count: pages } = db.sql('PRAGMA page_count').get() as { page_count: number }
+    db.sql(`PRAGMA max_page_count = ${pages + 2}`).get()
+    const error = await errorOf(() =>
+      db.transaction(() => db.sql('INSERT INTO blobs VALUES (?)').run(new Uint8Array(1_000_000))),
+    )
+    expect(error).toMatchObject({ code: 'ledger_full', reason: 'disk' })
+    expect(db.sql('SELECT count(*) AS blobs FROM blobs').get()).toEqual({ blobs: 0 })
+    db.close()
+  })
+})

@@ -1,0 +1,239 @@
+// What the SQLite ledger does to its file: no transaction touches more than 1,000 rows of a table, no statement reads a
+// large table from end to end, and whoever is interrupted or overtaken leaves books that balance.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FenceLost } from '../../../src/core/errors.ts'
+import { LEDGER_ROWS_MAX } from '../../../src/core/limits.ts'
+import { isBalanced } from '../../../src/core/states.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { closeMethods } from '../../../src/ledger/sqlite/close.ts'
+import { openDatabase, type Database } from '../../../src/ledger/sqlite/database.ts'
+import { pushMethods } from '../../../src/ledger/sqlite/push.ts'
+import { reportMethods } from '../../../src/ledger/sqlite/reports.ts'
+import { runMethods } from '../../../src/ledger/sqlite/runs.ts'
+import { stageMethods } from '../../../src/ledger/sqlite/stage.ts'
+import {
+  accept,
+  answered,
+  badRow,
+  booked,
+  close,
+  never,
+  offBalance,
+  openRun,
+  row,
+  rows,
+  send,
+  settle,
+  stage,
+  staged,
+} from '../../contract/ledger/scene.ts'
+
+let folder: string
+let db: Database
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-'))
+  db = openDatabase(join(folder, 'ledger.sqlite'))
+})
+afterEach(async () => {
+  db.close()
+  await rm(folder, { recursive: true })
+})
+
+const now = () => new Date().toISOString()
+const ledgerOn = (on: Database): Ledger => ({
+  place: on.path,
+  ...runMethods(on, now),
+  ...stageMethods(on),
+  ...pushMethods(on, now),
+  ...closeMethods(on, now),
+  ...reportMethods(on),
+  async close() {},
+})
+
+/** The same database, but its statements, and the rows that each transaction writes to each table, are noted. */
+function watched(on: Database) {
+  const statements = new Set<string>()
+  const written: { table: string; rows: number }[] = []
+  let open: Map<string, number> | null = null
+  const note = (text: string, changed: number) => {
+    const table = /^\s*(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)/.exec(text)?.[1]
+    if (!table) return
+    if (open) open.set(table, (open.get(table) ?? 0) + changed)
+    else written.push({ table, rows: changed })
+  }
+  const watching: Database = {
+    ...on,
+    sql(text) {
+      statements.add(text)
+      const statement = on.sql(text)
+      return {
+        ...statement,
+        run(...values) {
+          const result = statement.run(...values)
+          note(text, result.changes)
+          return result
+        },
+      }
+    },
+    transaction: (work) =>
+      on.transaction(() => {
+        open = new Map()
+        try {
+          return work()
+        } finally {
+          for (const [table, changed] of open) written.push({ table, rows: changed })
+          open = null
+        }
+      }),
+  }
+  return { db: watching, statements, written }
+}
+
+/** Everything that is done to a run, on 2,600 rows: more than two slices. */
+async function wholeLife(ledger: Ledger): Promise<void> {
+  const many = rows(2_600).map((item) => {
+    if (item.ordinal % 100 === 1) return badRow(item.ordinal, null)
+    return item.ordinal % 100 === 2 ? row(item.ordinal, 'again') : item
+  })
+  await accept(ledger, rows(60))
+  const { id: run } = await openRun(ledger)
+  await stage(ledger, run, many.slice(0, 1_500))
+  await stage(ledger, run, many)
+  await ledger.knownKeys(run)
+  const [segment] = await ledger.openSegments(run)
+  const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
+  await settle(ledger, claim, await send(ledger, claim), 'created')
+  await ledger.release(run, claim.segment, claim.fence, await send(ledger, claim), answered)
+  const lost = await send(ledger, claim)
+  await ledger.recordNoAnswer(run, lost, { status: null, requestId: null, durationMs: 1 })
+  const [again] = await ledger.unsettled(run, claim.segment)
+  const resend = { operation: 'batchUpsert', replayed: true }
+  await settle(ledger, claim, await ledger.recordResend(run, claim.segment, claim.fence, again!, resend), 'sent')
+  for (let batch = 0; batch < 30; batch++) await settle(ledger, claim, await send(ledger, claim), 'created')
+  await ledger.finishSegment(run, claim.segment, claim.fence)
+  const doubtful = await ledger.written(run, { after: 0, every: 3, limit: LEDGER_ROWS_MAX })
+  await ledger.recordVerified(
+    run,
+    doubtful.map(({ ordinal }) => ({ ordinal, verdict: 'equal' as const, recordId: null, field: null })),
+  )
+  await ledger.twins(run)
+  await ledger.progress(run)
+  await ledger.setRunState(run, 'blocked', 'service')
+  await close(ledger, run)
+  await ledger.report(run, { states: ['unsent', 'invalid'], after: 0, limit: 10 })
+  await ledger.rejectGroups(run)
+  await ledger.run(run)
+  await ledger.runs({ limit: 10 })
+  const plan = await openRun(ledger, 'plan')
+  await stage(ledger, plan.id, many)
+  await ledger.discard(plan.id)
+  await ledger.prune(never)
+}
+
+describe('the file', () => {
+  it('never has more than 1,000 rows of a table written in one transaction', async () => {
+    const watch = watched(db)
+    await wholeLife(ledgerOn(watch.db))
+    const most = (table: string) =>
+      Math.max(...watch.written.filter((each) => each.table === table).map((each) => each.rows))
+    for (const table of ['items', 'payloads']) expect(most(table)).toBe(LEDGER_ROWS_MAX)
+    for (const table of ['accepted', 'requests', 'segments', 'runs', 'destinations'])
+      expect(most(table)).toBeLessThanOrEqual(LEDGER_ROWS_MAX)
+  })
+
+  it('is never read from end to end: statements find their rows by an index', async () => {
+    const watch = watched(db)
+    await wholeLife(ledgerOn(watch.db))
+    const plans = [...watch.statements]
+      .filter((text) => /^\s*(SELECT|UPDATE|DELETE|INSERT)/.test(text))
+      .map((text) => {
+        const steps = db.sql(`EXPLAIN QUERY PLAN ${text}`).all()
+        return { text, steps: steps.map((step) => String(step['detail'])) }
+      })
+    expect(plans.length).toBeGreaterThan(40)
+    const scans = plans.filter(({ steps }) =>
+      steps.some((step) => /^SCAN (items|payloads|accepted|requests|segments|other|later|same)\b/.test(step)),
+    )
+    expect(scans).toEqual([])
+    const stepsOf = (pattern: RegExp) => plans.find(({ text }) => pattern.test(text))?.steps.join('\n')
+    expect(stepsOf(/state = 'superseded'/)).toMatch(/items_key \(run=\? AND key=\? AND ordinal>\?\)/)
+    expect(stepsOf(/state = 'unchanged'/)).toMatch(/SEARCH accepted USING PRIMARY KEY \(destination=\? AND key=\?\)/)
+    expect(stepsOf(/max\(other\.ordinal\)/)).toMatch(/items_record \(run=\? AND record_id=\?\)/)
+    expect(stepsOf(/state = 'planned' AND attempts < \?/)).toMatch(
+      /SEARCH items USING PRIMARY KEY \(run=\? AND ordinal>\? AND ordinal<\?\)/,
+    )
+  })
+})
+
+describe('beginning anew', () => {
+  /** The ledger, of which the transaction number `at` from now on is preceded by `event`. */
+  const interrupted = (at: number, event: () => void): Ledger => {
+    let transactions = 0
+    return ledgerOn({
+      ...db,
+      transaction(work) {
+        if (++transactions === at) event()
+        return db.transaction(work)
+      },
+    })
+  }
+
+  it.each([1, 2, 3, 5, 6, 7, 8])('balances where it is torn off before step %d', async (at) => {
+    const ledger = ledgerOn(db)
+    const { run } = await staged(ledger, rows(2_500))
+    const crash = new Error('killed')
+    const torn = interrupted(at, () => {
+      throw crash
+    })
+    await expect(torn.beginStage(run, ['id'])).rejects.toBe(crash)
+    expect(await offBalance(ledger, run)).toBe(0)
+    await ledger.settleLeftovers(run)
+    expect(isBalanced(await ledger.books(run))).toBe(true)
+  })
+
+  it.each([1, 4, 7])('deletes nothing more once another has begun, at step %d', async (at) => {
+    const ledger = ledgerOn(db)
+    const { run } = await staged(ledger, rows(2_500))
+    const overtaken = interrupted(at, () => {
+      db.sql('UPDATE runs SET stage_fence = stage_fence + 1 WHERE id = ?').run(run)
+    })
+    await expect(overtaken.beginStage(run, ['id'])).rejects.toThrow(FenceLost)
+    const left = await booked(ledger, run)
+    await expect(overtaken.beginStage(run, ['id'])).resolves.toBeGreaterThan(0)
+    expect(left.planned).toBeGreaterThan(0)
+    expect(await booked(ledger, run)).toEqual({})
+  })
+})
+
+describe('pruning', () => {
+  it('that was torn off goes on where it stopped: no raw row outlives its item', async () => {
+    const ledger = ledgerOn(db)
+    const { run } = await staged(ledger, rows(10))
+    await close(ledger, run)
+    const crash = new Error('killed')
+    let transactions = 0
+    const torn = ledgerOn({
+      ...db,
+      transaction(work) {
+        if (++transactions === 2) throw crash
+        return db.transaction(work)
+      },
+    })
+    await expect(torn.prune(never)).rejects.toBe(crash)
+    await ledger.prune(never)
+    for (const table of ['items', 'payloads', 'requests'])
+      expect(db.sql(`SELECT count(*) AS rows FROM ${table}`).get()).toEqual({ rows: 0 })
+  })
+
+  it('is not held up by plans that have nothing left to prune', async () => {
+    const ledger = ledgerOn(db)
+    for (let plan = 0; plan < 100; plan++) await openRun(ledger, 'plan')
+    const run = await accept(ledger, rows(3))
+    expect(await ledger.prune(never)).toBeGreaterThan(0)
+    expect(await booked(ledger, run)).toEqual({})
+  })
+})
