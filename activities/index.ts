@@ -133,7 +133,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         const result = await stage(importDeps, { run, sync, keyFingerprint }, () =>
           deps.openSource(sync.import.from),
         )
-        for (const warning of result.warnings) logger.warn({ run, warning }, 'mapping_warning')
+        for (const warning of result.warnings) logger.info({ run, warning }, 'mapping_warning')
         logger.info({ run, rows: result.rows, planned: result.planned }, 'run_staged')
         return {
           rows: result.rows,

@@ -2,7 +2,7 @@
 
 import { silentLogger } from '../core/ports.ts'
 import { compileMapping } from '../import/map.ts'
-import { readTarget } from '../import/stage.ts'
+import { readTarget } from '../import/target.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { safe } from './terminal.ts'
 

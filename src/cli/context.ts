@@ -28,10 +28,14 @@ export interface CommandContext {
   openLedger(options?: { readOnly?: boolean }): Promise<Ledger>
 }
 
-export function createContext(options: GlobalOptions): CommandContext {
+/** `terminal`: share one where several write to the same screen, so that the live line stays whole. */
+export function createContext(
+  options: GlobalOptions,
+  terminal: Terminal = createTerminal({ out: process.stdout, err: process.stderr }),
+): CommandContext {
   const configFile = resolve(options.config)
   const context: CommandContext = {
-    terminal: createTerminal({ out: process.stdout, err: process.stderr }),
+    terminal,
     json: options.json,
     configFile,
     env: process.env,

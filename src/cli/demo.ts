@@ -47,7 +47,7 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     process.env['TEMPORAL_ADDRESS'] = embedded.temporal.address
     terminal.out(`  Records Service  ${embedded.service?.url}`)
     terminal.out(`  Temporal UI      ${embedded.temporal.uiUrl}`)
-    const context = createContext({ config: configFile, json: false })
+    const context = createContext({ config: configFile, json: false }, terminal)
 
     title('2. Import contacts.csv: 4,000 rows, some of them wrong on purpose')
     const first = await run(context, 'contacts', { detach: false })

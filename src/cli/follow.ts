@@ -38,11 +38,16 @@ async function progressLine(
   const seconds = (Date.now() - pushedSince.at) / 1_000
   const rate = seconds > 0.5 ? (done - pushedSince.done) / seconds : 0
   const share = progress.planned === 0 ? 1 : done / progress.planned
-  const eta = rate > 0 ? `, ${duration(((progress.planned - done) / rate) * 1_000)} left` : ''
+  const speed =
+    rate > 0
+      ? `  ${figure(Math.round(rate))}/s, ${duration(((progress.planned - done) / rate) * 1_000)} left`
+      : ''
   const rejects = progress.rejected + progress.failed
-  return `${run.sync}  ${bar(share)} ${Math.floor(share * 100)} %  ${figure(done)} of ${figure(progress.planned)} rows  ${figure(
-    Math.round(rate),
-  )}/s${eta}  ${figure(progress.requests)} requests${rejects > 0 ? `  ${figure(rejects)} rejected` : ''}`
+  return [
+    `${run.sync}  ${bar(share)} ${Math.floor(share * 100)} %`,
+    `${figure(done)} of ${figure(progress.planned)} rows${speed}`,
+    `${figure(progress.requests)} requests${rejects > 0 ? `, ${figure(rejects)} rejected` : ''}`,
+  ].join('  ')
 }
 
 /** Waits for the workflow's end and shows its progress. */

@@ -1,13 +1,13 @@
 // Stage: the source is read once, and every row becomes an item of the ledger, before anything is sent. An interrupted
 // stage starts again from the first row.
 
-import { MappingError, ServiceFailure } from '../core/errors.ts'
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../core/limits.ts'
 import type { SyncConfig } from '../core/sync.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
 import type { Source } from '../sources/source.ts'
-import { compileMapping, type MappingPlan, type Target } from './map.ts'
+import { compileMapping, type MappingPlan } from './map.ts'
 import type { ImportDeps } from './ports.ts'
+import { readTarget } from './target.ts'
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
@@ -15,24 +15,6 @@ export interface StageResult extends StageCounts {
   readonly warnings: readonly string[]
   /** Cells that will clear a property. */
   readonly cleared: number
-}
-
-/** Asks the service what it accepts: three requests. */
-export async function readTarget(
-  deps: Pick<ImportDeps, 'client' | 'signal'>,
-  objectType: string,
-): Promise<Target> {
-  const options = { signal: deps.signal, priority: 'import' } as const
-  const self = await deps.client.readSelf(options)
-  const schema = await deps.client.readObjectType(objectType, options).catch((error: unknown) => {
-    if (error instanceof ServiceFailure && error.status === 404)
-      throw new MappingError(objectType, [
-        `object type ${objectType} does not exist, or the key cannot read it`,
-      ])
-    throw error
-  })
-  const fieldTypes = await deps.client.listFieldTypes(options)
-  return { self, schema, fieldTypes }
 }
 
 /**

@@ -38,7 +38,7 @@ function translate(error: unknown, path: string): SyncError {
   const text =
     error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
   const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-  if (number === 13 || /SQLITE_FULL|disk is full/i.test(text))
+  if (number === 13 || /SQLITE_FULL|disk is full|^ENOSPC /i.test(text))
     return new LedgerError(
       'ledger_full',
       `The disk of the ledger ${path} is full; free some space`,
@@ -54,7 +54,7 @@ function translate(error: unknown, path: string): SyncError {
       'ledger_busy',
       `The ledger ${path} stayed locked by another process for 10 s`,
     )
-  if (number === 14 || /unable to open/i.test(text))
+  if (number === 14 || /unable to open|^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT) /i.test(text))
     return new LedgerError(
       'ledger_unopened',
       `The ledger ${path} cannot be opened; check the folder and its permissions`,
@@ -193,7 +193,14 @@ export function openDatabase(path: string, options: { readOnly?: boolean } = {})
       }
     },
     close() {
-      if (db.isOpen) db.close()
+      if (!db.isOpen) return
+      try {
+        // The driver cannot finalise statements, so that closing alone would leave the last writes in the WAL file.
+        if (!readOnly) db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      } catch {
+        // Nothing is lost: they stay in the WAL file.
+      }
+      db.close()
     },
   }
 }
