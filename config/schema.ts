@@ -162,7 +162,7 @@ const from = z.strictObject({
     .string()
     .refine(isEncoding, 'expected an encoding such as `utf-8`, `windows-1252` or `utf-16le`')
     .optional()
-    .describe('Encoding of the file. Default: UTF-8, or UTF-16LE where a byte order mark says so.'),
+    .describe('Encoding of the file. Default: what its byte order mark says, else UTF-8.'),
 })
 
 const importing = z.strictObject({

@@ -2,7 +2,7 @@
 // never U+FFFD, and NUL never passes.
 
 import { isUtf8 } from 'node:buffer'
-import type { Fault } from './faults.ts'
+import { shown, type Fault } from './faults.ts'
 
 const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
 const EMPTY = Buffer.alloc(0)
@@ -28,7 +28,7 @@ export function encodingOf(label: string, fault: Fault): string {
   } catch {
     throw fault(
       'csv_encoding_unknown',
-      `encoding ${JSON.stringify(label)} is not known; expected one of ${ENCODINGS.join(', ')}, or another label of the WHATWG Encoding Standard`,
+      `encoding ${shown(label)} is not known; expected one of ${ENCODINGS.join(', ')}, or another label of the WHATWG Encoding Standard`,
     )
   }
 }

@@ -12,6 +12,14 @@ export interface Place {
 /** Makes the error of one file; the caller throws it. */
 export type Fault = (code: string, message: string, place?: Place) => SourceError
 
+const OPTION_CHARS_MAX = 40
+
+/** An option's value as a message shows it, cut where it is long. */
+export function shown(value: string): string {
+  const text = JSON.stringify(value.slice(0, OPTION_CHARS_MAX))
+  return value.length > OPTION_CHARS_MAX ? `${text} and more` : text
+}
+
 export function faultsOf(path: string): Fault {
   return (code, message, place = {}) =>
     new SourceError(code, formatIssue(path, { message, ...place }), place)

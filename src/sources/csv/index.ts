@@ -5,7 +5,7 @@ import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
 import type { SourceError } from '../../core/errors.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
-import { faultsOf, type Fault } from './faults.ts'
+import { faultsOf, shown, type Fault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
 import { RecordReader, type Dialect } from './records.ts'
 
@@ -83,6 +83,8 @@ class CsvSource implements Source {
     rowsMax: number,
     signal?: AbortSignal,
   ): AsyncGenerator<readonly SourceRow[], void, undefined> {
+    if (!Number.isSafeInteger(rowsMax) || rowsMax < 1)
+      throw this.#fault('csv_options', `rowsMax is ${rowsMax}; expected a whole number above 0`)
     if (this.#started)
       throw this.#fault('source_read_twice', 'the source was read before; expected one reading')
     this.#started = true
@@ -176,12 +178,12 @@ function dialectOf(options: CsvOptions, fault: Fault): Dialect {
   if (!isMark(delimiter))
     throw fault(
       'csv_options',
-      `delimiter is ${JSON.stringify(delimiter)}; expected one character, no line break`,
+      `delimiter is ${shown(delimiter)}; expected one character, no line break`,
     )
   if (quote !== null && (!isMark(quote) || quote === delimiter))
     throw fault(
       'csv_options',
-      `quote is ${JSON.stringify(quote)}; expected null, or one character that is neither the delimiter nor a line break`,
+      `quote is ${shown(quote)}; expected null, or one character that is neither the delimiter nor a line break`,
     )
   if (!Number.isSafeInteger(recordBytesMax) || recordBytesMax < 1)
     throw fault(

@@ -149,8 +149,16 @@ export function closingTests(open: Open): void {
       const { run } = await everyState()
       const before = await statesOf(ledger, run)
       expect(Object.values(before)).toEqual([
-        ...['created', 'updated', 'unchanged', 'superseded', 'invalid'],
-        ...['rejected', 'sent', 'sent', 'sent', 'planned'],
+        'created',
+        'updated',
+        'unchanged',
+        'superseded',
+        'invalid',
+        'rejected',
+        'sent',
+        'sent',
+        'sent',
+        'planned',
       ])
       await ledger.settleLeftovers(run)
       expect(await statesOf(ledger, run)).toEqual({

@@ -62,13 +62,17 @@ describe('opening', () => {
     await mkdir(path)
     const error = await errorOf(() => openSqliteLedger(path))
     expect(error).toMatchObject({ code: 'ledger_unopened', reason: 'ledger' })
-    expect(error.message).toBe(`The ledger ${path} cannot be opened; check the folder and its permissions`)
+    expect(error.message).toBe(
+      `The ledger ${path} cannot be opened; check the folder and its permissions`,
+    )
   })
 
   it('refuses a place below a file', async () => {
     await writeFile(path, 'a file')
     for (const below of [join(path, 'ledger.sqlite'), join(path, 'deeper', 'ledger.sqlite')])
-      expect(await errorOf(() => openSqliteLedger(below))).toMatchObject({ code: 'ledger_unopened' })
+      expect(await errorOf(() => openSqliteLedger(below))).toMatchObject({
+        code: 'ledger_unopened',
+      })
   })
 
   it('refuses a file that is not a database, and leaves it as it is', async () => {
@@ -86,7 +90,9 @@ describe('opening', () => {
     outside(`CREATE TABLE theirs (id INTEGER); PRAGMA user_version = ${newer}`)
     const error = await errorOf(() => openSqliteLedger(path))
     expect(error.code).toBe('ledger_newer')
-    expect(error.message).toMatch(`schema version ${newer}; this release knows up to ${MIGRATIONS.length}`)
+    expect(error.message).toMatch(
+      `schema version ${newer}; this release knows up to ${MIGRATIONS.length}`,
+    )
     outside('INSERT INTO theirs VALUES (1)')
   })
 
@@ -121,7 +127,9 @@ describe('opening', () => {
     const copy = join(folder, 'copy.sqlite')
     await writeFile(copy, bytes)
     const damaged = openSqliteLedger(copy)
-    expect(await errorOf(() => damaged.runs({ limit: 10 }))).toMatchObject({ code: 'ledger_corrupt' })
+    expect(await errorOf(() => damaged.runs({ limit: 10 }))).toMatchObject({
+      code: 'ledger_corrupt',
+    })
     await damaged.close()
   })
 })
@@ -137,7 +145,9 @@ describe('for reading only', () => {
 
   it('does not set a file up', async () => {
     outside('CREATE TABLE theirs (id INTEGER)')
-    expect(await errorOf(() => openSqliteLedger(path, { readOnly: true }))).toMatchObject({ code: 'ledger_older' })
+    expect(await errorOf(() => openSqliteLedger(path, { readOnly: true }))).toMatchObject({
+      code: 'ledger_older',
+    })
   })
 
   it('reads while another writes, and cannot write itself', async () => {

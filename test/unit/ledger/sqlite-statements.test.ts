@@ -112,13 +112,24 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await ledger.recordNoAnswer(run, lost, { status: null, requestId: null, durationMs: 1 })
   const [again] = await ledger.unsettled(run, claim.segment)
   const resend = { operation: 'batchUpsert', replayed: true }
-  await settle(ledger, claim, await ledger.recordResend(run, claim.segment, claim.fence, again!, resend), 'sent')
-  for (let batch = 0; batch < 30; batch++) await settle(ledger, claim, await send(ledger, claim), 'created')
+  await settle(
+    ledger,
+    claim,
+    await ledger.recordResend(run, claim.segment, claim.fence, again!, resend),
+    'sent',
+  )
+  for (let batch = 0; batch < 30; batch++)
+    await settle(ledger, claim, await send(ledger, claim), 'created')
   await ledger.finishSegment(run, claim.segment, claim.fence)
   const doubtful = await ledger.written(run, { after: 0, every: 3, limit: LEDGER_ROWS_MAX })
   await ledger.recordVerified(
     run,
-    doubtful.map(({ ordinal }) => ({ ordinal, verdict: 'equal' as const, recordId: null, field: null })),
+    doubtful.map(({ ordinal }) => ({
+      ordinal,
+      verdict: 'equal' as const,
+      recordId: null,
+      field: null,
+    })),
   )
   await ledger.twins(run)
   await ledger.progress(run)
@@ -156,12 +167,19 @@ describe('the file', () => {
       })
     expect(plans.length).toBeGreaterThan(40)
     const scans = plans.filter(({ steps }) =>
-      steps.some((step) => /^SCAN (items|payloads|accepted|requests|segments|other|later|same)\b/.test(step)),
+      steps.some((step) =>
+        /^SCAN (items|payloads|accepted|requests|segments|other|later|same)\b/.test(step),
+      ),
     )
     expect(scans).toEqual([])
-    const stepsOf = (pattern: RegExp) => plans.find(({ text }) => pattern.test(text))?.steps.join('\n')
-    expect(stepsOf(/state = 'superseded'/)).toMatch(/items_key \(run=\? AND key=\? AND ordinal>\?\)/)
-    expect(stepsOf(/state = 'unchanged'/)).toMatch(/SEARCH accepted USING PRIMARY KEY \(destination=\? AND key=\?\)/)
+    const stepsOf = (pattern: RegExp) =>
+      plans.find(({ text }) => pattern.test(text))?.steps.join('\n')
+    expect(stepsOf(/state = 'superseded'/)).toMatch(
+      /items_key \(run=\? AND key=\? AND ordinal>\?\)/,
+    )
+    expect(stepsOf(/state = 'unchanged'/)).toMatch(
+      /SEARCH accepted USING PRIMARY KEY \(destination=\? AND key=\?\)/,
+    )
     expect(stepsOf(/max\(other\.ordinal\)/)).toMatch(/items_record \(run=\? AND record_id=\?\)/)
     expect(stepsOf(/state = 'planned' AND attempts < \?/)).toMatch(
       /SEARCH items USING PRIMARY KEY \(run=\? AND ordinal>\? AND ordinal<\?\)/,

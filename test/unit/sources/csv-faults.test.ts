@@ -263,4 +263,9 @@ describe('options', () => {
     expect(error.code).toBe(code)
     expect(error.message).toMatch(message)
   })
+
+  it.each(['delimiter', 'quote', 'encoding'])('%s is not quoted at length', async (option) => {
+    const { message } = await fault('a\n', { [option]: 'q'.repeat(10_000) })
+    expect(message.match(/q+/g)?.every((quoted) => quoted.length <= 200)).toBe(true)
+  })
 })

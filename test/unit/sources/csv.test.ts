@@ -30,6 +30,12 @@ describe('rows of a CSV file', () => {
     expect(summary).toEqual({ rows: 2, digest })
   })
 
+  it('have a digest of the whole file, also where it is read in several pieces', async () => {
+    const content = `id\n${'7\n'.repeat(200_000)}`
+    const { summary } = await readCsv({ path: await files.put(content) })
+    expect(summary.digest).toBe(createHash('sha256').update(content).digest('hex'))
+  })
+
   it('may be none under the header', async () => {
     for (const content of ['id,name', 'id,name\n', '\n\nid,name\n\n']) {
       const { columns, rows, chunks, summary } = await readCsv({ path: await files.put(content) })
@@ -149,6 +155,13 @@ describe('a source', () => {
     expect(source.summary().rows).toBe(1)
     await expect(source.chunks(10)[Symbol.asyncIterator]().next()).rejects.toThrow(/read before/)
     await source.close()
+    await source.close()
+  })
+
+  it.each([0, -1, 1.5, Number.NaN])('has no chunks of %d rows', async (rowsMax) => {
+    const source = await openCsv({ path: await files.put('id\n1\n2\n') })
+    const chunks = source.chunks(rowsMax)[Symbol.asyncIterator]()
+    await expect(chunks.next()).rejects.toMatchObject({ code: 'csv_options' })
     await source.close()
   })
 
