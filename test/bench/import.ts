@@ -140,6 +140,16 @@ syncs:
     stops.push(() => worker.kill('SIGKILL'))
     const connection = await Connection.connect({ address: temporal.address })
     const client = new Client({ connection })
+    // Not the worker's start is measured.
+    for (let asked = 0; asked < 100; asked++) {
+      const queue = await client.workflowService.describeTaskQueue({
+        namespace: 'default',
+        taskQueue: { name: TASK_QUEUE },
+        taskQueueType: 1,
+      })
+      if (queue.pollers?.length) break
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
     const runs: Figures[] = []
     for (const version of options.versions) {
       await writeCsv(csv, options.rows, version)
