@@ -13,8 +13,13 @@ export async function settleTwins(
 ): Promise<number> {
   const { ledger, client, signal } = deps
   const { run, config } = job
-  const twins = await ledger.twins(run)
-  for (const twin of twins) {
+  let sent = 0
+  let after = 0
+  // Bounded by the run's items: every pass moves `after` forward.
+  for (;;) {
+    const [twin] = await ledger.twins(run, { after, limit: 1 })
+    if (!twin) return sent
+    after = twin.ordinal
     signal.throwIfAborted()
     const answer = await client.batchUpsert(
       config.object_type,
@@ -28,7 +33,7 @@ export async function settleTwins(
       await ledger.recordVerified(run, [
         { ordinal: twin.ordinal, verdict: 'different', recordId: null, field: outcome.field },
       ])
+    sent++
     deps.beat()
   }
-  return twins.length
 }

@@ -270,8 +270,8 @@ export interface Ledger {
       field: string | null
     }[],
   ): Promise<void>
-  /** Items whose record was written by another item of the run too, and that come last: to be sent once more. */
-  twins(run: number): Promise<readonly PlannedItem[]>
+  /** Items above `after` whose record was written by another item of the run too, and that come last: to be sent once more. */
+  twins(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>
 
   /** Turns what is left into terminal states, slice by slice: sent into failed (in doubt), planned into unsent. */
   settleLeftovers(run: number): Promise<void>

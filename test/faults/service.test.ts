@@ -48,12 +48,12 @@ const expectAllHeld = (rows: number) => {
     })
 }
 
-test('with every kind of fault on 8 % of requests no row is lost and none is left without an outcome', async () => {
+test('with every kind of fault on a quarter of the requests no row is lost and none is left without an outcome', async () => {
   project = await createProject({
     service: {
       faults: {
         seed: 42,
-        rate: 0.08,
+        rate: 0.25,
         kinds: [
           'reset_before',
           'reset_after',
@@ -75,6 +75,21 @@ test('with every kind of fault on 8 % of requests no row is lost and none is lef
   // Answers were lost after the work was done: those rows are flagged, and "created" is a lower bound.
   expect(books.replayed).toBeGreaterThan(0)
   expectAllHeld(4_000)
+})
+
+test('items answered 503 inside an answer are sent again, and only they', async () => {
+  project = await createProject({ service: { faults: { seed: 7, rate: 0.5, kinds: ['item_503'] } } })
+  project.write('contacts.csv', contactsCsv(1_500))
+  await project.startWorker()
+  const result = await (await project.start('contacts')).result()
+  expect(result).toMatchObject({ state: 'complete', books: { read: 1_500, replayed: 0 } })
+  expectAllHeld(1_500)
+  const { DatabaseSync } = await import('@photostructure/sqlite')
+  const db = new DatabaseSync(project.ledgerFile)
+  const again = db.prepare('SELECT count(*) AS items FROM items WHERE attempts > 1').get()
+  db.close()
+  expect((again as { items: number }).items).toBeGreaterThan(0)
+  expect((again as { items: number }).items).toBeLessThan(1_500)
 })
 
 test('a service that is down at the start blocks the run; it goes on by itself', async () => {

@@ -84,16 +84,16 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       })
     },
 
-    async twins(run) {
+    async twins(run, { after, limit }) {
       return db
         .sql(
-          `SELECT ordinal, key, payload, hash, attempts FROM items JOIN payloads USING (run, ordinal)
-           WHERE run = ?1 AND twin IS NOT NULL AND state IN ('created', 'updated')
+          `SELECT ordinal, key, payload, hash, attempts FROM items INDEXED BY items_twin JOIN payloads USING (run, ordinal)
+           WHERE run = ?1 AND ordinal > ?2 AND twin IS NOT NULL AND state IN ('created', 'updated')
              AND ordinal = (SELECT max(same.ordinal) FROM items AS same INDEXED BY items_record
                WHERE same.run = ?1 AND same.record_id = items.record_id)
-           ORDER BY ordinal LIMIT ?2`,
+           ORDER BY ordinal LIMIT ?3`,
         )
-        .all(run, LEDGER_ROWS_MAX)
+        .all(run, after, limit)
         .map(plannedOfRow)
     },
 

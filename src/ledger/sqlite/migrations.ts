@@ -90,6 +90,7 @@ export const MIGRATIONS: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX items_key ON items (run, key, ordinal);
   CREATE INDEX items_record ON items (run, record_id) WHERE record_id IS NOT NULL;
+  CREATE INDEX items_twin ON items (run, ordinal) WHERE twin IS NOT NULL;
 
   CREATE TABLE accepted (
     destination INTEGER NOT NULL REFERENCES destinations (id),

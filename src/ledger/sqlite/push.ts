@@ -139,10 +139,10 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
           .sql('UPDATE runs SET batches = batches + 1 WHERE id = ? RETURNING batches')
           .get(run)
         const sent: SentBatch = { batch: Number(row?.['batches']), attempt: 1, digest, items }
-        const mark = db.sql(
-          "UPDATE items SET state = 'sent', batch = ? WHERE run = ? AND ordinal = ?",
-        )
-        for (const item of items) mark.run(sent.batch, run, item.ordinal)
+        db.sql(
+          `UPDATE items SET state = 'sent', batch = ?
+           WHERE run = ? AND ordinal IN (SELECT value FROM json_each(?))`,
+        ).run(sent.batch, run, JSON.stringify(items.map((item) => item.ordinal)))
         // What is in flight is not known: until it is settled, nothing counts as accepted for its keys.
         db.sql(
           `UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN

@@ -131,7 +131,7 @@ async function wholeLife(ledger: Ledger): Promise<void> {
       field: null,
     })),
   )
-  await ledger.twins(run)
+  await ledger.twins(run, { after: 0, limit: 100 })
   await ledger.progress(run)
   await ledger.setRunState(run, 'blocked', 'service')
   await close(ledger, run)
