@@ -78,7 +78,9 @@ test('with every kind of fault on a quarter of the requests no row is lost and n
 })
 
 test('items answered 503 inside an answer are sent again, and only they', async () => {
-  project = await createProject({ service: { faults: { seed: 7, rate: 0.5, kinds: ['item_503'] } } })
+  project = await createProject({
+    service: { faults: { seed: 7, rate: 0.5, kinds: ['item_503'] } },
+  })
   project.write('contacts.csv', contactsCsv(1_500))
   await project.startWorker()
   const result = await (await project.start('contacts')).result()

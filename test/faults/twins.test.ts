@@ -23,11 +23,17 @@ async function normalising(target: string): Promise<string> {
     request.on('end', () => {
       const body = Buffer.concat(chunks)
         .toString()
-        .replaceAll(/"svc_external_id":"([^"]*)"/g, (_, id: string) => `"svc_external_id":"${id.replaceAll('-', '')}"`)
+        .replaceAll(
+          /"svc_external_id":"([^"]*)"/g,
+          (_, id: string) => `"svc_external_id":"${id.replaceAll('-', '')}"`,
+        )
       void (async () => {
         const answer = await fetch(`${target}${request.url}`, {
           method: request.method ?? 'GET',
-          headers: { authorization: request.headers.authorization ?? '', 'content-type': 'application/json' },
+          headers: {
+            authorization: request.headers.authorization ?? '',
+            'content-type': 'application/json',
+          },
           ...(body === '' ? {} : { body }),
         })
         const text = await answer.text()
@@ -55,7 +61,9 @@ test('the later of two rows that turn out to be one record is sent once more, la
   expect(await (await project.start('contacts')).result()).toMatchObject({ state: 'complete' })
   expect(project.held().get('same1')).toMatchObject({ svc_first_name: 'Late' })
   const db = new DatabaseSync(project.ledgerFile, { readOnly: true })
-  expect(db.prepare('SELECT ordinal, twin FROM items WHERE twin IS NOT NULL ORDER BY ordinal').all()).toEqual([
+  expect(
+    db.prepare('SELECT ordinal, twin FROM items WHERE twin IS NOT NULL ORDER BY ordinal').all(),
+  ).toEqual([
     { ordinal: 10, twin: 390 },
     { ordinal: 390, twin: 10 },
   ])
