@@ -132,7 +132,9 @@ syncs:
       properties: ${JSON.stringify(columns)}
 `,
     )
-    const worker = spawn(process.execPath, [main, '--config', configFile, 'worker'], {
+    // As `npm run worker` starts it.
+    const flags = ['--max-old-space-size=256', '--max-semi-space-size=4']
+    const worker = spawn(process.execPath, [...flags, main, '--config', configFile, 'worker'], {
       env: { ...process.env, TEMPORAL_ADDRESS: temporal.address },
       stdio: ['ignore', 'inherit', 'pipe'],
     })

@@ -1,0 +1,59 @@
+// The documents say what is there: every command, every column of the ledger, and an example that loads.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+import { expect, test } from 'vitest'
+import { loadConfig } from '../../../config/index.ts'
+import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
+
+const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
+
+test('README lists every command, and no other', () => {
+  const commands = [...read('src/cli/main.ts').matchAll(/\.command\('(\w+)'\)/g)].map(
+    (match) => match[1],
+  )
+  const section = read('README.md').split('\n## Commands\n')[1]!.split('\n## ')[0]!
+  const listed = [...section.matchAll(/^\| `(\w+)/gm)].map((match) => match[1])
+  expect(commands.length).toBeGreaterThan(8)
+  expect(listed.toSorted()).toEqual(commands.toSorted())
+})
+
+test("README's example configuration loads", async () => {
+  const yaml = /```yaml\n([\s\S]*?)```/.exec(read('README.md'))![1]!
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-docs-'))
+  try {
+    writeFileSync(join(dir, 'records-sync.yaml'), yaml)
+    const config = await loadConfig(join(dir, 'records-sync.yaml'), {})
+    expect(Object.keys(config.syncs)).toEqual(['contacts'])
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+})
+
+test('docs/ledger.md names every table and every column of items, and its queries run', () => {
+  const page = read('docs/ledger.md')
+  const db = new DatabaseSync(':memory:')
+  for (const migration of MIGRATIONS) db.exec(migration)
+  const names = (sql: string) =>
+    db
+      .prepare(sql)
+      .all()
+      .map((row) => String((row as { name: string }).name))
+  for (const table of names(
+    "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
+  ))
+    expect(page).toContain(`| \`${table}\``)
+  const columns = names("SELECT name FROM pragma_table_info('items')")
+  expect(columns.length).toBeGreaterThan(20)
+  for (const column of columns.filter((name) => !['run', 'operation'].includes(name)))
+    expect(page, column).toContain(`\`${column}\``)
+  const queries = /```sql\n([\s\S]*?)```/
+    .exec(page)![1]!
+    .split(';')
+    .filter((query) => query.includes('SELECT'))
+  expect(queries.length).toBe(4)
+  for (const query of queries) expect(() => db.prepare(query).all()).not.toThrow()
+  db.close()
+})
