@@ -1,19 +1,15 @@
 // A service that fails: whose failure it is, and that nobody else pays for it.
 
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { startService } from '../../src/service/index.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+import { startProxy } from './proxy.ts'
 
 let project: Project
-const servers: Server[] = []
+const proxies: { close(): void }[] = []
 afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections()
-    server.close()
-  }
+  for (const proxy of proxies.splice(0)) proxy.close()
   await project.stop()
 })
 
@@ -160,57 +156,32 @@ async function poisonProxy(
   pointer: boolean,
 ): Promise<{ url: string; refusals: () => number }> {
   let refusals = 0
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString()
-      const poisoned = request.url?.includes('/batch/upsert/') && body.includes('Poison')
-      void (async () => {
-        if (poisoned) {
-          refusals++
-          const index = (
-            JSON.parse(body) as { data: { properties: { svc_first_name: string } }[] }
-          ).data.findIndex((item) => item.properties.svc_first_name === 'Poison')
-          response.writeHead(422, {
-            'content-type': 'application/problem+json',
-            'svc-request-id': 'proxy',
-            'ratelimit-limit': '100000',
-            'ratelimit-remaining': '100000',
-          })
-          response.end(
-            JSON.stringify({
-              type: 'about:blank',
-              title: 'Unprocessable Content',
-              status: 422,
-              code: 'request_invalid',
-              reason: 'schema_invalid',
-              detail: 'no poison',
-              ...(pointer ? { field: `/data/${index}/properties/svc_first_name` } : {}),
-            }),
-          )
-          return
-        }
-        const answer = await fetch(`${target}${request.url}`, {
-          method: request.method ?? 'GET',
-          headers: {
-            authorization: request.headers.authorization ?? '',
-            'content-type': 'application/json',
-          },
-          ...(body === '' ? {} : { body }),
-        })
-        const text = await answer.text()
-        response.writeHead(answer.status, Object.fromEntries(answer.headers))
-        response.end(text)
-      })()
-    })
+  const proxy = await startProxy(target, (url, body) => {
+    if (!url.includes('/batch/upsert/') || !body.includes('Poison')) return { pass: body }
+    refusals++
+    const { data } = JSON.parse(body) as { data: { properties: { svc_first_name: string } }[] }
+    const index = data.findIndex((item) => item.properties.svc_first_name === 'Poison')
+    return {
+      status: 422,
+      headers: {
+        'content-type': 'application/problem+json',
+        'svc-request-id': 'proxy',
+        'ratelimit-limit': '100000',
+        'ratelimit-remaining': '100000',
+      },
+      body: JSON.stringify({
+        type: 'about:blank',
+        title: 'Unprocessable Content',
+        status: 422,
+        code: 'request_invalid',
+        reason: 'schema_invalid',
+        detail: 'no poison',
+        ...(pointer ? { field: `/data/${index}/properties/svc_first_name` } : {}),
+      }),
+    }
   })
-  servers.push(server)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    refusals: () => refusals,
-  }
+  proxies.push(proxy)
+  return { url: proxy.url, refusals: () => refusals }
 }
 
 for (const pointer of [true, false])

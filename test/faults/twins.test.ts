@@ -2,53 +2,29 @@
 // flagged.
 
 import { DatabaseSync } from '@photostructure/sqlite'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { contactsCsv, createProject, type Project } from '../e2e/project.ts'
+import { startProxy } from './proxy.ts'
 
 let project: Project
-let server: Server
+let proxy: Awaited<ReturnType<typeof startProxy>>
 afterEach(async () => {
-  server.closeAllConnections()
-  server.close()
+  proxy.close()
   await project.stop()
 })
 
-/** A service in front of the real one that drops dashes from external ids, as a normalising service might. */
-async function normalising(target: string): Promise<string> {
-  server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const body = Buffer.concat(chunks)
-        .toString()
-        .replaceAll(
-          /"svc_external_id":"([^"]*)"/g,
-          (_, id: string) => `"svc_external_id":"${id.replaceAll('-', '')}"`,
-        )
-      void (async () => {
-        const answer = await fetch(`${target}${request.url}`, {
-          method: request.method ?? 'GET',
-          headers: {
-            authorization: request.headers.authorization ?? '',
-            'content-type': 'application/json',
-          },
-          ...(body === '' ? {} : { body }),
-        })
-        const text = await answer.text()
-        response.writeHead(answer.status, Object.fromEntries(answer.headers))
-        response.end(text)
-      })()
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
+/** Drops dashes from external ids, as a service that normalises might. */
+const withoutDashes = (_: string, body: string) => ({
+  pass: body.replaceAll(
+    /"svc_external_id":"([^"]*)"/g,
+    (__, id: string) => `"svc_external_id":"${id.replaceAll('-', '')}"`,
+  ),
+})
 
 test('the later of two rows that turn out to be one record is sent once more, last', async () => {
   project = await createProject()
-  project.env['RECORDS_URL'] = await normalising(project.service.url)
+  proxy = await startProxy(project.service.url, withoutDashes)
+  project.env['RECORDS_URL'] = proxy.url
   project.write(
     'contacts.csv',
     contactsCsv(400, (index, cells) => {
