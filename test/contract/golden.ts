@@ -21,6 +21,8 @@ export interface Exchange {
   readonly source: string
   readonly key?: 'full' | 'none' | 'unknown' | 'reader'
   readonly limit?: number
+  /** False: exchange rates are unavailable. */
+  readonly rates?: boolean
   readonly client?: string
   readonly only?: string
   readonly given?: readonly GoldenRequest[]
