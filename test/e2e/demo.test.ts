@@ -1,0 +1,50 @@
+// The demo, as `npm run demo` runs it: every part embedded, real files, in a folder of its own.
+
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { main } from './project.ts'
+
+let dir: string
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'records-sync-demo-'))
+})
+afterEach(() => rmSync(dir, { recursive: true }))
+
+/** Environment without what would point the demo at another server. */
+function demoEnv(): NodeJS.ProcessEnv {
+  const { TEMPORAL_ADDRESS: _, ...env } = process.env
+  return env
+}
+
+test('ends with balanced books, the rejects in a file, and nothing sent twice', async () => {
+  const child = spawn(process.execPath, [main, 'demo'], { cwd: dir, env: demoEnv() })
+  let out = ''
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.resume()
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  expect(out).toContain('Run 1 of contacts: complete_with_rejects')
+  expect(out.match(/The books balance/g)).toHaveLength(4)
+  expect(out).toMatch(/sum +4,000 +rows read 4,000/)
+  expect(out).toMatch(/Run 2 of contacts: .*\n(?:.*\n)*? +unchanged +3,921/)
+  expect(code).toBe(0)
+  const rejects = join(dir, '.records-sync', 'demo', 'rejects.csv')
+  expect(readFileSync(rejects, 'utf8')).toContain('not_a_date')
+  expect(existsSync(join(dir, '.records-sync', 'demo', 'ledger.db'))).toBe(true)
+})
+
+test('--keep leaves the Temporal UI up until Ctrl-C, and nothing after it', async () => {
+  const child = spawn(process.execPath, [main, 'demo', '--keep'], { cwd: dir, env: demoEnv() })
+  let out = ''
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  child.stderr.resume()
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  await expect.poll(() => out, { timeout: 50_000 }).toContain('Everything stays up')
+  const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
+  expect((await fetch(ui)).status).toBe(200)
+  child.kill('SIGINT')
+  expect(await closed).toBe(0)
+  await expect(fetch(ui)).rejects.toThrow()
+})
