@@ -1,6 +1,6 @@
 // What every command shares: the configuration file, the ledger, the Temporal server, exit codes, and how errors end.
 
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../config/index.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
@@ -23,6 +23,8 @@ export interface CommandContext {
   readonly json: boolean
   readonly configFile: string
   readonly env: NodeJS.ProcessEnv
+  /** A command line to show to a person: with `--config` where this one had it. */
+  hint(command: string): string
   loadConfig(): Promise<Config>
   /** Opens the configured ledger, read-only by default. */
   openLedger(options?: { readOnly?: boolean }): Promise<Ledger>
@@ -39,6 +41,10 @@ export function createContext(
     json: options.json,
     configFile,
     env: process.env,
+    hint: (command) =>
+      options.config === 'records-sync.yaml'
+        ? `records-sync ${command}`
+        : `records-sync -c ${relative(process.cwd(), configFile)} ${command}`,
     async loadConfig() {
       const { loadConfig } = await import('../../config/index.ts')
       return await loadConfig(configFile, process.env)

@@ -109,7 +109,7 @@ export async function show(context: CommandContext, runText: string): Promise<nu
             ]),
         ),
       )
-      terminal.out(`All of them, with the original columns: records-sync rejects ${run.id}`)
+      terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
     }
     return EXIT.done
   } finally {

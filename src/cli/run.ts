@@ -60,7 +60,7 @@ export async function run(
     })
     if (options.detach) {
       if (context.json) terminal.out(JSON.stringify({ workflow_id: handle.workflowId }))
-      else terminal.out(`Started ${handle.workflowId}. Watch it: records-sync status`)
+      else terminal.out(`Started ${handle.workflowId}. Watch it: ${context.hint('status')}`)
       return EXIT.done
     }
     const { existsSync } = await import('node:fs')
@@ -75,7 +75,7 @@ export async function run(
     })
     if (followed.kind === 'detached') {
       terminal.err(
-        `Detached; the run goes on. See it: records-sync show ${followed.run?.id ?? ''}`.trimEnd(),
+        `Detached; the run goes on. See it: ${context.hint(followed.run ? `show ${followed.run.id}` : 'status')}`,
       )
       return EXIT.done
     }
@@ -99,7 +99,7 @@ export async function run(
         terminal.out(terminal.style('yellow', `  ${safe(warning, 300)}`))
       if (ended.counts) printBooks(terminal, ended.counts)
       if (ended.state === 'complete_with_rejects')
-        terminal.out(`  The rejects: records-sync rejects ${ended.id}`)
+        terminal.out(`  The rejects: ${context.hint(`rejects ${ended.id}`)}`)
     }
     return exitCodeOf(ended.state)
   } finally {
