@@ -166,7 +166,19 @@ const asOption: Coercion = (cell, { options }) => {
   return refuse('not_an_option', `one of ${[...options.keys()].slice(0, 20).join(', ')}`)
 }
 
+/** Whether every number of a JSON text is one that a binary double holds exactly, in plain decimals. */
+function hasExactNumbers(json: string): boolean {
+  const outsideStrings = json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')
+  const numbers = outsideStrings.match(/-?\d[\d.eE+-]*/g) ?? []
+  return numbers.every((number) => exactNumber(number) !== null)
+}
+
 const asJson: Coercion = (cell, { valueType }) => {
+  if (!hasExactNumbers(cell))
+    return refuse(
+      'number_not_exact',
+      'numbers in plain decimals that a JSON number holds exactly (about 15 digits)',
+    )
   try {
     const parsed = JSON.parse(cell) as Json
     // Canonical, so that equal values have equal hashes. Nested too deep for that is refused as well.

@@ -260,6 +260,15 @@ describe('JSON shapes', () => {
     ...['{}', 'a;b', 'null', '[', ''].map((cell): Row => [cell, no, { valueType: 'array' }]),
   ])
 
+  const inexact = refused('number_not_exact')
+  table('point', [
+    ['[1.50,-0.1,900719925474099]', [1.5, -0.1, 900719925474099], { valueType: 'array' }],
+    ['["12345678901234567890","1e999"]', ['12345678901234567890', '1e999'], { valueType: 'array' }],
+    ['[12345678901234567890]', inexact, { valueType: 'array' }],
+    ['{"a":1e999}', inexact, { valueType: 'object' }],
+    ['{"a\\"b":0.1234567890123456789}', inexact, { valueType: 'object' }],
+  ])
+
   it('refuses JSON that is nested too deep to be handled, instead of failing', () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000)
     expect(coerce('blob', deep, { valueType: 'array' })).toMatchObject({
