@@ -12,14 +12,14 @@ import {
   type WorkerOptions as TemporalWorkerOptions,
 } from '@temporalio/worker'
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
-import { loadConfig, readSecret } from '../config/index.ts'
+import { loadConfig } from '../config/index.ts'
 import { IO_TASK_QUEUE, TASK_QUEUE } from '../workflows/queues.ts'
-import { createClient, type RecordsClient } from './client/index.ts'
-import { ConfigError, SyncError } from './core/errors.ts'
+import { connector } from './connections.ts'
+import { TemporalUnreachable } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { findSync } from './core/sync.ts'
 import { openSqliteLedger } from './ledger/sqlite/index.ts'
-import { openCsv } from './sources/csv/index.ts'
+import { openSource } from './sources/index.ts'
 
 /** What a worker is started with. */
 export interface WorkerOptions {
@@ -74,40 +74,9 @@ function workflowCode(): Pick<TemporalWorkerOptions, 'workflowBundle' | 'workflo
   return { workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)) }
 }
 
-/** Clients by connection; one whose address changed in the file is replaced. */
-export function connector(options: Pick<WorkerOptions, 'configFile' | 'env' | 'logger'>) {
-  const clients = new Map<string, { service: string; client: RecordsClient }>()
-  return {
-    async connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }> {
-      const config = await loadConfig(options.configFile, options.env)
-      const connection = config.connections[name]
-      if (!connection)
-        throw new ConfigError(config.file, [{ message: `there is no connection "${name}"` }])
-      let known = clients.get(name)
-      if (!known || known.service !== connection.service) {
-        await known?.client.close()
-        const client = createClient({
-          baseUrl: connection.service,
-          key: async () => {
-            const fresh = await loadConfig(options.configFile, options.env)
-            return await readSecret(fresh.connections[name]?.key ?? connection.key, options.env)
-          },
-          logger: options.logger,
-        })
-        known = { service: connection.service, client }
-        clients.set(name, known)
-      }
-      return { client: known.client, keyFingerprint: await known.client.keyFingerprint() }
-    },
-    async close() {
-      for (const { client } of clients.values()) await client.close()
-    },
-  }
-}
-
 /**
  * Connects, and starts to work.
- * @throws ConfigError, LedgerError, SyncError `temporal_unreachable` before anything is polled
+ * @throws ConfigError, LedgerError, TemporalUnreachable before anything is polled
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { configFile, env, temporal, logger } = options
@@ -117,10 +86,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   installRuntime(logger)
   const connections = connector(options)
   const connection = await NativeConnection.connect({ address: temporal.address }).catch(() => {
-    throw new SyncError(
-      'temporal_unreachable',
-      `No Temporal server answers at ${temporal.address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS`,
-    )
+    throw new TemporalUnreachable(temporal.address)
   })
   const client = new Client({ connection, namespace: temporal.namespace })
 
@@ -133,7 +99,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       return findSync(config, name)
     },
     connect: connections.connect,
-    openSource: (from) => openCsv({ ...from, path: from.csv }),
+    openSource,
     isLive: async ({ workflowId, workflowRunId }) => {
       try {
         const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()

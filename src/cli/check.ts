@@ -15,8 +15,8 @@ interface Finding {
 
 export async function check(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
-  const { connector } = await import('../worker.ts')
-  const { openCsv } = await import('../sources/csv/index.ts')
+  const { connector } = await import('../connections.ts')
+  const { openSource } = await import('../sources/index.ts')
   const connections = connector({
     configFile: context.configFile,
     env: context.env,
@@ -52,7 +52,7 @@ export async function check(context: CommandContext): Promise<number> {
     for (const sync of Object.values(config.syncs))
       await examine(`sync ${sync.name}`, async () => {
         const { client } = await connections.connect(sync.import.to)
-        const source = await openCsv({ ...sync.import.from, path: sync.import.from.csv })
+        const source = await openSource(sync.import.from)
         try {
           const target = await readTarget(
             { client, signal: new AbortController().signal },

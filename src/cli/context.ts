@@ -3,7 +3,7 @@
 import { relative, resolve } from 'node:path'
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../config/index.ts'
-import { ConfigError, SyncError } from '../core/errors.ts'
+import { ConfigError, SyncError, TemporalUnreachable } from '../core/errors.ts'
 import type { RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
@@ -79,10 +79,7 @@ export async function connectTemporal(temporal: {
     address: temporal.address,
     connectTimeout: '5s',
   }).catch(() => {
-    throw new SyncError(
-      'temporal_unreachable',
-      `No Temporal server answers at ${temporal.address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS`,
-    )
+    throw new TemporalUnreachable(temporal.address)
   })
   return {
     client: new Client({ connection, namespace: temporal.namespace }),

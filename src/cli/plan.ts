@@ -20,8 +20,8 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
   const { terminal } = context
   const config = await context.loadConfig()
   const sync = findSync(config, name)
-  const { connector } = await import('../worker.ts')
-  const { openCsv } = await import('../sources/csv/index.ts')
+  const { connector } = await import('../connections.ts')
+  const { openSource } = await import('../sources/index.ts')
   const connections = connector({
     configFile: context.configFile,
     env: context.env,
@@ -55,7 +55,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
         },
       },
       { run, sync, keyFingerprint },
-      () => openCsv({ ...sync.import.from, path: sync.import.from.csv }),
+      () => openSource(sync.import.from),
     )
     terminal.endLive()
     const known = await ledger.knownKeys(run)

@@ -209,3 +209,13 @@ export class ServiceFailure extends SyncError {
     this.detail = facts.detail
   }
 }
+
+/** No Temporal server answers where one is expected. */
+export class TemporalUnreachable extends SyncError {
+  constructor(address: string) {
+    super(
+      'temporal_unreachable',
+      `No Temporal server answers at ${address}. Start one with "records-sync dev", or set TEMPORAL_ADDRESS`,
+    )
+  }
+}

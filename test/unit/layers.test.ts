@@ -60,9 +60,10 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     node: [],
   },
   dev: { value: [...IMPORTABLE, 'worker'], packages: ['@temporalio/*', 'zod'] },
-  worker: { value: [...IMPORTABLE, 'dev'], packages: ['@temporalio/*'] },
+  connections: { value: ['core', 'client', 'config'], packages: [] },
+  worker: { value: [...IMPORTABLE, 'dev', 'connections'], packages: ['@temporalio/*'] },
   cli: {
-    value: [...IMPORTABLE, 'dev', 'worker'],
+    value: [...IMPORTABLE, 'dev', 'worker', 'connections'],
     packages: ['commander', 'pino', '@temporalio/client'],
   },
 }

@@ -2,9 +2,10 @@
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { emptyStates, LIVE_STATES, type Books, type ItemState } from '../../core/states.ts'
+import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
+import { liveStates } from './runs.ts'
 import { plannedOfRow } from './push.ts'
 import { deleteWork } from './stage.ts'
 
@@ -19,8 +20,6 @@ type CloseMethods = Pick<
   | 'discard'
   | 'prune'
 >
-
-const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
 
 export function closeMethods(db: Database, now: () => string): CloseMethods {
   const lastOrdinal = (run: number): number =>

@@ -35,7 +35,8 @@ export function runOfRow(row: Row): Run {
   }
 }
 
-const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+/** The states in which a run holds its sync, as an SQL list. */
+export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
 
 type RunMethods = Pick<
   Ledger,

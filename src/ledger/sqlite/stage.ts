@@ -3,11 +3,9 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { LIVE_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
-
-const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+import { liveStates } from './runs.ts'
 
 type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
 
