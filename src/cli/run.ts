@@ -1,13 +1,18 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
+import type { Client } from '@temporalio/client'
 import { importSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
+import { systemClock } from '../core/ports.ts'
 import { findSync } from '../core/sync.ts'
 import { printBooks, runToJson } from './books.ts'
 import { connectTemporal, EXIT, exitCodeOf, temporalOf, type CommandContext } from './context.ts'
 import { follow, messageOf } from './follow.ts'
 import { safe } from './terminal.ts'
+
+const workerAsksMax = 10
+const workerAskEveryMs = 300
 
 export interface RunOptions {
   /** Start and return at once. */
@@ -29,6 +34,20 @@ function parseTuning(text: string | undefined): object {
   ])
 }
 
+/** Whether a worker polls. One that has just started is known to the server only after a moment, so it is asked again. */
+async function hasWorker(client: Client, namespace: string): Promise<boolean> {
+  for (let ask = 1; ; ask++) {
+    const queue = await client.workflowService.describeTaskQueue({
+      namespace,
+      taskQueue: { name: TASK_QUEUE },
+      taskQueueType: 1,
+    })
+    if ((queue.pollers ?? []).length > 0) return true
+    if (ask === workerAsksMax) return false
+    await systemClock.sleep(workerAskEveryMs)
+  }
+}
+
 export async function run(
   context: CommandContext,
   name: string,
@@ -41,12 +60,7 @@ export async function run(
   const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
   try {
-    const queue = await client.workflowService.describeTaskQueue({
-      namespace: temporal.namespace,
-      taskQueue: { name: TASK_QUEUE },
-      taskQueueType: 1,
-    })
-    if ((queue.pollers ?? []).length === 0)
+    if (!(await hasWorker(client, temporal.namespace)))
       throw new SyncError(
         'no_worker',
         `No worker polls the queue ${TASK_QUEUE} at ${temporal.address}. Start one with "records-sync worker", or all parts with "records-sync dev"`,

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { main } from './project.ts'
 
 let dir: string
@@ -23,7 +23,7 @@ test('ends with balanced books, the rejects in a file, and nothing sent twice', 
   const child = spawn(process.execPath, [main, 'demo'], { cwd: dir, env: demoEnv() })
   let out = ''
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  child.stderr.resume()
+  child.stderr.on('data', (chunk: Buffer) => (out += chunk.toString()))
   const code = await new Promise((resolve) => child.once('close', resolve))
   expect(out).toContain('Run 1 of contacts: complete_with_rejects')
   expect(out.match(/The books balance/g)).toHaveLength(4)
@@ -39,9 +39,13 @@ test('--keep leaves the Temporal UI up until Ctrl-C, and nothing after it', asyn
   const child = spawn(process.execPath, [main, 'demo', '--keep'], { cwd: dir, env: demoEnv() })
   let out = ''
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
-  child.stderr.resume()
-  const closed = new Promise((resolve) => child.once('close', resolve))
-  await expect.poll(() => out, { timeout: 50_000 }).toContain('Everything stays up')
+  child.stderr.on('data', (chunk: Buffer) => (out += chunk.toString()))
+  let open = true
+  const closed = new Promise((resolve) => child.once('close', resolve)).finally(() => {
+    open = false
+  })
+  await vi.waitUntil(() => !open || out.includes('Everything stays up'), 50_000)
+  expect(out).toContain('Everything stays up')
   const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
   expect((await fetch(ui)).status).toBe(200)
   child.kill('SIGINT')
