@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { REQUEST_ID_HEADER } from '../contract/index.ts'
 import type { Site } from './handlers/handler.ts'
-import type { Org } from './org.ts'
+import type { Directory } from './directory.ts'
 import { Refusal, problemBody } from './problems.ts'
 import type { Facts } from './problems.ts'
 
@@ -53,10 +53,15 @@ export function factsOfError(error: { code?: string; statusCode?: number }): Fac
 }
 
 /** Bytes that are not HTTP: there is no request to answer, only a connection. */
-export function refuseRaw(socket: Socket, org: Org, site: Site, requestId: string): void {
+export function refuseRaw(
+  socket: Socket,
+  directory: Directory,
+  site: Site,
+  requestId: string,
+): void {
   if (!socket.writable) return
   const body = JSON.stringify(problemBody(notHttp, site.docsUrl, requestId))
-  const { limit, remaining } = org.limiter.take('anonymous', org.clock.now())
+  const { limit, remaining } = directory.anonymous.take(directory.clock.now())
   const head = [
     'HTTP/1.1 400 Bad Request',
     'Content-Type: application/problem+json',

@@ -10,6 +10,7 @@ import { REQUEST_ID_HEADER } from '../contract/index.ts'
 import type { OperationId } from '../contract/index.ts'
 import { acceptsJson } from './accept.ts'
 import { addDocs } from './docs.ts'
+import type { Directory } from './directory.ts'
 import { answerByFault } from './fault-answers.ts'
 import type { FaultKind } from './faults.ts'
 import type { Site } from './handlers/handler.ts'
@@ -23,8 +24,9 @@ const REQUEST_TIMEOUT_MS = 60_000
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null on public routes. */
+    /** Null where there is no key, or it is not known. */
     key: Key | null
+    org: Org | null
     fault: FaultKind | null
   }
   interface FastifyContextConfig {
@@ -48,7 +50,12 @@ export interface App {
 }
 
 /** `site` is asked late: the port is known only once the service listens. */
-export function buildApp(org: Org, site: () => Site, latencyMs: number, logger?: Logger): App {
+export function buildApp(
+  directory: Directory,
+  site: () => Site,
+  latencyMs: number,
+  logger?: Logger,
+): App {
   const stats: Stats = { requests: 0, byOperation: {}, byStatus: {} }
   const requestIds = requestIdMaker()
   const fastify = Fastify({
@@ -61,12 +68,13 @@ export function buildApp(org: Org, site: () => Site, latencyMs: number, logger?:
     exposeHeadRoutes: false,
     genReqId: requestIds,
     frameworkErrors: (error, request, reply) => {
-      stamp(org, request, reply)
+      stamp(directory, request, reply)
       refuse(reply, request, site(), factsOfError(error))
     },
-    clientErrorHandler: (_error, socket) => refuseRaw(socket, org, site(), requestIds()),
+    clientErrorHandler: (_error, socket) => refuseRaw(socket, directory, site(), requestIds()),
   })
   fastify.decorateRequest('key', null)
+  fastify.decorateRequest('org', null)
   fastify.decorateRequest('fault', null)
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser(
@@ -82,15 +90,15 @@ export function buildApp(org: Org, site: () => Site, latencyMs: number, logger?:
     },
   )
 
-  if (latencyMs > 0) fastify.addHook('onRequest', () => org.clock.sleep(latencyMs))
+  if (latencyMs > 0) fastify.addHook('onRequest', () => directory.clock.sleep(latencyMs))
   fastify.addHook('onRequest', (request, reply, done) => {
     stats.requests += 1
     const { operationId, open = false } = request.routeOptions.config
     if (operationId) stats.byOperation[operationId] = (stats.byOperation[operationId] ?? 0) + 1
-    const refusal = admit(org, request, reply, open)
+    const refusal = admit(directory, request, reply, open)
     if (refusal) return done(refusal)
-    if (org.faults && operationId) {
-      request.fault = org.faults.next()
+    if (directory.faults && operationId) {
+      request.fault = directory.faults.next()
       if (request.fault && answerByFault(request.fault, reply)) return
       if (request.fault === 'unavailable_503') return done(unavailable())
     }
@@ -127,7 +135,7 @@ export function buildApp(org: Org, site: () => Site, latencyMs: number, logger?:
     refuse(reply, request, site(), facts)
   })
 
-  addRoutes(fastify, org, site)
+  addRoutes(fastify, directory, site)
   addDocs(fastify, site)
   return { fastify, stats, setDown: downSwitch(fastify) }
 }
@@ -140,14 +148,15 @@ function requestIdMaker(): () => string {
 
 /** Headers of every answer, and whether this caller may ask now: quota, key, media type. */
 function admit(
-  org: Org,
+  directory: Directory,
   request: FastifyRequest,
   reply: FastifyReply,
   open: boolean,
 ): Refusal | null {
-  const key = org.keys.find(request.headers.authorization)
-  request.key = key
-  const retryAfterS = stamp(org, request, reply)
+  const caller = directory.find(request.headers.authorization)
+  request.key = caller?.key ?? null
+  request.org = caller?.org ?? null
+  const retryAfterS = stamp(directory, request, reply)
   if (retryAfterS !== null) {
     return new Refusal({
       status: 429,
@@ -156,7 +165,7 @@ function admit(
       headers: { 'Retry-After': String(retryAfterS) },
     })
   }
-  if (!open && !key) {
+  if (!open && !caller) {
     return new Refusal({
       status: 401,
       code: 'unauthenticated',
@@ -172,9 +181,9 @@ function admit(
 }
 
 /** Counts the request and sets the standard headers; seconds to wait where the limit is used up. */
-function stamp(org: Org, request: FastifyRequest, reply: FastifyReply): number | null {
-  // Callers without a key share a bucket of their own: they cannot use up an org's quota.
-  const verdict = org.limiter.take(request.key ? 'org' : 'anonymous', org.clock.now())
+function stamp(directory: Directory, request: FastifyRequest, reply: FastifyReply): number | null {
+  const limiter = request.org?.limiter ?? directory.anonymous
+  const verdict = limiter.take(directory.clock.now())
   reply.headers({
     [REQUEST_ID_HEADER]: request.id,
     'Cache-Control': 'no-store',

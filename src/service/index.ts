@@ -4,21 +4,25 @@
 import { randomInt } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { SyncError } from '../core/errors.ts'
+import { systemClock } from '../core/ports.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import { BASE_PATH } from '../contract/index.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
+import { Directory } from './directory.ts'
+import type { KeyOptions } from './directory.ts'
 import { FAULT_KINDS, Faults } from './faults.ts'
 import type { FaultPlan } from './faults.ts'
 import type { Site } from './handlers/handler.ts'
 import { buildApp } from './http.ts'
 import type { Stats } from './http.ts'
-import type { KeyOptions } from './keys.ts'
+import { FixedWindow } from './limiter.ts'
 import { openApiDocument } from './openapi.ts'
 import { Org } from './org.ts'
 import { seedContacts } from './seed.ts'
 
 export { fingerprintOf } from './keys.ts'
-export type { Grant, Grants, KeyOptions } from './keys.ts'
+export type { Grant, Grants, User } from './keys.ts'
+export type { KeyOptions } from './directory.ts'
 export type { FaultKind, FaultPlan } from './faults.ts'
 export type { Stats } from './http.ts'
 
@@ -69,16 +73,19 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   whole('seedRecords', options.seedRecords ?? 0)
   const orgId = options.orgId ?? randomInt(100_000, 2 ** 31)
   whole('orgId', orgId)
-  const org = new Org(orgId, checkedLimit(limitPerMinute), options.clock)
+  const clock = options.clock ?? systemClock
+  const directory = new Directory(clock, new FixedWindow(checkedLimit(limitPerMinute)))
+  const org = new Org(orgId, limitPerMinute, clock)
+  directory.addOrg(org)
   const setFaults = (plan: FaultPlan | null) => {
-    org.faults = plan && new Faults(checkedPlan(plan))
+    directory.faults = plan && new Faults(checkedPlan(plan))
   }
   setFaults(options.faults ?? null)
   seedContacts(org, options.seedRecords ?? 0)
 
   // Set before the first request can arrive: the address is known only once the service listens.
   let site!: Site
-  const app = buildApp(org, () => site, latencyMs, options.logger)
+  const app = buildApp(directory, () => site, latencyMs, options.logger)
   try {
     await app.fastify.listen({ port, host })
   } catch (error) {
@@ -92,12 +99,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
 
   return {
     url: site.url,
-    key: org.keys.mint({ grants: 'all', reach: 'org' }),
+    key: directory.mint({ grants: 'all', reach: 'org' }),
     orgId,
-    mintKey: (keyOptions) => org.keys.mint(keyOptions),
-    revokeKey: (key) => org.keys.revoke(key),
+    mintKey: (keyOptions) => directory.mint(keyOptions),
+    revokeKey: (key) => directory.revoke(key),
     setFaults,
-    setLimit: (limit) => org.limiter.setLimit(checkedLimit(limit)),
+    setLimit: (limit) => directory.setLimit(checkedLimit(limit)),
     setExchangeRates: (available) => {
       org.hasRates = available
     },

@@ -1,9 +1,9 @@
-// API keys (section 5): minted, shown once, found by their hash, revoked at once.
+// Users and their API keys (section 5): a key is shown once, found by its hash, and never sees more than its creator.
 // Promise kept here: a token is never stored and never logged; only its SHA-256 and its fingerprint are.
 
 import { createHash, randomInt } from 'node:crypto'
 
-/** What a key may do with one object type. Writing needs reading. */
+/** What may be done with one object type. Writing needs reading. */
 export interface Grant {
   readonly read: boolean
   readonly write: boolean
@@ -11,60 +11,77 @@ export interface Grant {
 /** Grants by object type; `all`: every type, reading and writing. */
 export type Grants = 'all' | Readonly<Record<string, Grant>>
 
-export interface KeyOptions {
-  readonly grants?: Grants
-  /** Default `user`, as in section 5. */
-  readonly reach?: 'user' | 'org'
+/** A person of an org, who creates keys and owns private records. */
+export interface User {
+  readonly id: string
+  readonly displayName: string
+  /** May mint keys of reach `org`. */
+  readonly admin: boolean
+  /** What the person may do; every key of theirs is capped at it. */
+  readonly permissions: Grants
 }
+
+/** The user that every org begins with. */
+export const ADMINISTRATOR: User = {
+  id: 'usr_admin',
+  displayName: 'Administrator',
+  admin: true,
+  permissions: 'all',
+}
+
+export type Reach = 'user' | 'org'
 
 /** A key as the service remembers it. */
 export interface Key {
+  /** SHA-256 of the token. */
+  readonly hash: string
   readonly fingerprint: string
+  readonly orgId: number
+  /** Its creator. */
+  readonly user: User
   readonly grants: Grants
-  readonly reach: 'user' | 'org'
+  /** Whose private records it sees: its creator's, or everybody's. */
+  readonly reach: Reach
+  readonly createdAt: string
 }
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const none: Grant = { read: false, write: false }
+const full: Grant = { read: true, write: true }
 
 /** The short name of a key in logs: 12 hex digits that do not give the key away. */
 export function fingerprintOf(token: string): string {
   return sha256(`records-sync/key-fingerprint/v1\0${token}`).slice(0, 12)
 }
 
-export class Keys {
-  private readonly byHash = new Map<string, Key>()
-
-  /** The token, `rsk_` and 40 letters or digits; this is the only time it is shown. */
-  mint(options: KeyOptions = {}): string {
-    let token = 'rsk_'
-    for (let index = 0; index < 40; index += 1) token += alphabet[randomInt(alphabet.length)]
-    this.byHash.set(sha256(token), {
-      fingerprint: fingerprintOf(token),
-      grants: options.grants ?? 'all',
-      reach: options.reach ?? 'user',
-    })
-    return token
-  }
-
-  /** Takes effect on the next request. */
-  revoke(token: string): void {
-    this.byHash.delete(sha256(token))
-  }
-
-  /** The key of an `Authorization` header, or null where there is none or it is not known. */
-  find(authorization: string | undefined): Key | null {
-    const match = authorization === undefined ? null : /^bearer +(\S+) *$/i.exec(authorization)
-    return match ? (this.byHash.get(sha256(match[1]!)) ?? null) : null
-  }
+/** A new token, `rsk_` and 40 letters or digits, and what the service remembers of it. */
+export function newToken(): { token: string; hash: string; fingerprint: string } {
+  let token = 'rsk_'
+  for (let index = 0; index < 40; index += 1) token += alphabet[randomInt(alphabet.length)]
+  return { token, hash: sha256(token), fingerprint: fingerprintOf(token) }
 }
 
+/** The hash of the token in an `Authorization` header, or null where there is none. */
+export function hashOfHeader(authorization: string | undefined): string | null {
+  const match = authorization === undefined ? null : /^bearer +(\S+) *$/i.exec(authorization)
+  return match ? sha256(match[1]!) : null
+}
+
+/** What a key may do with a type: its grant, capped at its creator's permission (section 5.4). */
 export function grantOf(key: Key, objectType: string): Grant {
-  if (key.grants === 'all') return { read: true, write: true }
-  return Object.hasOwn(key.grants, objectType)
-    ? key.grants[objectType]!
-    : { read: false, write: false }
+  const { grants, user } = key
+  if (grants === 'all' && user.permissions === 'all') return full
+  const granted = oneOf(grants, objectType)
+  const permitted = oneOf(user.permissions, objectType)
+  const read = granted.read && permitted.read
+  return { read, write: read && granted.write && permitted.write }
 }
 
-function sha256(text: string): string {
+function oneOf(grants: Grants, objectType: string): Grant {
+  if (grants === 'all') return full
+  return Object.hasOwn(grants, objectType) ? grants[objectType]! : none
+}
+
+export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }

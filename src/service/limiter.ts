@@ -8,9 +8,9 @@ export interface Verdict {
   readonly retryAfterS: number | null
 }
 
-/** Counts requests per bucket: an org, or all callers without a key. */
+/** Counts the requests of one org, or of all callers without a key. */
 export interface Limiter {
-  take(bucket: string, nowMs: number): Verdict
+  take(nowMs: number): Verdict
   /** Null: no request is refused. */
   setLimit(limitPerMinute: number | null): void
 }
@@ -22,7 +22,7 @@ const windowMs = 60_000
 /** The window begins with each minute of the clock. */
 export class FixedWindow implements Limiter {
   private limit: number
-  private readonly used = new Map<string, { window: number; count: number }>()
+  private used = { window: -1, count: 0 }
 
   constructor(limitPerMinute: number | null) {
     this.limit = limitPerMinute ?? UNLIMITED
@@ -32,13 +32,10 @@ export class FixedWindow implements Limiter {
     this.limit = limitPerMinute ?? UNLIMITED
   }
 
-  take(bucket: string, nowMs: number): Verdict {
+  take(nowMs: number): Verdict {
     const window = Math.floor(nowMs / windowMs)
-    let used = this.used.get(bucket)
-    if (used?.window !== window) {
-      used = { window, count: 0 }
-      this.used.set(bucket, used)
-    }
+    if (this.used.window !== window) this.used = { window, count: 0 }
+    const { used } = this
     if (used.count >= this.limit) {
       const retryAfterS = Math.max(1, Math.ceil(((window + 1) * windowMs - nowMs) / 1_000))
       return { limit: this.limit, remaining: 0, retryAfterS }

@@ -5,9 +5,9 @@ import { systemClock } from '../core/ports.ts'
 import type { Clock } from '../core/ports.ts'
 import type { WritableOperation } from '../contract/index.ts'
 import { Cursors } from './cursors.ts'
-import type { Faults } from './faults.ts'
-import { Keys, grantOf } from './keys.ts'
-import type { Key } from './keys.ts'
+import { SyncError } from '../core/errors.ts'
+import { ADMINISTRATOR, grantOf } from './keys.ts'
+import type { Key, User } from './keys.ts'
 import { FixedWindow } from './limiter.ts'
 import type { Limiter } from './limiter.ts'
 import { OBJECT_TYPES } from './object-types.ts'
@@ -19,11 +19,10 @@ import type { WriteContext } from './writes.ts'
 export class Org {
   readonly id: number
   readonly clock: Clock
-  readonly keys = new Keys()
   readonly cursors = new Cursors()
   readonly limiter: Limiter
   readonly types = OBJECT_TYPES
-  faults: Faults | null = null
+  readonly users = new Map<string, User>([[ADMINISTRATOR.id, ADMINISTRATOR]])
   /** Whether currency values can be compared. */
   hasRates = true
   private readonly stores: ReadonlyMap<string, RecordStore>
@@ -36,6 +35,13 @@ export class Org {
     this.stores = new Map(
       [...this.types.values()].map((type) => [type.name, new RecordStore(type)]),
     )
+  }
+
+  /** @throws SyncError service_options */
+  user(id: string): User {
+    const user = this.users.get(id)
+    if (user) return user
+    throw new SyncError('service_options', `userId: org ${this.id} has no user ${id}`)
   }
 
   store(type: ObjectType): RecordStore {

@@ -4,14 +4,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
 import type { Method, Operation } from '../contract/index.ts'
+import type { Directory } from './directory.ts'
 import { answerThenFault } from './fault-answers.ts'
 import { HANDLERS, OPERATION_IDS } from './handlers/index.ts'
 import type { Handler, Site } from './handlers/handler.ts'
-import type { Org } from './org.ts'
 import { Refusal, malformed } from './problems.ts'
 import type { Facts } from './problems.ts'
 
-export function addRoutes(fastify: FastifyInstance, org: Org, site: () => Site): void {
+export function addRoutes(fastify: FastifyInstance, directory: Directory, site: () => Site): void {
   const methodsByUrl = new Map<string, Method[]>()
   for (const id of OPERATION_IDS) {
     const { method, path, authenticated }: Operation = OPERATIONS[id]
@@ -21,7 +21,7 @@ export function addRoutes(fastify: FastifyInstance, org: Org, site: () => Site):
       method,
       url,
       config: { operationId: id, open: !authenticated },
-      handler: answerWith(HANDLERS[id]!, org, site),
+      handler: answerWith(HANDLERS[id]!, directory, site),
     })
   }
   for (const [url, methods] of methodsByUrl) {
@@ -41,15 +41,15 @@ export function addRoutes(fastify: FastifyInstance, org: Org, site: () => Site):
   }
 }
 
-function answerWith(handler: Handler, org: Org, site: () => Site) {
+function answerWith(handler: Handler, directory: Directory, site: () => Site) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const query = request.query as Record<string, string>
     for (const name in query) {
       if (typeof query[name] !== 'string') throw malformed(`${name}: it was given more than once`)
     }
     const { status, body, headers } = handler({
-      org,
-      // A public operation does not look at it.
+      // A public operation does not look at these two.
+      org: request.org!,
       key: request.key!,
       params: request.params as Record<string, string>,
       query,
@@ -57,6 +57,7 @@ function answerWith(handler: Handler, org: Org, site: () => Site) {
       requestId: request.id,
       site: site(),
       fault: request.fault,
+      faults: directory.faults,
     })
     reply.code(status)
     if (headers) reply.headers(headers)

@@ -31,7 +31,7 @@ function batch<Item>(
   items: readonly Item[],
   write: (item: Item, index: number) => Outcome,
 ): Reply {
-  const faults = call.fault === 'item_503' ? call.org.faults : null
+  const faults = call.fault === 'item_503' ? call.faults : null
   let failed = 0
   const data = items.map((item, index) => {
     const outcome = faults?.itemFails() ? { refused: unavailable } : write(item, index)

@@ -1,6 +1,6 @@
 // What a handler is: the rules of one operation, without HTTP.
 
-import type { FaultKind } from '../faults.ts'
+import type { FaultKind, Faults } from '../faults.ts'
 import type { Key } from '../keys.ts'
 import type { Org } from '../org.ts'
 
@@ -15,7 +15,9 @@ export interface Call {
   readonly body: unknown
   readonly requestId: string
   readonly site: Site
+  /** The fault that this request was chosen for, and their source. */
   readonly fault: FaultKind | null
+  readonly faults: Faults | null
 }
 
 /** Where the service can be reached. */

@@ -15,7 +15,11 @@ export const readSelf: Handler = ({ org, key }) => ({
   body: {
     data: {
       org_id: org.id,
-      principal: { entity_id: 'usr_admin', entity_type: 'user', display_name: 'Administrator' },
+      principal: {
+        entity_id: key.user.id,
+        entity_type: 'user',
+        display_name: key.user.displayName,
+      },
       permissions: [...org.types.keys()]
         .map((name) => ({ entity_type: name, ...grantOf(key, name) }))
         .filter(({ read, write }) => read || write),

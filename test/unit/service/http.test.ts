@@ -183,8 +183,8 @@ describe('a failure of the service itself', () => {
     const clock = {
       ...manualClock(),
       now: () => {
-        // The limiter asks first; the write asks next.
-        if ((calls += 1) === 2) throw new Error('a secret of the machine')
+        // The first key asks, then the limiter; the write asks next.
+        if ((calls += 1) === 3) throw new Error('a secret of the machine')
         return 0
       },
     }
