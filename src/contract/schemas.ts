@@ -81,6 +81,7 @@ export const FieldTypeWire = z
 export type FieldTypeWire = z.infer<typeof FieldTypeWire>
 
 export const CARDINALITIES = ['one_to_one', 'one_to_many', 'many_to_one', 'many_to_many'] as const
+export type Cardinality = (typeof CARDINALITIES)[number]
 
 /** Section 2.5. */
 export const AssociationWire = z

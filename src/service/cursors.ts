@@ -1,43 +1,40 @@
 // Cursors: signed text that carries its query and its place, so that the service keeps no state for a listing.
-// Promise kept here: a cursor that was altered, is another key's or another type's, or is older than 24 h is refused.
+// Promise kept here: a cursor that was altered, is another key's or another listing's, or is older than 24 h is refused.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { CURSOR_LIFETIME_MS } from '../contract/index.ts'
 import { Refusal, factsOf } from './problems.ts'
-import type { Query } from './queries.ts'
-import type { Position } from './store.ts'
 
-/** Whose cursor it is. */
+/** Whose cursor it is, and of which listing. */
 export interface CursorScope {
   readonly orgId: number
   readonly fingerprint: string
-  readonly objectType: string
+  readonly listing: string
 }
 
 interface Payload {
   readonly scope: readonly [number, string, string]
   readonly expiresMs: number
-  readonly query: Query
-  readonly after: Position
+  readonly state: unknown
 }
 
 export class Cursors {
-  // Fresh at each start: what an earlier process listed is gone with its memory.
-  private readonly secret = randomBytes(32)
+  private readonly secret: Uint8Array
 
-  encode(scope: CursorScope, query: Query, after: Position, nowMs: number): string {
-    const payload: Payload = {
-      scope: tuple(scope),
-      expiresMs: nowMs + CURSOR_LIFETIME_MS,
-      query,
-      after,
-    }
+  /** Without a secret, a fresh one: what an earlier process listed is gone with its memory. */
+  constructor(secret: Uint8Array = randomBytes(32)) {
+    this.secret = secret
+  }
+
+  /** `state` is plain JSON: the query and where its page ended. */
+  encode(scope: CursorScope, state: unknown, nowMs: number): string {
+    const payload: Payload = { scope: tuple(scope), expiresMs: nowMs + CURSOR_LIFETIME_MS, state }
     const text = Buffer.from(JSON.stringify(payload)).toString('base64url')
     return `${text}.${this.sign(text).toString('base64url')}`
   }
 
-  /** @throws Refusal 400 cursor_invalid */
-  decode(scope: CursorScope, cursor: string, nowMs: number): { query: Query; after: Position } {
+  /** The state that was encoded for the same scope. @throws Refusal 400 cursor_invalid */
+  decode<State>(scope: CursorScope, cursor: string, nowMs: number): State {
     const [text = '', signature = '', ...rest] = cursor.split('.')
     const given = Buffer.from(signature, 'base64url')
     const expected = this.sign(text)
@@ -46,12 +43,13 @@ export class Cursors {
     }
     const payload = JSON.parse(Buffer.from(text, 'base64url').toString()) as Payload
     if (payload.scope.join() !== tuple(scope).join()) {
-      throw cursorInvalid('The cursor belongs to another key or object type')
+      throw cursorInvalid('The cursor belongs to another key or listing')
     }
     if (payload.expiresMs <= nowMs) {
-      throw cursorInvalid('The cursor is older than 24 hours: start the listing again')
+      throw cursorExpired()
     }
-    return payload
+    // Signed by us, so it is what was encoded.
+    return payload.state as State
   }
 
   private sign(text: string): Buffer {
@@ -59,10 +57,14 @@ export class Cursors {
   }
 }
 
+export function cursorExpired(): Refusal {
+  return cursorInvalid('The cursor is older than 24 hours: start the listing again')
+}
+
 export function cursorInvalid(detail: string): Refusal {
   return new Refusal(factsOf('cursor_invalid', detail))
 }
 
 function tuple(scope: CursorScope): [number, string, string] {
-  return [scope.orgId, scope.fingerprint, scope.objectType]
+  return [scope.orgId, scope.fingerprint, scope.listing]
 }

@@ -14,12 +14,41 @@ export function recordBody(body: unknown): JsonObject {
 
 /** `{data: [{properties}, …]}`: the properties of each item. @throws Refusal 400 */
 export function batchWriteBody(body: unknown): JsonObject[] {
+  return batchItems(body, (item, at) => propertiesOf(item, at))
+}
+
+/** `{data: [{id, properties}, …]}`: each item. @throws Refusal 400 */
+export function batchUpdateBody(body: unknown): { id: string; properties: JsonObject }[] {
+  return batchItems(body, (item, at) => {
+    const { id, ...rest } = exactly(item, ['id', 'properties'], at)
+    return { id: idOf(id, at), properties: propertiesOf(rest, at) }
+  })
+}
+
+/** `{data: [{id}, …]}`: each id. @throws Refusal 400 */
+export function batchDeleteBody(body: unknown): string[] {
+  return batchItems(body, (item, at) => idOf(exactly(item, ['id'], at)['id'], at))
+}
+
+/** `{data: {target_id}}`: the id. @throws Refusal 400 */
+export function associateBody(body: unknown): string {
+  const { target_id } = exactly(dataOf(body), ['target_id'], '/data')
+  if (typeof target_id === 'string') return target_id
+  throw malformed(`target_id: a text was expected, got ${shown(target_id)}`, '/data/target_id')
+}
+
+function batchItems<Item>(body: unknown, itemOf: (raw: unknown, at: string) => Item): Item[] {
   const items = dataOf(body)
   if (!Array.isArray(items) || items.length < 1 || items.length > BATCH_ITEMS_MAX) {
     const detail = `data: a list of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${shown(items)}`
     throw malformed(detail, '/data')
   }
-  return items.map((item, index) => propertiesOf(item, `/data/${index}`))
+  return items.map((item, index) => itemOf(item, `/data/${index}`))
+}
+
+function idOf(raw: unknown, at: string): string {
+  if (typeof raw === 'string' && raw !== '') return raw
+  throw malformed(`id: the id of a record was expected, got ${shown(raw)}`, `${at}/id`)
 }
 
 // The tree has its own check, with pointers, reasons and a bound on depth.
@@ -37,11 +66,11 @@ export function queryBody(body: unknown): QueryEnvelope {
 }
 
 function dataOf(body: unknown): unknown {
-  return only(body, 'data', '')
+  return exactly(body, ['data'], '')['data']
 }
 
 function propertiesOf(item: unknown, at: string): JsonObject {
-  const properties = only(item, 'properties', at)
+  const { properties } = exactly(item, ['properties'], at)
   if (!isJsonObject(properties)) {
     const detail = `properties: an object was expected, got ${shown(properties)}`
     throw malformed(detail, `${at}/properties`)
@@ -49,11 +78,12 @@ function propertiesOf(item: unknown, at: string): JsonObject {
   return properties
 }
 
-/** The value of the one key that the object has. */
-function only(raw: unknown, key: string, at: string): unknown {
+/** The object, which has these keys and no others. */
+function exactly(raw: unknown, keys: readonly string[], at: string): JsonObject {
   if (!isJsonObject(raw)) throw malformed(`A JSON object was expected, got ${shown(raw)}`, at)
-  const extra = Object.keys(raw).find((each) => each !== key)
+  const extra = Object.keys(raw).find((each) => !keys.includes(each))
   if (extra !== undefined) throw malformed(`Unknown key ${shown(extra)}`, at)
-  if (!Object.hasOwn(raw, key)) throw malformed(`${key}: it is required`, at)
-  return raw[key]
+  const missing = keys.find((key) => !Object.hasOwn(raw, key))
+  if (missing !== undefined) throw malformed(`${missing}: it is required`, at)
+  return raw
 }

@@ -14,6 +14,8 @@ export const FAULT_KINDS = [
   'unavailable_503',
   /** Some items of a batch are answered 503 and not stored. */
   'item_503',
+  /** A cursor is refused as if it were older than 24 hours. */
+  'expired_cursor',
 ] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 

@@ -21,9 +21,17 @@ export interface Lookup {
   readonly keys: readonly string[]
 }
 
+/** A bound that the one value of every matching record keeps: an order by the property can begin or end there. */
+export interface Bound {
+  readonly property: Property
+  readonly op: 'gt' | 'gte' | 'lt' | 'lte'
+  readonly value: Scalar
+}
+
 export interface Filter {
   readonly matches: (properties: Values) => boolean
   readonly lookups: readonly Lookup[]
+  readonly bounds: readonly Bound[]
 }
 
 type Leaf = Extract<FilterNode, { op: FilterOperator }>
@@ -99,8 +107,9 @@ export function compileFilter(
     ? {
         matches: (properties) => tests.every((test) => test(properties)),
         lookups: children.flatMap((child) => child.lookups),
+        bounds: children.flatMap((child) => child.bounds),
       }
-    : { matches: (properties) => tests.some((test) => test(properties)), lookups: [] }
+    : { matches: (properties) => tests.some((test) => test(properties)), lookups: [], bounds: [] }
 }
 
 function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string): Filter {
@@ -118,12 +127,17 @@ function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string
   if (leaf.op === 'is_null') {
     if (typeof leaf.value !== 'boolean') throw invalid('true or false', leaf.value, at)
     const wanted = leaf.value
-    return { matches: (properties) => (properties[name] === null) === wanted, lookups: [] }
+    return {
+      matches: (properties) => (properties[name] === null) === wanted,
+      lookups: [],
+      bounds: [],
+    }
   }
-  const { test, negated, keys } = testOf(leaf, property, at)
+  const { test, negated, keys, bound } = testOf(leaf, property, at)
   return {
     matches: (properties) => holds(properties[name]!, test) !== negated,
     lookups: keys && !negated ? [{ property, keys }] : [],
+    bounds: bound && !property.wire.is_multi ? [bound] : [],
   }
 }
 
@@ -142,6 +156,7 @@ function testOf(
   test: Test
   negated: boolean
   keys?: string[]
+  bound?: Bound
 } {
   const negated = leaf.op === 'neq' || leaf.op.startsWith('not_')
   const operand = (raw: unknown, place = at): Scalar => {
@@ -177,15 +192,17 @@ function testOf(
     case 'gte':
     case 'lt':
     case 'lte': {
-      const bound = operand(leaf.value)
+      const { op } = leaf
+      const limit = operand(leaf.value)
       const compare = property.field.compare as (a: Scalar, b: Scalar) => number
       const passes = {
         gt: (order: number) => order > 0,
         gte: (order: number) => order >= 0,
         lt: (order: number) => order < 0,
         lte: (order: number) => order <= 0,
-      }[leaf.op]
-      return { test: (value) => passes(compare(value, bound)), negated }
+      }[op]
+      const bound = { property, op, value: limit }
+      return { test: (value) => passes(compare(value, limit)), negated, bound }
     }
     case 'starts_with': {
       const start = text(leaf.value)

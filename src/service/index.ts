@@ -17,6 +17,9 @@ import { buildApp } from './http.ts'
 import type { Stats } from './http.ts'
 import { FixedWindow } from './limiter.ts'
 import { openApiDocument } from './openapi.ts'
+import { ASSOCIATION_TYPES } from './association-types.ts'
+import type { User } from './keys.ts'
+import { OBJECT_TYPES } from './object-types.ts'
 import { Org } from './org.ts'
 import { seedContacts } from './seed.ts'
 
@@ -42,6 +45,8 @@ export interface ServiceOptions {
   /** Default: a random one, so that nothing believed of an earlier service is believed of this one. */
   orgId?: number
   faults?: FaultPlan
+  /** People of every org, beside its administrator. */
+  users?: readonly User[]
 }
 
 export interface RunningService {
@@ -50,6 +55,8 @@ export interface RunningService {
   /** A key with all grants and org reach. */
   readonly key: string
   readonly orgId: number
+  /** Another org of this service, empty, with the same types and users. */
+  addOrg(orgId: number): void
   mintKey(options?: KeyOptions): string
   /** Takes effect on the next request. */
   revokeKey(key: string): void
@@ -74,8 +81,18 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const orgId = options.orgId ?? randomInt(100_000, 2 ** 31)
   whole('orgId', orgId)
   const clock = options.clock ?? systemClock
-  const directory = new Directory(clock, new FixedWindow(checkedLimit(limitPerMinute)))
-  const org = new Org(orgId, limitPerMinute, clock)
+  const limiter = () => new FixedWindow(checkedLimit(limitPerMinute))
+  const directory = new Directory(clock, limiter())
+  const orgOf = (id: number) =>
+    new Org({
+      id,
+      clock,
+      limiter: limiter(),
+      types: OBJECT_TYPES,
+      associations: ASSOCIATION_TYPES,
+      users: options.users ?? [],
+    })
+  const org = orgOf(orgId)
   directory.addOrg(org)
   const setFaults = (plan: FaultPlan | null) => {
     directory.faults = plan && new Faults(checkedPlan(plan))
@@ -101,6 +118,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     url: site.url,
     key: directory.mint({ grants: 'all', reach: 'org' }),
     orgId,
+    addOrg: (id) => directory.addOrg(orgOf(id)),
     mintKey: (keyOptions) => directory.mint(keyOptions),
     revokeKey: (key) => directory.revoke(key),
     setFaults,
@@ -116,7 +134,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
         const names = [...org.types.keys()].join(', ')
         throw new SyncError('service_options', `objectType: one of ${names} was expected`)
       }
-      return org.store(type).live()
+      return Array.from(org.store(type).live(), (slot) => slot.record)
     },
     close: () => app.fastify.close(),
   }

@@ -32,6 +32,10 @@ export interface ObjectType {
 /** Set by the service on every record. */
 export const CREATED_AT = 'svc_created_at'
 export const UPDATED_AT = 'svc_updated_at'
+/** The user whose key created the record. */
+export const CREATED_BY = 'svc_created_by'
+/** A private record is visible to its creator and to keys of reach org. */
+export const PRIVATE = 'svc_private'
 
 type Traits = { multi?: true; unique?: true; options?: readonly string[]; description?: string } & {
   writability?: PropertyWire['writability']

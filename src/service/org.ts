@@ -1,40 +1,73 @@
-// One organisation: its records, keys, limits and cursors, and who may do what (section 5).
-// Promise kept here: the gates of a write come in their order, the object type's rules before the credential's grants.
+// One organisation: its records, edges, users, limits and cursors, and who may do what (section 5).
+// Promises kept here: the gates of a write come in their order, the object type's rules before the credential's grants;
+// a write is kept whole, in memory and in the data file, or not at all.
 
-import { systemClock } from '../core/ports.ts'
-import type { Clock } from '../core/ports.ts'
-import type { WritableOperation } from '../contract/index.ts'
-import { Cursors } from './cursors.ts'
 import { SyncError } from '../core/errors.ts'
+import type { Clock } from '../core/ports.ts'
+import type { AssociationWire, WritableOperation } from '../contract/index.ts'
+import { Cursors } from './cursors.ts'
+import { Edges } from './edges.ts'
+import type { Edge } from './edges.ts'
 import { ADMINISTRATOR, grantOf } from './keys.ts'
 import type { Key, User } from './keys.ts'
-import { FixedWindow } from './limiter.ts'
 import type { Limiter } from './limiter.ts'
-import { OBJECT_TYPES } from './object-types.ts'
 import type { ObjectType } from './object-types.ts'
 import { Refusal, factsOf, notFound, shown } from './problems.ts'
 import { RecordStore } from './store.ts'
+import type { Slot, Values } from './store.ts'
+import { View } from './view.ts'
+import type { Sight } from './view.ts'
 import type { WriteContext } from './writes.ts'
+
+/** One step of a write, as the data file keeps it. */
+export type Change =
+  | { readonly kind: 'stored' | 'deleted'; readonly slot: Slot }
+  | { readonly kind: 'linked' | 'unlinked'; readonly edge: Edge }
+
+/** Keeps the steps of one write, all or none. @throws where they cannot be kept */
+export type Keep = (orgId: number, changes: readonly Change[]) => void
+
+export interface OrgOptions {
+  readonly id: number
+  readonly clock: Clock
+  readonly limiter: Limiter
+  readonly types: ReadonlyMap<string, ObjectType>
+  readonly associations: ReadonlyMap<string, AssociationWire>
+  /** Beside the administrator. */
+  readonly users?: readonly User[]
+  /** Signs the cursors; those of another secret are not recognised. */
+  readonly cursorSecret?: Uint8Array
+  readonly keep?: Keep
+}
 
 export class Org {
   readonly id: number
   readonly clock: Clock
-  readonly cursors = new Cursors()
   readonly limiter: Limiter
-  readonly types = OBJECT_TYPES
-  readonly users = new Map<string, User>([[ADMINISTRATOR.id, ADMINISTRATOR]])
+  readonly cursors: Cursors
+  readonly types: Map<string, ObjectType>
+  readonly associations: ReadonlyMap<string, AssociationWire>
+  readonly users: Map<string, User>
+  readonly edges = new Edges()
   /** Whether currency values can be compared. */
   hasRates = true
-  private readonly stores: ReadonlyMap<string, RecordStore>
+  private readonly keep: Keep | undefined
+  private readonly stores = new Map<string, RecordStore>()
   private lastSeq = 0
+  private changes: Change[] = []
+  private undos: (() => void)[] = []
 
-  constructor(id: number, limitPerMinute: number | null, clock: Clock = systemClock) {
-    this.id = id
-    this.clock = clock
-    this.limiter = new FixedWindow(limitPerMinute)
-    this.stores = new Map(
-      [...this.types.values()].map((type) => [type.name, new RecordStore(type)]),
-    )
+  constructor(options: OrgOptions) {
+    this.id = options.id
+    this.clock = options.clock
+    this.limiter = options.limiter
+    this.cursors = new Cursors(options.cursorSecret)
+    this.types = new Map(options.types)
+    this.associations = options.associations
+    const users = [ADMINISTRATOR, ...(options.users ?? [])]
+    this.users = new Map(users.map((user) => [user.id, user]))
+    this.keep = options.keep
+    for (const type of this.types.values()) this.stores.set(type.name, new RecordStore(type))
   }
 
   /** @throws SyncError service_options */
@@ -48,9 +81,85 @@ export class Org {
     return this.stores.get(type.name)!
   }
 
+  view(sight: Sight, type: ObjectType): View {
+    return new View(this.store(type), sight)
+  }
+
   /** What a write to `type` needs, at the present time. */
-  writing(type: ObjectType, nowMs = this.clock.now()): WriteContext {
-    return { store: this.store(type), nowMs, nextId: () => this.nextId() }
+  writing(sight: Sight, type: ObjectType, nowMs = this.clock.now()): WriteContext {
+    const view = this.view(sight, type)
+    return {
+      view,
+      userId: sight.user.id,
+      nowMs,
+      insert: (properties) => this.insert(view.store, properties),
+      replace: (slot, properties) => this.replace(view.store, slot, properties),
+    }
+  }
+
+  /** Runs a write: all of its steps are kept, or none. */
+  transaction<Result>(work: () => Result): Result {
+    try {
+      const result = work()
+      if (this.changes.length > 0) this.keep?.(this.id, this.changes)
+      return result
+    } catch (error) {
+      for (const undo of this.undos.reverse()) undo()
+      throw error
+    } finally {
+      if (this.changes.some(({ kind }) => kind === 'deleted')) {
+        for (const store of this.stores.values()) store.tidy()
+      }
+      this.changes = []
+      this.undos = []
+    }
+  }
+
+  /** Puts back a record that the data file kept. */
+  restore(type: ObjectType, seq: number, id: string, properties: Values): void {
+    this.store(type).insert(seq, id, properties)
+    this.issued(seq)
+  }
+
+  /** Sequences up to `seq` were given to records once. */
+  issued(seq: number): void {
+    this.lastSeq = Math.max(this.lastSeq, seq)
+  }
+
+  delete(store: RecordStore, slot: Slot): void {
+    for (const edge of this.edges.touching(slot.record.id)) this.unlink(edge)
+    store.delete(slot)
+    this.note({ kind: 'deleted', slot }, () => store.revive(slot))
+  }
+
+  link(edge: Edge): void {
+    this.edges.add(edge)
+    this.note({ kind: 'linked', edge }, () => this.edges.remove(edge))
+  }
+
+  unlink(edge: Edge): void {
+    this.edges.remove(edge)
+    this.note({ kind: 'unlinked', edge }, () => this.edges.add(edge))
+  }
+
+  private insert(store: RecordStore, properties: Values): Slot {
+    const seq = (this.lastSeq += 1)
+    // Padded, so that the order of ids is the order of creation.
+    const id = `rec_${this.id.toString(36)}_${seq.toString(36).padStart(7, '0')}`
+    const slot = store.insert(seq, id, properties)
+    this.note({ kind: 'stored', slot }, () => store.delete(slot))
+    return slot
+  }
+
+  private replace(store: RecordStore, slot: Slot, properties: Values): void {
+    const before = slot.record.properties
+    store.replace(slot, properties)
+    this.note({ kind: 'stored', slot }, () => store.replace(slot, before))
+  }
+
+  private note(change: Change, undo: () => void): void {
+    this.changes.push(change)
+    this.undos.push(undo)
   }
 
   /** The type, for an operation that lists its records. @throws Refusal 403 where it is unknown or unreadable */
@@ -79,11 +188,5 @@ export class Org {
     const type = this.readableType(key, name)
     if (grantOf(key, name).write) return type
     throw new Refusal(factsOf('write_forbidden', `This key may not write ${name}`))
-  }
-
-  private nextId(): { seq: number; id: string } {
-    const seq = (this.lastSeq += 1)
-    // Padded, so that the order of ids is the order of creation.
-    return { seq, id: `rec_${this.id.toString(36)}_${seq.toString(36).padStart(7, '0')}` }
   }
 }

@@ -3,17 +3,18 @@
 
 import type { FilterNode } from '../contract/index.ts'
 import { compileFilter, needRates } from './filters.ts'
-import type { Filter } from './filters.ts'
+import type { Bound, Filter } from './filters.ts'
 import type { ObjectType, Property } from './object-types.ts'
 import { Refusal, factsOf, shown } from './problems.ts'
-import { positionOf, positionOrder, slotOrder } from './store.ts'
-import type { Position, RecordStore, Slot, StoredRecord, Values } from './store.ts'
+import { positionOf, positionOrder } from './store.ts'
+import type { Direction, Position, RecordStore, Slot, StoredRecord, Values } from './store.ts'
+import type { View } from './view.ts'
 
 /** What a cursor carries; all of it is plain JSON. */
 export interface Query {
   readonly filter: FilterNode | null
   readonly search: string | null
-  readonly sort: { readonly property: string; readonly direction: 'asc' | 'desc' } | null
+  readonly sort: { readonly property: string; readonly direction: Direction } | null
   readonly properties: readonly string[] | null
   readonly limit: number
 }
@@ -53,25 +54,15 @@ export function checkSelection(names: readonly string[], type: ObjectType, at?: 
   })
 }
 
-export function readPage(
-  store: RecordStore,
-  prepared: PreparedQuery,
-  after: Position | null,
-): Page {
+export function readPage(view: View, prepared: PreparedQuery, after: Position | null): Page {
   const { query, filter, sort, search } = prepared
-  const slots = candidates(store, filter, sort)
-  const step = query.sort?.direction === 'desc' ? -1 : 1
   const found: Slot[] = []
-  for (
-    let index = start(slots, sort, step, after);
-    index >= 0 && index < slots.length && found.length <= query.limit;
-    index += step
-  ) {
-    const slot = slots[index]!
+  for (const slot of candidates(view.store, prepared, after)) {
     const { properties } = slot.record
-    if (slot.live && (!filter || filter.matches(properties)) && (!search || search(properties))) {
-      found.push(slot)
-    }
+    if (!view.sees(slot) || (filter && !filter.matches(properties))) continue
+    if (search && !search(properties)) continue
+    found.push(slot)
+    if (found.length > query.limit) break
   }
   const hasMore = found.length > query.limit
   if (hasMore) found.pop()
@@ -89,35 +80,60 @@ export function projected(record: StoredRecord, names: readonly string[] | null)
   return { ...record, properties }
 }
 
-/** Ascending slots, few where an index knows the filter's values. */
+/** Slots beyond `after` in the order of the query: few where an index or an order knows the filter's values. */
 function candidates(
   store: RecordStore,
-  filter: Filter | null,
-  sort: Property | null,
-): readonly Slot[] {
+  { query, filter, sort }: PreparedQuery,
+  after: Position | null,
+): Iterable<Slot> {
+  const direction = query.sort?.direction ?? 'asc'
   const lookup = filter?.lookups.find(({ property }) => store.hasIndex(property.name))
-  if (lookup) return [...store.find(lookup.property.name, lookup.keys)].sort(slotOrder(sort))
-  return sort ? store.orderedBy(sort) : store.created()
+  if (lookup) {
+    const order = positionOrder(sort)
+    const step = direction === 'asc' ? 1 : -1
+    return store
+      .find(lookup.property.name, lookup.keys)
+      .map((slot) => ({ slot, at: positionOf(slot, sort) }))
+      .filter(({ at }) => after === null || order(at, after) * step > 0)
+      .sort((a, b) => order(a.at, b.at) * step)
+      .map(({ slot }) => slot)
+  }
+  const bounds = sort ? (filter?.bounds.filter(({ property }) => property === sort) ?? []) : []
+  return walkWithin(store, sort, direction, bounds, after)
 }
 
-/** Index of the first slot past `after` in walking direction: a binary search, since slots ascend. */
-function start(
-  slots: readonly Slot[],
+/** Walks an order from where a bound lets it begin to where one ends it. */
+function* walkWithin(
+  store: RecordStore,
   sort: Property | null,
-  step: 1 | -1,
+  direction: Direction,
+  bounds: readonly Bound[],
   after: Position | null,
-): number {
-  if (!after) return step === 1 ? 0 : slots.length - 1
+): Generator<Slot> {
   const order = positionOrder(sort)
-  let low = 0
-  let high = slots.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    const relation = order(positionOf(slots[middle]!, sort), after)
-    if (relation < 0 || (relation === 0 && step === 1)) low = middle + 1
-    else high = middle
+  const step = direction === 'asc' ? 1 : -1
+  const ahead = (a: Position, b: Position) => order(a, b) * step > 0
+  let from = after
+  let end: Position | null = null
+  for (const edge of bounds.flatMap(edgesOf)) {
+    if (edge.side === direction && (from === null || ahead(edge.at, from))) from = edge.at
+    if (edge.side !== direction && (end === null || ahead(end, edge.at))) end = edge.at
   }
-  return step === 1 ? low : low - 1
+  for (const slot of store.walk(sort, direction, from)) {
+    if (end && ahead(positionOf(slot, sort), end)) return
+    yield slot
+  }
+}
+
+/** The places just outside what a bound allows; a record without a value, which comes last, is outside. */
+function edgesOf({ op, value }: Bound): { side: Direction; at: Position }[] {
+  const before = { value, seq: -1 }
+  const behind = { value, seq: Number.MAX_SAFE_INTEGER }
+  const least = op === 'gt' ? behind : op === 'gte' ? before : null
+  const greatest = op === 'lt' ? before : op === 'lte' ? behind : { value: null, seq: -1 }
+  const edges: { side: Direction; at: Position }[] = [{ side: 'desc', at: greatest }]
+  if (least) edges.push({ side: 'asc', at: least })
+  return edges
 }
 
 function sortProperty(name: string, type: ObjectType, hasRates: boolean): Property {

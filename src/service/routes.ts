@@ -3,11 +3,11 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
-import type { Method, Operation } from '../contract/index.ts'
+import type { Method, Operation, OperationId } from '../contract/index.ts'
 import type { Directory } from './directory.ts'
 import { answerThenFault } from './fault-answers.ts'
 import { HANDLERS, OPERATION_IDS } from './handlers/index.ts'
-import type { Handler, Site } from './handlers/handler.ts'
+import type { Call, Site } from './handlers/handler.ts'
 import { Refusal, malformed } from './problems.ts'
 import type { Facts } from './problems.ts'
 
@@ -21,7 +21,7 @@ export function addRoutes(fastify: FastifyInstance, directory: Directory, site: 
       method,
       url,
       config: { operationId: id, open: !authenticated },
-      handler: answerWith(HANDLERS[id]!, directory, site),
+      handler: answerWith(id, directory, site),
     })
   }
   for (const [url, methods] of methodsByUrl) {
@@ -41,13 +41,15 @@ export function addRoutes(fastify: FastifyInstance, directory: Directory, site: 
   }
 }
 
-function answerWith(handler: Handler, directory: Directory, site: () => Site) {
+function answerWith(id: OperationId, directory: Directory, site: () => Site) {
+  const handler = HANDLERS[id]!
+  const writes = OPERATIONS[id].writes !== null
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const query = request.query as Record<string, string>
     for (const name in query) {
       if (typeof query[name] !== 'string') throw malformed(`${name}: it was given more than once`)
     }
-    const { status, body, headers } = handler({
+    const call: Call = {
       // A public operation does not look at these two.
       org: request.org!,
       key: request.key!,
@@ -58,7 +60,10 @@ function answerWith(handler: Handler, directory: Directory, site: () => Site) {
       site: site(),
       fault: request.fault,
       faults: directory.faults,
-    })
+    }
+    const { status, body, headers } = writes
+      ? call.org.transaction(() => handler(call))
+      : handler(call)
     reply.code(status)
     if (headers) reply.headers(headers)
     if (request.fault && answerThenFault(request.fault, reply, body)) return

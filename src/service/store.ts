@@ -1,6 +1,7 @@
 // The records of one object type, in memory: in creation order, by id, by indexed value, and in the order of a property.
 // Promise kept here: an index never disagrees with the records, and a record handed out never changes afterwards.
 
+import sortedBtree from 'sorted-btree'
 import { keysOf, sameValue } from './field-types.ts'
 import type { Value } from './field-types.ts'
 import type { ObjectType, Property } from './object-types.ts'
@@ -16,47 +17,59 @@ export interface Slot {
   record: StoredRecord
 }
 
-/** Where a page ended: the sort value (null where unsorted) and the creation sequence. */
+/** A place in an order: the sort value (null where unsorted) and the creation sequence. */
 export interface Position {
   readonly value: Value
   readonly seq: number
 }
 
+export type Direction = 'asc' | 'desc'
+
+// A CommonJS module: its default export is a member.
+const BTree = sortedBtree.default
+
+/** Most values belong to one slot; a set is made for the second. */
+type Index = Map<string, Slot | Set<Slot>>
+type Order = InstanceType<typeof BTree<Position, Slot>>
+
 /** Deleted slots that stay in the creation order before it is tidied up. */
 const deadMax = 1_000
 
 export class RecordStore {
-  readonly type: ObjectType
+  private current: ObjectType
   private slots: Slot[] = []
   private dead = 0
   private readonly byId = new Map<string, Slot>()
-  private readonly indexes = new Map<string, Map<string, Set<Slot>>>()
-  private readonly orders = new Map<string, Slot[]>()
+  private readonly indexes = new Map<string, Index>()
+  private readonly orders = new Map<string, Order>()
 
   constructor(type: ObjectType) {
-    this.type = type
+    this.current = type
     for (const property of type.unique) this.indexes.set(property.name, new Map())
+  }
+
+  get type(): ObjectType {
+    return this.current
+  }
+
+  /** Live records. */
+  get size(): number {
+    return this.byId.size
   }
 
   get(id: string): Slot | undefined {
     return this.byId.get(id)
   }
 
-  *live(): Generator<StoredRecord> {
-    for (const slot of this.slots) if (slot.live) yield slot.record
+  *live(): Generator<Slot> {
+    for (const slot of this.slots) if (slot.live) yield slot
   }
 
-  /** All slots in creation order, deleted ones among them. */
-  created(): readonly Slot[] {
-    return this.slots
-  }
-
+  /** Slots come in the order of their sequence. */
   insert(seq: number, id: string, properties: Values): Slot {
     const slot = { seq, live: true, record: { id, object_type: this.type.name, properties } }
     this.slots.push(slot)
-    this.byId.set(id, slot)
-    for (const [name, index] of this.indexes) add(index, properties[name]!, slot)
-    this.orders.clear()
+    this.link(slot)
     return slot
   }
 
@@ -65,23 +78,55 @@ export class RecordStore {
     slot.record = { ...slot.record, properties }
     for (const [name, index] of this.indexes) {
       if (sameValue(before[name]!, properties[name]!)) continue
-      remove(index, before[name]!, slot)
-      add(index, properties[name]!, slot)
+      removeFrom(index, before[name]!, slot)
+      addTo(index, properties[name]!, slot)
     }
-    for (const name of this.orders.keys()) {
-      if (!sameValue(before[name]!, properties[name]!)) this.orders.delete(name)
+    for (const [name, order] of this.orders) {
+      if (sameValue(before[name]!, properties[name]!)) continue
+      order.delete({ value: before[name]!, seq: slot.seq })
+      order.set({ value: properties[name]!, seq: slot.seq }, slot)
     }
   }
 
   delete(slot: Slot): void {
     slot.live = false
-    this.byId.delete(slot.record.id)
-    for (const [name, index] of this.indexes) remove(index, slot.record.properties[name]!, slot)
+    const { id, properties } = slot.record
+    this.byId.delete(id)
+    for (const [name, index] of this.indexes) removeFrom(index, properties[name]!, slot)
+    for (const [name, order] of this.orders) {
+      order.delete({ value: properties[name]!, seq: slot.seq })
+    }
     this.dead += 1
-    if (this.dead > deadMax && this.dead * 2 > this.slots.length) {
-      this.slots = this.slots.filter((each) => each.live)
-      this.orders.clear()
-      this.dead = 0
+  }
+
+  /** Takes a deletion back, before `tidy`. */
+  revive(slot: Slot): void {
+    slot.live = true
+    this.link(slot)
+    this.dead -= 1
+  }
+
+  /** Lets go of deleted slots, once there are many. */
+  tidy(): void {
+    if (this.dead <= deadMax || this.dead * 2 <= this.slots.length) return
+    this.slots = this.slots.filter((each) => each.live)
+    this.dead = 0
+  }
+
+  /** Gives every record the properties of another version of the type; new ones have no value. */
+  changeType(type: ObjectType): void {
+    this.current = type
+    this.indexes.clear()
+    this.orders.clear()
+    this.byId.clear()
+    for (const property of type.unique) this.indexes.set(property.name, new Map())
+    for (const slot of this.live()) {
+      const properties: Values = {}
+      for (const name of type.properties.keys()) {
+        properties[name] = slot.record.properties[name] ?? null
+      }
+      slot.record = { ...slot.record, properties }
+      this.link(slot)
     }
   }
 
@@ -89,49 +134,105 @@ export class RecordStore {
     return this.indexes.has(name)
   }
 
-  /** The slots that hold any of `keys` in the property. The first call for a property builds its index. */
-  find(name: string, keys: readonly string[]): ReadonlySet<Slot> {
+  /** The slots that hold any of `keys` in the property, each once. The first call for a property builds its index. */
+  find(name: string, keys: readonly string[]): Slot[] {
     const index = this.indexes.get(name) ?? this.buildIndex(name)
-    if (keys.length === 1) return index.get(keys[0]!) ?? none
     const found = new Set<Slot>()
-    for (const key of keys) for (const slot of index.get(key) ?? none) found.add(slot)
-    return found
-  }
-
-  /** All slots in ascending order of the property. Sorted again only after a write that moved something. */
-  orderedBy(property: Property): readonly Slot[] {
-    let order = this.orders.get(property.name)
-    if (!order) {
-      order = this.slots.filter((slot) => slot.live).sort(slotOrder(property))
-      this.orders.set(property.name, order)
+    for (const key of keys) {
+      const entry = index.get(key)
+      if (entry instanceof Set) for (const slot of entry) found.add(slot)
+      else if (entry) found.add(entry)
     }
-    return order
+    return [...found]
   }
 
-  private buildIndex(name: string): Map<string, Set<Slot>> {
-    const index = new Map<string, Set<Slot>>()
-    for (const slot of this.slots) if (slot.live) add(index, slot.record.properties[name]!, slot)
+  /** Live slots strictly beyond `from` (null: all), by creation or by a property. The first walk by a property sorts. */
+  *walk(property: Property | null, direction: Direction, from: Position | null): Generator<Slot> {
+    if (!property) return yield* this.walkCreated(direction, from)
+    const order = this.orders.get(property.name) ?? this.buildOrder(property)
+    const pair = [] as unknown as [Position, Slot]
+    const pairs =
+      direction === 'asc'
+        ? order.entries(from ?? undefined, pair)
+        : order.entriesReversed(from ?? undefined, pair, true)
+    for (const [position, slot] of pairs) {
+      // An ascending walk begins at `from` itself where it is still there.
+      if (from === null || position.seq !== from.seq || direction === 'desc') yield slot
+    }
+  }
+
+  private *walkCreated(direction: Direction, from: Position | null): Generator<Slot> {
+    const step = direction === 'asc' ? 1 : -1
+    // Kept, because tidying up replaces it.
+    const { slots } = this
+    let index = direction === 'asc' ? 0 : slots.length - 1
+    if (from)
+      index =
+        direction === 'asc' ? firstAbove(slots, from.seq) : firstAbove(slots, from.seq - 1) - 1
+    for (; index >= 0 && index < slots.length; index += step) {
+      if (slots[index]!.live) yield slots[index]!
+    }
+  }
+
+  private link(slot: Slot): void {
+    const { id, properties } = slot.record
+    this.byId.set(id, slot)
+    for (const [name, index] of this.indexes) addTo(index, properties[name]!, slot)
+    for (const [name, order] of this.orders)
+      order.set({ value: properties[name]!, seq: slot.seq }, slot)
+  }
+
+  private buildIndex(name: string): Index {
+    const index: Index = new Map()
+    for (const slot of this.live()) addTo(index, slot.record.properties[name]!, slot)
     this.indexes.set(name, index)
     return index
   }
-}
 
-const none: ReadonlySet<Slot> = new Set()
-
-function add(index: Map<string, Set<Slot>>, value: Value, slot: Slot): void {
-  for (const key of keysOf(value)) {
-    const slots = index.get(key)
-    if (slots) slots.add(slot)
-    else index.set(key, new Set([slot]))
+  private buildOrder(property: Property): Order {
+    const compare = positionOrder(property)
+    const pairs = Array.from(this.live(), (slot): [Position, Slot] => [
+      positionOf(slot, property),
+      slot,
+    ])
+    // Already in order, each lands at the end of the tree.
+    pairs.sort(([a], [b]) => compare(a, b))
+    const order = new BTree<Position, Slot>(pairs, compare)
+    this.orders.set(property.name, order)
+    return order
   }
 }
 
-function remove(index: Map<string, Set<Slot>>, value: Value, slot: Slot): void {
+function addTo(index: Index, value: Value, slot: Slot): void {
   for (const key of keysOf(value)) {
-    const slots = index.get(key)
-    slots?.delete(slot)
-    if (slots?.size === 0) index.delete(key)
+    const entry = index.get(key)
+    if (entry === undefined) index.set(key, slot)
+    else if (entry instanceof Set) entry.add(slot)
+    else if (entry !== slot) index.set(key, new Set([entry, slot]))
   }
+}
+
+function removeFrom(index: Index, value: Value, slot: Slot): void {
+  for (const key of keysOf(value)) {
+    const entry = index.get(key)
+    if (entry === slot) index.delete(key)
+    else if (entry instanceof Set) {
+      entry.delete(slot)
+      if (entry.size === 0) index.delete(key)
+    }
+  }
+}
+
+/** Index of the first slot with a sequence above `seq`: slots ascend. */
+function firstAbove(slots: readonly Slot[], seq: number): number {
+  let low = 0
+  let high = slots.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (slots[middle]!.seq > seq) high = middle
+    else low = middle + 1
+  }
+  return low
 }
 
 /** Order of two places: by value, no value last, then by creation. Without a property: by creation. */
@@ -145,13 +246,6 @@ export function positionOrder(property: Property | null): (a: Position, b: Posit
     }
     return compare(a.value, b.value) || a.seq - b.seq
   }
-}
-
-/** The order of slots by a property; null: by creation. */
-export function slotOrder(property: Property | null): (a: Slot, b: Slot) => number {
-  if (!property) return (a, b) => a.seq - b.seq
-  const order = positionOrder(property)
-  return (a, b) => order(positionOf(a, property), positionOf(b, property))
 }
 
 export function positionOf(slot: Slot, property: Property | null): Position {

@@ -2,13 +2,14 @@
 // value belongs to one record. Promise kept here: a write happens whole or not at all, and its replay changes nothing.
 
 import type { JsonObject } from '../core/json.ts'
-import { keysOf, sameValue } from './field-types.ts'
+import { sameValue } from './field-types.ts'
 import type { Value } from './field-types.ts'
-import { CREATED_AT, UPDATED_AT } from './object-types.ts'
-import type { Property } from './object-types.ts'
+import { CREATED_AT, CREATED_BY, UPDATED_AT } from './object-types.ts'
+import type { ObjectType, Property } from './object-types.ts'
 import { factsOf, pointerToken, schemaInvalid, shown } from './problems.ts'
 import type { Facts, Violation } from './problems.ts'
-import type { RecordStore, Slot, StoredRecord, Values } from './store.ts'
+import type { Slot, StoredRecord, Values } from './store.ts'
+import type { View } from './view.ts'
 
 export interface Written {
   readonly record: StoredRecord
@@ -19,10 +20,13 @@ export type Outcome = Written | { readonly refused: Facts }
 
 /** What a write needs besides its body. */
 export interface WriteContext {
-  readonly store: RecordStore
+  /** The records that the writer sees: others neither match nor hold a unique value. */
+  readonly view: View
+  /** Id of the user who writes. */
+  readonly userId: string
   readonly nowMs: number
-  /** The next creation sequence of the org, and the id that goes with it. */
-  readonly nextId: () => { seq: number; id: string }
+  insert(properties: Values): Slot
+  replace(slot: Slot, properties: Values): void
 }
 
 interface Draft {
@@ -32,7 +36,7 @@ interface Draft {
 
 /** Creates a record; `pointer` is the place of `properties` in the body. */
 export function createRecord(context: WriteContext, raw: JsonObject, pointer: string): Outcome {
-  return write(context, null, draftOf(context.store, raw, pointer), pointer)
+  return write(context, null, draftOf(context.view.store.type, raw, pointer), pointer)
 }
 
 export function updateRecord(
@@ -41,7 +45,7 @@ export function updateRecord(
   raw: JsonObject,
   pointer: string,
 ): Outcome {
-  return write(context, slot, draftOf(context.store, raw, pointer), pointer)
+  return write(context, slot, draftOf(context.view.store.type, raw, pointer), pointer)
 }
 
 /** Updates the one record that holds a value of `matching`, or creates one (rules 4.3.3 and 4.3.4). */
@@ -51,7 +55,7 @@ export function upsertRecord(
   raw: JsonObject,
   pointer: string,
 ): Outcome {
-  const draft = draftOf(context.store, raw, pointer)
+  const draft = draftOf(context.view.store.type, raw, pointer)
   const value = draft.changes.get(matching)
   if (value === undefined && Object.hasOwn(raw, matching.name)) {
     return { refused: schemaInvalid(draft.violations) }
@@ -61,9 +65,9 @@ export function upsertRecord(
     const field = `${pointer}/${pointerToken(matching.name)}`
     return { refused: factsOf('invalid_matching_property', detail, field) }
   }
-  const found = context.store.find(matching.name, keysOf(value))
-  if (found.size > 1) {
-    const detail = `${found.size} records hold this value of ${matching.name}: at most one was expected`
+  const found = context.view.find(matching.name, value)
+  if (found.length > 1) {
+    const detail = `${found.length} records hold this value of ${matching.name}: at most one was expected`
     const field = `${pointer}/${pointerToken(matching.name)}`
     return { refused: factsOf('ambiguous_match', detail, field) }
   }
@@ -71,15 +75,15 @@ export function upsertRecord(
   return write(context, slot, draft, pointer)
 }
 
-function draftOf(store: RecordStore, raw: JsonObject, pointer: string): Draft {
+function draftOf(type: ObjectType, raw: JsonObject, pointer: string): Draft {
   const changes = new Map<Property, Value>()
   const violations: Violation[] = []
   const violate = (name: string, reason: string, detail: string) =>
     violations.push({ field: `${pointer}/${pointerToken(name)}`, reason, detail })
   for (const name of Object.keys(raw)) {
-    const property = store.type.properties.get(name)
+    const property = type.properties.get(name)
     if (!property) {
-      violate(name, 'unknown_property', `${store.type.name} has no property ${shown(name)}`)
+      violate(name, 'unknown_property', `${type.name} has no property ${shown(name)}`)
     } else if (property.wire.writability === 'read_only') {
       violate(name, 'read_only', `${name} is read-only: leave it out`)
     } else {
@@ -102,7 +106,7 @@ function write(
 ): Outcome {
   if (slot) violations.push(...setTwice(slot, changes, pointer))
   if (violations.length > 0) return { refused: schemaInvalid(violations) }
-  const taken = takenValue(context.store, slot, changes)
+  const taken = takenValue(context.view, slot, changes)
   if (taken) {
     const detail = `Another record holds this value of ${taken.name}, which is unique`
     const field = `${pointer}/${pointerToken(taken.name)}`
@@ -126,17 +130,11 @@ function setTwice(slot: Slot, changes: Map<Property, Value>, pointer: string): V
   return violations
 }
 
-function takenValue(
-  store: RecordStore,
-  slot: Slot | null,
-  changes: Map<Property, Value>,
-): Property | null {
-  for (const property of store.type.unique) {
+function takenValue(view: View, slot: Slot | null, changes: Map<Property, Value>): Property | null {
+  for (const property of view.store.type.unique) {
     const value = changes.get(property)
     if (value === undefined || value === null) continue
-    for (const holder of store.find(property.name, keysOf(value))) {
-      if (holder !== slot) return property
-    }
+    if (view.find(property.name, value).some((holder) => holder !== slot)) return property
   }
   return null
 }
@@ -144,14 +142,14 @@ function takenValue(
 function insert(context: WriteContext, changes: Map<Property, Value>): Outcome {
   // Every record has every property, in the type's order: answers have one shape, and so do the objects in memory.
   const properties: Values = {}
-  for (const property of context.store.type.properties.values()) {
+  for (const property of context.view.store.type.properties.values()) {
     properties[property.name] = changes.get(property) ?? null
   }
   const now = new Date(context.nowMs).toISOString()
   properties[CREATED_AT] = now
   properties[UPDATED_AT] = now
-  const { seq, id } = context.nextId()
-  return { record: context.store.insert(seq, id, properties).record, created: true }
+  properties[CREATED_BY] = context.userId
+  return { record: context.insert(properties).record, created: true }
 }
 
 function change(context: WriteContext, slot: Slot, changes: Map<Property, Value>): Outcome {
@@ -164,7 +162,7 @@ function change(context: WriteContext, slot: Slot, changes: Map<Property, Value>
   }
   if (properties) {
     properties[UPDATED_AT] = new Date(context.nowMs).toISOString()
-    context.store.replace(slot, properties)
+    context.replace(slot, properties)
   }
   return { record: slot.record, created: false }
 }

@@ -1,23 +1,78 @@
 // Batches (section 4.4). Promise kept here: one result per item, in the order of the request, and an item that is refused
 // changes nothing and stops nobody else.
 
-import { batchWriteBody } from '../envelopes.ts'
-import { problemBody } from '../problems.ts'
+import type { WritableOperation } from '../../contract/index.ts'
+import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../envelopes.ts'
+import type { ObjectType } from '../object-types.ts'
+import { notFound, problemBody, shown } from '../problems.ts'
 import type { Facts } from '../problems.ts'
-import { upsertRecord } from '../writes.ts'
+import type { Slot, StoredRecord } from '../store.ts'
+import type { View } from '../view.ts'
+import { createRecord, updateRecord, upsertRecord } from '../writes.ts'
 import type { Outcome } from '../writes.ts'
 import type { Call, Handler, Reply } from './handler.ts'
 import { matchingProperty } from './writes.ts'
 
-export const batchUpsert: Handler = (call) => {
-  const { org, key, params, body } = call
-  const type = org.writableType(key, params['object_type']!, ['create', 'update'])
-  const items = batchWriteBody(body)
-  const matching = matchingProperty(call, type)
-  const context = org.writing(type)
+export const batchCreate: Handler = (call) => {
+  const type = writable(call, ['create'])
+  const items = batchWriteBody(call.body)
+  const context = call.org.writing(call.key, type)
   return batch(call, items, (properties, index) =>
-    upsertRecord(context, matching, properties, `/data/${index}/properties`),
+    written(createRecord(context, properties, `/data/${index}/properties`)),
   )
+}
+
+export const batchUpdate: Handler = (call) => {
+  const type = writable(call, ['update'])
+  const items = batchUpdateBody(call.body)
+  const context = call.org.writing(call.key, type)
+  return batch(call, items, ({ id, properties }, index) => {
+    const slot = context.view.get(id)
+    if (!slot) return missing(id, type, index)
+    return written(updateRecord(context, slot, properties, `/data/${index}/properties`))
+  })
+}
+
+export const batchUpsert: Handler = (call) => {
+  const type = writable(call, ['create', 'update'])
+  const items = batchWriteBody(call.body)
+  const matching = matchingProperty(call, type)
+  const context = call.org.writing(call.key, type)
+  return batch(call, items, (properties, index) =>
+    written(upsertRecord(context, matching, properties, `/data/${index}/properties`)),
+  )
+}
+
+export const batchDelete: Handler = (call) => {
+  const type = writable(call, ['delete'])
+  const items = batchDeleteBody(call.body)
+  const view = call.org.view(call.key, type)
+  return batch(call, items, (id, index) => {
+    const slot = view.get(id)
+    if (!slot) return missing(id, type, index)
+    return removed(call, view, slot)
+  })
+}
+
+type Result = { status: 200 | 201; record: StoredRecord } | { status: 204 } | { refused: Facts }
+
+function writable({ org, key, params }: Call, operations: WritableOperation[]): ObjectType {
+  return org.writableType(key, params['object_type']!, operations)
+}
+
+function written(outcome: Outcome): Result {
+  if ('refused' in outcome) return outcome
+  return { status: outcome.created ? 201 : 200, record: outcome.record }
+}
+
+function removed({ org }: Call, view: View, slot: Slot): Result {
+  org.delete(view.store, slot)
+  return { status: 204 }
+}
+
+function missing(id: string, type: ObjectType, index: number): Result {
+  const detail = `No record ${shown(id)} of ${type.name}`
+  return { refused: { ...notFound(detail), field: `/data/${index}/id` } }
 }
 
 const unavailable: Facts = {
@@ -29,17 +84,15 @@ const unavailable: Facts = {
 function batch<Item>(
   call: Call,
   items: readonly Item[],
-  write: (item: Item, index: number) => Outcome,
+  write: (item: Item, index: number) => Result,
 ): Reply {
   const faults = call.fault === 'item_503' ? call.faults : null
   let failed = 0
   const data = items.map((item, index) => {
-    const outcome = faults?.itemFails() ? { refused: unavailable } : write(item, index)
-    if (!('refused' in outcome)) {
-      return { index, status: outcome.created ? 201 : 200, record: outcome.record }
-    }
+    const result = faults?.itemFails() ? { refused: unavailable } : write(item, index)
+    if (!('refused' in result)) return { index, ...result }
     failed += 1
-    const problem = problemBody(outcome.refused, call.site.docsUrl, call.requestId)
+    const problem = problemBody(result.refused, call.site.docsUrl, call.requestId)
     return { index, status: problem.status, problem }
   })
   const summary = { total: items.length, succeeded: items.length - failed, failed }

@@ -1,7 +1,8 @@
 // The handlers by operation. A row of the contract's table becomes a route when it has a handler here.
 
 import type { OperationId } from '../../contract/index.ts'
-import { batchUpsert } from './batch.ts'
+import { associateRecords, listAssociationEdges, listAssociations } from './associations.ts'
+import { batchCreate, batchDelete, batchUpdate, batchUpsert } from './batch.ts'
 import type { Handler } from './handler.ts'
 import { listRecords, queryRecords, readRecord } from './reads.ts'
 import { listFieldTypes, listObjectTypes, readObjectType } from './schema.ts'
@@ -22,7 +23,13 @@ export const HANDLERS: Readonly<Partial<Record<OperationId, Handler>>> = {
   updateRecord,
   deleteRecord,
   queryRecords,
+  batchCreate,
+  batchUpdate,
   batchUpsert,
+  batchDelete,
+  listAssociations,
+  listAssociationEdges,
+  associateRecords,
 }
 
 /** The operations that this service has. */

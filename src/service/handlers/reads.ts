@@ -3,18 +3,19 @@
 import { canonicalJson } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import { cursorInvalid } from '../cursors.ts'
+import { cursorExpired, cursorInvalid } from '../cursors.ts'
 import { queryBody } from '../envelopes.ts'
 import { checkedFilter } from '../filters.ts'
 import type { ObjectType } from '../object-types.ts'
 import { Refusal, notFound, shown } from '../problems.ts'
 import { checkSelection, preparedQuery, readPage } from '../queries.ts'
 import type { Query } from '../queries.ts'
+import type { Position } from '../store.ts'
 import type { Call, Handler, Reply } from './handler.ts'
 
 export const readRecord: Handler = ({ org, key, params }) => {
   const type = org.readableType(key, params['object_type']!)
-  const slot = org.store(type).get(params['id']!)
+  const slot = org.view(key, type).get(params['id']!)
   if (slot) return { status: 200, body: { data: slot.record } }
   throw new Refusal(notFound(`No record ${shown(params['id'])} of ${type.name}`))
 }
@@ -46,6 +47,12 @@ export const queryRecords: Handler = (call) => {
   return page(call, type, given, body.cursor ?? null)
 }
 
+/** What a cursor carries. */
+interface Listing {
+  readonly query: Query
+  readonly after: Position
+}
+
 const everything: Query = {
   filter: null,
   search: null,
@@ -55,19 +62,20 @@ const everything: Query = {
 }
 
 function page(
-  { org, key }: Call,
+  { org, key, fault }: Call,
   type: ObjectType,
   given: Partial<Query>,
   cursor: string | null,
 ): Reply {
-  const scope = { orgId: org.id, fingerprint: key.fingerprint, objectType: type.name }
+  const scope = { orgId: org.id, fingerprint: key.fingerprint, listing: type.name }
   const nowMs = org.clock.now()
-  const from = cursor === null ? null : org.cursors.decode(scope, cursor, nowMs)
+  if (cursor !== null && fault === 'expired_cursor') throw cursorExpired()
+  const from = cursor === null ? null : org.cursors.decode<Listing>(scope, cursor, nowMs)
   if (from) refuseChange(given, from.query)
   const query = { ...everything, ...from?.query, ...given }
   const prepared = preparedQuery(query, type, org.hasRates)
-  const { records, next } = readPage(org.store(type), prepared, from?.after ?? null)
-  const next_cursor = next && org.cursors.encode(scope, query, next, nowMs)
+  const { records, next } = readPage(org.view(key, type), prepared, from?.after ?? null)
+  const next_cursor = next && org.cursors.encode(scope, { query, after: next }, nowMs)
   return {
     status: 200,
     body: { data: records, pagination: { has_more: next !== null, next_cursor } },

@@ -12,7 +12,7 @@ const pointer = '/data/properties'
 
 export const createRecord: Handler = ({ org, key, params, body }) => {
   const type = org.writableType(key, params['object_type']!, ['create'])
-  const { record } = done(writes.createRecord(org.writing(type), recordBody(body), pointer))
+  const { record } = done(writes.createRecord(org.writing(key, type), recordBody(body), pointer))
   const Location = `${BASE_PATH}/objects/${type.name}/records/${record.id}/`
   return { status: 201, body: { data: record }, headers: { Location } }
 }
@@ -20,18 +20,18 @@ export const createRecord: Handler = ({ org, key, params, body }) => {
 export const updateRecord: Handler = ({ org, key, params, body }) => {
   const type = org.writableType(key, params['object_type']!, ['update'])
   const properties = recordBody(body)
-  const slot = org.store(type).get(params['id']!)
+  const slot = org.view(key, type).get(params['id']!)
   if (!slot) throw missing(params['id']!, type)
-  const outcome = writes.updateRecord(org.writing(type), slot, properties, pointer)
+  const outcome = writes.updateRecord(org.writing(key, type), slot, properties, pointer)
   return { status: 200, body: { data: done(outcome).record } }
 }
 
 export const deleteRecord: Handler = ({ org, key, params }) => {
   const type = org.writableType(key, params['object_type']!, ['delete'])
-  const store = org.store(type)
-  const slot = store.get(params['id']!)
+  const view = org.view(key, type)
+  const slot = view.get(params['id']!)
   if (!slot) throw missing(params['id']!, type)
-  store.delete(slot)
+  org.delete(view.store, slot)
   return { status: 204 }
 }
 
@@ -40,7 +40,7 @@ export const upsertRecord: Handler = (call) => {
   const type = org.writableType(key, params['object_type']!, ['create', 'update'])
   const properties = recordBody(body)
   const matching = matchingProperty(call, type)
-  const outcome = writes.upsertRecord(org.writing(type), matching, properties, pointer)
+  const outcome = writes.upsertRecord(org.writing(key, type), matching, properties, pointer)
   const { record, created } = done(outcome)
   return { status: created ? 201 : 200, body: { data: record, created } }
 }

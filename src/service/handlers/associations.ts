@@ -1,0 +1,100 @@
+// Associations (sections 2.5, 2.6 and 4.3 rule 6): definitions, the edges of a record, and linking two records.
+// Promise kept here: a target that is unknown, deleted or invisible is refused in the same words.
+
+import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
+import type { AssociationEdgeWire } from '../../contract/index.ts'
+import { cursorExpired } from '../cursors.ts'
+import type { Edge } from '../edges.ts'
+import { associateBody } from '../envelopes.ts'
+import { grantOf } from '../keys.ts'
+import type { Org } from '../org.ts'
+import { Refusal, notFound, shown } from '../problems.ts'
+import type { Facts } from '../problems.ts'
+import type { Call, Handler } from './handler.ts'
+
+/** The definitions whose both ends the key may read. */
+export const listAssociations: Handler = ({ org, key }) => ({
+  status: 200,
+  body: {
+    data: [...org.associations.values()].filter(
+      ({ source, target }) => grantOf(key, source).read && grantOf(key, target).read,
+    ),
+  },
+})
+
+export const listAssociationEdges: Handler = (call) => {
+  const { org, key, params, query, fault } = call
+  const type = org.readableType(key, params['object_type']!)
+  const id = params['id']!
+  if (!org.view(key, type).get(id)) {
+    throw new Refusal(notFound(`No record ${shown(id)} of ${type.name}`))
+  }
+  const listing = `${type.name}/${id}`
+  const scope = { orgId: org.id, fingerprint: key.fingerprint, listing }
+  const nowMs = org.clock.now()
+  const { cursor } = query
+  if (cursor !== undefined && fault === 'expired_cursor') throw cursorExpired()
+  const after = cursor === undefined ? null : org.cursors.decode<EdgePlace>(scope, cursor, nowMs)
+  const edges = org.edges
+    .from(id)
+    .filter((edge) => (after === null || isAfter(edge, after)) && seesTarget(call, edge))
+  const page = edges.slice(0, PAGE_LIMIT_MAX)
+  const last = edges.length > page.length ? page.at(-1)! : null
+  const next_cursor =
+    last && org.cursors.encode(scope, [last.association, last.target] satisfies EdgePlace, nowMs)
+  return {
+    status: 200,
+    body: {
+      data: page.map((edge) => edgeWire(org, edge)),
+      pagination: { has_more: last !== null, next_cursor },
+    },
+  }
+}
+
+export const associateRecords: Handler = (call) => {
+  const { org, key, params, body } = call
+  const type = org.writableType(key, params['object_type']!, ['associate'])
+  const source = params['id']!
+  if (!org.view(key, type).get(source)) {
+    throw new Refusal(notFound(`No record ${shown(source)} of ${type.name}`))
+  }
+  const name = params['association_type']!
+  const association = org.associations.get(name)
+  // One whose target the key may not read is not there for it: the list of definitions leaves it out too.
+  if (association?.source !== type.name || !grantOf(key, association.target).read) {
+    throw new Refusal(notFound(`${type.name} has no association type ${shown(name)}`))
+  }
+  const edge = { association: name, source, target: associateBody(body) }
+  if (!seesTarget(call, edge)) throw new Refusal(noTarget)
+  const isNew = !org.edges.has(edge)
+  if (isNew) {
+    for (const replaced of org.edges.replacedBy(edge, association.cardinality)) org.unlink(replaced)
+    org.link(edge)
+  }
+  return { status: isNew ? 201 : 200, body: { data: edgeWire(org, edge) } }
+}
+
+/** Where a page of edges ended: association type and target id. */
+type EdgePlace = [association: string, target: string]
+
+const noTarget: Facts = {
+  status: 422,
+  code: 'request_invalid',
+  detail: 'target_id: the id of a record that this key can see was expected',
+  field: '/target_id',
+}
+
+function isAfter({ association, target }: Edge, [lastAssociation, lastTarget]: EdgePlace): boolean {
+  if (association !== lastAssociation) return association > lastAssociation
+  return target > lastTarget
+}
+
+function seesTarget({ org, key }: Call, { association, target }: Edge): boolean {
+  const type = org.types.get(org.associations.get(association)!.target)!
+  return grantOf(key, type.name).read && org.view(key, type).get(target) !== undefined
+}
+
+function edgeWire(org: Org, { association, source, target }: Edge): AssociationEdgeWire {
+  const { cardinality } = org.associations.get(association)!
+  return { association_type: association, source_id: source, target_id: target, cardinality }
+}

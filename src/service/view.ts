@@ -1,0 +1,41 @@
+// The records of one object type as one key sees them (section 5): all but the private records of others.
+// Promise kept here: whatever a key cannot see answers exactly as what does not exist.
+
+import { keysOf } from './field-types.ts'
+import type { Value } from './field-types.ts'
+import type { Key } from './keys.ts'
+import { CREATED_BY, PRIVATE } from './object-types.ts'
+import type { RecordStore, Slot } from './store.ts'
+
+/** Who looks, and how far. */
+export type Sight = Pick<Key, 'user' | 'reach'>
+
+export class View {
+  readonly store: RecordStore
+  private readonly sight: Sight
+
+  constructor(store: RecordStore, sight: Sight) {
+    this.store = store
+    this.sight = sight
+  }
+
+  sees({ record: { properties } }: Slot): boolean {
+    if (properties[PRIVATE] !== true || this.sight.reach === 'org') return true
+    return properties[CREATED_BY] === this.sight.user.id
+  }
+
+  get(id: string): Slot | undefined {
+    const slot = this.store.get(id)
+    return slot && this.sees(slot) ? slot : undefined
+  }
+
+  /** The visible records that hold any of the property's values. */
+  find(name: string, value: Value): Slot[] {
+    return this.store.find(name, keysOf(value)).filter((slot) => this.sees(slot))
+  }
+
+  /** Every visible record, in creation order. */
+  *all(): Generator<Slot> {
+    for (const slot of this.store.live()) if (this.sees(slot)) yield slot
+  }
+}
