@@ -21,6 +21,7 @@ const IMPORTABLE = [
   ...PARTS,
   'core',
   'contract',
+  'sqlite',
   'config',
   'import',
   'mirror',
@@ -38,13 +39,14 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   core: { value: [], packages: [], node: [] },
   contract: { value: ['core'], packages: ['zod'], node: [] },
   client: { value: ['core', 'contract'], packages: ['undici'] },
+  sqlite: { value: ['core'], packages: ['@photostructure/sqlite'] },
   service: {
-    value: ['core', 'contract'],
-    packages: ['fastify', '@fastify/*', 'zod', '@photostructure/sqlite'],
+    value: ['core', 'contract', 'sqlite'],
+    packages: ['fastify', '@fastify/*', 'zod', 'sorted-btree'],
   },
   sources: { value: ['core', 'contract'], type: ['client', 'warehouses'], packages: ['csv-parse'] },
   warehouses: { value: ['core', 'contract'], type: ['client'], packages: [] },
-  ledger: { value: ['core', 'contract'], type: ['client'], packages: ['@photostructure/sqlite'] },
+  ledger: { value: ['core', 'contract', 'sqlite'], type: ['client'], packages: [] },
   import: WORK,
   mirror: WORK,
   config: { value: ['core', 'contract'], packages: ['yaml', 'zod'] },
@@ -72,7 +74,6 @@ const LAYERS: Readonly<Record<string, Rule>> = {
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['src/sources/csv/'],
   undici: ['src/client/'],
-  '@photostructure/sqlite': ['src/ledger/sqlite/', 'src/service/'],
 }
 
 interface Import {
@@ -203,7 +204,8 @@ describe('the layers', () => {
       "import { Pool } from 'undici'\nimport { x } from './pacer/index.ts'",
     ],
     ['src/sources/csv/records.ts', "import { Parser } from 'csv-parse'"],
-    ['src/ledger/sqlite/index.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
+    ['src/sqlite/database.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
+    ['src/service/data-file.ts', "import { openDatabase } from '../sqlite/database.ts'"],
     ['workflows/import.ts', "import type { Activities } from '../activities/index.ts'"],
     ['activities/index.ts', "import type { Source } from '../src/sources/source.ts'"],
     ['src/worker.ts', "import { openCsv } from './sources/csv/index.ts'"],

@@ -1,206 +1,21 @@
-// One SQLite file: opened safely, migrated, and spoken to in short transactions. Several processes of one machine may
-// have it open at once. Promise kept here: a foreign message never leaves this folder.
+// The ledger's SQLite file: its tables, and the words of its errors.
 
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
-import {
-  DatabaseSync,
-  type DatabaseSyncInstance,
-  type StatementSyncInstance,
-} from '@photostructure/sqlite'
-import { LedgerError, SyncError } from '../../core/errors.ts'
+import { LedgerError } from '../../core/errors.ts'
+import { openDatabase as open, type Database, type Subject } from '../../sqlite/database.ts'
 import { MIGRATIONS } from './migrations.ts'
 
-/** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
-const engineMin = [3, 51, 3] as const
+export type { Database, Row, Statement } from '../../sqlite/database.ts'
 
-type Value = string | number | bigint | null | Uint8Array
-export type Row = Record<string, unknown>
-
-/** A prepared statement whose calls translate the driver's errors. */
-export interface Statement {
-  run(...values: Value[]): { changes: number }
-  get(...values: Value[]): Row | undefined
-  all(...values: Value[]): Row[]
+const subject: Subject = {
+  noun: 'ledger',
+  code: 'ledger',
+  hints: { missing: 'it is made by the first run', older: 'run a sync first' },
+  migrations: MIGRATIONS,
+  fail: (code, message, reason) =>
+    new LedgerError(code, message, reason === 'disk' ? 'disk' : 'ledger'),
 }
 
-/** An open file. Statements are prepared once and kept. */
-export interface Database {
-  readonly path: string
-  sql(text: string): Statement
-  /** Runs `work` in one immediate transaction; any error undoes all of it. */
-  transaction<Result>(work: () => Result): Result
-  close(): void
-}
-
-function translate(error: unknown, path: string): SyncError {
-  if (error instanceof SyncError) return error
-  const text =
-    error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
-  const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
-  if (number === 13 || /SQLITE_FULL|disk is full|^ENOSPC /i.test(text))
-    return new LedgerError(
-      'ledger_full',
-      `The disk of the ledger ${path} is full; free some space`,
-      'disk',
-    )
-  if (number === 8 || /readonly|read-only/i.test(text))
-    return new LedgerError(
-      'ledger_read_only',
-      `The ledger ${path} cannot be written; check its permissions`,
-    )
-  if (number === 5 || number === 6 || /SQLITE_BUSY|database is locked/i.test(text))
-    return new LedgerError(
-      'ledger_busy',
-      `The ledger ${path} stayed locked by another process for 10 s`,
-    )
-  if (number === 14 || /unable to open|^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT) /i.test(text))
-    return new LedgerError(
-      'ledger_unopened',
-      `The ledger ${path} cannot be opened; check the folder and its permissions`,
-    )
-  if (number === 11 || number === 26 || /malformed|not a database/i.test(text))
-    return new LedgerError(
-      'ledger_corrupt',
-      `The ledger ${path} is not a SQLite file, or it is damaged`,
-    )
-  if (number === 10 || /disk I\/O/i.test(text))
-    return new LedgerError(
-      'ledger_io',
-      `The disk of the ledger ${path} failed to read or write`,
-      'disk',
-    )
-  return new LedgerError(
-    'ledger_failed',
-    `The ledger ${path} refused a statement (SQLite result ${number})`,
-  )
-}
-
-function checkEngine(db: DatabaseSyncInstance): void {
-  const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
-  const parts = version.split('.').map(Number)
-  for (let index = 0; index < engineMin.length; index++) {
-    const difference = (parts[index] ?? 0) - engineMin[index]!
-    if (difference > 0) return
-    if (difference < 0)
-      throw new LedgerError(
-        'ledger_engine',
-        `SQLite ${version} is too old; ${engineMin.join('.')} or newer is needed`,
-      )
-  }
-}
-
-function migrate(db: DatabaseSyncInstance, path: string, readOnly: boolean): void {
-  const version = () =>
-    Number((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version)
-  if (version() > MIGRATIONS.length)
-    throw new LedgerError(
-      'ledger_newer',
-      `The ledger ${path} has schema version ${version()}; this release knows up to ${MIGRATIONS.length}. Upgrade records-sync`,
-    )
-  if (version() === MIGRATIONS.length) return
-  if (readOnly)
-    throw new LedgerError(
-      'ledger_older',
-      `The ledger ${path} has not been set up by this release yet; run a sync first`,
-    )
-  db.exec('BEGIN IMMEDIATE')
-  try {
-    // Read again inside the transaction: another process may have migrated meanwhile.
-    for (let next = version(); next < MIGRATIONS.length; next++) db.exec(MIGRATIONS[next]!)
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`)
-    db.exec('COMMIT')
-  } catch (error) {
-    if (db.isTransaction) db.exec('ROLLBACK')
-    throw error
-  }
-}
-
-/** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. */
+/** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. @throws LedgerError */
 export function openDatabase(path: string, options: { readOnly?: boolean } = {}): Database {
-  const readOnly = options.readOnly ?? false
-  if (readOnly && !existsSync(path))
-    throw new LedgerError(
-      'ledger_missing',
-      `There is no ledger at ${path} yet; it is made by the first run`,
-    )
-  let db: DatabaseSyncInstance
-  try {
-    if (!readOnly) mkdirSync(dirname(path), { recursive: true })
-    db = new DatabaseSync(path, { readOnly, timeout: 10_000 })
-    checkEngine(db)
-    if (!readOnly) {
-      db.exec('PRAGMA journal_mode = WAL')
-      db.exec('PRAGMA synchronous = NORMAL')
-      db.exec('PRAGMA wal_autocheckpoint = 20000')
-      db.exec('PRAGMA journal_size_limit = 67108864')
-    }
-    db.exec('PRAGMA cache_size = -32768')
-    migrate(db, path, readOnly)
-  } catch (error) {
-    throw translate(error, path)
-  }
-
-  const prepared = new Map<string, Statement>()
-  const guarded = (statement: StatementSyncInstance): Statement => ({
-    run: (...values) => {
-      try {
-        return { changes: Number(statement.run(...values).changes) }
-      } catch (error) {
-        throw translate(error, path)
-      }
-    },
-    get: (...values) => {
-      try {
-        return statement.get(...values) as Row | undefined
-      } catch (error) {
-        throw translate(error, path)
-      }
-    },
-    all: (...values) => {
-      try {
-        return statement.all(...values) as Row[]
-      } catch (error) {
-        throw translate(error, path)
-      }
-    },
-  })
-  const sql = (text: string): Statement => {
-    let statement = prepared.get(text)
-    if (!statement) {
-      try {
-        statement = guarded(db.prepare(text))
-      } catch (error) {
-        throw translate(error, path)
-      }
-      prepared.set(text, statement)
-    }
-    return statement
-  }
-
-  return {
-    path,
-    sql,
-    transaction(work) {
-      sql('BEGIN IMMEDIATE').run()
-      try {
-        const result = work()
-        sql('COMMIT').run()
-        return result
-      } catch (error) {
-        if (db.isTransaction) sql('ROLLBACK').run()
-        throw translate(error, path)
-      }
-    },
-    close() {
-      if (!db.isOpen) return
-      try {
-        // The driver cannot finalise statements, so that closing alone would leave the last writes in the WAL file.
-        if (!readOnly) db.exec('PRAGMA wal_checkpoint(PASSIVE)')
-      } catch {
-        // Nothing is lost: they stay in the WAL file.
-      }
-      db.close()
-    },
-  }
+  return open(path, subject, options)
 }

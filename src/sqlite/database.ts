@@ -1,0 +1,212 @@
+// One SQLite file: opened safely, migrated, and spoken to in short transactions. Several processes of one machine may
+// have it open at once. Promise kept here: a foreign message never leaves this file.
+
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import {
+  DatabaseSync,
+  type DatabaseSyncInstance,
+  type StatementSyncInstance,
+} from '@photostructure/sqlite'
+import { SyncError } from '../core/errors.ts'
+
+/** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
+const engineMin = [3, 51, 3] as const
+const busyMaxMs = 10_000
+
+type Value = string | number | bigint | null | Uint8Array
+export type Row = Record<string, unknown>
+
+/** What the file is to its users: the words and the class of its errors. */
+export interface Subject {
+  /** `ledger`: "The ledger PATH is full". */
+  readonly noun: string
+  /** Codes begin with it: `ledger` gives `ledger_full`. */
+  readonly code: string
+  /** What to do where there is no file yet, or one that an older release made; both end a sentence. */
+  readonly hints: { readonly missing: string; readonly older: string }
+  /** Applied in order; `user_version` holds the number of those applied. */
+  readonly migrations: readonly string[]
+  /** `reason` says what a person has to mend: the disk, or the file. */
+  fail(code: string, message: string, reason: 'file' | 'disk'): SyncError
+}
+
+/** A prepared statement whose calls translate the driver's errors. */
+export interface Statement {
+  run(...values: Value[]): { changes: number }
+  get(...values: Value[]): Row | undefined
+  all(...values: Value[]): Row[]
+}
+
+/** An open file. Statements are prepared once and kept. */
+export interface Database {
+  readonly path: string
+  sql(text: string): Statement
+  /** Runs `work` in one immediate transaction; any error undoes all of it. */
+  transaction<Result>(work: () => Result): Result
+  close(): void
+}
+
+function translate(error: unknown, path: string, subject: Subject): SyncError {
+  const fail = (what: string, sentence: string, reason: 'file' | 'disk' = 'file') =>
+    subject.fail(`${subject.code}_${what}`, `The ${subject.noun} ${path} ${sentence}`, reason)
+  if (error instanceof SyncError) return error
+  const text =
+    error instanceof Error ? `${'code' in error ? String(error.code) : ''} ${error.message}` : ''
+  const number = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : 0
+  if (number === 13 || /SQLITE_FULL|disk is full|^ENOSPC /i.test(text))
+    return fail('full', 'has no room left on its disk; free some space', 'disk')
+  if (number === 8 || /readonly|read-only/i.test(text))
+    return fail('read_only', 'cannot be written; check its permissions')
+  if (number === 5 || number === 6 || /SQLITE_BUSY|database is locked/i.test(text))
+    return fail('busy', `stayed locked by another process for ${busyMaxMs / 1_000} s`)
+  if (number === 14 || /unable to open|^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT) /i.test(text))
+    return fail('unopened', 'cannot be opened; check the folder and its permissions')
+  if (number === 11 || number === 26 || /malformed|not a database/i.test(text))
+    return fail('corrupt', 'is not a SQLite file, or it is damaged')
+  if (number === 10 || /disk I\/O/i.test(text))
+    return fail('io', 'could not be read or written: its disk failed', 'disk')
+  return fail('failed', `refused a statement (SQLite result ${number})`)
+}
+
+function checkEngine(db: DatabaseSyncInstance, subject: Subject): void {
+  const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
+  const parts = version.split('.').map(Number)
+  for (let index = 0; index < engineMin.length; index++) {
+    const difference = (parts[index] ?? 0) - engineMin[index]!
+    if (difference > 0) return
+    if (difference < 0)
+      throw subject.fail(
+        `${subject.code}_engine`,
+        `SQLite ${version} is too old; ${engineMin.join('.')} or newer is needed`,
+        'file',
+      )
+  }
+}
+
+function migrate(
+  db: DatabaseSyncInstance,
+  path: string,
+  readOnly: boolean,
+  { migrations, noun, code, hints, fail }: Subject,
+): void {
+  const version = () =>
+    Number((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version)
+  if (version() > migrations.length)
+    throw fail(
+      `${code}_newer`,
+      `The ${noun} ${path} has schema version ${version()}; this release knows up to ${migrations.length}. Upgrade records-sync`,
+      'file',
+    )
+  if (version() === migrations.length) return
+  if (readOnly)
+    throw fail(
+      `${code}_older`,
+      `The ${noun} ${path} has not been set up by this release yet; ${hints.older}`,
+      'file',
+    )
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    // Read again inside the transaction: another process may have migrated meanwhile.
+    for (let next = version(); next < migrations.length; next++) db.exec(migrations[next]!)
+    db.exec(`PRAGMA user_version = ${migrations.length}`)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+/** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. */
+export function openDatabase(
+  path: string,
+  subject: Subject,
+  options: { readOnly?: boolean } = {},
+): Database {
+  const readOnly = options.readOnly ?? false
+  if (readOnly && !existsSync(path))
+    throw subject.fail(
+      `${subject.code}_missing`,
+      `There is no ${subject.noun} at ${path} yet; ${subject.hints.missing}`,
+      'file',
+    )
+  let db: DatabaseSyncInstance
+  try {
+    if (!readOnly) mkdirSync(dirname(path), { recursive: true })
+    db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs })
+    checkEngine(db, subject)
+    if (!readOnly) {
+      db.exec('PRAGMA journal_mode = WAL')
+      db.exec('PRAGMA synchronous = NORMAL')
+      db.exec('PRAGMA wal_autocheckpoint = 20000')
+      db.exec('PRAGMA journal_size_limit = 67108864')
+    }
+    db.exec('PRAGMA cache_size = -32768')
+    migrate(db, path, readOnly, subject)
+  } catch (error) {
+    throw translate(error, path, subject)
+  }
+
+  const prepared = new Map<string, Statement>()
+  const guarded = (statement: StatementSyncInstance): Statement => ({
+    run: (...values) => {
+      try {
+        return { changes: Number(statement.run(...values).changes) }
+      } catch (error) {
+        throw translate(error, path, subject)
+      }
+    },
+    get: (...values) => {
+      try {
+        return statement.get(...values) as Row | undefined
+      } catch (error) {
+        throw translate(error, path, subject)
+      }
+    },
+    all: (...values) => {
+      try {
+        return statement.all(...values) as Row[]
+      } catch (error) {
+        throw translate(error, path, subject)
+      }
+    },
+  })
+  const sql = (text: string): Statement => {
+    let statement = prepared.get(text)
+    if (!statement) {
+      try {
+        statement = guarded(db.prepare(text))
+      } catch (error) {
+        throw translate(error, path, subject)
+      }
+      prepared.set(text, statement)
+    }
+    return statement
+  }
+
+  return {
+    path,
+    sql,
+    transaction(work) {
+      sql('BEGIN IMMEDIATE').run()
+      try {
+        const result = work()
+        sql('COMMIT').run()
+        return result
+      } catch (error) {
+        if (db.isTransaction) sql('ROLLBACK').run()
+        throw translate(error, path, subject)
+      }
+    },
+    close() {
+      if (!db.isOpen) return
+      try {
+        // The driver cannot finalise statements, so that closing alone would leave the last writes in the WAL file.
+        if (!readOnly) db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      } catch {
+        // Nothing is lost: they stay in the WAL file.
+      }
+      db.close()
+    },
+  }
+}
