@@ -3,6 +3,7 @@
 
 import { SyncError } from '../core/errors.ts'
 import type { Clock } from '../core/ports.ts'
+import type { DataFile } from './data-file.ts'
 import type { Faults } from './faults.ts'
 import { ADMINISTRATOR, hashOfHeader, newToken, sha256 } from './keys.ts'
 import type { Grants, Key, Reach } from './keys.ts'
@@ -21,68 +22,104 @@ export interface KeyOptions {
   readonly reach?: Reach
 }
 
-export class Directory {
+export interface DirectoryOptions {
   readonly clock: Clock
   /** Callers without a key share this one: they cannot use up an org's quota. */
   readonly anonymous: Limiter
-  faults: Faults | null = null
-  private readonly orgs = new Map<number, Org>()
-  private readonly keys = new Map<string, Key>()
+  /** Makes an org by its id. */
+  readonly newOrg: (id: number) => Org
+  /** Keys, users and orgs are read from it again whenever another process changed it. */
+  readonly file: DataFile | null
+}
 
-  constructor(clock: Clock, anonymous: Limiter) {
-    this.clock = clock
-    this.anonymous = anonymous
+export class Directory {
+  readonly clock: Clock
+  readonly anonymous: Limiter
+  faults: Faults | null = null
+  private readonly newOrg: (id: number) => Org
+  private readonly file: DataFile | null
+  private readonly orgs = new Map<number, Org>()
+  /** Keys of this process; they end with it. */
+  private readonly minted = new Map<string, Key>()
+  private kept: ReadonlyMap<string, Key> = new Map()
+
+  constructor(options: DirectoryOptions) {
+    this.clock = options.clock
+    this.anonymous = options.anonymous
+    this.newOrg = options.newOrg
+    this.file = options.file
+    this.readFile()
   }
 
   /** In the order in which they were added. */
-  all(): Iterable<Org> {
-    return this.orgs.values()
+  all(): Org[] {
+    return [...this.orgs.values()]
   }
 
-  addOrg(org: Org): void {
-    this.orgs.set(org.id, org)
+  addOrg(id: number): Org {
+    this.file?.addOrg(id)
+    const org = this.newOrg(id)
+    this.orgs.set(id, org)
+    return org
   }
 
   /** The key and the org of an `Authorization` header, or null where there is none or it is not known. */
   find(authorization: string | undefined): { key: Key; org: Org } | null {
     const hash = hashOfHeader(authorization)
-    const key = hash === null ? undefined : this.keys.get(hash)
+    if (hash === null) return null
+    if (this.file?.changedElsewhere()) this.readFile()
+    const key = this.minted.get(hash) ?? this.kept.get(hash)
     return key ? { key, org: this.orgs.get(key.orgId)! } : null
   }
 
-  /** A new key's token; this is the only time it is shown. @throws SyncError service_options */
+  /** A new key's token, which ends with this process. @throws SyncError service_options */
   mint(options: KeyOptions = {}): string {
     const org = this.org(options.orgId)
     const user = org.user(options.userId ?? ADMINISTRATOR.id)
     const reach = options.reach ?? 'user'
     if (reach === 'org' && !user.admin) {
-      throw new SyncError(
-        'service_options',
-        `reach: only an administrator mints reach org, and ${user.id} is none`,
-      )
+      const detail = `reach: only an administrator mints reach org, and ${user.id} is none`
+      throw new SyncError('service_options', detail)
     }
     const { token, hash, fingerprint } = newToken()
     const createdAt = new Date(this.clock.now()).toISOString()
     const grants = options.grants ?? 'all'
-    this.keys.set(hash, { hash, fingerprint, orgId: org.id, user, grants, reach, createdAt })
+    this.minted.set(hash, { hash, fingerprint, orgId: org.id, user, grants, reach, createdAt })
     return token
   }
 
   /** Takes effect on the next request. */
   revoke(token: string): void {
-    this.keys.delete(sha256(token))
+    this.minted.delete(sha256(token))
   }
 
   /** Requests per minute of each org; null: no request is refused. */
   setLimit(limitPerMinute: number | null): void {
-    for (const { limiter } of [...this.orgs.values(), { limiter: this.anonymous }]) {
+    for (const limiter of [...this.all().map((org) => org.limiter), this.anonymous]) {
       limiter.setLimit(limitPerMinute)
     }
   }
 
-  org(id: number | undefined): Org {
+  /** @throws SyncError service_options */
+  org(id?: number): Org {
     const org = id === undefined ? this.orgs.values().next().value : this.orgs.get(id)
     if (!org) throw new SyncError('service_options', `orgId: there is no org ${id}`)
     return org
+  }
+
+  private readFile(): void {
+    const { file } = this
+    if (!file) return
+    for (const id of file.orgIds()) {
+      const org = this.orgs.get(id) ?? this.addOrg(id)
+      for (const user of file.users(id)) org.users.set(user.id, user)
+    }
+    const kept = new Map<string, Key>()
+    for (const { userId, revokedAt, ...key } of file.keys()) {
+      const org = this.orgs.get(key.orgId)
+      const user = org?.users.get(userId)
+      if (revokedAt === null && user) kept.set(key.hash, { ...key, user })
+    }
+    this.kept = kept
   }
 }

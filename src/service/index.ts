@@ -8,6 +8,7 @@ import { systemClock } from '../core/ports.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import { BASE_PATH } from '../contract/index.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
+import { DataFile } from './data-file.ts'
 import { Directory } from './directory.ts'
 import type { KeyOptions } from './directory.ts'
 import { FAULT_KINDS, Faults } from './faults.ts'
@@ -36,13 +37,15 @@ export interface ServiceOptions {
   host?: string
   /** Requests per minute; null, the default: none is refused. */
   limitPerMinute?: number | null
-  /** Contacts to begin with, the same ones each time. */
+  /** Contacts that a new org begins with, the same ones each time. */
   seedRecords?: number
   /** Waited before each answer. */
   latencyMs?: number
   logger?: Logger
   clock?: Clock
-  /** Default: a random one, so that nothing believed of an earlier service is believed of this one. */
+  /** SQLite file that every acknowledged write is kept in; made where there is none. Default: memory only. */
+  data?: string
+  /** Of the first org, when it is made. Default: a random one, so that nothing believed of an earlier service is believed of this one. */
   orgId?: number
   faults?: FaultPlan
   /** People of every org, beside its administrator. */
@@ -52,7 +55,7 @@ export interface ServiceOptions {
 export interface RunningService {
   /** `http://127.0.0.1:PORT` */
   readonly url: string
-  /** A key with all grants and org reach. */
+  /** A key with all grants and org reach; it ends with the service. */
   readonly key: string
   readonly orgId: number
   /** Another org of this service, empty, with the same types and users. */
@@ -68,7 +71,7 @@ export interface RunningService {
   setDown(down: boolean): void
   stats(): Stats
   /** All live records of a type, in creation order, for tests and tools. */
-  records(objectType: string): Iterable<RecordRepresentation>
+  records(objectType: string, orgId?: number): RecordRepresentation[]
   close(): Promise<void>
 }
 
@@ -78,27 +81,21 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   whole('port', port, 65_535)
   whole('latencyMs', latencyMs)
   whole('seedRecords', options.seedRecords ?? 0)
-  const orgId = options.orgId ?? randomInt(100_000, 2 ** 31)
-  whole('orgId', orgId)
-  const clock = options.clock ?? systemClock
-  const limiter = () => new FixedWindow(checkedLimit(limitPerMinute))
-  const directory = new Directory(clock, limiter())
-  const orgOf = (id: number) =>
-    new Org({
-      id,
-      clock,
-      limiter: limiter(),
-      types: OBJECT_TYPES,
-      associations: ASSOCIATION_TYPES,
-      users: options.users ?? [],
-    })
-  const org = orgOf(orgId)
-  directory.addOrg(org)
+  whole('orgId', options.orgId ?? 0)
+  checkedLimit(limitPerMinute)
+  const file = options.data === undefined ? null : new DataFile(options.data)
+  let directory: Directory
+  try {
+    file?.takeForService()
+    directory = openDirectory(options, file)
+  } catch (error) {
+    file?.close()
+    throw error
+  }
   const setFaults = (plan: FaultPlan | null) => {
     directory.faults = plan && new Faults(checkedPlan(plan))
   }
   setFaults(options.faults ?? null)
-  seedContacts(org, options.seedRecords ?? 0)
 
   // Set before the first request can arrive: the address is known only once the service listens.
   let site!: Site
@@ -117,18 +114,21 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   return {
     url: site.url,
     key: directory.mint({ grants: 'all', reach: 'org' }),
-    orgId,
-    addOrg: (id) => directory.addOrg(orgOf(id)),
+    orgId: directory.org().id,
+    addOrg: (id) => {
+      directory.addOrg(id)
+    },
     mintKey: (keyOptions) => directory.mint(keyOptions),
     revokeKey: (key) => directory.revoke(key),
     setFaults,
     setLimit: (limit) => directory.setLimit(checkedLimit(limit)),
     setExchangeRates: (available) => {
-      org.hasRates = available
+      for (const org of directory.all()) org.hasRates = available
     },
     setDown: (down) => app.setDown(down),
     stats: () => structuredClone(app.stats),
-    records: (objectType) => {
+    records: (objectType, orgId) => {
+      const org = directory.org(orgId)
       const type = org.types.get(objectType)
       if (!type) {
         const names = [...org.types.keys()].join(', ')
@@ -136,8 +136,39 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
       }
       return Array.from(org.store(type).live(), (slot) => slot.record)
     },
-    close: () => app.fastify.close(),
+    close: async () => {
+      await app.fastify.close()
+      file?.close()
+    },
   }
+}
+
+/** The orgs of the data file, or one in memory. */
+function openDirectory(options: ServiceOptions, file: DataFile | null): Directory {
+  const { clock = systemClock, limitPerMinute = null, users = [] } = options
+  const limiter = () => new FixedWindow(limitPerMinute)
+  const newOrg = (id: number) => {
+    const org = new Org({
+      id,
+      clock,
+      limiter: limiter(),
+      types: OBJECT_TYPES,
+      associations: ASSOCIATION_TYPES,
+      users,
+      ...(file ? { keep: file.keep, cursorSecret: file.cursorSecret() } : {}),
+    })
+    if (file) {
+      for (const user of users) file.putUser(id, user)
+      org.restore(file.kept(id))
+    }
+    return org
+  }
+  const directory = new Directory({ clock, anonymous: limiter(), newOrg, file })
+  if (directory.all().length === 0) {
+    const org = directory.addOrg(options.orgId ?? randomInt(100_000, 2 ** 31))
+    seedContacts(org, options.seedRecords ?? 0)
+  }
+  return directory
 }
 
 function siteAt(url: string): Site {

@@ -27,6 +27,23 @@ export type Change =
 /** Keeps the steps of one write, all or none. @throws where they cannot be kept */
 export type Keep = (orgId: number, changes: readonly Change[]) => void
 
+/** A record as a data file keeps it: `properties` are those that have a value. */
+export interface KeptRecord {
+  readonly seq: number
+  readonly type: string
+  readonly id: string
+  readonly properties: Values
+}
+
+/** What a data file kept of an org. */
+export interface Kept {
+  /** In creation order. */
+  readonly records: Iterable<KeptRecord>
+  readonly edges: readonly Edge[]
+  /** The greatest sequence that a record ever had. */
+  readonly lastSeq: number
+}
+
 export interface OrgOptions {
   readonly id: number
   readonly clock: Clock
@@ -115,15 +132,20 @@ export class Org {
     }
   }
 
-  /** Puts back a record that the data file kept. */
-  restore(type: ObjectType, seq: number, id: string, properties: Values): void {
-    this.store(type).insert(seq, id, properties)
-    this.issued(seq)
-  }
-
-  /** Sequences up to `seq` were given to records once. */
-  issued(seq: number): void {
-    this.lastSeq = Math.max(this.lastSeq, seq)
+  /** Puts back what a data file kept, into an org that is new. @throws SyncError service_schema */
+  restore(kept: Kept): void {
+    for (const { seq, type, id, properties } of kept.records) {
+      const known = this.types.get(type)
+      if (!known) throw schemaLacks(`the object type ${type}`)
+      this.store(known).insert(seq, id, wholeValues(properties, known))
+    }
+    for (const edge of kept.edges) {
+      if (!this.associations.has(edge.association)) {
+        throw schemaLacks(`the association type ${edge.association}`)
+      }
+      this.edges.add(edge)
+    }
+    this.lastSeq = kept.lastSeq
   }
 
   delete(store: RecordStore, slot: Slot): void {
@@ -189,4 +211,20 @@ export class Org {
     if (grantOf(key, name).write) return type
     throw new Refusal(factsOf('write_forbidden', `This key may not write ${name}`))
   }
+}
+
+/** Every property of the type, in its order: those without a value are null. */
+function wholeValues(kept: Values, type: ObjectType): Values {
+  const properties: Values = {}
+  for (const name of type.properties.keys()) properties[name] = kept[name] ?? null
+  const lacking = Object.keys(kept).find((name) => !type.properties.has(name))
+  if (lacking !== undefined) throw schemaLacks(`the property ${lacking} of ${type.name}`)
+  return properties
+}
+
+function schemaLacks(what: string): SyncError {
+  return new SyncError(
+    'service_schema',
+    `The data file holds values of ${what}, which this schema lacks: start with the schema file that it was written with`,
+  )
 }
