@@ -46,6 +46,7 @@ function jsonSchema(): Shape {
 
 const placeholders: Readonly<Record<string, string>> = {
   connections: 'NAME',
+  'connections.NAME.operations': 'OPERATION',
   syncs: 'NAME',
   'syncs.NAME.import.properties': 'PROPERTY',
 }

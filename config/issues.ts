@@ -1,7 +1,7 @@
 // What the schema refuses becomes issues for people: the bad value, what was expected, and where.
 // Promise kept here: a value that a variable filled, that may be a key or that is a URL is never shown.
 
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { Issue } from '../src/core/errors.ts'
 import { pathText } from './document.ts'
 import type { ConfigDocument, Path } from './document.ts'
@@ -63,9 +63,13 @@ export function validate<T extends z.ZodType>(
 
 /** Only here the shape is known whose key is unknown: its keys travel as the issue's message, one a line. */
 const listKeys: z.core.$ZodErrorMap = (problem) =>
-  problem.code === 'unrecognized_keys'
-    ? Object.keys((problem.inst as unknown as z.ZodObject).shape).join('\n')
-    : undefined
+  problem.code === 'unrecognized_keys' ? keysOf(problem.inst).join('\n') : undefined
+
+/** The keys of a mapping with settings, or with names of a fixed set. */
+const keysOf = (inst: unknown): readonly string[] =>
+  inst instanceof z.ZodRecord
+    ? (inst.keyType as z.ZodEnum<Record<string, string>>).options
+    : Object.keys((inst as z.ZodObject).shape)
 
 /** The issues of a failed validation, one per wrong value or key. */
 function issuesOf(

@@ -3,6 +3,7 @@
 
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import type { OperationId, RequestOverride } from '../src/contract/index.ts'
 import { ConfigError } from '../src/core/errors.ts'
 import type { Issue } from '../src/core/errors.ts'
 import type { Json } from '../src/core/json.ts'
@@ -19,6 +20,8 @@ export interface ConnectionConfig {
   /** URL of the service, as written. */
   readonly service: string
   readonly key: SecretSource
+  /** How operations are requested, by their ids of the contract; a checked `RequestOverride` each. */
+  readonly operations?: Readonly<Partial<Record<OperationId, RequestOverride>>>
 }
 
 /** A loaded configuration: plain JSON data. */
@@ -88,9 +91,10 @@ function resolved(file: string, output: ConfigOutput): Config {
   return {
     file,
     ledger: { sqlite: absolute(output.ledger) },
-    connections: mapValues(output.connections, ({ service, key }) => ({
+    connections: mapValues(output.connections, ({ service, key, operations }) => ({
       service,
       key: secretSource(key, absolute),
+      ...(operations && { operations }),
     })),
     syncs: mapValues(output.syncs, ({ import: importing }, name) => ({
       name,

@@ -3,6 +3,7 @@
 // Promise kept here: an unknown setting is refused, and each message says what was expected.
 
 import { z } from 'zod'
+import { EVERY_OPERATION, requestOf } from '../src/contract/index.ts'
 
 /** Names of syncs and connections. */
 export const NAME = /^[a-z][a-z0-9_]{0,62}$/
@@ -99,6 +100,30 @@ const key = z.union([
   keyPlace,
 ])
 
+const place = (what: string) =>
+  z
+    .enum(['query', 'body', 'item'])
+    .optional()
+    .describe(`Where ${what} goes: the query, the body beside \`data\`, or each item of \`data\`.`)
+
+const request = z.strictObject({
+  request: text().describe('Method and path, as in the short form.'),
+  matching_property: place('the name of the matching property'),
+  association_type: place("an association's name"),
+  target_id: place('the id of the record to link to'),
+})
+
+const operations = z
+  .partialRecord(z.enum(EVERY_OPERATION), z.union([text(), request]))
+  .superRefine((requests, context) => {
+    for (const id of EVERY_OPERATION) {
+      const told = requests[id]
+      const form = told === undefined ? undefined : requestOf(id, told)
+      if (form && 'problem' in form)
+        context.addIssue({ code: 'custom', message: form.problem, path: [id] })
+    }
+  })
+
 const connection = z.strictObject({
   service: service.describe(
     'URL of the Records Service: https, or http to a literal loopback address.',
@@ -106,6 +131,11 @@ const connection = z.strictObject({
   key: key.describe(
     'Where the API key is, never the key itself: `"${NAME}"` (a variable of the environment), or a mapping with one of the following.',
   ),
+  operations: operations
+    .optional()
+    .describe(
+      "How operations are requested, where the service's OpenAPI document does not say it rightly: method and path, such as `PUT /objects/{object_type}/records/batch/`, or a mapping with one of the following. The path counts from `/rest/v1`; where it begins with `{base_url}`, from `service`. `records-sync check --operations` lists them all.",
+    ),
 })
 
 const mapping = z.strictObject({

@@ -2,35 +2,38 @@
 // need not load the worker.
 
 import { loadConfig, readSecret } from '../config/index.ts'
-import { createClient, type RecordsClient } from './client/index.ts'
+import { RecordsClient } from './client/index.ts'
 import { ConfigError } from './core/errors.ts'
 import type { Logger } from './core/ports.ts'
 
-/** Clients by connection; one whose address changed in the file is replaced. */
+/** Clients by connection; one whose address or operations changed in the file is replaced. */
 export function connector(options: {
   configFile: string
   env: Readonly<Record<string, string | undefined>>
   logger: Logger
 }) {
-  const clients = new Map<string, { service: string; client: RecordsClient }>()
+  const clients = new Map<string, { settings: string; client: RecordsClient }>()
   return {
     async connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }> {
       const config = await loadConfig(options.configFile, options.env)
       const connection = config.connections[name]
       if (!connection)
         throw new ConfigError(config.file, [{ message: `there is no connection "${name}"` }])
+      const { service, operations } = connection
+      const settings = JSON.stringify({ service, operations })
       let known = clients.get(name)
-      if (!known || known.service !== connection.service) {
+      if (!known || known.settings !== settings) {
         await known?.client.close()
-        const client = createClient({
-          baseUrl: connection.service,
+        const client = new RecordsClient({
+          baseUrl: service,
+          operations,
           key: async () => {
             const fresh = await loadConfig(options.configFile, options.env)
             return await readSecret(fresh.connections[name]?.key ?? connection.key, options.env)
           },
           logger: options.logger,
         })
-        known = { service: connection.service, client }
+        known = { settings, client }
         clients.set(name, known)
       }
       return { client: known.client, keyFingerprint: await known.client.keyFingerprint() }

@@ -4,16 +4,29 @@ import { silentLogger } from '../core/ports.ts'
 import { compileMapping } from '../import/map.ts'
 import { readTarget } from '../import/target.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import { safe } from './terminal.ts'
+import { operationLines, operationRows, type OperationRow } from './operations.ts'
+import { safe, wrapped } from './terminal.ts'
 
-interface Finding {
+interface Told {
+  readonly message: string
+  readonly warnings?: readonly string[]
+  /** Of a connection: how each operation is requested. */
+  readonly operations?: readonly OperationRow[]
+}
+
+interface Finding extends Told {
   readonly subject: string
   readonly ok: boolean
-  readonly message: string
   readonly warnings: readonly string[]
 }
 
-export async function check(context: CommandContext): Promise<number> {
+const indent = 8
+
+/** `operations`: lists them all, not only what is unusual. */
+export async function check(
+  context: CommandContext,
+  options: { readonly operations: boolean },
+): Promise<number> {
   const config = await context.loadConfig()
   const { connector } = await import('../connections.ts')
   const { openSource } = await import('../sources/index.ts')
@@ -23,20 +36,12 @@ export async function check(context: CommandContext): Promise<number> {
     logger: silentLogger,
   })
   const findings: Finding[] = []
-  const examine = async (
-    subject: string,
-    work: () => Promise<{ message: string; warnings?: readonly string[] }>,
-  ) => {
+  const examine = async (subject: string, work: () => Promise<Told>) => {
     try {
-      const { message, warnings = [] } = await work()
-      findings.push({ subject, ok: true, message, warnings })
+      findings.push({ subject, ok: true, warnings: [], ...(await work()) })
     } catch (error) {
-      findings.push({
-        subject,
-        ok: false,
-        message: error instanceof Error ? error.message : String(error),
-        warnings: [],
-      })
+      const message = error instanceof Error ? error.message : String(error)
+      findings.push({ subject, ok: false, message, warnings: [] })
     }
   }
   try {
@@ -45,8 +50,11 @@ export async function check(context: CommandContext): Promise<number> {
         const { client, keyFingerprint } = await connections.connect(name)
         const self = await client.readSelf()
         const types = await client.listObjectTypes()
+        const resolution = await client.resolution()
         return {
           message: `${client.origin}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
+          warnings: resolution.warnings,
+          operations: operationRows(resolution),
         }
       })
     for (const sync of Object.values(config.syncs))
@@ -73,13 +81,15 @@ export async function check(context: CommandContext): Promise<number> {
   const ok = findings.every((finding) => finding.ok)
   if (context.json) context.terminal.out(JSON.stringify({ ok, findings }))
   else
-    for (const { subject, ok: fine, message, warnings } of findings) {
+    for (const { subject, ok: fine, message, warnings, operations = [] } of findings) {
       const { terminal } = context
-      terminal.out(
-        `${fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')}  ${subject}: ${safe(message, 1_000)}`,
-      )
+      const state = fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
+      const [first = '', ...more] = wrapped(`${subject}: ${safe(message, 1_000)}`, indent)
+      for (const line of [`${state}  ${first.trimStart()}`, ...more]) terminal.out(line)
+      for (const line of operationLines(operations, options.operations)) terminal.out(line)
       for (const warning of warnings)
-        terminal.out(`        ${terminal.style('yellow', `warning: ${safe(warning, 300)}`)}`)
+        for (const line of wrapped(`warning: ${safe(warning, 1_000)}`, indent))
+          terminal.out(terminal.style('yellow', line))
     }
   return ok ? EXIT.done : EXIT.usage
 }

@@ -2,8 +2,11 @@
 // The command `records-sync`. Each command loads its own parts, so that `--help` costs nothing.
 
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { Command, CommanderError } from 'commander'
+import { perMinute, port } from './arguments.ts'
+import { describeConform } from './conform-command.ts'
 import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
+import { describeService } from './service-command.ts'
 
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
 const { version } = JSON.parse(
@@ -11,17 +14,6 @@ const { version } = JSON.parse(
 ) as {
   version: string
 }
-
-function whole(min: number, max: number) {
-  return (text: string): number => {
-    const value = Number(text)
-    if (!/^\d+$/.test(text) || value < min || value > max)
-      throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}`)
-    return value
-  }
-}
-const port = whole(0, 65_535)
-const perMinute = whole(1, 10_000_000)
 
 const program = new Command('records-sync')
   .description('Keeps a CRM and your own data in step, and can prove it.')
@@ -45,8 +37,11 @@ program
   .action(() => execute(async (context) => (await import('./init.ts')).init(context)))
 program
   .command('check')
+  .option('--operations', 'list how every operation is requested, not only the unusual ones', false)
   .description('check the configuration against its files and services; writes nothing')
-  .action(() => execute(async (context) => (await import('./check.ts')).check(context)))
+  .action((options: { operations: boolean }) =>
+    execute(async (context) => (await import('./check.ts')).check(context, options)),
+  )
 program
   .command('plan')
   .argument('<sync>')
@@ -102,37 +97,8 @@ program
         (await import('./dev.ts')).dev(context, { ...options, limit: options.limit ?? null }),
       ),
   )
-program
-  .command('service')
-  .option('--port <port>', '0 for a free one', port, 8080)
-  .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
-  .option(
-    '--seed-records <n>',
-    'contacts to begin with, the same each time',
-    whole(0, 5_000_000),
-    0,
-  )
-  .option('--latency <ms>', 'waited before each answer', whole(0, 60_000), 0)
-  .option('--log', 'a line per request', false)
-  .description('run the Records Service in memory')
-  .action(
-    (options: {
-      port: number
-      limit?: number
-      seedRecords: number
-      latency: number
-      log: boolean
-    }) =>
-      execute(async (context) =>
-        (await import('./service.ts')).service(context, {
-          port: options.port,
-          limit: options.limit ?? null,
-          seedRecords: options.seedRecords,
-          latencyMs: options.latency,
-          log: options.log,
-        }),
-      ),
-  )
+describeService(program.command('service'), execute)
+describeConform(program.command('conform'), execute)
 program
   .command('demo')
   .option('--keep', 'leave everything running until Ctrl-C', false)

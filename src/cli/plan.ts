@@ -5,7 +5,6 @@ import { SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import { findSync } from '../core/sync.ts'
-import { BATCH_ITEMS_MAX } from '../contract/index.ts'
 import { DEFAULT_TUNING } from '../import/ports.ts'
 import { stage } from '../import/stage.ts'
 import { EXIT, type CommandContext } from './context.ts'
@@ -60,7 +59,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
     terminal.endLive()
     const known = await ledger.knownKeys(run)
     const groups = await ledger.rejectGroups(run)
-    const requests = Math.ceil(staged.planned / BATCH_ITEMS_MAX)
+    const requests = Math.ceil(staged.planned / (await client.upsertsPerRequest()))
     const limit = client.quota.limitPerMinute()
     const minutes = limit === null ? null : requests / limit
     if (context.json) {

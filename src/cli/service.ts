@@ -1,23 +1,49 @@
-// `records-sync service`: runs the Records Service in the box, in memory.
+// `records-sync service`: runs the Records Service in the box until it is stopped.
 
-import { startService, type RunningService } from '../service/index.ts'
+import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { ConfigError, SyncError } from '../core/errors.ts'
+import {
+  startService,
+  type Deprecation,
+  type FaultKind,
+  type FaultPlan,
+  type LimitModel,
+  type RunningService,
+  type Tls,
+} from '../service/index.ts'
+import { checkedTls } from '../service/server.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { terminalLogger } from './logging.ts'
 import { figure } from './terminal.ts'
 
 export interface ServiceCommandOptions {
   readonly port: number
-  readonly limit: number | null
+  readonly host: string
+  readonly data?: string
   readonly seedRecords: number
-  readonly latencyMs: number
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly limit?: number
+  readonly limitModel: LimitModel
+  /** Milliseconds. */
+  readonly latency: number
+  readonly faultRate?: number
+  readonly faults?: readonly FaultKind[]
+  readonly faultSeed: number
+  readonly deprecatedSince?: Date
+  readonly sunset?: Date
   readonly log: boolean
 }
 
-/** Resolves on the first SIGINT or SIGTERM. */
+/** Resolves on the first SIGINT or SIGTERM; a second one ends the process at once, as if nobody listened. */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve('SIGINT'))
-    process.once('SIGTERM', () => resolve('SIGTERM'))
+    const stop = (signal: NodeJS.Signals) => {
+      process.off('SIGINT', stop).off('SIGTERM', stop)
+      resolve(signal)
+    }
+    process.on('SIGINT', stop).on('SIGTERM', stop)
   })
 }
 
@@ -26,27 +52,102 @@ export async function service(
   options: ServiceCommandOptions,
 ): Promise<number> {
   const { terminal } = context
+  const tls = await tlsOf(options)
+  const faults = faultsOf(options)
+  const deprecation = deprecationOf(options)
+  if (!tls && !isLoopback(options.host)) {
+    terminal.err(
+      terminal.style(
+        'yellow',
+        `Warning: plain HTTP on ${options.host}, where others can listen. Keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or put TLS in front.`,
+      ),
+    )
+  }
   const running: RunningService = await startService({
     port: options.port,
-    limitPerMinute: options.limit,
+    host: options.host,
+    limitPerMinute: options.limit ?? null,
+    limitModel: options.limitModel,
     seedRecords: options.seedRecords,
-    latencyMs: options.latencyMs,
+    latencyMs: options.latency,
+    ...(options.data === undefined ? {} : { data: options.data }),
+    ...(tls ? { tls } : {}),
+    ...(faults ? { faults } : {}),
+    ...(deprecation ? { deprecation } : {}),
     ...(options.log ? { logger: terminalLogger(terminal) } : {}),
   })
+  // Listened for before anybody can know that the service is there.
+  const stopped = untilSignal()
   if (context.json) terminal.out(JSON.stringify({ url: running.url, key: running.key }))
   else {
+    const place = options.data === undefined ? 'in memory' : `kept in ${options.data}`
     terminal.out(
-      `Records Service at ${terminal.style('bold', running.url)} (in memory; org ${running.orgId})`,
+      `Records Service at ${terminal.style('bold', running.url)} (${place}; org ${running.orgId})`,
     )
     terminal.out(`  key            ${running.key}`)
     terminal.out(`  documentation  ${running.url}/docs`)
     terminal.out(`  OpenAPI        ${running.url}/rest/v1/openapi.json`)
     if (options.seedRecords > 0) terminal.out(`  ${figure(options.seedRecords)} contacts`)
+    if (faults)
+      terminal.out(`  faults         ${faults.rate} of requests: ${faults.kinds.join(', ')}`)
     terminal.out(
       'The key is shown once and lives as long as this process. Ctrl-C stops the service.',
     )
   }
-  await untilSignal()
+  await stopped
+  terminal.err('Stopping: requests in flight are finished first. Once more ends at once.')
   await running.close()
   return EXIT.done
+}
+
+/** @throws ConfigError */
+async function tlsOf({ tlsCert, tlsKey }: ServiceCommandOptions): Promise<Tls | null> {
+  if (tlsCert === undefined && tlsKey === undefined) return null
+  if (tlsCert === undefined || tlsKey === undefined) {
+    const message = 'it goes with the other one: --tls-cert FILE --tls-key FILE was expected'
+    throw usage(tlsCert === undefined ? '--tls-key' : '--tls-cert', message)
+  }
+  const tls = { cert: await pemFile(tlsCert), key: await pemFile(tlsKey) }
+  try {
+    return checkedTls(tls)
+  } catch (error) {
+    if (error instanceof SyncError) throw usage(`${tlsCert}, ${tlsKey}`, error.message)
+    throw error
+  }
+}
+
+async function pemFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw usage(file, `cannot be read: ${code}; a file in PEM was expected`)
+  }
+}
+
+/** @throws ConfigError */
+function faultsOf({ faultRate, faults, faultSeed }: ServiceCommandOptions): FaultPlan | null {
+  if (faultRate === undefined && faults === undefined) return null
+  if (faultRate === undefined) throw usage('--faults', '--fault-rate SHARE was expected beside it')
+  if (faults === undefined) throw usage('--fault-rate', '--faults NAMES was expected beside it')
+  return { seed: faultSeed, rate: faultRate, kinds: faults }
+}
+
+/** @throws ConfigError */
+function deprecationOf(options: ServiceCommandOptions): Deprecation | null {
+  const { deprecatedSince: since, sunset } = options
+  if (since === undefined && sunset === undefined) return null
+  if (since === undefined) throw usage('--sunset', '--deprecated-since DATE was expected beside it')
+  if (sunset === undefined)
+    throw usage('--deprecated-since', '--sunset DATE was expected beside it')
+  if (sunset < since) throw usage('--sunset', 'a date not before --deprecated-since was expected')
+  return { since, sunset }
+}
+
+function usage(option: string, message: string): ConfigError {
+  return new ConfigError(option, [{ message }])
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }

@@ -94,6 +94,18 @@ export function table(
   ].join('\n')
 }
 
+/** A text in lines of at most 100 columns, each indented; a word that is longer than a line stays whole. */
+export function wrapped(text: string, indent: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && indent + last.length + 1 + word.length <= 100)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines.map((line) => ' '.repeat(indent) + line)
+}
+
 /** `12,345` */
 export const figure = (value: number): string => value.toLocaleString('en-US')
 

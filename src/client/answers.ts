@@ -5,7 +5,15 @@ import { isUtf8 } from 'node:buffer'
 import { Problem } from '../contract/index.ts'
 import type { Operation, OperationId } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
-import { OUTCOME_UNKNOWN_CODES, codeOfStatus, requestDisposition } from './disposition.ts'
+import { Distrust, schemaOf } from './decode.ts'
+import type { Decode } from './decode.ts'
+import {
+  OUTCOME_UNKNOWN_CODES,
+  TOO_LARGE,
+  requestDisposition,
+  unbelievedVerdict,
+  withKnownCode,
+} from './disposition.ts'
 import type { NoAnswer } from './network-errors.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
 import type { WireAnswer } from './transport.ts'
@@ -16,39 +24,17 @@ export interface NamedOperation {
   readonly operation: Operation
 }
 
-/** A reason not to believe an answer: what is wrong with it, in our words. */
-export class Distrust extends Error {}
+/**
+ * A create, or a batch create, that may have been carried out. Nothing here sends it again: look for the record by a
+ * property of its own, and then decide. Its `disposition` is `halt`.
+ */
+export class OutcomeUnknown extends ServiceFailure {}
 
 /** A believed answer of success. `body` is undefined where the status has none. */
 export interface Success<Body> {
   readonly status: number
   readonly body: Body
   readonly requestId: string | undefined
-}
-
-/** Reads the JSON of a success. @throws Distrust */
-export type Decode<Body> = (status: number, json: unknown) => Body
-
-/** The schema of a success's body, null where it has none, undefined where the operation has no such status. */
-function schemaOf(
-  operation: Operation,
-  status: number,
-): Operation['responses'][number] | undefined {
-  // A batch may say "mixed" by its status; the items say it too.
-  const known = status === 207 && operation.path.includes('/batch/') ? 200 : status
-  return operation.responses[known]
-}
-
-/** Reads a success by the contract's own schema. */
-export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
-  return (status, json) => {
-    const schema = schemaOf(operation, status)
-    if (!schema) return undefined as Body
-    const result = schema.safeParse(json)
-    if (result.success) return result.data as Body
-    const place = result.error.issues[0]?.path ?? []
-    throw new Distrust(`its shape is wrong at /${place.map(placeText).join('/')}`)
-  }
 }
 
 /** @throws ServiceFailure of kind `problem` or `distrusted` */
@@ -64,7 +50,8 @@ export function readAnswer<Body>(
     if (status < 200 || status >= 300) throw problemFailure(named, answer, nowMs)
     const schema = schemaOf(named.operation, status)
     if (schema === undefined) throw new Distrust('its status is not one of this operation')
-    const json = schema ? jsonOf(answer, 'application/json') : undefined
+    const isEmpty = schema === null && answer.body.length === 0
+    const json = isEmpty ? undefined : jsonOf(answer, 'application/json')
     return { status, body: decode(status, json), requestId: requestIdOf(answer, json) }
   } catch (error) {
     if (error instanceof ServiceFailure) throw error
@@ -75,33 +62,32 @@ export function readAnswer<Body>(
 }
 
 /** A request without an answer, in the words of the failure that every caller knows. */
-export function noAnswerFailure(
-  { id, operation }: NamedOperation,
-  error: NoAnswer,
-): ServiceFailure {
+export function noAnswerFailure(named: NamedOperation, error: NoAnswer): ServiceFailure {
   const isCertificate = error.kind === 'certificate'
-  return new ServiceFailure(`${id}: ${error.message}`, {
+  return failureOf(named, error.message, {
     kind: error.kind === 'distrusted' ? 'distrusted' : 'no_answer',
     disposition: isCertificate ? 'halt' : 'retry',
     block: 'service',
-    outcomeUnknown: operation.writes !== null && error.mayBeSent,
+    outcomeUnknown: named.operation.writes !== null && error.mayBeSent,
   })
 }
 
 function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number): ServiceFailure {
-  const { id, operation } = named
+  const { operation } = named
   const { status } = answer
   const json = jsonOf(answer, 'application/problem+json')
-  const parsed = Problem.safeParse({ code: codeOfStatus(status), ...json })
+  const parsed = Problem.safeParse(withKnownCode(json, status))
   if (!parsed.success) throw new Distrust('its body is not a problem with a known code')
   const problem = parsed.data
+  if (problem.status !== status) throw new Distrust('its status is not the one of its problem')
   const reason = token(problem.reason)
-  const verdict = requestDisposition(operation, status, problem)
   const words = reason === undefined ? problem.code : `${problem.code} (${reason})`
-  return new ServiceFailure(`${id}: the service answered ${status} ${words}`, {
+  const tooLarge = status === TOO_LARGE ? `: ${TOO_LARGE_WORDS}` : ''
+  return failureOf(named, `the service answered ${status} ${words}${tooLarge}`, {
     kind: 'problem',
-    ...verdict,
-    outcomeUnknown: operation.writes !== null && OUTCOME_UNKNOWN_CODES.has(problem.code),
+    ...requestDisposition(operation, status, problem),
+    outcomeUnknown:
+      operation.writes !== null && status !== TOO_LARGE && OUTCOME_UNKNOWN_CODES.has(problem.code),
     status,
     problemCode: problem.code,
     reason,
@@ -118,22 +104,37 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
 }
 
 function distrustFailure(
-  { id, operation }: NamedOperation,
+  named: NamedOperation,
   answer: WireAnswer,
   why: string,
   nowMs: number,
 ): ServiceFailure {
   const { status } = answer
-  const isRedirect = status >= 300 && status < 400
-  return new ServiceFailure(`${id}: the answer (status ${status}) is not believed: ${why}`, {
+  const isTooLarge = status === TOO_LARGE
+  const words = isTooLarge
+    ? `${TOO_LARGE_WORDS} (status ${status})`
+    : `the answer (status ${status}) is not believed: ${why}`
+  return failureOf(named, words, {
     kind: 'distrusted',
-    disposition: isRedirect ? 'halt' : 'retry',
-    block: status < 400 ? 'contract' : 'service',
-    outcomeUnknown: operation.writes !== null,
+    ...unbelievedVerdict(named.operation, status),
+    outcomeUnknown: named.operation.writes !== null && !isTooLarge,
     status,
     requestId: requestIdOf(answer, undefined),
     retryAfterMs: parseRetryAfter(answer.headers['retry-after'], nowMs) ?? undefined,
+    ...(isTooLarge && { problemCode: 'request_invalid', detail: TOO_LARGE_WORDS }),
   })
+}
+
+const TOO_LARGE_WORDS = 'the request is too large'
+
+type Facts = ConstructorParameters<typeof ServiceFailure>[1]
+
+/** The one place where a failure of a request is made: what must not be sent again never says `retry`. */
+function failureOf({ id, operation }: NamedOperation, words: string, facts: Facts): ServiceFailure {
+  const message = `${id}: ${words}`
+  if (!facts.outcomeUnknown || operation.replay) return new ServiceFailure(message, facts)
+  const doubt = 'it may have been carried out, and is not sent again'
+  return new OutcomeUnknown(`${message}; ${doubt}`, { ...facts, disposition: 'halt' })
 }
 
 /** @throws Distrust */
@@ -172,9 +173,4 @@ function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined
 /** A reason of the service, if it looks like one: it goes into messages and logs. */
 function token(reason: string | null | undefined): string | undefined {
   return reason != null && /^[a-z][a-z0-9_]{0,63}$/.test(reason) ? reason : undefined
-}
-
-/** Names inside a body may be values: only plain ones are shown. */
-function placeText(part: PropertyKey): string {
-  return /^[a-z0-9_]{1,40}$/.test(String(part)) ? String(part) : '…'
 }

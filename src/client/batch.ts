@@ -1,12 +1,15 @@
 // The answer to a batch, checked by hand because every imported row passes here (several times as fast as the schema).
-// Promise kept here: a batch answer is believed only as a whole: one result per item, known statuses, counts that fit.
+// Promise kept here: a batch answer is believed only as a whole: one result per item, known statuses, counts that fit,
+// records of those that were asked for.
 
 import { BATCH_ITEM_STATUSES, BATCH_ITEMS_MAX, ProblemWire } from '../contract/index.ts'
 import type { BatchItemResult, BatchSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { Permit } from '../core/ports.ts'
-import { Distrust } from './answers.ts'
-import { itemDisposition } from './disposition.ts'
+import { Distrust } from './decode.ts'
+import { checkRecord } from './belongs.ts'
+import { itemDisposition, withKnownCode } from './disposition.ts'
+import { jsonText } from './json-text.ts'
 
 /** A believed answer to a batch. */
 export interface BatchAnswer {
@@ -22,30 +25,41 @@ export type BatchInput<Item> =
   | { readonly items: readonly Item[] }
   | { readonly body: string; readonly count: number }
 
-/** The bytes of a batch. @throws SyncError `batch_size`, after the permit that came along went back */
+/** The bytes of a batch. @throws SyncError `batch_size`, `body_invalid`, after the permit that came along went back */
 export function batchBody<Item>(
   input: BatchInput<Item>,
   permit?: Permit,
 ): { body: string; count: number } {
-  const { body, count } =
-    'items' in input
-      ? { body: JSON.stringify({ data: input.items }), count: input.items.length }
-      : input
-  if (Number.isInteger(count) && count >= 1 && count <= BATCH_ITEMS_MAX) return { body, count }
-  permit?.unused()
-  throw new SyncError(
-    'batch_size',
-    `A batch of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${count}`,
-  )
+  try {
+    const count = 'items' in input ? input.items.length : input.count
+    if (!Number.isInteger(count) || count < 1 || count > BATCH_ITEMS_MAX) throw sizeError(count)
+    return { body: 'items' in input ? jsonText({ data: input.items }) : input.body, count }
+  } catch (error) {
+    permit?.unused()
+    throw error
+  }
 }
+
+const sizeError = (count: number) =>
+  new SyncError('batch_size', `A batch of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${count}`)
 
 type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const statuses: ReadonlySet<unknown> = new Set(BATCH_ITEM_STATUSES)
 
+/** What the request was about: the object type, and by item the id of its record, where it named one. */
+export interface AskedBatch {
+  readonly type?: string
+  readonly ids?: readonly (string | undefined)[]
+}
+
 /** The results in request order, for a request of `count` items. @throws Distrust */
-export function readBatch(json: unknown, count: number): Omit<BatchAnswer, 'requestId'> {
+export function readBatch(
+  json: unknown,
+  count: number,
+  asked: AskedBatch = {},
+): Omit<BatchAnswer, 'requestId'> {
   if (!isFields(json) || !Array.isArray(json['data']) || !isFields(json['summary'])) {
     throw new Distrust('data and summary were expected')
   }
@@ -60,6 +74,8 @@ export function readBatch(json: unknown, count: number): Omit<BatchAnswer, 'requ
       throw new Distrust(`its indexes are not 0 to ${count - 1}, each once`)
     }
     data[result.index] = result
+    const id = asked.ids?.[result.index]
+    if (result.record) checkRecord(result.record, { type: asked.type, id })
     if (itemDisposition(result) === 'accepted') succeeded += 1
   }
   const { total, succeeded: told, failed } = json['summary']
@@ -79,8 +95,11 @@ function readResult(item: unknown): BatchItemResult {
   if (record != null && !isRecord(record)) throw new Distrust('a record has a wrong shape')
   const result = item as BatchItemResult
   if (itemDisposition(result) !== 'accepted') {
-    if (!ProblemWire.safeParse(problem).success) throw new Distrust('a failed item has no problem')
-    return result
+    const read = ProblemWire.safeParse(
+      isFields(problem) ? withKnownCode(problem, result.status) : null,
+    )
+    if (!read.success) throw new Distrust('a failed item has no problem')
+    return { ...result, problem: read.data }
   }
   if (problem != null) throw new Distrust('an accepted item has a problem')
   return result

@@ -2,15 +2,16 @@
 // permit, and every permit is closed exactly once; a 429 is a wait, never a failed attempt; a 401 reads the key again once;
 // nothing else is ever sent twice.
 
-import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
-import type { OperationId } from '../contract/index.ts'
+import { OPERATIONS } from '../contract/index.ts'
+import type { OperationId, RequestForm } from '../contract/index.ts'
 import { QuotaWait, ServiceFailure } from '../core/errors.ts'
 import { QUOTA_WAIT_MAX_MS } from '../core/limits.ts'
 import type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
-import { pathOf } from './address.ts'
 import { noAnswerFailure, readAnswer } from './answers.ts'
-import type { Decode, NamedOperation, Success } from './answers.ts'
+import type { NamedOperation, Success } from './answers.ts'
+import type { Decode } from './decode.ts'
 import type { KeyHolder } from './key.ts'
+import { layOut } from './lay-out.ts'
 import { NoAnswer } from './network-errors.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
 import type { Transport, WireAnswer, WireRequest } from './transport.ts'
@@ -45,6 +46,8 @@ export interface CallDeps {
   readonly logger: Logger
   /** Path before `/rest/v1`. */
   readonly prefix: string
+  /** How the operation is requested on this service. @throws the signal's reason */
+  readonly formOf: (id: OperationId, signal?: AbortSignal) => Promise<RequestForm>
 }
 
 export type Caller = <Body>(
@@ -62,7 +65,7 @@ const ROUNDS_MAX = 100
  * - `ServiceFailure` where the request did not succeed,
  * - `QuotaWait` where the quota asks for a longer wait than `maxWaitMs`; nothing was carried out,
  * - the signal's reason after an abort,
- * - `SyncError` `path_invalid` for a path parameter that cannot be one.
+ * - `SyncError` `path_invalid` for a path parameter that cannot be one, `body_invalid` for a body that JSON cannot hold.
  */
 export function createCaller(deps: CallDeps): Caller {
   const { transport, keys, quota, clock } = deps
@@ -72,7 +75,7 @@ export function createCaller(deps: CallDeps): Caller {
     const named: NamedOperation = { id, operation: OPERATIONS[id] }
     const { operation } = named
     const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
-    const request = prepared(deps.prefix, named, parts, options)
+    const request = await prepared(deps, named, parts, options)
     const deadlineMs = clock.now() + maxWaitMs
     let permit = options.permit
     let mayRefresh = operation.authenticated
@@ -129,25 +132,26 @@ export function createCaller(deps: CallDeps): Caller {
   }
 }
 
-/** Builds the request before anything is waited for; a permit that came along goes back where that fails. */
-function prepared(
-  prefix: string,
-  { operation }: NamedOperation,
-  { path = {}, query = {}, body }: CallParts,
+/** Builds the request before a permit is waited for; one that came along goes back where that fails. */
+async function prepared(
+  { prefix, formOf }: CallDeps,
+  { id, operation }: NamedOperation,
+  parts: CallParts,
   { signal, permit }: RequestOptions,
-): WireRequest {
+): Promise<WireRequest> {
   try {
-    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const form = await formOf(id, signal)
+    const { path, body } = layOut(form, parts)
     return {
-      method: operation.method,
-      path: prefix + BASE_PATH + pathOf(operation.path, path, query),
+      method: form.method,
+      path: prefix + path,
       headers: {
         accept: 'application/json, application/problem+json',
         'accept-encoding': 'identity',
         'user-agent': 'records-sync',
-        ...(text !== undefined && { 'content-type': 'application/json' }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
       },
-      body: text ?? null,
+      body: body ?? null,
       signal: operation.writes === null ? signal : undefined,
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 // The Records Service seen from outside: one method per operation, each thin over `call`, which the contract's table drives.
 // Promise kept here: what a method returns was believed as a whole; whatever else happened is an error with a disposition.
 
-import { OPERATIONS } from '../contract/index.ts'
+import { BATCH_ITEMS_MAX, OPERATIONS } from '../contract/index.ts'
 import type {
   AggregateBody,
   AggregateData,
@@ -17,28 +17,38 @@ import type {
   RecordRepresentation,
   Self,
 } from '../contract/index.ts'
+import { SyncError } from '../core/errors.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import type { Clock, Logger, Quota } from '../core/ports.ts'
 import { parseBaseUrl } from './address.ts'
-import { decodeBySchema } from './answers.ts'
 import type { Success } from './answers.ts'
 import { batchBody, readBatch } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
+import { checkBelongs } from './belongs.ts'
 import { createCaller } from './call.ts'
-import type { CallParts, RequestOptions } from './call.ts'
+import type { Caller, CallParts, RequestOptions } from './call.ts'
+import { decodeBySchema } from './decode.ts'
+import type { RequestOverrides, Resolution } from './discovery/index.ts'
+import { createDiscovery } from './discovery/read.ts'
+import type { Discovery } from './discovery/read.ts'
 import { holdKey } from './key.ts'
+import type { KeyHolder } from './key.ts'
+import { itemsOf, upsertOneByOne } from './one-by-one.ts'
+import type { UpsertItem } from './one-by-one.ts'
 import { SimplePacer } from './pacer/simple-pacer.ts'
-import { eachPage } from './pages.ts'
+import { eachAggregatePage, eachPage } from './pages.ts'
 import { createTransport } from './transport.ts'
+import type { Transport } from './transport.ts'
 
 export interface ClientOptions {
   /** `https://host[/prefix]`, without `/rest/v1`; `http://` only for localhost, 127.0.0.0/8 and [::1]. */
   readonly baseUrl: string
-  /** Read before the first request and again after a 401; never logged. */
-  readonly key: () => Promise<string>
-  /** Default: a `SimplePacer` of this client's own. */
+  /** The API key, or what reads it: before the first request, and again after a 401. Never logged. */
+  readonly key: string | (() => string | Promise<string>)
+  /** Default: a `SimplePacer` of this client's own. Clients of one org share one. */
   readonly quota?: Quota | undefined
   readonly clock?: Clock | undefined
+  /** Default: nothing is logged. */
   readonly logger?: Logger | undefined
   /** Connections at a time. Default 16. */
   readonly connections?: number | undefined
@@ -46,6 +56,13 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined
   /** Longest answer that is read. Default 16 MiB. */
   readonly bodyBytesMax?: number | undefined
+  /**
+   * Whether the service's OpenAPI document says how each operation is requested. It is read once, before the first
+   * operation, without the key. Default true.
+   */
+  readonly discover?: boolean | undefined
+  /** How operations are requested, whatever the document says, such as `{ batchUpsert: 'PUT /objects/{object_type}/batch/' }`. */
+  readonly operations?: RequestOverrides | undefined
 }
 
 type Output<Schema> = Schema extends { readonly _output: infer Value } ? Value : undefined
@@ -53,185 +70,328 @@ type Responses<Id extends OperationId> = (typeof OPERATIONS)[Id]['responses']
 /** The body of an operation's success. */
 export type BodyOf<Id extends OperationId> = Output<Responses<Id>[keyof Responses<Id>]>
 
-export type RecordsClient = ReturnType<typeof createClient>
+/** Options of the methods that send several requests: each takes a permit of its own. */
+export type PagesOptions = Omit<RequestOptions, 'permit'>
+/** What a listing may choose (specification section 4). */
+export interface ListChoice {
+  /** `next_cursor` of the page before. */
+  readonly cursor?: string | undefined
+  /** Names of the properties to return. Default: every readable one. */
+  readonly properties?: readonly string[] | undefined
+}
+type Pages<Page> = AsyncGenerator<Page, void, undefined>
 
 /**
- * A client of one service with one key. Its methods fail as `RequestOptions` and `ServiceFailure` say.
- * @throws SyncError `base_url_invalid`, `client_option_invalid`
+ * A client of one service with one key. Its methods fail as `RequestOptions` and `ServiceFailure` say; those that create
+ * fail with `OutcomeUnknown` where the record may exist all the same.
  */
-export function createClient(options: ClientOptions) {
-  const { origin, prefix } = parseBaseUrl(options.baseUrl)
-  const clock = options.clock ?? systemClock
-  const quota = options.quota ?? new SimplePacer(clock)
-  const keys = holdKey(options.key)
-  const transport = createTransport({
-    origin,
-    connections: options.connections ?? 16,
-    timeoutMs: options.timeoutMs ?? 30_000,
-    bodyBytesMax: options.bodyBytesMax ?? 16 * 1_024 * 1_024,
-  })
-  const logger = options.logger ?? silentLogger
-  const caller = createCaller({ transport, keys, quota, clock, logger, prefix })
+export class RecordsClient {
+  /** Such as `https://api.example.com`. */
+  readonly origin: string
+  readonly quota: Quota
+  private readonly keys: KeyHolder
+  private readonly transport: Transport
+  private readonly caller: Caller
+  private readonly discovery: Discovery
+
+  /** @throws SyncError `base_url_invalid`, `client_option_invalid` */
+  constructor(options: ClientOptions) {
+    const { origin, prefix } = parseBaseUrl(options.baseUrl)
+    const clock = options.clock ?? systemClock
+    this.origin = origin
+    this.quota = options.quota ?? new SimplePacer(clock)
+    this.keys = holdKey(keyReader(options.key))
+    this.transport = createTransport({
+      origin,
+      connections: options.connections ?? 16,
+      timeoutMs: options.timeoutMs ?? 30_000,
+      bodyBytesMax: options.bodyBytesMax ?? 16 * 1_024 * 1_024,
+    })
+    const { transport, keys, quota } = this
+    const logger = options.logger ?? silentLogger
+    this.discovery = createDiscovery({
+      transport,
+      clock,
+      logger,
+      address: { origin, prefix },
+      overrides: options.operations ?? {},
+      reads: options.discover ?? true,
+    })
+    const formOf = this.discovery.operation
+    this.caller = createCaller({ transport, keys, quota, clock, logger, prefix, formOf })
+  }
+
+  /** How each operation is requested on this service, and why; reads the document where that was not done yet. */
+  resolution(): Promise<Resolution> {
+    return this.discovery.resolution()
+  }
+
+  /** Items that one request of a batch upsert carries: 50, or 1 where the service has single upserts only. */
+  async upsertsPerRequest(): Promise<number> {
+    return (await this.discovery.resolution()).upsertsOneByOne ? 1 : BATCH_ITEMS_MAX
+  }
+
+  /** 12 hexadecimal digits that stand for the key. */
+  keyFingerprint(): Promise<string> {
+    return this.keys.fingerprint()
+  }
+
+  /** Waits for the requests in flight; later ones fail. */
+  close(): Promise<void> {
+    return this.transport.close()
+  }
 
   /** Any operation of the contract's table. */
-  const call = <Id extends OperationId>(
+  call<Id extends OperationId>(
     id: Id,
     parts: CallParts = {},
-    requestOptions: RequestOptions = {},
-  ): Promise<Success<BodyOf<Id>>> =>
-    caller(id, parts, requestOptions, decodeBySchema<BodyOf<Id>>(OPERATIONS[id]))
+    options: RequestOptions = {},
+  ): Promise<Success<BodyOf<Id>>> {
+    const decode = decodeBySchema<BodyOf<Id>>(OPERATIONS[id])
+    return this.caller(id, parts, options, (status, json) => {
+      const body = decode(status, json)
+      checkBelongs(id, body, parts)
+      return body
+    })
+  }
 
-  const batch = async <Item>(
+  /** Version, OpenAPI document and documentation; needs no key. */
+  async readRoot(options?: RequestOptions): Promise<BodyOf<'readRoot'>['data']> {
+    return (await this.call('readRoot', {}, options)).body.data
+  }
+
+  /** The service's OpenAPI 3.1 document; needs no key. */
+  async readOpenApi(options?: RequestOptions): Promise<BodyOf<'readOpenApi'>> {
+    return (await this.call('readOpenApi', {}, options)).body
+  }
+
+  /** Whose key this is, what it may do and how far it reaches. */
+  async readSelf(options?: RequestOptions): Promise<Self> {
+    return (await this.call('readSelf', {}, options)).body.data
+  }
+
+  /** The object types that the key can see, without their properties. */
+  async listObjectTypes(options?: RequestOptions): Promise<ObjectSummary[]> {
+    return (await this.call('listObjectTypes', {}, options)).body.data
+  }
+
+  /** One object type with its properties. */
+  async readObjectType(type: string, options?: RequestOptions): Promise<ObjectSchema> {
+    return (await this.call('readObjectType', { path: { object_type: type } }, options)).body.data
+  }
+
+  async listFieldTypes(options?: RequestOptions): Promise<FieldTypeWire[]> {
+    return (await this.call('listFieldTypes', {}, options)).body.data
+  }
+
+  /** One page of the records of a type; `listRecordPages` reads them all. */
+  async listRecords(
+    type: string,
+    choice: ListChoice = {},
+    options?: RequestOptions,
+  ): Promise<RecordPage> {
+    const query = { cursor: choice.cursor, properties: choice.properties?.join(',') }
+    return (await this.call('listRecords', { path: { object_type: type }, query }, options)).body
+  }
+
+  /** Every page of the records of a type, until `has_more` is false. */
+  listRecordPages(
+    type: string,
+    choice: ListChoice = {},
+    options?: PagesOptions,
+  ): Pages<RecordPage> {
+    return eachPage(
+      (cursor) => this.listRecords(type, { ...choice, cursor }, onePage(options)),
+      choice.cursor,
+    )
+  }
+
+  /** One page of the records that match; `recordPages` reads them all. */
+  async queryRecords(
+    type: string,
+    query: QueryBody = {},
+    options?: RequestOptions,
+  ): Promise<RecordPage> {
+    const parts = { path: { object_type: type }, body: query }
+    return (await this.call('queryRecords', parts, options)).body
+  }
+
+  /** Every page of the records that match, until `has_more` is false. */
+  recordPages(type: string, query: QueryBody = {}, options?: PagesOptions): Pages<RecordPage> {
+    return eachPage(
+      (cursor) =>
+        this.queryRecords(type, { ...query, ...(cursor && { cursor }) }, onePage(options)),
+      query.cursor ?? undefined,
+    )
+  }
+
+  /** One page of groups; `aggregatePages` reads them all. */
+  async aggregateRecords(
+    type: string,
+    aggregate: AggregateBody,
+    options?: RequestOptions,
+  ): Promise<AggregateData> {
+    const parts = { path: { object_type: type }, body: aggregate }
+    return (await this.call('aggregateRecords', parts, options)).body.data
+  }
+
+  /** Every page of groups, by `offset`, until `has_more` is false. */
+  aggregatePages(
+    type: string,
+    aggregate: AggregateBody,
+    options?: PagesOptions,
+  ): Pages<AggregateData> {
+    return eachAggregatePage(
+      (offset) => this.aggregateRecords(type, { ...aggregate, offset }, onePage(options)),
+      aggregate.offset ?? 0,
+    )
+  }
+
+  async readRecord(
+    type: string,
+    id: string,
+    options?: RequestOptions,
+  ): Promise<RecordRepresentation> {
+    return (await this.call('readRecord', { path: { object_type: type, id } }, options)).body.data
+  }
+
+  /** Never sent again where its outcome is unknown. @throws OutcomeUnknown */
+  async createRecord(
+    type: string,
+    properties: Properties,
+    options?: RequestOptions,
+  ): Promise<RecordRepresentation> {
+    const parts = { path: { object_type: type }, body: { data: { properties } } }
+    return (await this.call('createRecord', parts, options)).body.data
+  }
+
+  /** Changes the named properties: null clears one, the others stay. */
+  async updateRecord(
+    type: string,
+    id: string,
+    properties: Properties,
+    options?: RequestOptions,
+  ): Promise<RecordRepresentation> {
+    const parts = { path: { object_type: type, id }, body: { data: { properties } } }
+    return (await this.call('updateRecord', parts, options)).body.data
+  }
+
+  /** Creates a record, or updates the one whose matching property has the same value. */
+  async upsertRecord(
+    type: string,
+    matchingProperty: string,
+    properties: Properties,
+    options?: RequestOptions,
+  ): Promise<{ record: RecordRepresentation; created: boolean }> {
+    const query = { matching_property: matchingProperty }
+    const parts = { path: { object_type: type }, query, body: { data: { properties } } }
+    const { body } = await this.call('upsertRecord', parts, options)
+    return { record: body.data, created: body.created }
+  }
+
+  async deleteRecord(type: string, id: string, options?: RequestOptions): Promise<void> {
+    await this.call('deleteRecord', { path: { object_type: type, id } }, options)
+  }
+
+  /** Never sent again where its outcome is unknown. @throws OutcomeUnknown */
+  batchCreate(
+    type: string,
+    input: BatchInput<{ properties: Properties }>,
+    options?: RequestOptions,
+  ): Promise<BatchAnswer> {
+    return this.batch('batchCreate', type, input, options)
+  }
+
+  batchUpdate(
+    type: string,
+    input: BatchInput<{ id: string; properties: Properties }>,
+    options?: RequestOptions,
+  ): Promise<BatchAnswer> {
+    return this.batch('batchUpdate', type, input, options)
+  }
+
+  /** One request; on a service without batch upserts, one upsert for each item. */
+  async batchUpsert(
+    type: string,
+    matchingProperty: string,
+    input: BatchInput<UpsertItem>,
+    options: RequestOptions = {},
+  ): Promise<BatchAnswer> {
+    const query = { matching_property: matchingProperty }
+    const { upsertsOneByOne } = await this.discovery.resolution()
+    if (!upsertsOneByOne) return this.batch('batchUpsert', type, input, options, query)
+    return upsertOneByOne(itemsOf(input, options.permit), options, (item, each) =>
+      this.call('upsertRecord', { path: { object_type: type }, query, body: { data: item } }, each),
+    )
+  }
+
+  batchDelete(
+    type: string,
+    input: BatchInput<{ id: string }>,
+    options?: RequestOptions,
+  ): Promise<BatchAnswer> {
+    return this.batch('batchDelete', type, input, options)
+  }
+
+  /** The association definitions. */
+  async listAssociations(options?: RequestOptions): Promise<AssociationWire[]> {
+    return (await this.call('listAssociations', {}, options)).body.data
+  }
+
+  /** One page of a record's association edges; `associationEdgePages` reads them all. */
+  async listAssociationEdges(
+    type: string,
+    id: string,
+    cursor?: string,
+    options?: RequestOptions,
+  ): Promise<BodyOf<'listAssociationEdges'>> {
+    const parts = { path: { object_type: type, id }, query: { cursor } }
+    return (await this.call('listAssociationEdges', parts, options)).body
+  }
+
+  /** Every page of a record's association edges, until `has_more` is false. */
+  associationEdgePages(
+    type: string,
+    id: string,
+    options?: PagesOptions,
+  ): Pages<BodyOf<'listAssociationEdges'>> {
+    return eachPage((cursor) => this.listAssociationEdges(type, id, cursor, onePage(options)))
+  }
+
+  /** Links two records. Linking them again succeeds. */
+  async associateRecords(
+    type: string,
+    id: string,
+    association: string,
+    targetId: string,
+    options?: RequestOptions,
+  ): Promise<AssociationEdgeWire> {
+    const path = { object_type: type, id, association_type: association }
+    const parts = { path, body: { data: { target_id: targetId } } }
+    return (await this.call('associateRecords', parts, options)).body.data
+  }
+
+  private async batch(
     id: OperationId,
     type: string,
-    input: BatchInput<Item>,
-    requestOptions: RequestOptions = {},
+    input: BatchInput<{ readonly id?: string; readonly properties?: Properties }>,
+    options: RequestOptions = {},
     query: CallParts['query'] = {},
-  ): Promise<BatchAnswer> => {
-    const { body, count } = batchBody(input, requestOptions.permit)
+  ): Promise<BatchAnswer> {
+    const { body, count } = batchBody(input, options.permit)
+    const asked = { type, ids: 'items' in input ? input.items.map((item) => item.id) : [] }
     const parts = { path: { object_type: type }, query, body }
-    const answer = await caller(id, parts, requestOptions, (_, json) => readBatch(json, count))
+    const answer = await this.caller(id, parts, options, (_, json) => readBatch(json, count, asked))
     return { ...answer.body, requestId: answer.requestId ?? null }
   }
+}
 
-  const client = {
-    /** Such as `https://api.example.com`. */
-    origin,
-    quota,
-    call,
-    /** 12 hexadecimal digits that stand for the key. */
-    keyFingerprint: (): Promise<string> => keys.fingerprint(),
-    /** Waits for the requests in flight; later ones fail. */
-    close: (): Promise<void> => transport.close(),
+/** A permit is for one request only. */
+const onePage = (options: PagesOptions = {}): RequestOptions => ({ ...options, permit: undefined })
 
-    /** Version, OpenAPI document and documentation; needs no key. */
-    readRoot: async (o?: RequestOptions): Promise<BodyOf<'readRoot'>['data']> =>
-      (await call('readRoot', {}, o)).body.data,
-    readSelf: async (o?: RequestOptions): Promise<Self> =>
-      (await call('readSelf', {}, o)).body.data,
-    listObjectTypes: async (o?: RequestOptions): Promise<ObjectSummary[]> =>
-      (await call('listObjectTypes', {}, o)).body.data,
-    readObjectType: async (type: string, o?: RequestOptions): Promise<ObjectSchema> =>
-      (await call('readObjectType', { path: { object_type: type } }, o)).body.data,
-    listFieldTypes: async (o?: RequestOptions): Promise<FieldTypeWire[]> =>
-      (await call('listFieldTypes', {}, o)).body.data,
-    listAssociations: async (o?: RequestOptions): Promise<AssociationWire[]> =>
-      (await call('listAssociations', {}, o)).body.data,
-
-    /** One page; `recordPages` reads them all. */
-    listRecords: async (
-      type: string,
-      page: { cursor?: string | undefined; properties?: readonly string[] | undefined } = {},
-      o?: RequestOptions,
-    ): Promise<RecordPage> => {
-      const query = { cursor: page.cursor, properties: page.properties?.join(',') }
-      return (await call('listRecords', { path: { object_type: type }, query }, o)).body
-    },
-    /** One page; `recordPages` reads them all. */
-    queryRecords: async (type: string, body: QueryBody, o?: RequestOptions): Promise<RecordPage> =>
-      (await call('queryRecords', { path: { object_type: type }, body }, o)).body,
-    /** Every page of a query, until `has_more` is false. */
-    recordPages: (
-      type: string,
-      query: QueryBody = {},
-      o?: RequestOptions,
-    ): AsyncGenerator<RecordPage, void, undefined> =>
-      eachPage(
-        (cursor) => client.queryRecords(type, { ...query, ...(cursor && { cursor }) }, o),
-        query.cursor ?? undefined,
-      ),
-    aggregateRecords: async (
-      type: string,
-      body: AggregateBody,
-      o?: RequestOptions,
-    ): Promise<AggregateData> =>
-      (await call('aggregateRecords', { path: { object_type: type }, body }, o)).body.data,
-    readRecord: async (
-      type: string,
-      id: string,
-      o?: RequestOptions,
-    ): Promise<RecordRepresentation> =>
-      (await call('readRecord', { path: { object_type: type, id } }, o)).body.data,
-
-    /** Must not be repeated where the failure says that the outcome is unknown. */
-    createRecord: async (
-      type: string,
-      properties: Properties,
-      o?: RequestOptions,
-    ): Promise<RecordRepresentation> => {
-      const parts = { path: { object_type: type }, body: { data: { properties } } }
-      return (await call('createRecord', parts, o)).body.data
-    },
-    updateRecord: async (
-      type: string,
-      id: string,
-      properties: Properties,
-      o?: RequestOptions,
-    ): Promise<RecordRepresentation> => {
-      const parts = { path: { object_type: type, id }, body: { data: { properties } } }
-      return (await call('updateRecord', parts, o)).body.data
-    },
-    /** Creates a record, or updates the one whose matching property has the same value. */
-    upsertRecord: async (
-      type: string,
-      matchingProperty: string,
-      properties: Properties,
-      o?: RequestOptions,
-    ): Promise<{ record: RecordRepresentation; created: boolean }> => {
-      const query = { matching_property: matchingProperty }
-      const parts = { path: { object_type: type }, query, body: { data: { properties } } }
-      const { body } = await call('upsertRecord', parts, o)
-      return { record: body.data, created: body.created }
-    },
-    deleteRecord: async (type: string, id: string, o?: RequestOptions): Promise<void> => {
-      await call('deleteRecord', { path: { object_type: type, id } }, o)
-    },
-
-    /** Must not be repeated where the failure says that the outcome is unknown. */
-    batchCreate: (
-      type: string,
-      input: BatchInput<{ properties: Properties }>,
-      o?: RequestOptions,
-    ): Promise<BatchAnswer> => batch('batchCreate', type, input, o),
-    batchUpdate: (
-      type: string,
-      input: BatchInput<{ id: string; properties: Properties }>,
-      o?: RequestOptions,
-    ): Promise<BatchAnswer> => batch('batchUpdate', type, input, o),
-    batchUpsert: (
-      type: string,
-      matchingProperty: string,
-      input: BatchInput<{ properties: Properties }>,
-      o?: RequestOptions,
-    ): Promise<BatchAnswer> =>
-      batch('batchUpsert', type, input, o, { matching_property: matchingProperty }),
-    batchDelete: (
-      type: string,
-      input: BatchInput<{ id: string }>,
-      o?: RequestOptions,
-    ): Promise<BatchAnswer> => batch('batchDelete', type, input, o),
-
-    /** Every page of a record's association edges. */
-    associationEdgePages: (
-      type: string,
-      id: string,
-      o?: RequestOptions,
-    ): AsyncGenerator<BodyOf<'listAssociationEdges'>, void, undefined> =>
-      eachPage(async (cursor) => {
-        const parts = { path: { object_type: type, id }, query: { cursor } }
-        return (await call('listAssociationEdges', parts, o)).body
-      }),
-    associateRecords: async (
-      type: string,
-      id: string,
-      association: string,
-      targetId: string,
-      o?: RequestOptions,
-    ): Promise<AssociationEdgeWire> => {
-      const path = { object_type: type, id, association_type: association }
-      const parts = { path, body: { data: { target_id: targetId } } }
-      return (await call('associateRecords', parts, o)).body.data
-    },
-  }
-  return client
+function keyReader(key: ClientOptions['key']): () => Promise<string> {
+  if (typeof key === 'function') return async () => await key()
+  if (typeof key === 'string') return async () => key
+  const message = 'Client option key: the API key, or a function that reads it, was expected'
+  throw new SyncError('client_option_invalid', message)
 }

@@ -65,9 +65,20 @@ export const OUTCOME_UNKNOWN_CODES: ReadonlySet<ProblemCode> = new Set([
 ])
 
 /** What a status says where a problem names no code, as specification section 7 leaves open for some of them. */
-export function codeOfStatus(status: number): ProblemCode | undefined {
+function codeOfStatus(status: number): ProblemCode | undefined {
   return PROBLEM_CODES.find((code) => (CODE_STATUSES[code] as readonly number[]).includes(status))
 }
+
+/** The body of a problem. A code that it lacks, or that is not of the closed set, is taken as what its status says. */
+export function withKnownCode(problem: object, status: number): object {
+  const { code } = problem as { readonly code?: unknown }
+  const isOpen = code === undefined || typeof code === 'string'
+  if (!isOpen || (PROBLEM_CODES as readonly unknown[]).includes(code)) return problem
+  return { ...problem, code: codeOfStatus(status) }
+}
+
+/** Whoever says so, the service or a proxy before it: nothing was carried out, and less at a time may pass. */
+export const TOO_LARGE = 413
 
 /** What the refusal of a whole request means. */
 export function requestDisposition(
@@ -76,8 +87,16 @@ export function requestDisposition(
   problem: Pick<Problem, 'code' | 'reason'>,
 ): Verdict {
   const { code, reason } = problem
+  if (status === TOO_LARGE) return byCode.request_invalid(operation, status)
   if (reason != null && Object.hasOwn(byReason, reason)) return byReason[reason as ProblemReason]
   return byCode[code](operation, status)
+}
+
+/** What a status means that came without the service's own words, such as from a proxy. */
+export function unbelievedVerdict(operation: Operation, status: number): Verdict {
+  if (status === TOO_LARGE) return byCode.request_invalid(operation, status)
+  if (status >= 300 && status < 400) return contract
+  return status < 400 ? { disposition: 'retry', block: 'contract' } : retry
 }
 
 const byItemStatus = {

@@ -1,13 +1,39 @@
-// The public face of the client, a library of its own: `import { createClient } from 'records-sync/client'`.
+// The public face of the client, a library of its own: `import { RecordsClient } from 'records-sync/client'`.
+// Its documentation: docs/client.md.
 
-export { createClient } from './client.ts'
-export type { BodyOf, ClientOptions, RecordsClient } from './client.ts'
+export { RecordsClient } from './client.ts'
+export type { BodyOf, ClientOptions, ListChoice, PagesOptions } from './client.ts'
 export type { CallParts, RequestOptions } from './call.ts'
+export { OutcomeUnknown } from './answers.ts'
 export type { Success } from './answers.ts'
 export type { BatchAnswer, BatchInput } from './batch.ts'
+export { isUsual, resolveOperations } from './discovery/index.ts'
+export type { RequestOverrides, Resolution, ResolvedOperation } from './discovery/index.ts'
 export { itemDisposition, requestDisposition } from './disposition.ts'
 export type { Verdict } from './disposition.ts'
 export { parseLimit, parseRetryAfter } from './pacer/headers.ts'
 export { SimplePacer } from './pacer/simple-pacer.ts'
 export { eachPage } from './pages.ts'
 export { QuotaWait, ServiceFailure, SyncError } from '../core/errors.ts'
+export type { BlockReason, Disposition, FieldComplaint } from '../core/errors.ts'
+export type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
+export type {
+  AggregateBody,
+  AggregateData,
+  AssociationEdgeWire,
+  AssociationWire,
+  BatchItemResult,
+  BatchSummary,
+  FieldTypeWire,
+  FilterNode,
+  ObjectSchema,
+  ObjectSummary,
+  OperationId,
+  ProblemWire,
+  Properties,
+  PropertyWire,
+  QueryBody,
+  RecordPage,
+  RecordRepresentation,
+  Self,
+} from '../contract/index.ts'

@@ -1,7 +1,7 @@
 // Listings, page by page. Promises kept here: only `has_more` ends a listing (specification section 4.5); a listing that
 // goes in circles or stands still ends in an error; memory does not grow with its length.
 
-import type { PaginationWire } from '../contract/index.ts'
+import type { AggregateData, PaginationWire } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
 
 /** Empty pages in a row after which a listing is taken to stand still. */
@@ -39,6 +39,26 @@ export async function* eachPage<P extends Page>(
       moveMarkAt *= 2
     }
     cursor = next
+  }
+}
+
+/**
+ * Every page of an aggregate, from `read(from)` on. It has no cursor: the offset grows by the groups that came.
+ * @throws ServiceFailure `distrusted` where a page announces more groups than there are
+ */
+export async function* eachAggregatePage(
+  read: (offset: number) => Promise<AggregateData>,
+  from: number,
+): AsyncGenerator<AggregateData, void, undefined> {
+  let offset = from
+  // Bounded by `total_groups`, which every page tells.
+  for (;;) {
+    const page = await read(offset)
+    yield page
+    if (!page.has_more) return
+    offset += page.results.length
+    if (page.results.length === 0) throw standstill('a page without groups announces more')
+    if (offset >= page.total_groups) throw standstill('more groups are announced than the total')
   }
 }
 

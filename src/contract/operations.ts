@@ -33,9 +33,10 @@ const read = {
   replay: true,
   writes: null,
 } as const
-const cursor = z.string().optional().describe('Opaque next_cursor of the page before')
+const cursor = z.string().min(1).optional().describe('Opaque next_cursor of the page before')
 const matchingProperty = z
   .string()
+  .min(1)
   .describe('Name of the property whose value finds the record to update')
 
 /** Every operation by its id. */

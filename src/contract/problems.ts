@@ -37,12 +37,12 @@ export type ProblemReason = (typeof PROBLEM_REASONS)[number]
 /** The statuses each code may have; the first is used where nothing else is said. */
 export const CODE_STATUSES = {
   unauthenticated: [401],
-  request_invalid: [422, 400, 405, 406, 413, 415],
+  request_invalid: [422, 400, 405, 406, 413, 415, 431],
   not_found: [404],
   permission_denied: [403],
   conflict: [409],
   rate_limited: [429],
-  timeout: [504],
+  timeout: [504, 408],
   service_unavailable: [503],
   internal_error: [500],
 } as const satisfies Record<ProblemCode, readonly number[]>
@@ -77,11 +77,13 @@ export const TITLES: Readonly<Record<number, string>> = {
   404: 'Not Found',
   405: 'Method Not Allowed',
   406: 'Not Acceptable',
+  408: 'Request Timeout',
   409: 'Conflict',
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
   504: 'Gateway Timeout',

@@ -5,20 +5,40 @@ import { z } from 'zod'
 import { BATCH_ITEMS_MAX, PAGE_LIMIT_MAX, SEARCH_CHARS_MAX, SORTS_MAX } from './limits.ts'
 import { BATCH_ITEM_STATUSES, PROBLEM_CODES } from './problems.ts'
 
-/** Property name to value; the value's shape depends on the property's field type (section 2.1). */
-export const Properties = z.record(z.string(), z.json()).meta({ id: 'Properties' })
+/** Any JSON; which of it is right depends on the property's field type (section 2.1). */
+export const PropertyValue = z.json().meta({ id: 'PropertyValue' })
+
+/** Section 2.1. */
+export const Properties = z
+  .record(z.string(), PropertyValue)
+  .meta({ id: 'Properties', description: 'Property name to value' })
 export type Properties = z.infer<typeof Properties>
+
+/** Section 4.3 rule 1. */
+export const WrittenProperties = z.record(z.string(), PropertyValue).meta({
+  id: 'WrittenProperties',
+  description:
+    'Property name to value. A null clears the property; one that is left out stays as it is. A value that does not fit the field type of its property is refused, in a batch with its item only.',
+})
 
 /** Section 2.1. */
 export const RecordRepresentation = z
-  .looseObject({ id: z.string(), object_type: z.string(), properties: Properties })
-  .meta({ id: 'RecordRepresentation' })
+  .looseObject({
+    id: z.string().describe('Unique identifier of the record'),
+    object_type: z.string().describe("Internal name of the record's object type"),
+    properties: Properties,
+  })
+  .meta({ id: 'RecordRepresentation', description: 'A record' })
 export type RecordRepresentation = z.infer<typeof RecordRepresentation>
 
 /** Section 2.3. */
 export const SelectOption = z
-  .looseObject({ value: z.string(), label: z.string(), description: z.string().default('') })
-  .meta({ id: 'SelectOption' })
+  .looseObject({
+    value: z.string().describe('What a record stores'),
+    label: z.string().describe('What a person reads'),
+    description: z.string().default(''),
+  })
+  .meta({ id: 'SelectOption', description: 'An option of a select-type property' })
 export type SelectOption = z.infer<typeof SelectOption>
 
 export const WRITABILITIES = ['writable', 'create_only', 'read_only'] as const
@@ -26,18 +46,18 @@ export const WRITABILITIES = ['writable', 'create_only', 'read_only'] as const
 /** Section 2.3. */
 export const PropertyWire = z
   .looseObject({
-    name: z.string(),
-    label: z.string(),
-    field_type: z.string(),
-    writability: z.enum(WRITABILITIES),
-    operators: z.array(z.string()),
-    is_multi: z.boolean(),
-    is_unique: z.boolean(),
-    options: z.array(SelectOption),
+    name: z.string().describe('Internal name, the key in `properties`'),
+    label: z.string().describe('What a person reads'),
+    field_type: z.string().describe('Name of a field type'),
+    writability: z.enum(WRITABILITIES).describe('create_only: may be set once'),
+    operators: z.array(z.string()).describe('Filter operators that it supports'),
+    is_multi: z.boolean().describe('Its value is a list'),
+    is_unique: z.boolean().describe('A second record cannot take its value'),
+    options: z.array(SelectOption).describe('Of a select-type property'),
     description: z.string().default(''),
-    default_value: z.json().default(null),
+    default_value: PropertyValue.default(null),
   })
-  .meta({ id: 'PropertyWire' })
+  .meta({ id: 'PropertyWire', description: 'A property of an object type' })
 export type PropertyWire = z.infer<typeof PropertyWire>
 
 export const WRITABLE_OPERATIONS = ['create', 'update', 'delete', 'associate'] as const
@@ -46,38 +66,42 @@ export type WritableOperation = (typeof WRITABLE_OPERATIONS)[number]
 /** Section 2.2. */
 export const ObjectSummary = z
   .looseObject({
-    name: z.string(),
-    label: z.string(),
-    label_plural: z.string(),
-    kinds: z.array(z.string()),
-    is_system: z.boolean(),
+    name: z.string().describe('Internal name, the `object_type` of paths'),
+    label: z.string().describe('Singular label'),
+    label_plural: z.string().describe('Plural label'),
+    kinds: z.array(z.string()).describe('Entity kinds that this type maps to'),
+    is_system: z.boolean().describe('Built in'),
     allows_custom_properties: z.boolean(),
-    writable_operations: z.array(z.enum(WRITABLE_OPERATIONS)),
+    writable_operations: z
+      .array(z.enum(WRITABLE_OPERATIONS))
+      .describe(
+        'What the type accepts on this API, whoever asks; empty for a read-only type. The key needs its own write grant as well.',
+      ),
     description: z.string().default(''),
     icon: z.string().default(''),
   })
-  .meta({ id: 'ObjectSummary' })
+  .meta({ id: 'ObjectSummary', description: 'An object type without its properties' })
 export type ObjectSummary = z.infer<typeof ObjectSummary>
 
 /** Section 2.2: a summary with its properties. */
 export const ObjectSchema = z
   .looseObject({ ...ObjectSummary.shape, properties: z.array(PropertyWire) })
-  .meta({ id: 'ObjectSchema' })
+  .meta({ id: 'ObjectSchema', description: 'An object type with its properties' })
 export type ObjectSchema = z.infer<typeof ObjectSchema>
 
 /** Section 2.4. */
 export const FieldTypeWire = z
   .looseObject({
-    name: z.string(),
+    name: z.string().describe("What a property's field_type says"),
     label: z.string(),
-    value_type: z.string(),
-    operators: z.array(z.string()),
+    value_type: z.string().describe('JSON shape of a value'),
+    operators: z.array(z.string()).describe('Filter operators'),
     aggregations: z.array(z.string()),
     sortable: z.boolean(),
-    units: z.array(z.string()),
+    units: z.array(z.string()).describe('Accepted unit codes, such as currency codes'),
     description: z.string().default(''),
   })
-  .meta({ id: 'FieldTypeWire' })
+  .meta({ id: 'FieldTypeWire', description: 'A field type: what values of a property look like' })
 export type FieldTypeWire = z.infer<typeof FieldTypeWire>
 
 export const CARDINALITIES = ['one_to_one', 'one_to_many', 'many_to_one', 'many_to_many'] as const
@@ -88,115 +112,155 @@ export const AssociationWire = z
   .looseObject({
     name: z.string(),
     label: z.string(),
-    source: z.string(),
-    target: z.string(),
-    cardinality: z.enum(CARDINALITIES),
+    source: z.string().describe('Name of the source object type'),
+    target: z.string().describe('Name of the target object type'),
+    cardinality: z.enum(CARDINALITIES).describe('Source to target'),
     description: z.string().default(''),
   })
-  .meta({ id: 'AssociationWire' })
+  .meta({ id: 'AssociationWire', description: 'An association definition' })
 export type AssociationWire = z.infer<typeof AssociationWire>
 
 /** Section 2.6. */
 export const AssociationEdgeWire = z
   .looseObject({
-    association_type: z.string(),
-    source_id: z.string(),
+    association_type: z.string().describe('Name of an association definition'),
+    source_id: z.string().describe('The record that was asked for'),
     target_id: z.string(),
-    cardinality: z.enum(CARDINALITIES),
+    cardinality: z.enum(CARDINALITIES).describe('Source to target'),
   })
-  .meta({ id: 'AssociationEdgeWire' })
+  .meta({ id: 'AssociationEdgeWire', description: 'A link from one record to another' })
 export type AssociationEdgeWire = z.infer<typeof AssociationEdgeWire>
 
 /** Section 2.7. Only `org_id` and `reach` are certain; a client tolerates differing fields. */
 export const Self = z
   .looseObject({
-    org_id: z.int(),
+    org_id: z.int().describe('The org that the key belongs to'),
     principal: z
       .looseObject({
         entity_id: z.string(),
         entity_type: z.string().nullable(),
         display_name: z.string().nullable(),
       })
-      .optional(),
+      .optional()
+      .describe('Whose key it is'),
     permissions: z
       .array(z.looseObject({ entity_type: z.string(), read: z.boolean(), write: z.boolean() }))
-      .optional(),
-    reach: z.enum(['user', 'org']),
+      .optional()
+      .describe('By object type'),
+    reach: z
+      .enum(['user', 'org'])
+      .describe("user: sees what its creator sees; org: every user's private records as well"),
   })
-  .meta({ id: 'Self' })
+  .meta({ id: 'Self', description: 'The caller: a key' })
 export type Self = z.infer<typeof Self>
 
 /** Section 2.8. */
 export const PaginationWire = z
-  .looseObject({ has_more: z.boolean(), next_cursor: z.string().nullish() })
+  .looseObject({
+    has_more: z.boolean().describe('Whether another page exists: nothing else tells'),
+    next_cursor: z
+      .string()
+      .nullish()
+      .describe('Opaque, valid for 24 hours; null on the last page, a text on every other'),
+  })
   .refine((page) => !page.has_more || typeof page.next_cursor === 'string', {
     message: 'next_cursor must be a string whenever has_more is true',
   })
-  .meta({ id: 'PaginationWire' })
+  .meta({
+    id: 'PaginationWire',
+    description: 'Where a listing goes on',
+    anyOf: [
+      { properties: { has_more: { const: false } } },
+      { properties: { next_cursor: { type: 'string' } }, required: ['next_cursor'] },
+    ],
+  })
 export type PaginationWire = z.infer<typeof PaginationWire>
 
-const Money = z.looseObject({ amount: z.string(), unit: z.string() })
+/** A currency value (section 2.1). */
+export const Money = z
+  .looseObject({
+    amount: z.string().describe('Decimal'),
+    unit: z.string().describe('ISO 4217 code'),
+  })
+  .meta({ id: 'Money', description: 'A currency value' })
 
 /** Section 2.9. */
 export const AggregateData = z
   .looseObject({
-    total_groups: z.int(),
-    results: z.array(
-      z.looseObject({
-        group_by: z.record(z.string(), z.json()),
-        value: z.union([z.int(), z.string(), z.array(Money), z.null()]),
-      }),
-    ),
-    has_more: z.boolean(),
+    total_groups: z.int().describe('Groups across all pages'),
+    results: z
+      .array(
+        z.looseObject({
+          group_by: z.record(z.string(), PropertyValue).describe('Group key to value'),
+          value: z
+            .union([z.int(), z.string(), z.array(Money), z.null()])
+            .describe(
+              'An integer for count, a decimal text for a number or date property, one amount per currency for a currency property, null where no value applies',
+            ),
+        }),
+      )
+      .describe('One row per group of this page'),
+    has_more: z.boolean().describe('Groups exist beyond this page'),
   })
-  .meta({ id: 'AggregateData' })
+  .meta({ id: 'AggregateData', description: 'One page of groups' })
 export type AggregateData = z.infer<typeof AggregateData>
 
 /** Section 2.10: `field` is an RFC 6901 pointer. */
 export const FieldError = z
-  .looseObject({ field: z.string(), detail: z.string(), reason: z.string().nullish() })
-  .meta({ id: 'FieldError' })
+  .looseObject({
+    field: z.string().describe('RFC 6901 pointer into the body'),
+    detail: z.string().describe('What was expected'),
+    reason: z.string().nullish().describe('Machine-readable; new values may appear'),
+  })
+  .meta({ id: 'FieldError', description: 'One violation' })
 export type FieldError = z.infer<typeof FieldError>
 
 /** Section 2.12. */
 export const Problem = z
   .looseObject({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.enum(PROBLEM_CODES),
-    reason: z.string().nullish(),
-    field: z.string().nullish(),
-    errors: z.array(FieldError).nullish(),
-    request_id: z.string().nullish(),
+    type: z.string().describe('URI of the page about the code'),
+    title: z.string().describe('Reason phrase of the status'),
+    status: z.int().describe('The HTTP status'),
+    detail: z.string().describe('What is wrong and what was expected, for people'),
+    code: z.enum(PROBLEM_CODES).describe('Closed set'),
+    reason: z
+      .string()
+      .nullish()
+      .describe('Machine-readable sub-classification; new values may appear'),
+    field: z.string().nullish().describe('RFC 6901 pointer into the body'),
+    errors: z.array(FieldError).nullish().describe('Every violation, where there are several'),
+    request_id: z.string().nullish().describe('To be quoted to support'),
   })
-  .meta({ id: 'Problem' })
+  .meta({ id: 'Problem', description: 'Why a request was refused (RFC 9457)' })
 export type Problem = z.infer<typeof Problem>
 
 const batchItemStatus = z.literal(BATCH_ITEM_STATUSES)
 
 /** Section 2.10: what went wrong with one item of a batch. */
-export const ProblemWire = z
-  .looseObject({ ...Problem.shape, status: batchItemStatus })
-  .meta({ id: 'ProblemWire' })
+export const ProblemWire = z.looseObject({ ...Problem.shape, status: batchItemStatus }).meta({
+  id: 'ProblemWire',
+  description: 'Why an item of a batch was refused; pointers begin at the request body',
+})
 export type ProblemWire = z.infer<typeof ProblemWire>
 
 /** Section 2.10. */
 export const BatchItemResult = z
   .looseObject({
-    index: z.int().min(0),
-    status: batchItemStatus,
+    index: z.int().min(0).describe("Position in the request's `data`, from 0"),
+    status: batchItemStatus.describe('What the item alone would have been answered'),
     record: RecordRepresentation.nullish(),
     problem: ProblemWire.nullish(),
   })
-  .meta({ id: 'BatchItemResult' })
+  .meta({
+    id: 'BatchItemResult',
+    description: 'What became of one item: a record where it has one, a problem where it failed',
+  })
 export type BatchItemResult = z.infer<typeof BatchItemResult>
 
 /** Section 2.10. */
 export const BatchSummary = z
   .looseObject({ total: z.int(), succeeded: z.int(), failed: z.int() })
-  .meta({ id: 'BatchSummary' })
+  .meta({ id: 'BatchSummary', description: 'Items by outcome' })
 export type BatchSummary = z.infer<typeof BatchSummary>
 
 /** Section 2.11: the filter vocabulary. */
@@ -228,27 +292,57 @@ export type FilterNode =
 export const FilterNode: z.ZodType<FilterNode> = z
   .lazy(() =>
     z.union([
-      z.strictObject({ $and: z.array(FilterNode).min(1) }),
-      z.strictObject({ $or: z.array(FilterNode).min(1) }),
-      z.strictObject({ property: z.string(), op: z.enum(FILTER_OPERATORS), value: z.json() }),
+      z
+        .strictObject({ $and: z.array(FilterNode).min(1) })
+        .meta({ title: 'And', description: 'Every child must match' }),
+      z
+        .strictObject({ $or: z.array(FilterNode).min(1) })
+        .meta({ title: 'Or', description: 'At least one child must match' }),
+      z
+        .strictObject({
+          property: z.string().describe('A readable property of the object type'),
+          op: z.enum(FILTER_OPERATORS).describe('One that the property supports'),
+          value: PropertyValue.describe(
+            "Fits the property's field type; a boolean for is_null, a list for in, not_in (at most 100), contains_any, not_contains_any",
+          ),
+        })
+        .meta({ title: 'Leaf' }),
     ]),
   )
-  .meta({ id: 'FilterNode' })
+  .meta({
+    id: 'FilterNode',
+    description: 'A filter tree of at most 8 levels. Nodes take no extra keys.',
+  })
 
 /** Section 4.1. */
 export const QueryBody = z
   .strictObject({
-    cursor: z.string().nullish(),
-    filter: FilterNode.nullish(),
-    limit: z.int().min(1).max(PAGE_LIMIT_MAX).optional(),
-    properties: z.array(z.string()).nullish(),
-    search: z.string().max(SEARCH_CHARS_MAX).nullish(),
+    cursor: z.string().nullish().describe('`next_cursor` of the page before; it carries its query'),
+    filter: FilterNode.nullish().describe('Left out: every readable record matches'),
+    limit: z
+      .int()
+      .min(1)
+      .max(PAGE_LIMIT_MAX)
+      .optional()
+      .describe(`Records per page at most; left out: ${PAGE_LIMIT_MAX}`),
+    properties: z
+      .array(z.string())
+      .nullish()
+      .describe('Names to return; left out: every readable property'),
+    search: z
+      .string()
+      // Characters, as JSON Schema counts them; `max` counts UTF-16 units.
+      .refine((text) => [...text].length <= SEARCH_CHARS_MAX, {
+        message: `at most ${SEARCH_CHARS_MAX} characters were expected`,
+      })
+      .meta({ maxLength: SEARCH_CHARS_MAX, description: 'Free text, in addition to the filter' })
+      .nullish(),
     sorts: z
       .array(z.strictObject({ property: z.string(), direction: z.enum(['asc', 'desc']) }))
       .max(SORTS_MAX)
       .optional(),
   })
-  .meta({ id: 'QueryBody' })
+  .meta({ id: 'QueryBody', description: 'What to list; every field may be left out' })
 export type QueryBody = z.infer<typeof QueryBody>
 
 export const AGGREGATIONS = ['count', 'sum', 'avg', 'min', 'max'] as const
@@ -257,20 +351,30 @@ export const AGGREGATIONS = ['count', 'sum', 'avg', 'min', 'max'] as const
 export const AggregateBody = z
   .strictObject({
     aggregations: z
-      .array(z.strictObject({ op: z.enum(AGGREGATIONS), property: z.string().nullish() }))
+      .array(
+        z.strictObject({
+          op: z.enum(AGGREGATIONS),
+          property: z.string().nullish().describe('Left out for count'),
+        }),
+      )
       .length(1),
-    filter: FilterNode.nullish(),
-    group_by: z.array(z.string()).optional(),
-    limit: z.int().min(1).max(PAGE_LIMIT_MAX).optional(),
-    offset: z.int().min(0).optional(),
+    filter: FilterNode.nullish().describe('Left out: every readable record counts'),
+    group_by: z.array(z.string()).optional().describe('Names of properties'),
+    limit: z
+      .int()
+      .min(1)
+      .max(PAGE_LIMIT_MAX)
+      .optional()
+      .describe(`Groups per page at most; left out: ${PAGE_LIMIT_MAX}`),
+    offset: z.int().min(0).optional().describe('Groups to skip; left out: 0'),
   })
-  .meta({ id: 'AggregateBody' })
+  .meta({ id: 'AggregateBody', description: 'What to compute, of which records, by which groups' })
 export type AggregateBody = z.infer<typeof AggregateBody>
 
 /** Section 4: body of create, update and upsert. */
 export const RecordBody = z
-  .strictObject({ data: z.strictObject({ properties: Properties }) })
-  .meta({ id: 'RecordBody' })
+  .strictObject({ data: z.strictObject({ properties: WrittenProperties }) })
+  .meta({ id: 'RecordBody', description: 'The properties of one record' })
 export type RecordBody = z.infer<typeof RecordBody>
 
 const batchOf = <Item extends z.ZodType>(item: Item) =>
@@ -279,23 +383,28 @@ const batchOf = <Item extends z.ZodType>(item: Item) =>
 const recordId = z.string().min(1)
 
 /** Section 4.4: bodies of the batch operations. */
-export const BatchWriteBody = batchOf(z.strictObject({ properties: Properties })).meta({
+export const BatchWriteBody = batchOf(z.strictObject({ properties: WrittenProperties })).meta({
   id: 'BatchWriteBody',
+  description: `The properties of 1 to ${BATCH_ITEMS_MAX} records`,
 })
 export type BatchWriteBody = z.infer<typeof BatchWriteBody>
 export const BatchUpdateBody = batchOf(
-  z.strictObject({ id: recordId, properties: Properties }),
-).meta({ id: 'BatchUpdateBody' })
+  z.strictObject({ id: recordId, properties: WrittenProperties }),
+).meta({
+  id: 'BatchUpdateBody',
+  description: `Ids and properties of 1 to ${BATCH_ITEMS_MAX} records`,
+})
 export type BatchUpdateBody = z.infer<typeof BatchUpdateBody>
 export const BatchDeleteBody = batchOf(z.strictObject({ id: recordId })).meta({
   id: 'BatchDeleteBody',
+  description: `Ids of 1 to ${BATCH_ITEMS_MAX} records`,
 })
 export type BatchDeleteBody = z.infer<typeof BatchDeleteBody>
 
 /** Our choice for the payload of the associate operation (section 4.7 leaves it open). */
 export const AssociateBody = z
   .strictObject({ data: z.strictObject({ target_id: z.string() }) })
-  .meta({ id: 'AssociateBody' })
+  .meta({ id: 'AssociateBody', description: 'The record to link to' })
 export type AssociateBody = z.infer<typeof AssociateBody>
 
 const dataOf = <Data extends z.ZodType>(data: Data) => z.looseObject({ data })

@@ -13,6 +13,7 @@ export type ImportClient = Pick<
   | 'readObjectType'
   | 'listFieldTypes'
   | 'batchUpsert'
+  | 'upsertsPerRequest'
   | 'queryRecords'
 >
 

@@ -1,7 +1,6 @@
 // Push: the planned items of a segment go out, 50 at a time, in as many lanes as requests may be in flight
 // (design section 3). A permit comes first, the batch after: so every request is as full as it can be.
 
-import { BATCH_ITEMS_MAX } from '../contract/index.ts'
 import { Blocked, SyncError } from '../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
@@ -28,8 +27,9 @@ export async function push(
   deps: ImportDeps,
   job: { run: number; config: ImportConfig; segment: Segment },
 ): Promise<PushResult> {
-  const { ledger, clock, tuning, signal } = deps
+  const { ledger, client, clock, tuning, signal } = deps
   const { run, segment } = job
+  const itemsPerRequest = await client.upsertsPerRequest()
   const fence = await ledger.claimSegment(run, segment)
   const deadline = clock.now() + tuning.segment_ms
   /** The first error ends every lane; batches in flight are settled first. */
@@ -72,7 +72,7 @@ export async function push(
       const items = await ledger.nextPlanned(run, segment, {
         after,
         attemptsBelow: round,
-        limit: BATCH_ITEMS_MAX,
+        limit: itemsPerRequest,
       })
       after = items.at(-1)?.ordinal ?? segment.last
       return items

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { SyncError } from '../core/errors.ts'
 import { openDatabase } from '../sqlite/database.ts'
 import type { Database, Subject } from '../sqlite/database.ts'
+import { takeLock } from '../sqlite/lock.ts'
 import type { Edge } from './edges.ts'
 import type { Grants, Key, Reach, User } from './keys.ts'
 import type { Change, Keep, Kept, KeptRecord } from './org.ts'
@@ -93,7 +94,7 @@ export class DataFile {
   readonly path: string
   private readonly db: Database
   private readonly numbers = new Map<number, number>()
-  private lock: Database | null = null
+  private unlock: (() => void) | null = null
   private version: unknown
 
   /** Opens the file, and makes it where there is none. @throws SyncError data_file_… */
@@ -104,26 +105,16 @@ export class DataFile {
     this.version = this.dataVersion()
   }
 
-  /** Keeps every other service off the file until this process ends. @throws SyncError data_file_in_use */
+  /** Keeps every other service off the file until it is closed. @throws SyncError data_file_in_use */
   takeForService(): void {
-    const lock = openDatabase(`${this.path}.lock`, { ...subject, migrations: [] })
-    try {
-      lock.sql('PRAGMA busy_timeout = 0').get()
-      lock.sql('PRAGMA journal_mode = DELETE').get()
-      lock.sql('BEGIN EXCLUSIVE').run()
-    } catch {
-      lock.close()
-      throw fail(
-        'data_file_in_use',
-        `Another service uses the data file ${this.path}: stop it first`,
-      )
-    }
-    this.lock = lock
+    this.unlock = takeLock(`${this.path}.lock`)
+    if (this.unlock) return
+    throw fail('data_file_in_use', `Another service uses the data file ${this.path}: stop it first`)
   }
 
   close(): void {
     this.db.close()
-    this.lock?.close()
+    this.unlock?.()
   }
 
   /** Whether another process wrote since the last call. */

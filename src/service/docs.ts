@@ -1,69 +1,55 @@
-// The pages that a problem's `type` points at: one per error code, public.
+// The documentation: the operations, and a page for each error code, which a problem's `type` points at. Public.
+// Promise kept here: a browser that shows it asks nobody but this service, and runs no script but the two it names.
 
-import type { FastifyInstance } from 'fastify'
-import { CODE_STATUSES, OPERATIONS, PROBLEM_CODES, REASONS, TITLES } from '../contract/index.ts'
-import type { ProblemCode } from '../contract/index.ts'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { PROBLEM_CODES } from '../contract/index.ts'
+import { ASSETS } from './docs/assets.ts'
+import { errorPage, errorsPage, operationsPage } from './docs/pages.ts'
 import type { Site } from './handlers/handler.ts'
-import { OPERATION_IDS } from './handlers/index.ts'
 import { Refusal, notFound, shown } from './problems.ts'
 
-const MEANINGS: Readonly<Record<ProblemCode, string>> = {
-  unauthenticated: 'The API key is missing, unknown or revoked.',
-  request_invalid: 'The request is malformed, or violates the schema of the object type.',
-  not_found: 'The path, the object type or the record does not exist, or this key may not read it.',
-  permission_denied: 'The object type or the grants of this key do not allow the operation.',
-  conflict:
-    'The request contradicts what is stored: a unique value is taken, or a match is ambiguous.',
-  rate_limited:
-    'The org used up its requests of this minute. Wait as many seconds as Retry-After says.',
-  timeout: 'The service took too long. The request may have been carried out.',
-  service_unavailable: 'The service, or a part of it, is unavailable. Wait as Retry-After says.',
-  internal_error: 'The service failed. Quote the request id when you ask about it.',
-}
+const policy = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "script-src 'self'",
+  // The library's icons.
+  "img-src 'self' data:",
+  // "Try it out".
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 export function addDocs(fastify: FastifyInstance, site: () => Site): void {
-  fastify.get('/docs', { config: { open: true } }, (_request, reply) =>
-    reply.type('text/html; charset=utf-8').send(indexPage(site())),
-  )
-  fastify.get('/docs/errors/:code', { config: { open: true } }, (request, reply) => {
+  const open = { config: { open: true } }
+  for (const url of ['/docs', '/docs/']) {
+    fastify.get(url, open, (_request, reply) => sendPage(reply, operationsPage(site())))
+  }
+  fastify.get('/docs/errors', open, (_request, reply) => sendPage(reply, errorsPage(site())))
+  fastify.get('/docs/errors/:code', open, (request, reply) => {
     const { code } = request.params as { code: string }
     const known = PROBLEM_CODES.find((each) => each === code)
     if (!known) throw new Refusal(notFound(`No page about the error code ${shown(code)}`))
-    return reply.type('text/html; charset=utf-8').send(errorPage(known))
+    return sendPage(reply, errorPage(site(), known))
   })
+  for (const [name, { type, read }] of Object.entries(ASSETS)) {
+    fastify.get(`/docs/${name}`, open, async (_request, reply) =>
+      guarded(reply)
+        .type(type)
+        .send(await read()),
+    )
+  }
 }
 
-function indexPage(site: Site): string {
-  const operations = OPERATION_IDS.map((id) => {
-    const { method, path, summary } = OPERATIONS[id]
-    return `<li><code>${method} ${path}</code> ${summary}</li>`
+function sendPage(reply: FastifyReply, html: string): FastifyReply {
+  return guarded(reply).type('text/html; charset=utf-8').send(html)
+}
+
+function guarded(reply: FastifyReply): FastifyReply {
+  return reply.headers({
+    'Content-Security-Policy': policy,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
   })
-  const codes = PROBLEM_CODES.map(
-    (code) => `<li><a href="${site.docsUrl}/errors/${code}">${code}</a>: ${MEANINGS[code]}</li>`,
-  )
-  return htmlPage(
-    'Records Service v1',
-    `<p>The machine-readable description: <a href="${site.openApiUrl}">OpenAPI 3.1</a>.</p>
-<h2>Operations, below /rest/v1</h2><ul>${operations.join('\n')}</ul>
-<h2>Error codes</h2><ul>${codes.join('\n')}</ul>`,
-  )
-}
-
-function errorPage(code: ProblemCode): string {
-  const statuses = CODE_STATUSES[code].map((status) => `${status} ${TITLES[status]}`)
-  const reasons = Object.entries(REASONS).filter(([, facts]) => facts.code === code)
-  const items = reasons.map(([reason, { status }]) => `<li><code>${reason}</code> (${status})</li>`)
-  return htmlPage(
-    code,
-    `<p>${MEANINGS[code]}</p><p>Statuses: ${statuses.join(', ')}.</p>
-${items.length > 0 ? `<h2>Reasons</h2><ul>${items.join('\n')}</ul>` : ''}`,
-  )
-}
-
-function htmlPage(title: string, content: string): string {
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title>
-<h1>${title}</h1>
-${content}
-</html>
-`
 }

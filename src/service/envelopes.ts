@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { BATCH_ITEMS_MAX, QueryBody } from '../contract/index.ts'
+import { AggregateBody, BATCH_ITEMS_MAX, QueryBody } from '../contract/index.ts'
 import { malformed, pointerToken, shown } from './problems.ts'
 
 /** `{data: {properties}}`: the properties. @throws Refusal 400 */
@@ -57,8 +57,35 @@ export type QueryEnvelope = z.infer<typeof QueryEnvelope>
 
 /** Section 4.1 without its filter. @throws Refusal 400 */
 export function queryBody(body: unknown): QueryEnvelope {
+  return parsed(QueryEnvelope, body)
+}
+
+/** Names in `group_by`: the specification leaves the cap open; ours. */
+const GROUP_BY_MAX = 10
+
+const AggregateEnvelope = AggregateBody.extend({
+  filter: z.unknown().optional(),
+  group_by: z.array(z.string()).max(GROUP_BY_MAX).optional(),
+})
+export type AggregateEnvelope = z.infer<typeof AggregateEnvelope>
+
+/** Section 4.2 without its filter: only a count needs no property, and `group_by` names each once. @throws Refusal 400 */
+export function aggregateBody(body: unknown): AggregateEnvelope {
+  const envelope = parsed(AggregateEnvelope, body)
+  const { op, property } = envelope.aggregations[0]!
+  if (op !== 'count' && property == null) {
+    const detail = `property: ${op} needs the name of a property`
+    throw malformed(detail, '/aggregations/0/property')
+  }
+  const names = envelope.group_by ?? []
+  const twice = names.findIndex((name, index) => names.indexOf(name) < index)
+  if (twice < 0) return envelope
+  throw malformed(`group_by: ${shown(names[twice])} stands twice`, `/group_by/${twice}`)
+}
+
+function parsed<Envelope>(schema: z.ZodType<Envelope>, body: unknown): Envelope {
   if (!isJsonObject(body)) throw malformed(`A JSON object was expected, got ${shown(body)}`, '')
-  const result = QueryEnvelope.safeParse(body)
+  const result = schema.safeParse(body)
   if (result.success) return result.data
   const issue = result.error.issues[0]!
   const field = issue.path.map((part) => `/${pointerToken(String(part))}`).join('')

@@ -1,12 +1,24 @@
-// How a planned fault looks on the wire. Each is something that networks and proxies really do.
+// How a planned fault looks on the wire. Each is something that networks, proxies and services really do.
 
 import type { FastifyReply } from 'fastify'
+import type { Clock } from '../core/ports.ts'
 import type { FaultKind } from './faults.ts'
+import { Refusal } from './problems.ts'
 
 const html = '<html><body><h1>502 Bad Gateway</h1></body></html>\n'
+/** What a `Retry-After` asks for. */
+const waitS = 1
+/** Pieces of a slow answer. */
+const dribbles = 10
 
-/** Answers instead of the service; false where this fault comes later. */
-export function answerByFault(fault: FaultKind, reply: FastifyReply): boolean {
+/** Answers instead of the service; false where the work is to be done. @throws Refusal */
+export function faultBefore(fault: FaultKind, reply: FastifyReply, nowMs: number): boolean {
+  if (fault === 'unavailable_503') throw unavailable(String(waitS))
+  if (fault === 'unavailable_503_date') {
+    // A date has whole seconds: rounded up, lest the wait be none at all.
+    throw unavailable(new Date(Math.ceil(nowMs / 1_000 + waitS) * 1_000).toUTCString())
+  }
+  if (fault === 'internal_500_before') throw failed('The service failed: nothing was done')
   if (fault !== 'reset_before' && fault !== 'html_502') return false
   reply.hijack()
   if (fault === 'reset_before') reply.raw.destroy()
@@ -15,20 +27,61 @@ export function answerByFault(fault: FaultKind, reply: FastifyReply): boolean {
   return true
 }
 
-/** Breaks the answer after the work was done; false where this fault has come already. */
-export function answerThenFault(fault: FaultKind, reply: FastifyReply, body: unknown): boolean {
-  if (fault !== 'reset_after' && fault !== 'torn_body') return false
-  reply.hijack()
-  if (fault === 'reset_after' || body === undefined) {
+/** What the service would answer; `text` is undefined where there is no body. */
+export interface PlannedAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string | undefined
+}
+
+/** Spoils the answer after the work was done; false where it is to be sent as it is. @throws Refusal */
+export function faultAfter(
+  fault: FaultKind,
+  reply: FastifyReply,
+  { status, headers, text }: PlannedAnswer,
+  slow: { clock: Clock; ms: number },
+): boolean {
+  if (fault === 'internal_500_after') throw failed('The service failed: nothing more is known')
+  if (fault === 'reset_after') {
+    reply.hijack()
     reply.raw.destroy()
     return true
   }
-  const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
-  reply.raw.writeHead(reply.statusCode, {
+  if (text === undefined || (fault !== 'torn_body' && fault !== 'slow_body')) return false
+  reply.hijack()
+  const bytes = Buffer.from(text)
+  reply.raw.writeHead(status, {
     ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'application/json; charset=utf-8',
+    ...headers,
     'content-length': bytes.length,
   })
-  reply.raw.write(bytes.subarray(0, bytes.length >> 1), () => reply.raw.destroy())
+  if (fault === 'slow_body') void dribble(reply, bytes, slow)
+  else reply.raw.write(bytes.subarray(0, bytes.length >> 1), () => reply.raw.destroy())
   return true
+}
+
+async function dribble(
+  { raw }: FastifyReply,
+  bytes: Buffer,
+  { clock, ms }: { clock: Clock; ms: number },
+): Promise<void> {
+  for (let piece = 0; piece < dribbles && !raw.destroyed; piece += 1) {
+    const [from, to] = [piece, piece + 1].map((each) => (bytes.length * each) / dribbles)
+    raw.write(bytes.subarray(Math.floor(from!), Math.floor(to!)))
+    await clock.sleep(ms / dribbles)
+  }
+  if (!raw.destroyed) raw.end()
+}
+
+function unavailable(retryAfter: string): Refusal {
+  return new Refusal({
+    status: 503,
+    code: 'service_unavailable',
+    detail: 'The service is unavailable: nothing was done',
+    headers: { 'Retry-After': retryAfter },
+  })
+}
+
+function failed(detail: string): Refusal {
+  return new Refusal({ status: 500, code: 'internal_error', detail })
 }

@@ -8,22 +8,44 @@ export const FAULT_KINDS = [
   'reset_after',
   /** The work is done, half of the answer arrives. */
   'torn_body',
+  /** The work is done, the answer arrives in dribbles, whole and right. */
+  'slow_body',
   /** A proxy answers in HTML, nothing is done. */
   'html_502',
-  /** The service answers 503, nothing is done. */
+  /** The service answers 503 with seconds to wait, nothing is done. */
   'unavailable_503',
+  /** As `unavailable_503`, with a date to wait for, as some proxies send it. */
+  'unavailable_503_date',
+  /** The service answers 500, nothing is done. */
+  'internal_500_before',
+  /** The work is done, the service answers 500. */
+  'internal_500_after',
   /** Some items of a batch are answered 503 and not stored. */
   'item_503',
+  /** Some items of a batch are answered 500 and not stored. */
+  'item_500',
   /** A cursor is refused as if it were older than 24 hours. */
   'expired_cursor',
+  /** Before the work, an object type loses or gains a property. */
+  'schema_change',
 ] as const
 export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface FaultPlan {
   readonly seed: number
-  /** Share of requests, 0 to 1. */
+  /** Share of the requests that a kind fits, 0 to 1. */
   readonly rate: number
   readonly kinds: readonly FaultKind[]
+  /** How long a `slow_body` takes. Default 2,000 ms. */
+  readonly slowBodyMs?: number
+}
+
+/** What decides which faults fit a request. */
+export interface Victim {
+  readonly isBatch: boolean
+  readonly hasCursor: boolean
+  /** Whether a success has a body that can be torn or slow: that of a deletion has none, nor has one of HEAD. */
+  readonly hasAnswerBody: boolean
 }
 
 /** Numbers from 0 to below 1, the same for the same seed (mulberry32). */
@@ -38,23 +60,32 @@ export function seededRandom(seed: number): () => number {
 }
 
 export class Faults {
+  readonly slowBodyMs: number
   private readonly random: () => number
   private readonly plan: FaultPlan
 
   constructor(plan: FaultPlan) {
     this.plan = plan
+    this.slowBodyMs = plan.slowBodyMs ?? 2_000
     this.random = seededRandom(plan.seed)
   }
 
-  /** The fault of the next request, or null. */
-  next(): FaultKind | null {
-    const { rate, kinds } = this.plan
-    if (kinds.length === 0 || this.random() >= rate) return null
-    return kinds[Math.floor(this.random() * kinds.length)]!
+  /** The fault of the next request, or null. Only kinds that fit the request are drawn, so that the rate holds for it. */
+  next(victim: Victim): FaultKind | null {
+    if (this.random() >= this.plan.rate) return null
+    const kinds = this.plan.kinds.filter((kind) => fits(kind, victim))
+    return kinds.length === 0 ? null : kinds[Math.floor(this.random() * kinds.length)]!
   }
 
-  /** Whether an item of a batch under `item_503` fails: every second one or so. */
+  /** Whether an item of a batch under `item_503` or `item_500` fails: every second one or so. */
   itemFails(): boolean {
     return this.random() < 0.5
   }
+}
+
+function fits(kind: FaultKind, victim: Victim): boolean {
+  if (kind === 'item_503' || kind === 'item_500') return victim.isBatch
+  if (kind === 'expired_cursor') return victim.hasCursor
+  if (kind === 'torn_body' || kind === 'slow_body') return victim.hasAnswerBody
+  return true
 }

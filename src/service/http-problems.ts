@@ -1,22 +1,34 @@
 // Problems over HTTP: our refusals, Fastify's own errors in our words, and bytes that are not HTTP at all.
 // Promise kept here: whatever goes wrong, the answer is application/problem+json and quotes no foreign message.
 
+import { STATUS_CODES, maxHeaderSize } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { REQUEST_ID_HEADER } from '../contract/index.ts'
+import { tooLarge } from './body.ts'
 import type { Site } from './handlers/handler.ts'
-import type { Directory } from './directory.ts'
-import { Refusal, problemBody } from './problems.ts'
+import { Refusal, notFound, problemBody } from './problems.ts'
 import type { Facts } from './problems.ts'
+import { linger } from './server.ts'
 
-/** Bytes of a request's body. */
-export const BODY_BYTES_MAX = 4 * 1_024 * 1_024
+export { BODY_BYTES_MAX } from './body.ts'
 
 const notHttp: Facts = {
   status: 400,
   code: 'request_invalid',
   detail: 'The request is not well-formed HTTP',
 }
+const headersTooLong: Facts = {
+  status: 431,
+  code: 'request_invalid',
+  detail: `A request line and headers of at most ${maxHeaderSize} bytes were expected`,
+}
+const tooSlow: Facts = {
+  status: 408,
+  code: 'timeout',
+  detail: 'The request did not arrive in time: nothing was done',
+}
+export const noSuchPath = notFound('No such path: see the documentation')
 
 export function refuse(
   reply: FastifyReply,
@@ -24,8 +36,12 @@ export function refuse(
   site: Site,
   facts: Facts,
 ): void {
+  const { socket } = request.raw
+  if (!request.raw.complete) linger(socket, () => request.raw.complete)
   void reply
     .code(facts.status)
+    // Fastify would end the connection at once, and the refusal could be lost on whoever is still sending.
+    .removeHeader('connection')
     .headers(facts.headers ?? {})
     .type('application/problem+json')
     .send(JSON.stringify(problemBody(facts, site.docsUrl, request.id)))
@@ -34,17 +50,12 @@ export function refuse(
 /** Fastify's own errors, in our words; anything unknown is an internal error and says nothing of itself. */
 export function factsOfError(error: { code?: string; statusCode?: number }): Facts {
   if (error instanceof Refusal) return error.facts
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge
   if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     const detail = 'A body of Content-Type application/json was expected'
     return { status: 415, code: 'request_invalid', detail }
   }
-  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    const detail = `A body of at most ${BODY_BYTES_MAX} bytes was expected`
-    return { status: 413, code: 'request_invalid', detail }
-  }
-  if (error.statusCode === 400) {
-    return notHttp
-  }
+  if (error.statusCode === 400) return notHttp
   return {
     status: 500,
     code: 'internal_error',
@@ -52,25 +63,34 @@ export function factsOfError(error: { code?: string; statusCode?: number }): Fac
   }
 }
 
-/** Bytes that are not HTTP: there is no request to answer, only a connection. */
+/** Node's errors about a connection. */
+export function factsOfConnection(code: string | undefined): Facts {
+  if (code === 'HPE_HEADER_OVERFLOW') return headersTooLong
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? tooSlow : notHttp
+}
+
+/** Whether a refusal can be written to a connection as it is: an answer that is being made must not be mixed up with it. */
+export function takesRawAnswer(socket: Socket): boolean {
+  const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null }
+  return socket.writable && !(current && (current.headersSent || current.req.complete))
+}
+
+/** Refuses bytes that are no request: there is nothing to reply to, only a connection. */
 export function refuseRaw(
   socket: Socket,
-  directory: Directory,
   site: Site,
+  facts: Facts,
   requestId: string,
+  headers: Record<string, string>,
 ): void {
-  if (!socket.writable) return
-  const body = JSON.stringify(problemBody(notHttp, site.docsUrl, requestId))
-  const { limit, remaining } = directory.anonymous.take(directory.clock.now())
-  const head = [
-    'HTTP/1.1 400 Bad Request',
-    'Content-Type: application/problem+json',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `${REQUEST_ID_HEADER}: ${requestId}`,
-    'Cache-Control: no-store',
-    `RateLimit-Limit: ${limit}`,
-    `RateLimit-Remaining: ${remaining}`,
-    'Connection: close',
-  ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  const title = STATUS_CODES[facts.status]!
+  const body = JSON.stringify({ ...problemBody(facts, site.docsUrl, requestId), title })
+  const lines = Object.entries({
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    Connection: 'close',
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`HTTP/1.1 ${facts.status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  linger(socket, () => false)
 }

@@ -2,37 +2,52 @@
 // limit (section 1 and 8); every refusal is a problem (section 2.12), Fastify's own among them; no token is logged.
 
 import { randomBytes } from 'node:crypto'
-import type { Socket } from 'node:net'
+import { maxHeaderSize } from 'node:http'
 import Fastify from 'fastify'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../core/ports.ts'
-import { REQUEST_ID_HEADER } from '../contract/index.ts'
+import { OPERATIONS } from '../contract/index.ts'
 import type { OperationId } from '../contract/index.ts'
 import { acceptsJson } from './accept.ts'
-import { addDocs } from './docs.ts'
+import { BODY_BYTES_MAX, parseBody, refusalOfBody } from './body.ts'
 import type { Directory } from './directory.ts'
-import { answerByFault } from './fault-answers.ts'
-import type { FaultKind } from './faults.ts'
+import { addDocs } from './docs.ts'
 import type { Site } from './handlers/handler.ts'
-import { BODY_BYTES_MAX, factsOfError, refuse, refuseRaw } from './http-problems.ts'
+import {
+  factsOfConnection,
+  factsOfError,
+  noSuchPath,
+  refuse,
+  refuseRaw,
+  takesRawAnswer,
+} from './http-problems.ts'
 import type { Key } from './keys.ts'
 import type { Org } from './org.ts'
-import { Refusal, malformed, notFound } from './problems.ts'
-import { addRoutes } from './routes.ts'
-
-const REQUEST_TIMEOUT_MS = 60_000
+import { Refusal } from './problems.ts'
+import { addRoutes, completeRoutes } from './routes.ts'
+import { createServer, trackConnections } from './server.ts'
+import type { Tls } from './server.ts'
+import { standardHeaders } from './standard-headers.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null where there is no key, or it is not known. */
     key: Key | null
     org: Org | null
-    fault: FaultKind | null
   }
   interface FastifyContextConfig {
     operationId?: OperationId
     open?: boolean
   }
+}
+
+export interface HttpOptions {
+  readonly latencyMs: number
+  readonly requestTimeoutMs: number
+  readonly tls: Tls | null
+  /** Headers of every answer, beside the standard ones. */
+  readonly announced: Readonly<Record<string, string>>
+  readonly logger?: Logger | undefined
 }
 
 export interface Stats {
@@ -47,71 +62,41 @@ export interface App {
   readonly stats: Stats
   /** While true, every connection is destroyed. */
   setDown(down: boolean): void
+  /** Takes no new connection; requests in flight are finished, or broken off after `graceMs`. */
+  close(graceMs: number): Promise<void>
 }
 
 /** `site` is asked late: the port is known only once the service listens. */
-export function buildApp(
-  directory: Directory,
-  site: () => Site,
-  latencyMs: number,
-  logger?: Logger,
-): App {
+export function buildApp(directory: Directory, site: () => Site, options: HttpOptions): App {
+  const { latencyMs, announced, logger } = options
   const stats: Stats = { requests: 0, byOperation: {}, byStatus: {} }
   const requestIds = requestIdMaker()
-  const fastify = Fastify({
-    logger: false,
-    bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: 200 },
-    exposeHeadRoutes: false,
-    genReqId: requestIds,
-    frameworkErrors: (error, request, reply) => {
-      stamp(directory, request, reply)
-      refuse(reply, request, site(), factsOfError(error))
-    },
-    clientErrorHandler: (_error, socket) => refuseRaw(socket, directory, site(), requestIds()),
-  })
-  fastify.decorateRequest('key', null)
-  fastify.decorateRequest('org', null)
-  fastify.decorateRequest('fault', null)
-  fastify.removeAllContentTypeParsers()
-  fastify.addContentTypeParser(
-    'application/json',
-    { parseAs: 'string' },
-    (_request, body, done) => {
-      if (body === '') return done(null, undefined)
-      try {
-        done(null, JSON.parse(body as string))
-      } catch {
-        done(malformed('The body is not well-formed JSON'))
-      }
-    },
-  )
 
-  if (latencyMs > 0) fastify.addHook('onRequest', () => directory.clock.sleep(latencyMs))
-  fastify.addHook('onRequest', (request, reply, done) => {
+  /** Counts a request, sets the headers of its answer, and says why it may not pass. */
+  const begin = (request: FastifyRequest, reply: FastifyReply): Refusal | null => {
     stats.requests += 1
-    const { operationId, open = false } = request.routeOptions.config
+    const { operationId } = request.routeOptions.config
     if (operationId) stats.byOperation[operationId] = (stats.byOperation[operationId] ?? 0) + 1
-    const refusal = admit(directory, request, reply, open)
-    if (refusal) return done(refusal)
-    if (directory.faults && operationId) {
-      request.fault = directory.faults.next()
-      if (request.fault && answerByFault(request.fault, reply)) return
-      if (request.fault === 'unavailable_503') return done(unavailable())
-    }
-    done()
-  })
-  fastify.addHook('onResponse', (request, reply, done) => {
-    const status = reply.raw.statusCode
-    stats.byStatus[status] = (stats.byStatus[status] ?? 0) + 1
+    const caller = directory.find(request.headers.authorization)
+    request.key = caller?.key ?? null
+    request.org = caller?.org ?? null
+    const limiter = caller?.org.limiter ?? directory.anonymous
+    const verdict = limiter.take(directory.clock.now())
+    reply.headers(standardHeaders(request.id, verdict, announced))
+    reply.raw.once('close', () => end(request, reply))
+    return refusalOf(request, verdict.retryAfterS)
+  }
+
+  const end = (request: FastifyRequest, reply: FastifyReply): void => {
+    connections.answerEnded()
+    const status = reply.raw.writableFinished ? reply.raw.statusCode : null
+    if (status !== null) stats.byStatus[status] = (stats.byStatus[status] ?? 0) + 1
     // The route, not the URL: a cursor in it would carry values.
     logger?.info(
       {
         method: request.method,
         route: request.routeOptions.url ?? null,
+        // Null: broken off.
         status,
         ms: Math.round(reply.elapsedTime),
         key: request.key?.fingerprint ?? null,
@@ -119,25 +104,78 @@ export function buildApp(
       },
       'service_request',
     )
+  }
+
+  const fastify = Fastify({
+    logger: false,
+    bodyLimit: BODY_BYTES_MAX,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    // Node bounds the path as a whole: within it, a long name is one that is not known.
+    routerOptions: { maxParamLength: maxHeaderSize },
+    exposeHeadRoutes: true,
+    genReqId: requestIds,
+    serverFactory: (listener) => createServer(listener, options.tls, options.requestTimeoutMs),
+    // A bad path, which is why it was not found.
+    frameworkErrors: (error, request, reply) => {
+      const { facts } = begin(request, reply)!
+      refuse(reply, request, site(), facts === noSuchPath ? factsOfError(error) : facts)
+    },
+    clientErrorHandler: ({ code }, socket) => {
+      if (!takesRawAnswer(socket)) return void socket.destroy()
+      const requestId = requestIds()
+      const facts = factsOfConnection(code)
+      const verdict = directory.anonymous.take(directory.clock.now())
+      const headers = standardHeaders(requestId, verdict, announced)
+      refuseRaw(socket, site(), facts, requestId, headers)
+      logger?.info({ status: facts.status, request_id: requestId }, 'service_no_request')
+    },
+  })
+  const connections = trackConnections(fastify.server)
+  fastify.decorateRequest('key', null)
+  fastify.decorateRequest('org', null)
+  // The others' bodies mean nothing: they are not read.
+  for (const method of ['DELETE', 'OPTIONS']) {
+    fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  }
+  fastify.removeAllContentTypeParsers()
+  fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) =>
+    done(null, parseBody(bytes as Buffer)),
+  )
+
+  if (latencyMs > 0) fastify.addHook('onRequest', () => directory.clock.sleep(latencyMs))
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const refusal = begin(request, reply)
+    if (refusal) return done(refusal)
+    if (readsBody(request) && request.headers.expect?.toLowerCase() === '100-continue') {
+      reply.raw.writeContinue()
+    }
     done()
   })
   fastify.setNotFoundHandler(() => {
-    throw new Refusal(notFound('No such path: see the documentation'))
+    throw new Refusal(noSuchPath)
   })
   fastify.setErrorHandler<FastifyError>((error, request, reply) => {
-    const facts = factsOfError(error)
-    if (facts.status === 500) {
-      logger?.error(
-        { error: error.name, code: error.code ?? null, request_id: request.id },
-        'service_error',
-      )
+    if (!(error instanceof Refusal) && factsOfError(error).status === 500) {
+      const fields = { error: error.name, code: error.code ?? null, request_id: request.id }
+      logger?.error(fields, 'service_error')
     }
-    refuse(reply, request, site(), facts)
+    refuse(reply, request, site(), factsOfError(error))
+  })
+  completeRoutes(fastify, () => {
+    addRoutes(fastify, directory, site)
+    addDocs(fastify, site)
   })
 
-  addRoutes(fastify, directory, site)
-  addDocs(fastify, site)
-  return { fastify, stats, setDown: downSwitch(fastify) }
+  return {
+    fastify,
+    stats,
+    setDown: connections.setDown,
+    close: async (graceMs) => {
+      connections.drain(graceMs)
+      await fastify.close()
+    },
+  }
 }
 
 function requestIdMaker(): () => string {
@@ -146,17 +184,8 @@ function requestIdMaker(): () => string {
   return () => `${start}${(count += 1).toString(36).padStart(6, '0')}`
 }
 
-/** Headers of every answer, and whether this caller may ask now: quota, key, media type. */
-function admit(
-  directory: Directory,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  open: boolean,
-): Refusal | null {
-  const caller = directory.find(request.headers.authorization)
-  request.key = caller?.key ?? null
-  request.org = caller?.org ?? null
-  const retryAfterS = stamp(directory, request, reply)
+/** Why a request may not pass, before its body is read: quota, key, path, media types. */
+function refusalOf(request: FastifyRequest, retryAfterS: number | null): Refusal | null {
   if (retryAfterS !== null) {
     return new Refusal({
       status: 429,
@@ -165,7 +194,16 @@ function admit(
       headers: { 'Retry-After': String(retryAfterS) },
     })
   }
-  if (!open && !caller) {
+  const { headers, is404 } = request
+  if (headers.host === undefined && request.raw.httpVersion === '1.1') {
+    return new Refusal({
+      status: 400,
+      code: 'request_invalid',
+      detail: 'The header Host was expected',
+    })
+  }
+  const { operationId, open = false } = request.routeOptions.config
+  if (!open && !request.key) {
     return new Refusal({
       status: 401,
       code: 'unauthenticated',
@@ -173,45 +211,16 @@ function admit(
       headers: { 'WWW-Authenticate': 'Bearer' },
     })
   }
-  if (request.routeOptions.config.operationId && !acceptsJson(request.headers.accept)) {
+  if (is404) return new Refusal(noSuchPath)
+  if (!operationId) return null
+  if (!acceptsJson(headers.accept)) {
     const detail = 'The header Accept excludes application/json, the only media type there is'
     return new Refusal({ status: 406, code: 'request_invalid', detail })
   }
-  return null
+  return readsBody(request) ? refusalOfBody(headers) : null
 }
 
-/** Counts the request and sets the standard headers; seconds to wait where the limit is used up. */
-function stamp(directory: Directory, request: FastifyRequest, reply: FastifyReply): number | null {
-  const limiter = request.org?.limiter ?? directory.anonymous
-  const verdict = limiter.take(directory.clock.now())
-  reply.headers({
-    [REQUEST_ID_HEADER]: request.id,
-    'Cache-Control': 'no-store',
-    'RateLimit-Limit': String(verdict.limit),
-    'RateLimit-Remaining': String(verdict.remaining),
-  })
-  return verdict.retryAfterS
-}
-
-function unavailable(): Refusal {
-  return new Refusal({
-    status: 503,
-    code: 'service_unavailable',
-    detail: 'The service is unavailable: nothing was done',
-    headers: { 'Retry-After': '1' },
-  })
-}
-
-function downSwitch(fastify: FastifyInstance): (down: boolean) => void {
-  let isDown = false
-  const sockets = new Set<Socket>()
-  fastify.server.on('connection', (socket: Socket) => {
-    if (isDown) return void socket.destroy()
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  return (down) => {
-    isDown = down
-    if (down) for (const socket of sockets) socket.destroy()
-  }
+function readsBody({ routeOptions }: FastifyRequest): boolean {
+  const { operationId } = routeOptions.config
+  return operationId !== undefined && OPERATIONS[operationId].request !== null
 }

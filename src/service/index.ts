@@ -16,19 +16,32 @@ import type { FaultPlan } from './faults.ts'
 import type { Site } from './handlers/handler.ts'
 import { buildApp } from './http.ts'
 import type { Stats } from './http.ts'
-import { FixedWindow } from './limiter.ts'
+import { LIMIT_MODELS, createLimiter } from './limiter.ts'
+import type { LimitModel } from './limiter.ts'
 import { openApiDocument } from './openapi.ts'
 import { ASSOCIATION_TYPES } from './association-types.ts'
 import type { User } from './keys.ts'
 import { OBJECT_TYPES } from './object-types.ts'
 import { Org } from './org.ts'
 import { seedContacts } from './seed.ts'
+import { checkedTls } from './server.ts'
+import type { Tls } from './server.ts'
+import { deprecationHeaders } from './standard-headers.ts'
+import type { Deprecation } from './standard-headers.ts'
 
 export { fingerprintOf } from './keys.ts'
 export type { Grant, Grants, User } from './keys.ts'
+export { listStoredKeys, mintStoredKey, revokeStoredKey } from './stored-keys.ts'
+export type { ListedKey } from './data-file.ts'
 export type { KeyOptions } from './directory.ts'
 export type { FaultKind, FaultPlan } from './faults.ts'
+export type { LimitModel } from './limiter.ts'
 export type { Stats } from './http.ts'
+export type { Tls } from './server.ts'
+export type { Deprecation } from './standard-headers.ts'
+
+/** The longest wait of a timer of Node. */
+const TIMER_MAX_MS = 2 ** 31 - 1
 
 export interface ServiceOptions {
   /** Default 0: a free one. */
@@ -37,10 +50,20 @@ export interface ServiceOptions {
   host?: string
   /** Requests per minute; null, the default: none is refused. */
   limitPerMinute?: number | null
+  /** Default `fixed`: the window begins with each minute of the clock. */
+  limitModel?: LimitModel
   /** Contacts that a new org begins with, the same ones each time. */
   seedRecords?: number
   /** Waited before each answer. */
   latencyMs?: number
+  /** HTTPS with this certificate. Default: plain HTTP. */
+  tls?: Tls
+  /** Announces the end of v1 on every response (section 9.5). */
+  deprecation?: Deprecation
+  /** How long a request may take to arrive. Default 60,000. */
+  requestTimeoutMs?: number
+  /** How long `close` waits for requests in flight. Default 10,000. */
+  stopGraceMs?: number
   logger?: Logger
   clock?: Clock
   /** SQLite file that every acknowledged write is kept in; made where there is none. Default: memory only. */
@@ -75,14 +98,26 @@ export interface RunningService {
   close(): Promise<void>
 }
 
-/** @throws SyncError `service_options` where an option is out of range, `service_port` where the port is not free */
+/**
+ * @throws SyncError `service_options` where an option is out of range, `service_tls` where certificate and key are no pair,
+ * `service_port` where the port is not free
+ */
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
   const { port = 0, host = '127.0.0.1', limitPerMinute = null, latencyMs = 0 } = options
   whole('port', port, 65_535)
   whole('latencyMs', latencyMs)
   whole('seedRecords', options.seedRecords ?? 0)
   whole('orgId', options.orgId ?? 0)
+  const { requestTimeoutMs = 60_000, stopGraceMs = 10_000 } = options
+  whole('requestTimeoutMs', requestTimeoutMs, TIMER_MAX_MS)
+  whole('stopGraceMs', stopGraceMs, TIMER_MAX_MS)
+  const tls = options.tls ? checkedTls(options.tls) : null
+  const announced = options.deprecation ? deprecationHeaders(options.deprecation) : {}
   checkedLimit(limitPerMinute)
+  const { limitModel = 'fixed' } = options
+  if (!LIMIT_MODELS.includes(limitModel)) {
+    throw optionError('limitModel', `one of ${LIMIT_MODELS.join(', ')}`, limitModel)
+  }
   const file = options.data === undefined ? null : new DataFile(options.data)
   let directory: Directory
   try {
@@ -99,17 +134,20 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
 
   // Set before the first request can arrive: the address is known only once the service listens.
   let site!: Site
-  const app = buildApp(directory, () => site, latencyMs, options.logger)
+  const { logger } = options
+  const http = { latencyMs, requestTimeoutMs, tls, announced, logger }
+  const app = buildApp(directory, () => site, http)
   try {
     await app.fastify.listen({ port, host })
   } catch (error) {
+    file?.close()
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
     throw new SyncError('service_port', `Cannot listen on ${host}, port ${port}: ${code}`, {
       port,
     })
   }
   const { port: actualPort } = app.fastify.server.address() as AddressInfo
-  site = siteAt(`http://${reachable(host)}:${actualPort}`)
+  site = siteAt(`${tls ? 'https' : 'http'}://${reachable(host)}:${actualPort}`)
 
   return {
     url: site.url,
@@ -137,7 +175,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
       return Array.from(org.store(type).live(), (slot) => slot.record)
     },
     close: async () => {
-      await app.fastify.close()
+      await app.close(stopGraceMs)
       file?.close()
     },
   }
@@ -146,7 +184,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
 /** The orgs of the data file, or one in memory. */
 function openDirectory(options: ServiceOptions, file: DataFile | null): Directory {
   const { clock = systemClock, limitPerMinute = null, users = [] } = options
-  const limiter = () => new FixedWindow(limitPerMinute)
+  const limiter = () => createLimiter(options.limitModel ?? 'fixed', limitPerMinute)
   const newOrg = (id: number) => {
     const org = new Org({
       id,
@@ -172,11 +210,12 @@ function openDirectory(options: ServiceOptions, file: DataFile | null): Director
 }
 
 function siteAt(url: string): Site {
+  const docsUrl = `${url}/docs`
   return {
     url,
-    docsUrl: `${url}/docs`,
+    docsUrl,
     openApiUrl: `${url}${BASE_PATH}/openapi.json`,
-    openApi: JSON.stringify(openApiDocument(url)),
+    openApi: JSON.stringify(openApiDocument(url, docsUrl)),
   }
 }
 
@@ -199,6 +238,7 @@ function checkedPlan(plan: FaultPlan): FaultPlan {
   if (unknown !== undefined) {
     throw optionError('faults.kinds', `some of ${FAULT_KINDS.join(', ')}`, unknown)
   }
+  whole('faults.slowBodyMs', plan.slowBodyMs ?? 0, 60_000)
   return plan
 }
 

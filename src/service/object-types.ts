@@ -99,12 +99,18 @@ function objectType(
   own: readonly Property[],
   facts: Partial<Pick<ObjectSummary, 'writable_operations' | 'is_system' | 'icon'>> = {},
 ): ObjectType {
+  const writable_operations = facts.writable_operations ?? FULL
   const list = [
     ...own,
     property(CREATED_AT, 'datetime', { writability: 'read_only' }),
     property(UPDATED_AT, 'datetime', { writability: 'read_only' }),
+    property(CREATED_BY, 'user', { writability: 'read_only' }),
+    property(
+      PRIVATE,
+      'boolean',
+      writable_operations.includes('update') ? {} : { writability: 'read_only' },
+    ),
   ]
-  const writable_operations = facts.writable_operations ?? FULL
   const summary: ObjectSummary = {
     name,
     label: labelOf(name),

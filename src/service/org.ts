@@ -13,6 +13,7 @@ import type { Key, User } from './keys.ts'
 import type { Limiter } from './limiter.ts'
 import type { ObjectType } from './object-types.ts'
 import { Refusal, factsOf, notFound, shown } from './problems.ts'
+import type { Facts } from './problems.ts'
 import { RecordStore } from './store.ts'
 import type { Slot, Values } from './store.ts'
 import { View } from './view.ts'
@@ -118,7 +119,7 @@ export class Org {
   transaction<Result>(work: () => Result): Result {
     try {
       const result = work()
-      if (this.changes.length > 0) this.keep?.(this.id, this.changes)
+      if (this.changes.length > 0) this.keepChanges()
       return result
     } catch (error) {
       for (const undo of this.undos.reverse()) undo()
@@ -129,6 +130,20 @@ export class Org {
       }
       this.changes = []
       this.undos = []
+    }
+  }
+
+  private keepChanges(): void {
+    try {
+      this.keep?.(this.id, this.changes)
+    } catch (cause) {
+      const facts: Facts = {
+        status: 503,
+        code: 'service_unavailable',
+        detail: 'The write could not be stored: nothing was done',
+        headers: { 'Retry-After': '10' },
+      }
+      throw new Refusal(facts, { cause })
     }
   }
 

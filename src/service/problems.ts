@@ -25,8 +25,9 @@ export interface Facts {
 /** A request that is refused as a whole; the HTTP layer answers with its facts. */
 export class Refusal extends Error {
   readonly facts: Facts
-  constructor(facts: Facts) {
-    super(facts.detail)
+  /** `options.cause`: what the operator has to know and the caller must not. */
+  constructor(facts: Facts, options?: ErrorOptions) {
+    super(facts.detail, options)
     this.name = 'Refusal'
     this.facts = facts
   }

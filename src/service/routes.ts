@@ -1,54 +1,78 @@
 // Routes, generated from the contract's table for the operations that have a handler.
-// Promise kept here: a path that exists refuses every other method with 405 and `Allow`.
+// Promises kept here: a path that exists says which methods it has, and refuses every other with 405 and `Allow`; a query
+// parameter that an operation does not know is refused, since a misspelt `cursor` would list from the start for ever.
 
+import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
-import type { Method, Operation, OperationId } from '../contract/index.ts'
+import type { Operation } from '../contract/index.ts'
+import { isJsonObject } from '../core/json.ts'
 import type { Directory } from './directory.ts'
-import { answerThenFault } from './fault-answers.ts'
+import { faultAfter, faultBefore } from './fault-answers.ts'
+import type { Victim } from './faults.ts'
 import { HANDLERS, OPERATION_IDS } from './handlers/index.ts'
-import type { Call, Site } from './handlers/handler.ts'
-import { Refusal, malformed } from './problems.ts'
-import type { Facts } from './problems.ts'
+import type { Call, Handler, Site } from './handlers/handler.ts'
+import { Refusal, malformed, shown } from './problems.ts'
 
 export function addRoutes(fastify: FastifyInstance, directory: Directory, site: () => Site): void {
-  const methodsByUrl = new Map<string, Method[]>()
   for (const id of OPERATION_IDS) {
-    const { method, path, authenticated }: Operation = OPERATIONS[id]
-    const url = BASE_PATH + path.replace(/\{(\w+)\}/g, ':$1')
-    methodsByUrl.set(url, [...(methodsByUrl.get(url) ?? []), method])
+    const operation: Operation = OPERATIONS[id]
     fastify.route({
-      method,
-      url,
-      config: { operationId: id, open: !authenticated },
-      handler: answerWith(id, directory, site),
+      method: operation.method,
+      url: BASE_PATH + operation.path.replace(/\{(\w+)\}/g, ':$1'),
+      config: { operationId: id, open: !operation.authenticated },
+      handler: answerWith(HANDLERS[id]!, operation, directory, site),
     })
   }
+}
+
+/** OPTIONS, 405 and `Allow` for each path to which `addPaths` adds a route. */
+export function completeRoutes(fastify: FastifyInstance, addPaths: () => void): void {
+  const methodsByUrl = new Map<string, string[]>()
+  fastify.addHook('onRoute', ({ method, url }) => {
+    methodsByUrl.set(url, [...(methodsByUrl.get(url) ?? []), method].flat())
+  })
+  addPaths()
+  // What Node's parser knows beyond the usual: Fastify would say 404.
+  for (const method of METHODS) {
+    const isKnown = fastify.supportedMethods.includes(method)
+    if (!isKnown && method !== 'CONNECT') fastify.addHttpMethod(method)
+  }
   for (const [url, methods] of methodsByUrl) {
-    const refusal: Facts = {
-      status: 405,
-      code: 'request_invalid',
-      detail: `This path supports ${methods.join(', ')}`,
-      headers: { Allow: methods.join(', ') },
-    }
+    const allowed = [...methods, 'OPTIONS']
+    const Allow = allowed.join(', ')
+    fastify.options(url, { config: { open: true } }, (_request, reply) =>
+      reply.code(204).headers({ Allow }).send(),
+    )
     fastify.route({
-      method: fastify.supportedMethods.filter((method) => !methods.includes(method as Method)),
+      method: fastify.supportedMethods.filter((method) => !allowed.includes(method)),
       url,
       // Before the body is read: what it holds does not matter.
-      onRequest: (_request, _reply, done) => done(new Refusal(refusal)),
+      onRequest: (_request, _reply, done) => {
+        const detail = `This path supports ${Allow}`
+        done(new Refusal({ status: 405, code: 'request_invalid', detail, headers: { Allow } }))
+      },
       handler: () => undefined,
     })
   }
 }
 
-function answerWith(id: OperationId, directory: Directory, site: () => Site) {
-  const handler = HANDLERS[id]!
-  const writes = OPERATIONS[id].writes !== null
+/** For the fault `schema_change`: an object type loses or gains a property. */
+type ChangingDirectory = Directory & { changeSchema?(): void }
+
+function answerWith(
+  handler: Handler,
+  operation: Operation,
+  directory: Directory,
+  site: () => Site,
+) {
+  const isWrite = operation.writes !== null
   return (request: FastifyRequest, reply: FastifyReply): void => {
-    const query = request.query as Record<string, string>
-    for (const name in query) {
-      if (typeof query[name] !== 'string') throw malformed(`${name}: it was given more than once`)
-    }
+    const query = queryOf(request, operation)
+    const { clock, faults } = directory
+    const fault = faults && faults.next(victim(request, operation))
+    if (fault && faultBefore(fault, reply, clock.now())) return
+    if (fault === 'schema_change') (directory as ChangingDirectory).changeSchema?.()
     const call: Call = {
       // A public operation does not look at these two.
       org: request.org!,
@@ -58,18 +82,39 @@ function answerWith(id: OperationId, directory: Directory, site: () => Site) {
       body: request.body,
       requestId: request.id,
       site: site(),
-      fault: request.fault,
-      faults: directory.faults,
+      fault,
+      faults,
     }
-    const { status, body, headers } = writes
+    // A write is kept whole or not at all, and before it is answered.
+    const { status, body, headers } = isWrite
       ? call.org.transaction(() => handler(call))
       : handler(call)
-    reply.code(status)
-    if (headers) reply.headers(headers)
-    if (request.fault && answerThenFault(request.fault, reply, body)) return
-    if (body === undefined) return void reply.send()
-    void reply
-      .header('content-type', 'application/json; charset=utf-8')
-      .send(typeof body === 'string' ? body : JSON.stringify(body))
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const answer = { status, headers: { ...headers }, text }
+    if (text !== undefined) answer.headers['content-type'] = 'application/json; charset=utf-8'
+    if (fault && faultAfter(fault, reply, answer, { clock, ms: faults.slowBodyMs })) return
+    void reply.code(status).headers(answer.headers).send(text)
+  }
+}
+
+/** @throws Refusal 400 for a parameter that is unknown, or given twice */
+function queryOf(request: FastifyRequest, operation: Operation): Record<string, string> {
+  const query = request.query as Record<string, string | string[]>
+  for (const name in query) {
+    if (!Object.hasOwn(operation.query, name)) {
+      const known = Object.keys(operation.query).join(', ') || 'none'
+      throw malformed(`Unknown query parameter ${shown(name)}: there is ${known}`)
+    }
+    if (typeof query[name] !== 'string') throw malformed(`${name}: it was given more than once`)
+  }
+  return query as Record<string, string>
+}
+
+function victim({ method, query, body }: FastifyRequest, operation: Operation): Victim {
+  const given = [query, body].filter((each) => isJsonObject(each))
+  return {
+    isBatch: operation.tag === 'batch',
+    hasCursor: given.some((each) => each['cursor'] != null),
+    hasAnswerBody: method !== 'HEAD' && !Object.hasOwn(operation.responses, 204),
   }
 }

@@ -134,6 +134,8 @@ function takenValue(view: View, slot: Slot | null, changes: Map<Property, Value>
   for (const property of view.store.type.unique) {
     const value = changes.get(property)
     if (value === undefined || value === null) continue
+    // Its own value is no change, even where a record that became visible later holds it too.
+    if (slot && sameValue(slot.record.properties[property.name]!, value)) continue
     if (view.find(property.name, value).some((holder) => holder !== slot)) return property
   }
   return null

@@ -1,8 +1,17 @@
-// `npm run bench`: every benchmark, as ratios within this run. `npm run bench -- --quick` takes a tenth of the rows.
+// `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import` or
+// `-- service` runs one of them.
 
 import { benchImport } from './import.ts'
+import { benchService } from './service.ts'
 
-const quick = process.argv.includes('--quick')
-await benchImport(
-  quick ? { rows: 20_000, memoryRows: [] } : { rows: 200_000, memoryRows: [100_000, 1_000_000] },
-)
+const [, , ...words] = process.argv
+const quick = words.includes('--quick')
+const chosen = words.filter((word) => !word.startsWith('--'))
+const wants = (name: string) => chosen.length === 0 || chosen.includes(name)
+
+if (wants('service'))
+  await benchService(quick ? { seconds: 1, large: 100_000 } : { seconds: 4, large: 1_000_000 })
+if (wants('import'))
+  await benchImport(
+    quick ? { rows: 20_000, memoryRows: [] } : { rows: 200_000, memoryRows: [100_000, 1_000_000] },
+  )

@@ -75,7 +75,7 @@ test('with every kind of fault on a quarter of the requests no row is lost and n
 
 test('items answered 503 inside an answer are sent again, and only they', async () => {
   project = await createProject({
-    service: { faults: { seed: 7, rate: 0.5, kinds: ['item_503'] } },
+    service: { faults: { seed: 7, rate: 0.2, kinds: ['item_503'] } },
   })
   project.write('contacts.csv', contactsCsv(1_500))
   await project.startWorker()
@@ -229,4 +229,45 @@ test('a service that refuses everything down to the last item blocks the run: co
   await handle.cancel()
   await expect(handle.result()).rejects.toThrow()
   expect(isBalanced(await booksOf(1))).toBe(true)
+})
+
+test('a service with single upserts only gets one upsert for each row', async () => {
+  project = await createProject()
+  const document = (await (await fetch(`${project.service.url}/rest/v1/openapi.json`)).json()) as {
+    paths: Record<string, unknown>
+  }
+  for (const path of Object.keys(document.paths)) {
+    if (path.includes('/batch/')) delete document.paths[path]
+  }
+  const proxy = await startProxy(project.service.url, (url, body) => {
+    const headers = { 'content-type': 'application/json' }
+    if (url !== '/rest/v1/openapi.json') return { pass: body }
+    return { status: 200, headers, body: JSON.stringify(document) }
+  })
+  proxies.push(proxy)
+  project.env['RECORDS_URL'] = proxy.url
+  project.write('contacts.csv', contactsCsv(120))
+  await project.startWorker()
+  const result = await (await project.start('contacts')).result()
+  expect(result).toMatchObject({ state: 'complete', books: { states: { created: 120 } } })
+  expectAllHeld(120)
+  const { byOperation } = project.service.stats()
+  expect(byOperation['upsertRecord']).toBe(120)
+  expect(byOperation['batchUpsert']).toBeUndefined()
+  expect((await stateOf(1))?.state).toBe('complete')
+})
+
+test('a proxy that finds a body too large, in HTML, gets half of it', async () => {
+  project = await createProject()
+  const proxy = await startProxy(project.service.url, (url, body) => {
+    if (!url.includes('/batch/upsert/') || body.length < 3_000) return { pass: body }
+    return { status: 413, headers: { 'content-type': 'text/html' }, body: '<h1>too large</h1>' }
+  })
+  proxies.push(proxy)
+  project.env['RECORDS_URL'] = proxy.url
+  project.write('contacts.csv', contactsCsv(120))
+  await project.startWorker()
+  const result = await (await project.start('contacts')).result()
+  expect(result).toMatchObject({ state: 'complete', books: { states: { created: 120 } } })
+  expectAllHeld(120)
 })

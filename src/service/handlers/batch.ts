@@ -3,6 +3,7 @@
 
 import type { WritableOperation } from '../../contract/index.ts'
 import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../envelopes.ts'
+import type { FaultKind } from '../faults.ts'
 import type { ObjectType } from '../object-types.ts'
 import { notFound, problemBody, shown } from '../problems.ts'
 import type { Facts } from '../problems.ts'
@@ -75,10 +76,18 @@ function missing(id: string, type: ObjectType, index: number): Result {
   return { refused: { ...notFound(detail), field: `/data/${index}/id` } }
 }
 
-const unavailable: Facts = {
-  status: 503,
-  code: 'service_unavailable',
-  detail: 'This item was not stored: send it again',
+/** How items fail under a planned fault. */
+const itemFaults: Readonly<Partial<Record<FaultKind, Facts>>> = {
+  item_503: {
+    status: 503,
+    code: 'service_unavailable',
+    detail: 'This item was not stored: send it again',
+  },
+  item_500: {
+    status: 500,
+    code: 'internal_error',
+    detail: 'The service failed: this item was not stored',
+  },
 }
 
 function batch<Item>(
@@ -86,10 +95,10 @@ function batch<Item>(
   items: readonly Item[],
   write: (item: Item, index: number) => Result,
 ): Reply {
-  const faults = call.fault === 'item_503' ? call.faults : null
+  const fault = call.fault && itemFaults[call.fault]
   let failed = 0
   const data = items.map((item, index) => {
-    const result = faults?.itemFails() ? { refused: unavailable } : write(item, index)
+    const result = fault && call.faults!.itemFails() ? { refused: fault } : write(item, index)
     if (!('refused' in result)) return { index, ...result }
     failed += 1
     const problem = problemBody(result.refused, call.site.docsUrl, call.requestId)

@@ -1,6 +1,7 @@
 // The handlers by operation. A row of the contract's table becomes a route when it has a handler here.
 
 import type { OperationId } from '../../contract/index.ts'
+import { aggregateRecords } from './aggregate.ts'
 import { associateRecords, listAssociationEdges, listAssociations } from './associations.ts'
 import { batchCreate, batchDelete, batchUpdate, batchUpsert } from './batch.ts'
 import type { Handler } from './handler.ts'
@@ -23,6 +24,7 @@ export const HANDLERS: Readonly<Partial<Record<OperationId, Handler>>> = {
   updateRecord,
   deleteRecord,
   queryRecords,
+  aggregateRecords,
   batchCreate,
   batchUpdate,
   batchUpsert,

@@ -272,6 +272,48 @@ test.each([
   },
 )
 
+const html = { status: 413, type: 'text/html', body: '<h1>413 Request Entity Too Large</h1>' }
+const said = { status: 413, body: problem(413, 'request_invalid', { reason: 'body_too_large' }) }
+
+test.each([
+  ['a proxy in HTML', html, 'distrusted', 'the request is too large (status 413)'],
+  ['a proxy in plain text', { ...html, type: 'text/plain', body: '' }, 'distrusted', 'too large'],
+  [
+    'the service',
+    said,
+    'problem',
+    '413 request_invalid (body_too_large): the request is too large',
+  ],
+  [
+    'the service in other words',
+    { status: 413, body: problem(413, 'internal_error') },
+    'problem',
+    'the request is too large',
+  ],
+])(
+  'too large, says %s: certainly not carried out, and less may pass',
+  async (_, answer, kind, words) => {
+    const wire = await startWire(always(answer))
+    const client = clientOf(wire.url)
+    const input = { items: [{ properties: {} }, { properties: {} }] }
+    for (const request of [
+      failureOf(client.batchUpsert('svc_contact', 'svc_email', input)),
+      failureOf(client.batchCreate('svc_contact', input)),
+    ]) {
+      const failure = await request
+      expect(failure).toMatchObject({ kind, status: 413, disposition: 'reject', block: 'contract' })
+      expect(failure.outcomeUnknown).toBe(false)
+      expect(failure.problemCode).toBeDefined()
+      expect(failure.message).toContain(words)
+      expect(failure.message).not.toContain('<')
+    }
+    // A query cannot be taken apart.
+    expect(await failureOf(client.queryRecords('svc_contact'))).toMatchObject({
+      disposition: 'halt',
+    })
+  },
+)
+
 test('foreign text that poses as a reason or a request id is left out', async () => {
   const body = problem(409, 'conflict', { reason: `${KEY} <b>`, request_id: 'a\nb' })
   const wire = await startWire(always({ status: 409, body }))
@@ -288,7 +330,7 @@ test('the request id comes from the one header that is called so, of whatever pr
     ),
   )
   const client = clientOf(wire.url)
-  const ids = [1, 2].map(() => client.batchDelete('t', { items: [{ id: 'r' }] }))
+  const ids = [1, 2].map(() => client.batchDelete('svc_contact', { items: [{ id: 'rec_1' }] }))
   expect((await Promise.all(ids)).map((answer) => answer.requestId).toSorted()).toEqual([
     null,
     'req_1',

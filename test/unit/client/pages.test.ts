@@ -2,8 +2,9 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { EMPTY_PAGES_MAX, eachPage } from '../../../src/client/pages.ts'
-import { always, clientOf, record, startWire } from './wire.ts'
+import { EMPTY_PAGES_MAX, eachAggregatePage, eachPage } from '../../../src/client/pages.ts'
+import type { RecordsClient } from '../../../src/client/index.ts'
+import { always, bytesOf, clientOf, failureOf, record, startWire } from './wire.ts'
 
 const page = (cursor: string | null, data: unknown[] = ['x']) => ({
   data,
@@ -60,7 +61,7 @@ test('recordPages sends the query with each cursor, unchanged', async () => {
   )
   const query = { limit: 1, search: 'x' }
   const ids: string[] = []
-  for await (const { data } of clientOf(wire.url).recordPages('t', query)) {
+  for await (const { data } of clientOf(wire.url).recordPages('svc_contact', query)) {
     ids.push(...data.map(({ id }) => id))
   }
   expect(ids).toEqual(['a', 'b'])
@@ -75,4 +76,114 @@ test('a page that says has_more without a cursor is not believed', async () => {
     kind: 'distrusted',
     block: 'contract',
   })
+})
+
+const listings: [string, (client: RecordsClient) => AsyncIterable<unknown>][] = [
+  ['listRecordPages', (client) => client.listRecordPages('svc_contact')],
+  ['recordPages', (client) => client.recordPages('svc_contact')],
+  ['associationEdgePages', (client) => client.associationEdgePages('svc_contact', 'rec_1')],
+]
+
+test.each(listings)(
+  '%s: has_more for ever, with one cursor, ends in an error',
+  async (_, pages) => {
+    const wire = await startWire(
+      always({ body: { data: [], pagination: { has_more: true, next_cursor: 'c' } } }),
+    )
+    const failure = await failureOf(countOf(pages(clientOf(wire.url))))
+    expect(failure).toMatchObject({ kind: 'distrusted', disposition: 'halt', block: 'contract' })
+    expect(failure.message).toBe('The listing does not end: a cursor came back')
+    expect(wire.seen).toHaveLength(2)
+  },
+)
+
+test.each(listings)('%s: empty pages for ever end in an error', async (_, pages) => {
+  const wire = await startWire((socket, _seen, count) => {
+    const pagination = { has_more: true, next_cursor: `c${count}` }
+    socket.write(bytesOf({ body: { data: [], pagination } }))
+  })
+  const failure = await failureOf(countOf(pages(clientOf(wire.url))))
+  expect(failure.message).toBe('The listing does not end: 10 empty pages in a row')
+  expect(wire.seen).toHaveLength(EMPTY_PAGES_MAX)
+})
+
+test('listRecordPages sends its choice with each cursor, from the first one given', async () => {
+  const wire = await startWire(
+    always(
+      { body: page('c/2', [record('a')]) },
+      { body: { data: [record('b')], pagination: { has_more: false } } },
+    ),
+  )
+  const choice = { cursor: 'c 1', properties: ['svc_email', 'svc_x'] }
+  expect(await countOf(clientOf(wire.url).listRecordPages('svc_contact', choice))).toBe(2)
+  const path = 'GET /rest/v1/objects/svc_contact/records/?cursor'
+  expect(wire.seen.map((seen) => seen.line)).toEqual([
+    `${path}=c+1&properties=svc_email%2Csvc_x HTTP/1.1`,
+    `${path}=c%2F2&properties=svc_email%2Csvc_x HTTP/1.1`,
+  ])
+})
+
+test('each page takes a permit of its own, whatever permit came along', async () => {
+  const wire = await startWire(always({ body: page('c', []) }))
+  const client = clientOf(wire.url)
+  const permit = client.quota.permit()
+  const options = { permit, priority: 'mirror' } as const
+  for await (const _ of client.associationEdgePages('svc_contact', 'rec_1', options)) break
+  expect(client.quota.closed[0]).toBeNull()
+  expect(client.quota.asked).toMatchObject([{ priority: 'mirror' }])
+})
+
+const groups = (count: number, total: number, more: boolean) => ({
+  total_groups: total,
+  results: Array.from({ length: count }, (_, value) => ({ group_by: {}, value })),
+  has_more: more,
+})
+
+test('aggregatePages asks on from the groups that came, by offset, until has_more is false', async () => {
+  const wire = await startWire(
+    always(
+      { body: { data: groups(2, 6, true) } },
+      { body: { data: groups(1, 6, true) } },
+      { body: { data: groups(1, 6, false) } },
+    ),
+  )
+  const aggregate = {
+    aggregations: [{ op: 'count' as const }],
+    group_by: ['svc_x'],
+    limit: 2,
+    offset: 1,
+  }
+  const pages = clientOf(wire.url).aggregatePages('svc_contact', aggregate)
+  expect(await countOf(pages)).toBe(3)
+  const bodies = wire.seen.map((seen) => JSON.parse(seen.body))
+  expect(bodies).toEqual([1, 3, 4].map((offset) => ({ ...aggregate, offset })))
+})
+
+test('an aggregate of any number of groups comes whole; one that does not end is an error', async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 100 }), { maxLength: 20 })
+  await fc.assert(
+    fc.asyncProperty(sizes, fc.nat(50), async (lengths, from) => {
+      const total = from + lengths.reduce((sum, length) => sum + length, 0)
+      const answers = lengths.map((length, index) =>
+        groups(length, total, index + 1 < lengths.length),
+      )
+      const offsets: number[] = []
+      let came = from
+      const pages = eachAggregatePage(async (offset) => {
+        offsets.push(offset)
+        return answers[offsets.length - 1] ?? groups(0, total, false)
+      }, from)
+      for await (const { results } of pages) came += results.length
+      expect(came).toBe(total)
+      expect(new Set(offsets).size).toBe(offsets.length)
+    }),
+  )
+  // The offset is ignored: the same page comes again and again.
+  let read = 0
+  const stuck = (count: number) =>
+    countOf(eachAggregatePage(async () => (read++, groups(count, 250, true)), 0))
+  await expect(stuck(100)).rejects.toThrow('more groups are announced than the total')
+  expect(read).toBe(3)
+  await expect(stuck(0)).rejects.toMatchObject({ kind: 'distrusted', disposition: 'halt' })
+  expect(read).toBe(4)
 })

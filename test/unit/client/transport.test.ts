@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createClient } from '../../../src/client/index.ts'
+import { RecordsClient } from '../../../src/client/index.ts'
 import { selfSigned } from './certificate.ts'
 import {
   KEY,
@@ -25,7 +25,8 @@ const write = (client: ReturnType<typeof clientOf>) =>
   client.updateRecord('svc_contact', 'rec_1', {})
 
 test('a request has the method, path, headers and body of the contract', async () => {
-  const wire = await startWire(always({ body: batchBody(2) }))
+  const data = batchBody(2).data.map((item) => ({ ...item, record: null }))
+  const wire = await startWire(always({ body: { ...batchBody(2), data } }))
   const client = clientOf(`${wire.url}/pre fix/`)
   const body = '{"data":[{"properties":{"b":1,"a":2}}, {"properties":{}}]}'
   await client.batchUpsert('a/b é', 'svc_email&x', { body, count: 2 })
@@ -59,7 +60,8 @@ const notBelieved: Record<string, AnswerParts & { block?: string }> = {
     type: 'application/json',
     body: problem(404, 'not_found'),
   },
-  'a problem without a known code': { status: 409, body: problem(409, 'gone_fishing') },
+  'a problem whose code is no text': { status: 409, body: { ...problem(409, ''), code: 7 } },
+  'a problem of another status': { status: 409, body: problem(422, 'request_invalid') },
   'a problem without a code, of an unknown status': {
     status: 418,
     body: { ...problem(418, 'x'), code: undefined },
@@ -136,6 +138,26 @@ describe('not believed', () => {
     }
   })
 
+  test('an answer without an end, piece by piece, ends by the deadline', async () => {
+    const head = 'HTTP/1.1 200 X\r\ncontent-type: application/json\r\n'
+    const wire = await startWire((socket) => {
+      socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
+      const drip = setInterval(() => socket.write('1\r\n \r\n'), 5)
+      socket.once('close', () => clearInterval(drip))
+    })
+    const failure = await failureOf(read(clientOf(wire.url, { timeoutMs: 100 })))
+    expect(failure).toMatchObject({ kind: 'no_answer', disposition: 'retry' })
+    expect(failure.message).toBe('readRecord: no answer within 0.1 s')
+  })
+
+  test('a bomb: a small body that would be a long one is never unpacked', async () => {
+    const body = gzipSync(Buffer.alloc(64 * 1_024 * 1_024, '1'))
+    const wire = await startWire(always({ body, headers: { 'content-encoding': 'gzip' } }))
+    const client = clientOf(wire.url, { bodyBytesMax: 1_024 * 1_024 })
+    const failure = await failureOf(read(client))
+    expect(failure.message).toContain('its content encoding is not identity')
+  })
+
   test.each([301, 302, 307, 308])('redirect %i, and the key goes nowhere else', async (status) => {
     const target = await startWire(always(oneRecord))
     const redirect = { status, headers: { location: target.url } }
@@ -205,16 +227,16 @@ describe('no answer', () => {
     ['within the body', (socket: Socket) => void socket.write(bytesOf(oneRecord).subarray(0, -5))],
   ])('the deadline covers silence %s', async (_, respond) => {
     const wire = await startWire(respond)
-    const client = clientOf(wire.url, { timeoutMs: 100 })
+    const client = clientOf(wire.url, { timeoutMs: 500 })
     const failure = await failureOf(write(client))
-    expect(failure.message).toBe('updateRecord: no answer within 0.1 s')
+    expect(failure.message).toBe('updateRecord: no answer within 0.5 s')
     expect(failure.outcomeUnknown).toBe(true)
     expect(client.quota.closed).toEqual(['lost'])
   })
 
   test('a request that never got a connection was certainly not sent', async () => {
     const wire = await startWire(() => {})
-    const client = clientOf(wire.url, { timeoutMs: 100, connections: 1 })
+    const client = clientOf(wire.url, { timeoutMs: 500, connections: 1 })
     const both = [failureOf(write(client)), failureOf(write(client))]
     const [first, second] = await Promise.all(both)
     expect([first!.outcomeUnknown, second!.outcomeUnknown]).toEqual([true, false])
@@ -272,7 +294,6 @@ test.each([
   ['timeoutMs', 2 ** 31],
   ['bodyBytesMax', 1.5],
 ])('client option %s of %d is refused', (name, value) => {
-  const create = () =>
-    createClient({ baseUrl: 'http://127.0.0.1:1', key: async () => KEY, [name]: value })
+  const create = () => new RecordsClient({ baseUrl: 'http://127.0.0.1:1', key: KEY, [name]: value })
   expect(create).toThrow(`Client option ${name}: a whole number from 1 to`)
 })

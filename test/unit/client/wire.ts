@@ -3,8 +3,8 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import { createClient } from '../../../src/client/index.ts'
-import type { ClientOptions, RecordsClient } from '../../../src/client/index.ts'
+import { RecordsClient } from '../../../src/client/index.ts'
+import type { ClientOptions } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import type { AcquireOptions, Answer, Permit, Quota } from '../../../src/core/ports.ts'
 
@@ -136,13 +136,13 @@ export function recordingQuota(): RecordingQuota {
   }
 }
 
-/** A client of `url` that is closed with the test. */
+/** A client of `url` that is closed with the test. It asks for no document: these tests count requests. */
 export function clientOf(
   url: string,
   options: Partial<ClientOptions> = {},
 ): RecordsClient & { quota: RecordingQuota } {
   const quota = recordingQuota()
-  const client = createClient({ baseUrl: url, key: async () => KEY, quota, ...options })
+  const client = new RecordsClient({ baseUrl: url, key: KEY, quota, discover: false, ...options })
   onTestFinished(() => client.close())
   return client as RecordsClient & { quota: RecordingQuota }
 }

@@ -11,14 +11,27 @@ export interface Answer {
   headers: Headers
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into foreign JSON
   body: any
+  /** The body as it came. */
+  text: string
 }
 
-export interface Api {
-  service: RunningService
+/** Requests with one key, where they do not name another. */
+export interface Caller {
   send(method: string, path: string, options?: SendOptions): Promise<Answer>
+  create(type: string, properties: object): Promise<Answer>
+  update(type: string, id: string, properties: object): Promise<Answer>
+  remove(type: string, id: string): Promise<Answer>
   query(type: string, body: object): Promise<Answer>
   upsert(type: string, matching: string, properties: object): Promise<Answer>
+  /** A batch upsert. */
   batch(type: string, matching: string, items: object[]): Promise<Answer>
+  link(type: string, source: string, association: string, target: string): Promise<Answer>
+}
+
+export interface Api extends Caller {
+  service: RunningService
+  /** The same service, for another key. */
+  as(key: string): Caller
 }
 
 export interface SendOptions {
@@ -30,41 +43,50 @@ export interface SendOptions {
 
 export async function startApi(options: ServiceOptions = {}): Promise<Api> {
   const service = await startService(options)
-  const send: Api['send'] = async (method, path, { body, key = service.key, headers } = {}) => {
-    const response = await fetch(
-      service.url + (path.startsWith('/docs') ? '' : '/rest/v1') + path,
-      {
-        method,
-        headers: {
-          ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined
-          ? {}
-          : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  const as = (key: string) => callerWith(service, key)
+  return { service, as, ...as(service.key) }
+}
+
+function callerWith({ url }: RunningService, ownKey: string): Caller {
+  const send: Caller['send'] = async (method, path, { body, key = ownKey, headers } = {}) => {
+    const response = await fetch(url + (path.startsWith('/docs') ? '' : '/rest/v1') + path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
       },
-    )
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
     const text = await response.text()
-    const isJson = response.headers.get('content-type')?.includes('json')
+    const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
     return {
       status: response.status,
       headers: response.headers,
       body: isJson ? JSON.parse(text) : text,
+      text,
     }
   }
+  const at = (type: string) => `/objects/${type}/records/`
   const write = (matching: string) => `?matching_property=${matching}`
+  const one = (properties: object) => ({ body: { data: { properties } } })
   return {
-    service,
     send,
-    query: (type, body) => send('POST', `/objects/${type}/records/query/`, { body }),
+    create: (type, properties) => send('POST', at(type), one(properties)),
+    update: (type, id, properties) => send('PATCH', `${at(type)}${id}/`, one(properties)),
+    remove: (type, id) => send('DELETE', `${at(type)}${id}/`),
+    query: (type, body) => send('POST', `${at(type)}query/`, { body }),
     upsert: (type, matching, properties) =>
-      send('PUT', `/objects/${type}/records/${write(matching)}`, {
-        body: { data: { properties } },
-      }),
+      send('PUT', at(type) + write(matching), one(properties)),
     batch: (type, matching, items) =>
-      send('POST', `/objects/${type}/records/batch/upsert/${write(matching)}`, {
+      send('POST', `${at(type)}batch/upsert/${write(matching)}`, {
         body: { data: items.map((properties) => ({ properties })) },
+      }),
+    link: (type, source, association, target_id) =>
+      send('PUT', `${at(type)}${source}/associations/${association}/`, {
+        body: { data: { target_id } },
       }),
   }
 }

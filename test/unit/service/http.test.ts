@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { fingerprintOf, startService } from '../../../src/service/index.ts'
 import { expectProblem, expectStandardHeaders, manualClock, startApi } from './api.ts'
@@ -100,10 +99,41 @@ describe('requests that are not well formed', () => {
   })
 
   it('refuses another method and says which there are', async () => {
-    const answer = await api.send('DELETE', records, { body: 'not even JSON' })
-    expectProblem(answer, 405, 'request_invalid')
-    expect(answer.headers.get('allow')).toBe('GET, POST, PUT')
+    for (const method of ['DELETE', 'PROPFIND']) {
+      const answer = await api.send(method, records, { body: 'not even JSON' })
+      expectProblem(answer, 405, 'request_invalid')
+      expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, PUT, OPTIONS')
+    }
     expectProblem(await api.send('GET', `${records}query/`), 405, 'request_invalid')
+    expectProblem(await api.send('POST', '/docs'), 405, 'request_invalid')
+  })
+
+  it('refuses a query parameter that the operation does not know, or that is given twice', async () => {
+    for (const query of ['cursr=x', 'cursor=x&cursor=x', '__proto__=x', '=x', 'a%5B%5D=1']) {
+      const answer = await api.send('GET', `${records}?${query}`)
+      expectProblem(answer, 400, 'request_invalid')
+    }
+    const answer = await api.send('GET', `${records}?cursr=x`)
+    expect(answer.body.detail).toBe('Unknown query parameter "cursr": there is cursor, properties')
+    expectProblem(await api.send('GET', '/self/?cursor=x'), 400, 'request_invalid')
+    expect((await api.send('GET', '/self/?')).status).toBe(200)
+    const typo = await api.send('PUT', `${records}?matching_propery=svc_external_id`, {
+      body: { data: { properties: { svc_external_id: 'x' } } },
+    })
+    expectProblem(typo, 400, 'request_invalid')
+  })
+
+  it.each([
+    ['a bad escape', '/objects/%zz/', 400, 'request_invalid'],
+    ['an escape that is no UTF-8', '/objects/%ff/', 400, 'request_invalid'],
+    ['a slash in a name', '/objects/svc_contact%2Frecords/', 404, 'not_found'],
+    ['a NUL', '/objects/svc%00/', 404, 'not_found'],
+    ['a name that is too long for one', `/objects/${'x'.repeat(201)}/`, 404, 'not_found'],
+    ['a long id', `${records}${'x'.repeat(8_000)}/`, 404, 'not_found'],
+    ['a long query', `/self/?cursor=${'x'.repeat(8_000)}`, 400, 'request_invalid'],
+  ])('answers a path with %s', async (_name, path, status, code) => {
+    expectProblem(await api.send('GET', path), status, code)
+    expectProblem(await api.send('GET', path, { key: null }), 401, 'unauthenticated')
   })
 
   it.each(['text/html', 'application/json;q=0, */*', 'image/*', 'application/xml;q=0.9'])(
@@ -120,60 +150,76 @@ describe('requests that are not well formed', () => {
       expect((await api.send('GET', '/objects/', { headers: { accept } })).status).toBe(200)
     },
   )
+})
 
-  it('refuses a body that is no JSON, no object, too long, or of another media type', async () => {
-    const send = (body: unknown, type = 'application/json') =>
-      api.send('POST', `${records}query/`, { body, headers: { 'content-type': type } })
-    expectProblem(await send('{"limit": 1'), 400, 'request_invalid')
-    expectProblem(await send(''), 400, 'request_invalid')
-    for (const body of ['[]', 'null', '7', '"text"']) {
-      expectProblem(await send(body), 400, 'request_invalid')
-    }
-    expectProblem(await send({ search: 'x'.repeat(5_000_000) }), 413, 'request_invalid')
-    expectProblem(await send('limit=1', 'text/plain'), 415, 'request_invalid')
-    expectProblem(await api.send('POST', `${records}query/`), 400, 'request_invalid')
-  })
-
-  it('refuses a bad escape in the path, and bytes that are not HTTP', async () => {
-    expectProblem(await api.send('GET', '/objects/%zz/'), 400, 'request_invalid')
-    const { port } = new URL(api.service.url)
-    const text = await new Promise<string>((resolve, reject) => {
-      let received = ''
-      const socket = connect(Number(port), '127.0.0.1', () => socket.write('NOT HTTP\r\n\r\n'))
-      socket.on('data', (chunk) => (received += chunk)).on('error', reject)
-      socket.on('close', () => resolve(received))
+describe('HEAD', () => {
+  const head = (path: string, key: string | null = api.service.key) =>
+    fetch(api.service.url + (path.startsWith('/docs') ? path : `/rest/v1${path}`), {
+      method: 'HEAD',
+      headers: key === null ? {} : { authorization: `Bearer ${key}` },
     })
-    const [head = '', body = ''] = text.split('\r\n\r\n')
-    expect(head).toMatch(/^HTTP\/1\.1 400 /)
-    for (const name of ['Svc-Request-Id', 'Cache-Control', 'RateLimit-Limit']) {
-      expect(head).toContain(`\r\n${name}: `)
-    }
-    expect(JSON.parse(body)).toMatchObject({ status: 400, code: 'request_invalid' })
-  })
 
-  it('survives trees of JSON that are very deep', async () => {
-    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
-    const filter = `{"filter":${'{"$and":['.repeat(20_000)}{}${']}'.repeat(20_000)}}`
-    expectProblem(
-      await api.send('POST', `${records}query/`, { body: filter }),
-      422,
-      'request_invalid',
-      'filter_too_deep',
+  it('answers every GET as GET does, without a body, and counts once', async () => {
+    const { paths } = (await api.send('GET', '/openapi.json')).body
+    const urls = Object.keys(paths)
+      .filter((path) => 'get' in paths[path])
+      .map((path) => path.replace('/rest/v1', ''))
+      .map((path) => path.replace('{object_type}', 'svc_contact').replace('{id}', 'x'))
+    expect(urls.length).toBeGreaterThan(8)
+    for (const url of [...urls, '/docs', '/docs/errors/conflict', '/nowhere/', '/self/?a=b']) {
+      const get = await api.send('GET', url)
+      const before = api.service.stats()
+      const answer = await head(url)
+      const after = api.service.stats()
+      expect(answer.status, url).toBe(get.status)
+      expect(await answer.text(), url).toBe('')
+      // The id in a problem is another one, of the same length. What belongs to the connection is left out.
+      const own = new Set(['svc-request-id', 'date', 'connection', 'keep-alive'])
+      const headersOf = ({ headers }: { headers: Headers }) =>
+        [...headers].filter(([name]) => !own.has(name))
+      expect(headersOf(answer), url).toEqual(headersOf(get))
+      expect(after.requests - before.requests).toBe(1)
+    }
+    expect((await head('/self/', null)).status).toBe(401)
+    expect((await head(`${records}query/`)).status).toBe(405)
+  })
+})
+
+describe('OPTIONS', () => {
+  it('tells the methods of a path to anybody, and nothing about other origins', async () => {
+    const answer = await api.send('OPTIONS', `${records}x/`, { key: null, body: 'ignored' })
+    expect(answer.status).toBe(204)
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, PATCH, DELETE, OPTIONS')
+    expectStandardHeaders(answer)
+    expect([...answer.headers.keys()].filter((name) => name.includes('access-control'))).toEqual([])
+    expect((await api.send('OPTIONS', '/docs', { key: null })).headers.get('allow')).toBe(
+      'GET, HEAD, OPTIONS',
     )
-    const body = `{"data":{"properties":{"svc_email":${deep}}}}`
-    expectProblem(
-      await api.send('POST', records, { body }),
-      422,
-      'request_invalid',
-      'schema_invalid',
-    )
-    const leaf = `{"filter":{"property":"svc_email","op":"in","value":${deep}}}`
-    expectProblem(
-      await api.send('POST', `${records}query/`, { body: leaf }),
-      422,
-      'request_invalid',
-      'invalid_filter',
-    )
+    expectProblem(await api.send('OPTIONS', '/nowhere/'), 404, 'not_found')
+  })
+})
+
+describe('the end of v1', () => {
+  it('is announced on every response once it is decided', async () => {
+    const deprecation = {
+      since: new Date('2026-01-01T00:00:00.900Z'),
+      sunset: new Date('2027-03-01T12:00:00Z'),
+    }
+    const old = await startApi({ deprecation })
+    try {
+      for (const path of ['/', '/self/', '/nowhere/', '/objects/%zz/', '/docs']) {
+        const { headers } = await old.send('GET', path)
+        expect(headers.get('deprecation'), path).toBe('@1767225600')
+        expect(headers.get('sunset'), path).toBe('Mon, 01 Mar 2027 12:00:00 GMT')
+      }
+    } finally {
+      await old.service.close()
+    }
+    expect((await api.send('GET', '/self/')).headers.get('deprecation')).toBeNull()
+    const backwards = { since: deprecation.sunset, sunset: deprecation.since }
+    await expect(startService({ deprecation: backwards })).rejects.toThrow('not before since')
+    const noDate = { since: new Date('soon'), sunset: deprecation.sunset }
+    await expect(startService({ deprecation: noDate })).rejects.toThrow('two dates')
   })
 })
 
@@ -236,8 +282,9 @@ describe('the service about itself', () => {
     for (const [path, operations] of Object.entries<object>(body.paths)) {
       const url = path.replace('/rest/v1', '').replace('{object_type}', 'svc_contact')
       const probe = await api.send('OPTIONS', url.replace('{id}', 'x'))
-      expect(probe.status).toBe(405)
-      const methods = Object.keys(operations).map((method) => method.toUpperCase())
+      expect(probe.status).toBe(204)
+      const described = Object.keys(operations).map((method) => method.toUpperCase())
+      const methods = [...described, 'OPTIONS', ...(described.includes('GET') ? ['HEAD'] : [])]
       expect(probe.headers.get('allow')?.split(', ').toSorted()).toEqual(methods.toSorted())
     }
     const refs = [...JSON.stringify(body).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
@@ -275,19 +322,30 @@ describe('the service about itself', () => {
     const logged = await startApi({ logger })
     await logged.send('GET', `/self/?cursor=${logged.service.key}`)
     await logged.send('GET', '/self/', { key: null })
+    await logged.send('PROPFIND', `/objects/${logged.service.key}/`)
+    await logged.send('GET', `/objects/%zz/${logged.service.key}`)
+    logged.service.setFaults({ seed: 1, rate: 1, kinds: ['reset_after'] })
+    await expect(logged.send('GET', '/objects/')).rejects.toThrow()
     await logged.service.close()
-    expect(lines).toHaveLength(2)
+    const facts = lines.map((line) => JSON.parse(line))
+    expect(facts.map(({ method, route, status }) => [method, route, status])).toEqual([
+      ['GET', '/rest/v1/self/', 400],
+      ['GET', '/rest/v1/self/', 401],
+      ['PROPFIND', '/rest/v1/objects/:object_type/', 405],
+      ['GET', null, 400],
+      ['GET', '/rest/v1/objects/', null],
+    ])
+    for (const each of facts) expect(each.request_id).toMatch(/^req_/)
     expect(JSON.parse(lines[0]!)).toMatchObject({
       event: 'service_request',
-      route: '/rest/v1/self/',
-      status: 200,
+      ms: expect.any(Number),
       key: fingerprintOf(logged.service.key),
     })
     expect(lines.join()).not.toContain(logged.service.key)
     expect(logged.service.stats()).toEqual({
-      requests: 2,
-      byOperation: { readSelf: 2 },
-      byStatus: { 200: 1, 401: 1 },
+      requests: 5,
+      byOperation: { readSelf: 2, listObjectTypes: 1 },
+      byStatus: { 400: 2, 401: 1, 405: 1 },
     })
   })
 

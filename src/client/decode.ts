@@ -1,0 +1,77 @@
+// The body of a success, by the contract's own schema. Promise kept here: what is handed on has the shape that the contract
+// says, and the words of its enumerations, or newer ones.
+
+import type { Operation } from '../contract/index.ts'
+
+/** A reason not to believe an answer: what is wrong with it, in our words. */
+export class Distrust extends Error {}
+
+/** Reads the JSON of a success. @throws Distrust */
+export type Decode<Body> = (status: number, json: unknown) => Body
+
+/**
+ * The schema of a success's body, null where the specification shows none, undefined where the operation has no such status.
+ */
+export function schemaOf(
+  operation: Operation,
+  status: number,
+): Operation['responses'][number] | undefined {
+  // What a delete answers is left open (section 4.7): any success is one.
+  if (hasNoBody(operation)) return null
+  // So is the status of a batch (section 4.4), whose items say it all the same.
+  const known = operation.tag === 'batch' && (status === 201 || status === 207) ? 200 : status
+  return operation.responses[known]
+}
+
+const hasNoBody = ({ responses }: Operation) =>
+  Object.values(responses).every((schema) => schema === null)
+
+/**
+ * Reads a success by the contract's own schema. An enumeration may have grown since (section 9): a word that is not in
+ * ours is handed on as it came.
+ */
+export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
+  return (status, json) => {
+    const schema = schemaOf(operation, status)
+    if (!schema) return undefined as Body
+    let result = schema.safeParse(json)
+    const words = result.success ? [] : unknownWords(result.error.issues, json)
+    for (const { path, known } of words) put(json, path, known)
+    if (words.length > 0) result = schema.safeParse(json)
+    if (!result.success) {
+      const place = result.error.issues[0]?.path ?? []
+      throw new Distrust(`its shape is wrong at /${place.map(placeText).join('/')}`)
+    }
+    for (const { path, word } of words) put(result.data, path, word)
+    return result.data as Body
+  }
+}
+
+type Path = readonly PropertyKey[]
+type Issues = readonly { code: string; path: Path; values?: readonly unknown[] }[]
+/** A word in the place of an enumeration, and one that the enumeration has. */
+interface UnknownWord {
+  readonly path: Path
+  readonly word: string
+  readonly known: string
+}
+
+/** The words that an enumeration does not have, among all that is wrong. */
+const unknownWords = (issues: Issues, json: unknown): UnknownWord[] =>
+  issues.flatMap(({ code, path, values = [] }) => {
+    const [word, [known]] = [at(json, path), values]
+    const isWord = code === 'invalid_value' && typeof word === 'string'
+    return isWord && typeof known === 'string' ? [{ path, word, known }] : []
+  })
+
+type Node = Record<PropertyKey, unknown>
+const at = (json: unknown, path: Path) =>
+  path.reduce<unknown>((node, step) => (node as Node | null)?.[step], json)
+const put = (json: unknown, path: Path, value: string) => {
+  ;(at(json, path.slice(0, -1)) as Node)[path.at(-1)!] = value
+}
+
+/** Names inside a body may be values: only plain ones are shown. */
+function placeText(part: PropertyKey): string {
+  return /^[a-z0-9_]{1,40}$/.test(String(part)) ? String(part) : '…'
+}

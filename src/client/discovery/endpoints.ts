@@ -1,0 +1,223 @@
+// The requests that an OpenAPI 3.x document describes, as facts to judge by. The document is foreign and untrusted. Promises
+// kept here: whatever it holds, reading it ends; a path that could lead away from the base URL is not one.
+
+import { BASE_PATH, isPath } from '../../contract/index.ts'
+import type { Method } from '../../contract/index.ts'
+import { follow, isNode, listMember, member, viewer } from './schema-view.ts'
+import type { View } from './schema-view.ts'
+import { serverPath } from './servers.ts'
+import type { DocumentPlace } from './servers.ts'
+import { isMeant, meaningsOf, verbIn } from './words.ts'
+import type { Verb } from './words.ts'
+
+/** Fields of a body, and of its `data`. */
+export interface Shape {
+  readonly fields: ReadonlySet<string>
+  /** Undefined where the document does not say, or where there is no `data`. */
+  readonly data: 'object' | 'list' | undefined
+  /** Fields of `data`, or of its items. */
+  readonly dataFields: ReadonlySet<string>
+}
+
+export interface Endpoint {
+  readonly method: Method
+  /** Below the base URL, as the document writes it. */
+  readonly path: string
+  /** `path` below what most paths begin with, without names: `/objects/{}/records`. */
+  readonly outline: string
+  /** Meanings of its path's words, without those in braces. */
+  readonly pathWords: ReadonlySet<string>
+  readonly operationId: string
+  readonly idWords: ReadonlySet<string>
+  /** Meanings of summary and tags. */
+  readonly saidWords: ReadonlySet<string>
+  /** What it does, as its words or its method have it. */
+  readonly verb: Verb
+  /** Whether `verb` comes from words, rather than from the method alone. */
+  readonly verbIsSaid: boolean
+  readonly query: readonly { readonly name: string; readonly required: boolean }[]
+  readonly request: Shape
+  readonly response: Shape
+  readonly deprecated: boolean
+}
+
+export const ENDPOINTS_MAX = 2_000
+const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE']
+
+/** An operation of the document, not judged yet. */
+interface Found {
+  readonly method: Method
+  readonly path: string
+  readonly operation: unknown
+  readonly parameters: readonly unknown[]
+  readonly request: Shape
+  readonly response: Shape
+}
+
+/** The endpoints, at most 2,000, and whether that was all. Anything that is not one is passed over. */
+export function endpointsOf(
+  document: unknown,
+  place: DocumentPlace,
+): { endpoints: Endpoint[]; isAll: boolean } {
+  const viewOf = viewer(document)
+  const paths = member(document, 'paths')
+  const all = isNode(paths) ? Object.entries(paths) : []
+  const items = all.slice(0, ENDPOINTS_MAX)
+  // The specification puts every path below it, and a document that says nothing of servers says nothing else.
+  const unsaid = items.some(([path]) => path.startsWith(BASE_PATH)) ? '' : BASE_PATH
+  const found: Found[] = []
+  let isAll = items.length === all.length
+  for (const [written, item] of items) {
+    const pathItem = follow(document, item)
+    for (const method of METHODS) {
+      const operation = follow(document, member(pathItem, method.toLowerCase()))
+      if (!isNode(operation)) continue
+      const servers = [operation, pathItem, document].find((node) => listMember(node, 'servers')[0])
+      const path = belowBase((servers ? serverPath(servers, place) : unsaid) + written, place)
+      if (!written.startsWith('/') || !isPath(path)) continue
+      if (found.length === ENDPOINTS_MAX) {
+        isAll = false
+        continue
+      }
+      const parameters = [pathItem, operation].flatMap((node) => listMember(node, 'parameters'))
+      found.push({
+        method,
+        path,
+        operation,
+        parameters: parameters.map((parameter) => follow(document, parameter)),
+        request: shapeOf(viewOf, schemaIn(document, member(operation, 'requestBody'))),
+        response: shapeOf(viewOf, schemaIn(document, successOf(operation))),
+      })
+    }
+  }
+  const base = commonStart(found.map(({ path }) => path))
+  return { endpoints: found.map((one) => endpointOf(one, base)), isAll }
+}
+
+/** A service behind a gateway may or may not know the prefix that the gateway adds. */
+const belowBase = (path: string, { prefix }: DocumentPlace): string =>
+  prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
+
+/** What most paths begin with, before their first word that means something: `/rest/v1`. */
+function commonStart(paths: readonly string[]): string {
+  const counts = new Map<string, number>([[BASE_PATH, 0]])
+  for (const path of paths) {
+    const parts = path.split('/').slice(1)
+    const meant = parts.findIndex((part) => part === '' || part.includes('{') || isMeant(part))
+    const start = parts.slice(0, meant < 0 ? 0 : meant)
+    const text = start.map((part) => `/${part}`).join('')
+    counts.set(text, (counts.get(text) ?? 0) + 1)
+  }
+  return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0]
+}
+
+function endpointOf({ method, path, operation, ...parts }: Found, base: string): Endpoint {
+  const tail = path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path
+  const operationId = textOf(member(operation, 'operationId'))
+  const tags = listMember(operation, 'tags').map(textOf)
+  const facts = {
+    method,
+    path,
+    outline: outlineOf(tail),
+    pathWords: meaningsOf(tail.replaceAll(/\{[^{}]*\}/g, ' ')),
+    operationId,
+    idWords: meaningsOf(operationId),
+    saidWords: meaningsOf([textOf(member(operation, 'summary')), ...tags].join(' ')),
+    query: parts.parameters
+      .filter((parameter) => member(parameter, 'in') === 'query')
+      .map((parameter) => ({
+        name: textOf(member(parameter, 'name')),
+        required: member(parameter, 'required') === true,
+      })),
+    request: parts.request,
+    response: parts.response,
+    deprecated: member(operation, 'deprecated') === true,
+  }
+  return { ...facts, ...verbOf(facts) }
+}
+
+/** A path without what is in braces and without its last slash. */
+export const outlineOf = (path: string): string =>
+  path.replaceAll(/\{[^{}]*\}/g, '{}').replace(/\/$/, '')
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 200) : '')
+
+/** The first success's answer. */
+function successOf(operation: unknown): unknown {
+  const responses = member(operation, 'responses')
+  const status = ['200', '201', '207', '2XX', '202', '204'].find((code) => member(responses, code))
+  return status === undefined ? undefined : member(responses, status)
+}
+
+/** The JSON schema of a request's or a response's body. */
+function schemaIn(document: unknown, body: unknown): unknown {
+  const content = member(follow(document, body), 'content')
+  const types = isNode(content) ? Object.keys(content) : []
+  const json = types.includes('application/json')
+    ? 'application/json'
+    : types.find((type) => type.includes('json'))
+  return json === undefined ? undefined : member(member(content, json), 'schema')
+}
+
+function shapeOf(viewOf: (schema: unknown) => View, schema: unknown): Shape {
+  const { properties } = viewOf(schema)
+  const data = viewOf(properties.get('data'))
+  const inner = data.kind === 'list' ? viewOf(data.items) : data
+  return {
+    fields: new Set(properties.keys()),
+    data: data.kind,
+    dataFields: new Set(inner.properties.keys()),
+  }
+}
+
+type Unjudged = Omit<Endpoint, 'verb' | 'verbIsSaid'>
+
+/** GET reads and DELETE deletes, whatever the words say; of the others, the nearest word counts. */
+function verbOf(endpoint: Unjudged): { verb: Verb; verbIsSaid: boolean } {
+  const { method, outline, request } = endpoint
+  const said = (verb: Verb) => ({ verb, verbIsSaid: true })
+  const guessed = (verb: Verb) => ({ verb, verbIsSaid: false })
+  if (method === 'GET') return guessed('read')
+  if (method === 'DELETE') return guessed('delete')
+  if (matchingNames(endpoint).length > 0) return said('upsert')
+  if (request.fields.has('aggregations')) return said('aggregate')
+  if (request.fields.has('filter') || request.fields.has('sorts')) return said('query')
+  const last = outline.slice(outline.lastIndexOf('/'))
+  const verb = [meaningsOf(last), endpoint.idWords, endpoint.pathWords, endpoint.saidWords]
+    .map(verbIn)
+    .find((found) => found !== undefined)
+  if (isAboutEdges(endpoint) && verb !== 'unlink' && verb !== 'delete' && verb !== 'query') {
+    return verb === undefined ? guessed('associate') : said('associate')
+  }
+  if (verb !== undefined) return said(verb)
+  if (method === 'PUT') return guessed(outline.split('{}').length > 2 ? 'update' : 'upsert')
+  return guessed(method === 'PATCH' ? 'update' : 'create')
+}
+
+const isAboutEdges = ({ outline }: Unjudged): boolean =>
+  meaningsOf(outline.split('{}').slice(2).join(' ')).has('association')
+
+/** Where a name is told that matches records, with what it is called there. */
+export function matchingNames(
+  endpoint: Pick<Endpoint, 'query' | 'request'>,
+): { in: 'query' | 'body' | 'item'; name: string }[] {
+  const { query, request } = endpoint
+  const among = (place: 'query' | 'body' | 'item', names: Iterable<string>) =>
+    [...names].filter(isMatchingName).map((name) => ({ in: place, name }))
+  return [
+    ...among(
+      'query',
+      query.map(({ name }) => name),
+    ),
+    ...among('body', request.fields),
+    ...among('item', request.dataFields),
+  ]
+}
+
+/** `matching_property`, `matchBy`, `unique-field`; not `match` alone. */
+export function isMatchingName(name: string): boolean {
+  const words = meaningsOf(name)
+  return (
+    words.has('match') && ['property', 'field', 'by', 'on', 'key'].some((word) => words.has(word))
+  )
+}

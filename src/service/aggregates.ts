@@ -1,0 +1,249 @@
+// Aggregates (sections 2.9 and 4.2): one pass over the records, a tally for each group, one page of the groups.
+// Promises kept here: sums and averages are exact; the order of groups depends on nothing but their keys, so that pages fit.
+
+import { compareDecimals, decimalOfNumber } from '../core/decimal.ts'
+import { DecimalSum } from '../core/decimal-sum.ts'
+import type { AGGREGATIONS, AggregateData } from '../contract/index.ts'
+import type { Money } from './currency.ts'
+import type { Scalar, Value } from './field-types.ts'
+import type { Property } from './object-types.ts'
+import type { Values } from './store.ts'
+
+export interface Aggregation {
+  readonly op: (typeof AGGREGATIONS)[number]
+  /** One whose field type has `op`. For a count any, and null counts records, whether they have a value or not. */
+  readonly property: Property | null
+  /** None: all records are one group, which is there even where no record is. */
+  readonly groupBy: readonly Property[]
+  /** Groups of the page, at most. */
+  readonly limit: number
+  /** Groups before the page. */
+  readonly offset: number
+}
+
+/** What is computed of the records of one group. */
+interface Tally {
+  add(values: Values): void
+  result(): AggregateData['results'][number]['value']
+}
+
+/** What is computed of values. */
+interface Measure<Item, Result> {
+  add(value: Item): void
+  /** Null of none. */
+  result(): Result | null
+}
+
+/** A number, the text of a date, or the amount of a currency value. */
+type Plain = number | string
+type PlainMeasure = Measure<Plain, string>
+type Compare<Item> = (a: Item, b: Item) => number
+
+interface Group {
+  readonly keys: readonly Value[]
+  readonly tally: Tally
+}
+
+/** Section 2.9. A property of several values is computed over all of them, and groups by its whole list. */
+export function aggregate(records: Iterable<Values>, aggregation: Aggregation): AggregateData {
+  const { groupBy, limit, offset } = aggregation
+  const groups = groupsOf(records, aggregation)
+  return {
+    total_groups: groups.length,
+    results: groups.slice(offset, offset + limit).map(({ keys, tally }) => ({
+      group_by: Object.fromEntries(groupBy.map(({ name }, index) => [name, keys[index]!])),
+      value: tally.result(),
+    })),
+    has_more: offset + limit < groups.length,
+  }
+}
+
+/** Every group, in order. */
+function groupsOf(records: Iterable<Values>, aggregation: Aggregation): Group[] {
+  const { groupBy } = aggregation
+  if (groupBy.length === 0) {
+    const tally = newTally(aggregation)
+    for (const values of records) tally.add(values)
+    return [{ keys: [], tally }]
+  }
+  const groups = new Map<Value, Group>()
+  for (const values of records) {
+    const id = groupId(values, groupBy)
+    let group = groups.get(id)
+    if (!group) {
+      group = { keys: groupBy.map(({ name }) => values[name]!), tally: newTally(aggregation) }
+      groups.set(id, group)
+    }
+    group.tally.add(values)
+  }
+  return [...groups.values()].sort((a, b) => compareKeys(a.keys, b.keys, groupBy))
+}
+
+/** The same for equal values, and only for those: a stored value has one normal form. */
+function groupId(values: Values, groupBy: readonly Property[]): Value {
+  if (groupBy.length > 1) return JSON.stringify(groupBy.map(({ name }) => values[name]))
+  const value = values[groupBy[0]!.name]!
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+}
+
+function compareKeys(a: readonly Value[], b: readonly Value[], groupBy: readonly Property[]) {
+  for (let index = 0; index < groupBy.length; index += 1) {
+    const order = compareValues(a[index]!, b[index]!, groupBy[index]!)
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+/** The order of the field type; lists item by item; null last. */
+function compareValues(a: Value, b: Value, property: Property): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  const compare = scalarOrder(property)
+  if (!Array.isArray(a) || !Array.isArray(b)) return compare(a as Scalar, b as Scalar)
+  for (let index = 0; index < a.length && index < b.length; index += 1) {
+    const order = compare(a[index]!, b[index]!)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+function scalarOrder({ wire, field }: Property): Compare<Scalar> {
+  const compare = wire.field_type === 'currency' ? compareUnitFirst : field.compare
+  return compare as Compare<Scalar>
+}
+
+/** By unit, then by amount. Their worth would need exchange rates, and equal worth would leave the order open. */
+function compareUnitFirst(a: Money, b: Money): number {
+  if (a.unit !== b.unit) return a.unit < b.unit ? -1 : 1
+  return compareDecimals(a.amount, b.amount)
+}
+
+function newTally({ op, property }: Aggregation): Tally {
+  if (op === 'count') return property ? new ValueCount(property.name) : new RecordCount()
+  const { name, wire, field } = property!
+  if (wire.field_type !== 'currency') {
+    return new ValueTally(name, newMeasure(op, field.compare as Compare<Plain>))
+  }
+  const ofUnit = () => newMeasure(op, compareDecimals as Compare<Plain>)
+  return new ValueTally(name, new ByUnit(ofUnit))
+}
+
+function newMeasure(op: 'sum' | 'avg' | 'min' | 'max', compare: Compare<Plain>): PlainMeasure {
+  switch (op) {
+    case 'sum':
+      return new Sum()
+    case 'avg':
+      return new Average()
+    case 'min':
+      return new Extreme(compare, -1)
+    case 'max':
+      return new Extreme(compare, 1)
+  }
+}
+
+class RecordCount implements Tally {
+  private records = 0
+
+  add(): void {
+    this.records += 1
+  }
+
+  result(): number {
+    return this.records
+  }
+}
+
+class ValueCount implements Tally {
+  private readonly name: string
+  private records = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  add(values: Values): void {
+    if (values[this.name] !== null) this.records += 1
+  }
+
+  result(): number {
+    return this.records
+  }
+}
+
+class ValueTally<Item> implements Tally {
+  private readonly name: string
+  private readonly measure: Measure<Item, string | Money[]>
+
+  constructor(name: string, measure: Measure<Item, string | Money[]>) {
+    this.name = name
+    this.measure = measure
+  }
+
+  add(values: Values): void {
+    const value = values[this.name] as Item | Item[] | null
+    if (value === null) return
+    if (Array.isArray(value)) for (const each of value) this.measure.add(each)
+    else this.measure.add(value)
+  }
+
+  result(): string | Money[] | null {
+    return this.measure.result()
+  }
+}
+
+class Sum extends DecimalSum implements PlainMeasure {
+  result(): string | null {
+    return this.total()
+  }
+}
+
+class Average extends DecimalSum implements PlainMeasure {
+  result(): string | null {
+    return this.average()
+  }
+}
+
+/** The least or the greatest value. */
+class Extreme implements PlainMeasure {
+  private readonly compare: Compare<Plain>
+  private readonly side: 1 | -1
+  private best: Plain | null = null
+
+  constructor(compare: Compare<Plain>, side: 1 | -1) {
+    this.compare = compare
+    this.side = side
+  }
+
+  add(value: Plain): void {
+    if (this.best === null || this.compare(value, this.best) * this.side > 0) this.best = value
+  }
+
+  result(): string | null {
+    return typeof this.best === 'number' ? decimalOfNumber(this.best) : this.best
+  }
+}
+
+/** One result for each currency, in the order of their codes. */
+class ByUnit implements Measure<Money, Money[]> {
+  private readonly newMeasure: () => PlainMeasure
+  private readonly measures = new Map<string, PlainMeasure>()
+
+  constructor(newMeasure: () => PlainMeasure) {
+    this.newMeasure = newMeasure
+  }
+
+  add({ amount, unit }: Money): void {
+    let measure = this.measures.get(unit)
+    if (!measure) {
+      measure = this.newMeasure()
+      this.measures.set(unit, measure)
+    }
+    measure.add(amount)
+  }
+
+  result(): Money[] | null {
+    if (this.measures.size === 0) return null
+    return [...this.measures]
+      .map(([unit, measure]) => ({ amount: measure.result()!, unit }))
+      .toSorted(({ unit: a }, { unit: b }) => (a < b ? -1 : 1))
+  }
+}

@@ -1,0 +1,53 @@
+// Aggregating records (section 4.2). Promise kept here: only records that the key can see are counted.
+
+import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
+import { aggregate } from '../aggregates.ts'
+import { aggregateBody } from '../envelopes.ts'
+import { checkedFilter, compileFilter } from '../filters.ts'
+import type { Filter } from '../filters.ts'
+import type { ObjectType, Property } from '../object-types.ts'
+import { Refusal, factsOf, shown } from '../problems.ts'
+import { checkSelection } from '../queries.ts'
+import type { Values } from '../store.ts'
+import type { View } from '../view.ts'
+import type { Handler } from './handler.ts'
+
+export const aggregateRecords: Handler = ({ org, key, params, body }) => {
+  const type = org.listableType(key, params['object_type']!)
+  const {
+    aggregations,
+    group_by = [],
+    limit = PAGE_LIMIT_MAX,
+    offset = 0,
+    ...rest
+  } = aggregateBody(body)
+  const node = rest.filter == null ? null : checkedFilter(rest.filter, '/filter')
+  const { op, property: name } = aggregations[0]!
+  const property = name == null ? null : aggregatedProperty(name, op, type)
+  checkSelection(group_by, type, '/group_by')
+  const groupBy = group_by.map((each) => type.properties.get(each)!)
+  const filter = node && compileFilter(node, type, org.hasRates, '/filter')
+  const records = matching(org.view(key, type), filter)
+  const data = aggregate(records, { op, property, groupBy, limit, offset })
+  return { status: 200, body: { data } }
+}
+
+/** The values of the records that are aggregated. */
+function* matching(view: View, filter: Filter | null): Generator<Values> {
+  for (const { record } of view.all()) {
+    if (!filter || filter.matches(record.properties)) yield record.properties
+  }
+}
+
+/** @throws Refusal 422 unknown_property, unsupported_aggregation */
+function aggregatedProperty(name: string, op: string, type: ObjectType): Property {
+  const property = type.properties.get(name)
+  if (!property) {
+    const detail = `${type.name} has no property ${shown(name)}`
+    throw new Refusal(factsOf('unknown_property', detail, '/aggregations/0/property'))
+  }
+  const { aggregations } = property.field.wire
+  if (op === 'count' || aggregations.includes(op)) return property
+  const detail = `${name} supports ${aggregations.join(', ')}, not ${op}`
+  throw new Refusal(factsOf('unsupported_aggregation', detail, '/aggregations/0/op'))
+}

@@ -1,0 +1,42 @@
+// What can be asked next with what an answer says: links of the document.
+
+import { OPERATIONS } from '../../contract/index.ts'
+import type { OperationId } from '../../contract/index.ts'
+import { OPERATION_IDS } from '../handlers/index.ts'
+import type { Node } from './schemas.ts'
+
+const OF_A_RECORD: readonly OperationId[] = [
+  'readRecord',
+  'updateRecord',
+  'deleteRecord',
+  'listAssociationEdges',
+]
+/** Where the answer has the id of a record. */
+const RECORD_IDS: Partial<Record<OperationId, string>> = {
+  createRecord: '/data/id',
+  upsertRecord: '/data/id',
+}
+
+/** The links of an operation's answers that succeed, or nothing. */
+export function linksOf(id: OperationId): { links?: Node } {
+  const pointer = RECORD_IDS[id]
+  const links: Record<string, Node> = {}
+  if (pointer !== undefined) {
+    for (const target of OF_A_RECORD.filter((each) => OPERATION_IDS.includes(each))) {
+      links[target] = link(target, { id: `$response.body#${pointer}` })
+    }
+  }
+  if ('cursor' in OPERATIONS[id].query) {
+    const cursor = '$response.body#/pagination/next_cursor'
+    links['next_page'] = { ...link(id, { cursor }), description: 'While has_more is true.' }
+  }
+  return Object.keys(links).length === 0 ? {} : { links }
+}
+
+function link(operationId: OperationId, parameters: Node): Node {
+  return {
+    operationId,
+    parameters: { object_type: '$request.path.object_type', ...parameters },
+    description: OPERATIONS[operationId].summary,
+  }
+}

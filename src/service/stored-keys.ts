@@ -1,0 +1,106 @@
+// Keys in a data file, whether a service runs on it or not (sections 5.3, 5.5 and 5.9). A running service notices a change
+// with its next request.
+
+import { existsSync } from 'node:fs'
+import { randomInt } from 'node:crypto'
+import { SyncError } from '../core/errors.ts'
+import { DataFile } from './data-file.ts'
+import type { ListedKey } from './data-file.ts'
+import { ADMINISTRATOR, newToken } from './keys.ts'
+import type { Grants, Reach, User } from './keys.ts'
+
+export interface MintOptions {
+  /** Default: the only org of the file; the first one is made where there is none. */
+  readonly orgId?: number
+  /** Id of the key's creator, who is added to the org where unknown. Default: the administrator. */
+  readonly userId?: string
+  /** Adds the creator as an administrator. */
+  readonly admin?: boolean
+  /** Default: every type, reading and writing. */
+  readonly grants?: Grants
+  /** Default `user`. */
+  readonly reach?: Reach
+}
+
+export interface MintedKey {
+  /** Shown here and never again. */
+  readonly token: string
+  readonly fingerprint: string
+  readonly orgId: number
+  readonly userId: string
+}
+
+/** Adds a key to the file, and makes the file where there is none. @throws SyncError data_file_…, service_options */
+export function mintStoredKey(path: string, options: MintOptions = {}): MintedKey {
+  const file = new DataFile(path)
+  try {
+    const orgId = orgOf(file, options.orgId)
+    const user = userOf(file, orgId, options)
+    const { grants = 'all', reach = 'user' } = options
+    if (reach === 'org' && !user.admin) {
+      const detail = `reach: only an administrator mints reach org, and ${user.id} is none`
+      throw new SyncError('service_options', detail)
+    }
+    const { token, hash, fingerprint } = newToken()
+    const createdAt = new Date().toISOString()
+    file.addKey({ hash, fingerprint, orgId, userId: user.id, grants, reach, createdAt })
+    return { token, fingerprint, orgId, userId: user.id }
+  } finally {
+    file.close()
+  }
+}
+
+/** Every key of the file, revoked ones among them, the oldest first. @throws SyncError data_file_… */
+export function listStoredKeys(path: string): ListedKey[] {
+  return withFile(path, (file) => file.keys().map(({ hash: _hash, ...key }) => key))
+}
+
+/** Takes effect on the next request. @throws SyncError data_file_…, service_key_unknown */
+export function revokeStoredKey(path: string, fingerprint: string): void {
+  withFile(path, (file) => {
+    if (file.revokeKey(fingerprint, new Date().toISOString())) return
+    throw new SyncError(
+      'service_key_unknown',
+      `The data file ${path} has no live key with the fingerprint ${fingerprint}: see its list of keys`,
+    )
+  })
+}
+
+function withFile<Result>(path: string, work: (file: DataFile) => Result): Result {
+  if (!existsSync(path)) {
+    throw new SyncError('data_file_missing', `There is no data file at ${path}`)
+  }
+  const file = new DataFile(path)
+  try {
+    return work(file)
+  } finally {
+    file.close()
+  }
+}
+
+function orgOf(file: DataFile, wanted: number | undefined): number {
+  const ids = file.orgIds()
+  if (wanted === undefined && ids.length > 1) {
+    const detail = `The data file ${file.path} has several orgs: name one of ${ids.join(', ')}`
+    throw new SyncError('service_options', detail)
+  }
+  const id = wanted ?? ids[0] ?? randomInt(100_000, 2 ** 31)
+  if (!ids.includes(id)) file.addOrg(id)
+  return id
+}
+
+function userOf(file: DataFile, orgId: number, options: MintOptions): User {
+  const { userId = ADMINISTRATOR.id, admin = false } = options
+  if (userId === ADMINISTRATOR.id) return ADMINISTRATOR
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(userId)) {
+    const detail = 'user: an id of 1 to 64 letters, digits, - or _ was expected'
+    throw new SyncError('service_options', detail)
+  }
+  const known = file.users(orgId).find((user) => user.id === userId)
+  if (known && admin && !known.admin) {
+    throw new SyncError('service_options', `admin: ${userId} is known already, and is none`)
+  }
+  const user = known ?? { id: userId, displayName: userId, admin, permissions: 'all' as const }
+  if (!known) file.putUser(orgId, user)
+  return user
+}

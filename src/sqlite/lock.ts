@@ -1,0 +1,23 @@
+// A lock on a file name, held by one process at a time. It ends with its process, however that ends: the operating system
+// lets go of it.
+
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
+
+/** Takes the lock, and gives the function that lets it go; null where another process, or this one, holds it. */
+export function takeLock(path: string): (() => void) | null {
+  mkdirSync(dirname(path), { recursive: true })
+  const db = new DatabaseSync(path, { timeout: 0 })
+  try {
+    db.exec('BEGIN EXCLUSIVE')
+  } catch {
+    db.close()
+    return null
+  }
+  return () => {
+    if (!db.isOpen) return
+    db.exec('ROLLBACK')
+    db.close()
+  }
+}

@@ -1,0 +1,120 @@
+// `check` says how the operations of a service are requested: in one line where all is as expected, else what differs.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { check } from '../../../src/cli/check.ts'
+import { createContext } from '../../../src/cli/context.ts'
+import type { OperationRow } from '../../../src/cli/operations.ts'
+import { startService } from '../../../src/service/index.ts'
+import { fixture, startVariant } from '../client/variant-service.ts'
+
+interface Options {
+  readonly operations?: boolean
+  readonly json?: boolean
+  /** Of the connection, as YAML. */
+  readonly settings?: string
+}
+
+/** The lines that `check` prints for a project with one connection and no sync. */
+async function checked(url: string, key: string, options: Options = {}): Promise<string[]> {
+  const { operations = false, json = false, settings = '' } = options
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'key'), key, { mode: 0o600 })
+  const config = join(dir, 'records-sync.yaml')
+  const connection = `{ service: "${url}", key: { file: ./key }, ${settings} }`
+  writeFileSync(config, `connections:\n  crm: ${connection}\nsyncs: {}\n`)
+  const lines: string[] = []
+  const context = createContext(
+    { config, json },
+    {
+      out: (line = '') => void lines.push(...line.split('\n')),
+      err: (line = '') => void lines.push(line),
+      live: () => {},
+      endLive: () => {},
+      style: (_, text) => text,
+    },
+  )
+  expect(await check(context, { operations })).toBe(0)
+  return lines
+}
+
+const self = {
+  'GET /rest/v1/self/': () => ['GET /self/'] as const,
+  'GET /rest/v1/objects/': () => ['GET /objects/'] as const,
+}
+
+test('our own service: one line, and with --operations all of them', async () => {
+  const service = await startService()
+  onTestFinished(() => service.close())
+  const lines = await checked(service.url, service.key)
+  expect(lines[0]).toContain(`ok      connection crm: ${service.url}, org ${service.orgId}`)
+  expect(lines.at(-1)).toBe('        21 operations as expected')
+  const all = await checked(service.url, service.key, { operations: true })
+  expect(all).toHaveLength(lines.length + 2 * 21)
+  for (const line of all) expect(line.length).toBeLessThanOrEqual(100)
+  expect(all.slice(-2)).toEqual([
+    '    associateRecords      PUT /objects/{object_type}/records/{id}/associations/{association_type}/',
+    '                          the document has it where it is expected',
+  ])
+})
+
+test('a variant: what differs, with the reason, and the configured as it is written', async () => {
+  const { url, service } = await startVariant({ document: fixture('put-batch'), rules: self })
+  const settings = 'operations: { queryRecords: "POST /objects/{object_type}/find/" }'
+  const lines = await checked(url, service.key, { settings })
+  for (const line of lines) expect(line.length).toBeLessThanOrEqual(100)
+  expect(lines.slice(lines.findIndex((line) => line.includes('as expected')))).toEqual([
+    '        14 operations as expected, 6 found elsewhere, 1 configured',
+    '    upsertRecord          PUT /objects/{object_type}/records/',
+    '                          told by its path, operation id, body and answer',
+    '                          matching_property beside data',
+    '    queryRecords          POST /objects/{object_type}/find/',
+    '                          the configuration says so',
+    '    batchCreate           POST /objects/{object_type}/records/batch/',
+    '                          told by its path, operation id, body and answer',
+    '    batchUpdate           PATCH /objects/{object_type}/records/batch/',
+    '                          told by its path, operation id, body and answer',
+    '    batchUpsert           PUT /objects/{object_type}/records/batch/',
+    '                          told by its path, operation id, body and answer',
+    '                          matching_property beside data',
+    '    batchDelete           DELETE /objects/{object_type}/records/batch/',
+    '                          told by its path, operation id, body and answer',
+    '    associateRecords      PUT /objects/{object_type}/records/{id}/associations/',
+    '                          told by its path, operation id, body and answer',
+    '                          association_type within data',
+    '        warning: the document names https://api.example.com as its server; requests go to the',
+    '        configured one',
+  ])
+})
+
+test('what is absent or uncertain is a warning, and --json has every row', async () => {
+  const { url, service } = await startVariant({ document: fixture('single-only'), rules: self })
+  const lines = await checked(url, service.key)
+  expect(lines).toContain(
+    '        13 operations as expected, 1 found elsewhere, 7 not in the document',
+  )
+  expect(lines.join(' ')).toContain('no batch upsert: records are upserted one by one')
+  const [line] = await checked(url, service.key, { json: true })
+  const { ok, findings } = JSON.parse(line!) as {
+    ok: boolean
+    findings: { operations: OperationRow[]; warnings: string[] }[]
+  }
+  expect(ok).toBe(true)
+  expect(findings[0]!.operations).toHaveLength(21)
+  expect(findings[0]!.operations.find(({ operation }) => operation === 'associateRecords')).toEqual(
+    {
+      operation: 'associateRecords',
+      request: 'PUT /objects/{object_type}/records/{id}/associations/{association_type}/',
+      places: {
+        association_type: { in: 'path', name: 'association_type' },
+        target_id: { in: 'body', name: 'target_id' },
+      },
+      source: 'openapi',
+      expected: false,
+      reason: 'told by its path, operation id, body and answer',
+    },
+  )
+})
