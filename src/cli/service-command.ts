@@ -21,6 +21,7 @@ export function describeService(command: Command, execute: Execute): void {
       '127.0.0.1',
     )
     .option('--data <file>', 'SQLite file that keeps records and keys; default: in memory only')
+    .option('--schema <file>', 'JSON file with custom types, properties, associations and users')
     .option(
       '--seed-records <n>',
       'contacts to begin with, the same each time',

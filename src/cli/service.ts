@@ -1,9 +1,13 @@
 // `records-sync service`: runs the Records Service in the box until it is stopped.
 
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import {
+  listStoredKeys,
+  mintStoredKey,
+  readSchemaFile,
   startService,
   type Deprecation,
   type FaultKind,
@@ -21,6 +25,7 @@ export interface ServiceCommandOptions {
   readonly port: number
   readonly host: string
   readonly data?: string
+  readonly schema?: string
   readonly seedRecords: number
   readonly tlsCert?: string
   readonly tlsKey?: string
@@ -63,6 +68,8 @@ export async function service(
       ),
     )
   }
+  const schema = options.schema === undefined ? null : readSchemaFile(options.schema)
+  const firstKey = options.data === undefined ? null : firstKeyOf(options.data)
   const running: RunningService = await startService({
     port: options.port,
     host: options.host,
@@ -71,6 +78,7 @@ export async function service(
     seedRecords: options.seedRecords,
     latencyMs: options.latency,
     ...(options.data === undefined ? {} : { data: options.data }),
+    ...(schema ? { schema } : {}),
     ...(tls ? { tls } : {}),
     ...(faults ? { faults } : {}),
     ...(deprecation ? { deprecation } : {}),
@@ -78,26 +86,35 @@ export async function service(
   })
   // Listened for before anybody can know that the service is there.
   const stopped = untilSignal()
-  if (context.json) terminal.out(JSON.stringify({ url: running.url, key: running.key }))
+  const key = options.data === undefined ? running.key : firstKey
+  if (context.json) terminal.out(JSON.stringify({ url: running.url, key }))
   else {
     const place = options.data === undefined ? 'in memory' : `kept in ${options.data}`
     terminal.out(
       `Records Service at ${terminal.style('bold', running.url)} (${place}; org ${running.orgId})`,
     )
-    terminal.out(`  key            ${running.key}`)
+    terminal.out(`  key            ${key ?? 'see: records-sync service keys list --data FILE'}`)
     terminal.out(`  documentation  ${running.url}/docs`)
     terminal.out(`  OpenAPI        ${running.url}/rest/v1/openapi.json`)
     if (options.seedRecords > 0) terminal.out(`  ${figure(options.seedRecords)} contacts`)
     if (faults)
       terminal.out(`  faults         ${faults.rate} of requests: ${faults.kinds.join(', ')}`)
-    terminal.out(
-      'The key is shown once and lives as long as this process. Ctrl-C stops the service.',
-    )
+    if (options.data === undefined)
+      terminal.out('The key is shown once and lives as long as this process.')
+    else if (key !== null) terminal.out('The key is shown once; only its hash is kept.')
+    terminal.out('Ctrl-C stops the service.')
   }
   await stopped
   terminal.err('Stopping: requests in flight are finished first. Once more ends at once.')
   await running.close()
   return EXIT.done
+}
+
+/** A key for whoever starts a service whose data file has none yet; null where it has one. */
+function firstKeyOf(data: string): string | null {
+  const keys = existsSync(data) ? listStoredKeys(data) : []
+  if (keys.some(({ revokedAt }) => revokedAt === null)) return null
+  return mintStoredKey(data, { reach: 'org' }).token
 }
 
 /** @throws ConfigError */

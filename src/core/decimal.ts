@@ -1,4 +1,10 @@
-// Exact decimals as text. No binary float ever touches an amount.
+// Exact decimals as text. A binary float stands for an amount only where it can stand for no other.
+
+/**
+ * A canonical decimal of at most so many characters has at most 15 digits: no other such decimal has the same double, and
+ * the doubles are in the order of the decimals.
+ */
+export const SHORT_CHARS = 15
 
 const pattern = /^([+-]?)(\d+)(?:\.(\d+))?$/
 
@@ -43,6 +49,7 @@ export function exactNumber(decimal: string): number | null {
 
 /** Negative, zero or positive as `a` is less than, equal to or greater than `b`; both canonical decimals. */
 export function compareDecimals(a: string, b: string): number {
+  if (a.length <= SHORT_CHARS && b.length <= SHORT_CHARS) return Number(a) - Number(b)
   const negativeA = a.startsWith('-')
   const negativeB = b.startsWith('-')
   if (negativeA !== negativeB) return negativeA ? -1 : 1

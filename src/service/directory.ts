@@ -93,6 +93,11 @@ export class Directory {
     this.minted.delete(sha256(token))
   }
 
+  /** For the fault `schema_change`: in every org a property comes, or goes again. */
+  changeSchema(): void {
+    for (const org of this.orgs.values()) org.changeSchema()
+  }
+
   /** Requests per minute of each org; null: no request is refused. */
   setLimit(limitPerMinute: number | null): void {
     for (const limiter of [...this.all().map((org) => org.limiter), this.anonymous]) {

@@ -19,9 +19,9 @@ import type { Stats } from './http.ts'
 import { LIMIT_MODELS, createLimiter } from './limiter.ts'
 import type { LimitModel } from './limiter.ts'
 import { openApiDocument } from './openapi.ts'
-import { ASSOCIATION_TYPES } from './association-types.ts'
+import { SYSTEM_SCHEMA } from './schema-file.ts'
+import type { OrgSchema } from './schema-file.ts'
 import type { User } from './keys.ts'
-import { OBJECT_TYPES } from './object-types.ts'
 import { Org } from './org.ts'
 import { seedContacts } from './seed.ts'
 import { checkedTls } from './server.ts'
@@ -31,6 +31,8 @@ import type { Deprecation } from './standard-headers.ts'
 
 export { fingerprintOf } from './keys.ts'
 export type { Grant, Grants, User } from './keys.ts'
+export { readSchemaFile } from './schema-file.ts'
+export type { OrgSchema } from './schema-file.ts'
 export { listStoredKeys, mintStoredKey, revokeStoredKey } from './stored-keys.ts'
 export type { ListedKey } from './data-file.ts'
 export type { KeyOptions } from './directory.ts'
@@ -71,7 +73,9 @@ export interface ServiceOptions {
   /** Of the first org, when it is made. Default: a random one, so that nothing believed of an earlier service is believed of this one. */
   orgId?: number
   faults?: FaultPlan
-  /** People of every org, beside its administrator. */
+  /** What `readSchemaFile` gives: types, associations and people of every org. Default: the system's. */
+  schema?: OrgSchema
+  /** People of every org, beside its administrator and those of the schema. */
   users?: readonly User[]
 }
 
@@ -128,7 +132,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     throw error
   }
   const setFaults = (plan: FaultPlan | null) => {
-    directory.faults = plan && new Faults(checkedPlan(plan))
+    directory.faults = plan && new Faults(checkedPlan(plan, file !== null))
   }
   setFaults(options.faults ?? null)
 
@@ -183,15 +187,16 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
 
 /** The orgs of the data file, or one in memory. */
 function openDirectory(options: ServiceOptions, file: DataFile | null): Directory {
-  const { clock = systemClock, limitPerMinute = null, users = [] } = options
+  const { clock = systemClock, limitPerMinute = null, schema = SYSTEM_SCHEMA } = options
+  const users = [...schema.users, ...(options.users ?? [])]
   const limiter = () => createLimiter(options.limitModel ?? 'fixed', limitPerMinute)
   const newOrg = (id: number) => {
     const org = new Org({
       id,
       clock,
       limiter: limiter(),
-      types: OBJECT_TYPES,
-      associations: ASSOCIATION_TYPES,
+      types: schema.types,
+      associations: schema.associations,
       users,
       ...(file ? { keep: file.keep, cursorSecret: file.cursorSecret() } : {}),
     })
@@ -230,13 +235,17 @@ function checkedLimit(limit: number | null): number | null {
   return limit
 }
 
-function checkedPlan(plan: FaultPlan): FaultPlan {
+function checkedPlan(plan: FaultPlan, isKept: boolean): FaultPlan {
   if (!(plan.rate >= 0 && plan.rate <= 1)) {
     throw optionError('faults.rate', 'a share from 0 to 1', plan.rate)
   }
   const unknown = plan.kinds.find((kind) => !FAULT_KINDS.includes(kind))
   if (unknown !== undefined) {
     throw optionError('faults.kinds', `some of ${FAULT_KINDS.join(', ')}`, unknown)
+  }
+  if (isKept && plan.kinds.includes('schema_change')) {
+    // After a restart the file would hold values of a property that is gone.
+    throw optionError('faults.kinds', 'no schema_change on a data file', 'schema_change')
   }
   whole('faults.slowBodyMs', plan.slowBodyMs ?? 0, 60_000)
   return plan

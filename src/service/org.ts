@@ -11,6 +11,7 @@ import type { Edge } from './edges.ts'
 import { ADMINISTRATOR, grantOf } from './keys.ts'
 import type { Key, User } from './keys.ts'
 import type { Limiter } from './limiter.ts'
+import { withChange } from './object-types.ts'
 import type { ObjectType } from './object-types.ts'
 import { Refusal, factsOf, notFound, shown } from './problems.ts'
 import type { Facts } from './problems.ts'
@@ -57,6 +58,9 @@ export interface OrgOptions {
   readonly cursorSecret?: Uint8Array
   readonly keep?: Keep
 }
+
+const changedType = 'svc_contact'
+const changedProperty = { name: 'added_while_you_worked', field_type: 'text' }
 
 export class Org {
   readonly id: number
@@ -145,6 +149,17 @@ export class Org {
       }
       throw new Refusal(facts, { cause })
     }
+  }
+
+  /** A property comes, or goes again, while others work: what people do in the settings of a CRM. */
+  changeSchema(): void {
+    const type = this.types.get(changedType)!
+    const change = type.properties.has(changedProperty.name)
+      ? { remove: [changedProperty.name] }
+      : { add: [changedProperty] }
+    const changed = withChange(type, change)
+    this.types.set(type.name, changed)
+    this.store(type).changeType(changed)
   }
 
   /** Puts back what a data file kept, into an org that is new. @throws SyncError service_schema */

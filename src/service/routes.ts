@@ -57,9 +57,6 @@ export function completeRoutes(fastify: FastifyInstance, addPaths: () => void): 
   }
 }
 
-/** For the fault `schema_change`: an object type loses or gains a property. */
-type ChangingDirectory = Directory & { changeSchema?(): void }
-
 function answerWith(
   handler: Handler,
   operation: Operation,
@@ -72,7 +69,7 @@ function answerWith(
     const { clock, faults } = directory
     const fault = faults && faults.next(victim(request, operation))
     if (fault && faultBefore(fault, reply, clock.now())) return
-    if (fault === 'schema_change') (directory as ChangingDirectory).changeSchema?.()
+    if (fault === 'schema_change') directory.changeSchema()
     const call: Call = {
       // A public operation does not look at these two.
       org: request.org!,

@@ -145,7 +145,8 @@ function insert(context: WriteContext, changes: Map<Property, Value>): Outcome {
   // Every record has every property, in the type's order: answers have one shape, and so do the objects in memory.
   const properties: Values = {}
   for (const property of context.view.store.type.properties.values()) {
-    properties[property.name] = changes.get(property) ?? null
+    const value = changes.get(property)
+    properties[property.name] = value === undefined ? property.defaultValue : value
   }
   const now = new Date(context.nowMs).toISOString()
   properties[CREATED_AT] = now

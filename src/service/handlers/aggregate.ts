@@ -47,7 +47,7 @@ function aggregatedProperty(name: string, op: string, type: ObjectType): Propert
     throw new Refusal(factsOf('unknown_property', detail, '/aggregations/0/property'))
   }
   const { aggregations } = property.field.wire
-  if (op === 'count' || aggregations.includes(op)) return property
+  if (aggregations.includes(op)) return property
   const detail = `${name} supports ${aggregations.join(', ')}, not ${op}`
   throw new Refusal(factsOf('unsupported_aggregation', detail, '/aggregations/0/op'))
 }

@@ -2,11 +2,11 @@
 
 import { BASE_PATH } from '../../contract/index.ts'
 import { FIELD_TYPES } from '../field-types.ts'
-import { OBJECT_TYPES } from '../object-types.ts'
+import { SYSTEM_TYPES } from '../system-types.ts'
 import { EXAMPLE_ORG_ID, contacts, lastPage, record } from './example-parts.ts'
 import type { Example } from './example-parts.ts'
 
-const contactType = OBJECT_TYPES.get(contacts.object_type)!
+const contactType = SYSTEM_TYPES.get(contacts.object_type)!
 const shownProperties = ['svc_external_id', 'svc_email', 'svc_lifecycle_stage', 'svc_created_at']
 
 export function readExamples(url: string, docsUrl: string): Example[] {
@@ -46,7 +46,7 @@ export function readExamples(url: string, docsUrl: string): Example[] {
       name: 'types',
       operationId: 'listObjectTypes',
       status: 200,
-      answer: { data: [contactType.summary, OBJECT_TYPES.get('svc_risk')!.summary] },
+      answer: { data: [contactType.summary, SYSTEM_TYPES.get('svc_risk')!.summary] },
     },
     {
       name: 'contact',

@@ -78,6 +78,13 @@ const HEADERS = {
     schema: text,
     example: 'GET, POST, PUT',
   },
+  'Accept-Encoding': {
+    id: 'AcceptEncoding',
+    description: 'Only where the body had a Content-Encoding: the one that is understood.',
+    required: false,
+    schema: text,
+    example: 'identity',
+  },
   'Retry-After': {
     id: 'RetryAfter',
     description: 'Seconds to wait before the next request.',
@@ -100,6 +107,7 @@ const EVERY_ANSWER: readonly HeaderName[] = [
 const BY_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
+  415: ['Accept-Encoding'],
   429: ['Retry-After'],
   503: ['Retry-After'],
 }

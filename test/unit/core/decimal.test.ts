@@ -159,6 +159,9 @@ describe('compareDecimals', () => {
     ['-0.5', '-0.55', 1],
     ['0', '-0.1', 1],
     ['1.1', '1.1', 0],
+    // Each pair shares a double.
+    ['9007199254740993', '9007199254740992', 1],
+    ['9007199254740.993', '9007199254740.992', 1],
   ])('%s against %s is %d', (a, b, expected) => {
     expect(Math.sign(compareDecimals(a, b))).toBe(expected)
   })

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AggregateData, FieldTypeWire } from '../../../src/contract/index.ts'
 import { aggregate } from '../../../src/service/aggregates.ts'
 import type { Aggregation } from '../../../src/service/aggregates.ts'
-import { OBJECT_TYPES } from '../../../src/service/object-types.ts'
+import { SYSTEM_TYPES } from '../../../src/service/system-types.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Answer, Api } from './api.ts'
 
@@ -247,6 +247,35 @@ describe('an aggregate', () => {
     })
   })
 
+  it('keeps groups apart whose values look alike', async () => {
+    const run = 'run-alike'
+    const names = [
+      ['a,b', 'c'],
+      ['a', 'b,c'],
+      ['a', null],
+      ['a', 'null'],
+      ['a', ''],
+      ['"a"', '[]'],
+    ]
+    const items = names.map(([svc_first_name, svc_last_name], index) => {
+      const svc_external_id = `${run}-${index}`
+      return { svc_external_id, svc_job_title: run, svc_first_name, svc_last_name }
+    })
+    await api.batch(type, 'svc_external_id', items)
+    const body = { aggregations: [{ op: 'count' }], filter: ofRun(run) }
+    const both = await asked({ ...body, group_by: ['svc_first_name', 'svc_last_name'] })
+    expect(both.total_groups).toBe(names.length)
+    const last = await asked({ ...body, group_by: ['svc_last_name'] })
+    expect(last.results.map(({ group_by }) => group_by['svc_last_name'])).toEqual([
+      '',
+      '[]',
+      'b,c',
+      'c',
+      'null',
+      null,
+    ])
+  })
+
   it('groups on currency by unit, then amount, needing no exchange rates', async () => {
     // In euros, 1 USD comes before 0.93 EUR, and 92 EUR is worth as much as 100 USD.
     const money = ['100 USD', '0.93 EUR', '10 EUR', '1 USD', '92 EUR', '9 EUR', '-1 EUR']
@@ -351,7 +380,7 @@ describe('a body', () => {
 
   it('may aggregate what the field type says', async () => {
     const { body: fields } = await api.send('GET', '/field_types/')
-    for (const { name, field } of OBJECT_TYPES.get(type)!.properties.values()) {
+    for (const { name, field } of SYSTEM_TYPES.get(type)!.properties.values()) {
       const known = (fields.data as FieldTypeWire[]).find((each) => each.name === field.wire.name)!
       for (const op of ['count', 'sum', 'avg', 'min', 'max']) {
         const { status } = await ask({ aggregations: [{ op, property: name }] })
@@ -367,7 +396,7 @@ describe('a body', () => {
 
 // No built-in type has a property of several numbers, dates or amounts.
 describe('a property of several values', () => {
-  const single = (name: string) => OBJECT_TYPES.get(type)!.properties.get(name)!
+  const single = (name: string) => SYSTEM_TYPES.get(type)!.properties.get(name)!
   const several = (name: string) => ({
     ...single(name),
     wire: { ...single(name).wire, is_multi: true },

@@ -4,7 +4,7 @@ import { FieldTypeWire, ObjectSchema } from '../../../src/contract/index.ts'
 import { compareMoney } from '../../../src/service/currency.ts'
 import { FIELD_TYPES, sameValue } from '../../../src/service/field-types.ts'
 import type { Value } from '../../../src/service/field-types.ts'
-import { OBJECT_TYPES } from '../../../src/service/object-types.ts'
+import { SYSTEM_TYPES } from '../../../src/service/system-types.ts'
 
 const parse = (name: string, raw: unknown) => FIELD_TYPES.get(name)!.parse(raw)
 
@@ -76,10 +76,10 @@ describe('a written value', () => {
   })
 
   it('is among the options of its property', () => {
-    const stage = OBJECT_TYPES.get('svc_deal')!.properties.get('svc_stage')!
+    const stage = SYSTEM_TYPES.get('svc_deal')!.properties.get('svc_stage')!
     expect(stage.parse('won')).toBe('won')
     expect(stage.parse('lost for ever')).toBeUndefined()
-    const tags = OBJECT_TYPES.get('svc_deal')!.properties.get('svc_tags')!
+    const tags = SYSTEM_TYPES.get('svc_deal')!.properties.get('svc_tags')!
     expect(tags.parse(['vip', 'press'])).toEqual(['vip', 'press'])
     expect(tags.parse(['vip', 'nobody'])).toBeUndefined()
     expect(tags.parse('vip')).toBeUndefined()
@@ -156,7 +156,7 @@ describe('the schema', () => {
   it('keeps to the contract, and names only field types that exist', () => {
     for (const type of FIELD_TYPES.values()) FieldTypeWire.parse(type.wire)
     expect([...FIELD_TYPES.keys()]).toHaveLength(13)
-    for (const type of OBJECT_TYPES.values()) {
+    for (const type of SYSTEM_TYPES.values()) {
       const { properties } = ObjectSchema.parse(type.schema)
       for (const property of properties) {
         const field = FIELD_TYPES.get(property.field_type)!

@@ -47,6 +47,16 @@ function send(to: Api, { operationId, parameters, body }: Example, more: SendOpt
   return to.send(method, given.length === 0 ? url : `${url}?${search}`, { body, ...more })
 }
 
+/** Headers of HTTP itself, which OpenAPI does not describe. */
+const plumbing = new Set([
+  'content-type',
+  'content-length',
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+])
+
 /** Whether the document allows an answer of an operation: status, media type, headers, and an example of the refusal. */
 function expectDescribed(id: OperationId, answer: Answer): void {
   const response = resolved(nodeOf(id).responses[answer.status])
@@ -58,6 +68,9 @@ function expectDescribed(id: OperationId, answer: Answer): void {
     if (schema.const !== undefined) expect(value).toBe(schema.const)
     if (schema.type === 'integer' && required) expect(value).toMatch(/^\d+$/)
   }
+  const described = Object.keys(response.headers).map((name) => name.toLowerCase())
+  const sent = [...answer.headers.keys()].filter((name) => !plumbing.has(name))
+  expect(described, `${id} ${answer.status}`).toEqual(expect.arrayContaining(sent))
   const type = answer.headers.get('content-type')?.split(';')[0]
   expect(Object.keys(response.content ?? {})).toEqual(type === undefined ? [] : [type])
   if (answer.status < 400) return
