@@ -1,5 +1,5 @@
 // Currency amounts: their units, and how two amounts in different units compare.
-// Promise kept here: amounts are exact decimals; no binary float touches them.
+// Promise kept here: amounts are exact decimals, never rounded.
 
 import { canonicalDecimal, compareDecimals } from '../core/decimal.ts'
 
