@@ -146,8 +146,8 @@ test(
         expect([acked, inFlight.get(batch)]).toContain([...versions][0])
         // What was not acknowledged and is there counts from now on.
         acknowledged.set(batch, [...versions][0]!)
-        for (const name of [...dying]) if (!held.has(name)) deleted.add(name)
-        for (const name of [...deleted]) if (held.has(name)) deleted.delete(name)
+        for (const name of dying) if (!held.has(name)) deleted.add(name)
+        for (const name of deleted) if (held.has(name)) deleted.delete(name)
       }
       child!.kill('SIGKILL')
       await once(child!, 'close')

@@ -19,6 +19,7 @@ interface Rule {
 const PARTS = ['client', 'service', 'sources', 'warehouses', 'ledger']
 const IMPORTABLE = [
   ...PARTS,
+  'conform',
   'core',
   'contract',
   'sqlite',
@@ -43,6 +44,11 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   service: {
     value: ['core', 'contract', 'sqlite'],
     packages: ['fastify', '@fastify/*', 'zod', 'sorted-btree'],
+  },
+  conform: {
+    value: ['core', 'contract', 'client'],
+    packages: ['zod'],
+    node: ['node:crypto', 'node:events', 'node:http'],
   },
   sources: { value: ['core', 'contract'], type: ['client', 'warehouses'], packages: ['csv-parse'] },
   warehouses: { value: ['core', 'contract'], type: ['client'], packages: [] },

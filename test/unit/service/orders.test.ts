@@ -130,14 +130,20 @@ const bound = (name: Name): fc.Arbitrary<Leaf> =>
     op: some<Op>('gt', 'gte', 'lt', 'lte'),
     value: some(...(values[name] as Value[])),
   })
-const lookup: fc.Arbitrary<Leaf> = fc.oneof(
-  fc.record({ property: some('svc_external_id'), op: some('eq' as const), value: some('a', 'b') }),
-  fc.record({
-    property: some('svc_external_id'),
-    op: some('in' as const),
-    value: fc.subarray(values.svc_external_id),
-  }),
-)
+/** What an index knows, where there is one: of a unique property always, of others once an upsert matched by them. */
+const lookup = (name: Name): fc.Arbitrary<Leaf> =>
+  fc.oneof(
+    fc.record({
+      property: some(name),
+      op: some('eq' as const),
+      value: some(...(values[name] as Value[])),
+    }),
+    fc.record({
+      property: some(name),
+      op: some('in' as const),
+      value: fc.subarray(values[name] as Value[], { minLength: 1 }),
+    }),
+  )
 const absence = (name: Name): fc.Arbitrary<Leaf> =>
   fc.record({ property: some(name), op: some('is_null' as const), value: fc.boolean() })
 
@@ -145,6 +151,7 @@ const absence = (name: Name): fc.Arbitrary<Leaf> =>
 function filterOn(name: Name): fc.Arbitrary<Node | null> {
   const own = bounded.includes(name) ? bound(name) : absence(name)
   const other = some(...bounded).chain(bound)
+  const known = some(...sortable).chain(lookup)
   const group = (leaves: fc.Arbitrary<Node>[]): fc.Arbitrary<Node> => {
     const children = fc.array(fc.oneof(...leaves), { minLength: 1, maxLength: 4 })
     return fc.oneof(
@@ -152,8 +159,8 @@ function filterOn(name: Name): fc.Arbitrary<Node | null> {
       { arbitrary: children.map(($or) => ({ $or })), weight: 1 },
     )
   }
-  const flat = group([own, own, own, absence(name), other, lookup])
-  return fc.oneof(fc.constant(null), own, own, flat, flat, group([own, flat]))
+  const flat = group([own, own, own, absence(name), other, known])
+  return fc.oneof(fc.constant(null), own, known, flat, flat, group([own, flat]))
 }
 
 const query: fc.Arbitrary<Ordered> = fc
@@ -161,12 +168,13 @@ const query: fc.Arbitrary<Ordered> = fc
   .chain((sort) => fc.record({ filter: filterOn(sort.property), sorts: fc.constant([sort]) }))
 const limits = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 3 })
 
-const write = fc.record({
-  kind: some('create', 'create', 'update', 'update', 'delete'),
+const anyWrite = fc.record({
+  kind: some('create', 'create', 'update', 'update', 'delete', 'upsert'),
+  matching: some(...sortable),
   at: fc.nat(99),
   properties,
 })
-type Write = typeof write extends fc.Arbitrary<infer Each> ? Each : never
+type Write = typeof anyWrite extends fc.Arbitrary<infer Each> ? Each : never
 
 interface World {
   orgId: number
@@ -183,11 +191,13 @@ async function newWorld(records: object[]): Promise<World> {
 }
 
 /** Returns the id of the record that it creates, changes or deletes; a value that another has is refused. */
-async function perform({ orgId, caller }: World, { kind, at, properties: values }: Write) {
+async function perform({ orgId, caller }: World, write: Write) {
+  const { kind, at, matching, properties: values } = write
   const live = api.service.records(type, orgId)
   const { id } = live[at % Math.max(1, live.length)] ?? { id: 'none' }
   if (kind === 'update') await caller.update(type, id, values)
   else if (kind === 'delete') await caller.remove(type, id)
+  else if (kind === 'upsert') await caller.upsert(type, matching, values)
   else await caller.create(type, values)
 }
 
@@ -200,7 +210,7 @@ describe('an ordered read', () => {
     await fc.assert(
       fc.asyncProperty(
         start,
-        fc.array(fc.tuple(fc.array(write, { maxLength: 4 }), query, limits), {
+        fc.array(fc.tuple(fc.array(anyWrite, { maxLength: 4 }), query, limits), {
           minLength: 2,
           maxLength: 8,
           size: 'max',
@@ -231,7 +241,7 @@ describe('an ordered read', () => {
         start,
         query,
         limits,
-        fc.array(write, { minLength: 5, maxLength: 40, size: 'max' }),
+        fc.array(anyWrite, { minLength: 5, maxLength: 40, size: 'max' }),
         async (records, each, sizes, writes) => {
           const world = await newWorld(records)
           const all = () => api.service.records(type, world.orgId)

@@ -1,0 +1,119 @@
+// What checks say of an answer. A service that is not available for the moment breaks no rule by that: such answers leave
+// a rule unchecked, unless it is the one that speaks of them.
+
+import { isJsonObject } from '../core/json.ts'
+import { Broken, Unchecked } from './rule.ts'
+import type { Fault } from './rule.ts'
+import { problemOf } from './wire.ts'
+import type { Exchange } from './wire.ts'
+
+const passing: readonly number[] = [429, 503, 504]
+
+/** What the specification says of a refusal. */
+export interface Refusal {
+  /** Where it is stated; default: any 4xx. */
+  readonly statuses?: readonly number[]
+  readonly code?: string
+  readonly reason?: string
+  /** The pointer to what is wrong in the request. */
+  readonly field?: string
+}
+
+export function broken(exchange: Exchange, fault: Fault, note = ''): Broken {
+  const { line, sent, status, requestId } = exchange
+  return new Broken({ request: line, sent, status, requestId, ...fault }, note)
+}
+
+export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean =>
+  status >= 200 && status < 300
+
+/** @throws Unchecked where the service answers that it cannot answer now */
+export function expectAvailable(exchange: Exchange): void {
+  if (!passing.includes(exchange.status)) return
+  throw new Unchecked(`${exchange.line} was answered ${saidOf(exchange)}`)
+}
+
+/** @throws Broken, Unchecked */
+export function expectSuccess(exchange: Exchange, statuses: readonly number[] = []): void {
+  expectAvailable(exchange)
+  const fits = statuses.length === 0 ? isSuccess(exchange) : statuses.includes(exchange.status)
+  if (fits) return
+  const expected = statuses.length === 0 ? 'a success' : `status ${statuses.join(' or ')}`
+  throw broken(exchange, { at: '', expected, got: saidOf(exchange) })
+}
+
+/** @throws Broken, Unchecked */
+export function expectRefusal(exchange: Exchange, refusal: Refusal): void {
+  const { statuses, code, reason, field } = refusal
+  if (!statuses?.includes(exchange.status)) expectAvailable(exchange)
+  const problem = problemOf(exchange)
+  const fits =
+    (statuses?.includes(exchange.status) ?? (exchange.status >= 400 && exchange.status < 500)) &&
+    (code === undefined || problem['code'] === code) &&
+    (reason === undefined || problem['reason'] === reason) &&
+    (field === undefined || problem['field'] === field)
+  if (fits) return
+  const expected = [
+    statuses ? `status ${statuses.join(' or ')}` : 'a refusal',
+    ...[code, reason && `reason ${reason}`, field && `field ${field}`].filter(Boolean),
+  ].join(', ')
+  throw broken(exchange, { at: '', expected, got: saidOf(exchange, field !== undefined) })
+}
+
+/** What an answer says, in words that are the specification's: `422 request_invalid, reason schema_invalid`. */
+export function saidOf(exchange: Exchange, withField = false): string {
+  const { status, headers, bytes } = exchange
+  const { code, reason, field } = problemOf(exchange)
+  if (status >= 400 && code !== undefined) {
+    const parts = [
+      `${status} ${plain(code)}`,
+      ...(reason == null ? [] : [`reason ${plain(reason)}`]),
+      ...(withField ? [field == null ? 'no field' : `field ${plain(field)}`] : []),
+    ]
+    return parts.join(', ')
+  }
+  const media = headers['content-type']?.split(';')[0] ?? 'no content type'
+  return status >= 400 ? `${status}, ${plain(media)}, ${bytes} bytes` : `status ${status}`
+}
+
+/** A word as it came, where it is one that a specification could hold; else only what kind of thing it is. */
+export function plain(value: unknown): string {
+  if (typeof value === 'string' && /^[\w./~:;=$+ -]{1,80}$/.test(value)) return value
+  return kindOf(value)
+}
+
+/** What kind of thing a value is, and nothing of it. */
+export function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return `a list of ${value.length}`
+  if (isJsonObject(value)) return 'an object'
+  if (typeof value === 'string') return value === '' ? 'an empty text' : 'a text'
+  return `a ${typeof value}`
+}
+
+/**
+ * A rule about every answer of a kind.
+ * @param faultOf null where an answer keeps the rule, undefined where the rule does not speak of it
+ * @returns how many answers were looked at
+ * @throws Broken with the first fault and their number; Unchecked where there was no such answer
+ */
+export function everyAnswer(
+  exchanges: readonly Exchange[],
+  faultOf: (exchange: Exchange) => Fault | null | undefined,
+  none = 'no such answer was seen',
+): string {
+  let count = 0
+  const faults: { exchange: Exchange; fault: Fault }[] = []
+  for (const exchange of exchanges) {
+    const fault = faultOf(exchange)
+    if (fault === undefined) continue
+    count += 1
+    if (fault) faults.push({ exchange, fault })
+  }
+  if (count === 0) throw new Unchecked(none)
+  const [first] = faults
+  const answers = `${count} answer${count === 1 ? '' : 's'}`
+  if (first) throw broken(first.exchange, first.fault, `${faults.length} of ${answers}`)
+  return answers
+}

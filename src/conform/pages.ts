@@ -1,0 +1,70 @@
+// Reading a listing or a query page after page.
+
+import { isJsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import { broken, expectSuccess, kindOf } from './expect.ts'
+import type { Call, Kit } from './kit.ts'
+import type { Found } from './survey.ts'
+import type { Exchange } from './wire.ts'
+import { Unchecked } from './rule.ts'
+
+export interface Page {
+  readonly records: readonly Found[]
+  readonly hasMore: boolean
+  readonly cursor: string | null
+}
+
+/** The page that an answer holds. @throws Broken where there is none, Unchecked where the service cannot answer now */
+export function pageIn(exchange: Exchange): Page {
+  expectSuccess(exchange, [200])
+  const body: JsonObject = isJsonObject(exchange.json) ? exchange.json : {}
+  const { data, pagination } = body
+  if (!Array.isArray(data)) {
+    const fault = { at: '/data', expected: 'a list of records', got: kindOf(data) }
+    throw broken(exchange, fault)
+  }
+  const told: JsonObject = isJsonObject(pagination) ? pagination : {}
+  const records = data.map((each, index): Found => {
+    const { id, properties }: JsonObject = isJsonObject(each) ? each : {}
+    if (typeof id === 'string' && isJsonObject(properties)) return { id, properties } as Found
+    const expected = 'a record with id and properties'
+    throw broken(exchange, { at: `/data/${index}`, expected, got: kindOf(each) })
+  })
+  const cursor = told['next_cursor']
+  return {
+    records,
+    hasMore: told['has_more'] === true,
+    cursor: typeof cursor === 'string' ? cursor : null,
+  }
+}
+
+/** The call that reads the page after. */
+export function callOfNext(call: Call, cursor: string): Call {
+  if (call.operation !== 'queryRecords') return { ...call, query: { ...call.query, cursor } }
+  return { ...call, body: { ...(call.body as JsonObject), cursor } }
+}
+
+/**
+ * All records of a listing or a query, page after page.
+ * @returns `whole`: whether its end was reached within `pagesMax` pages; `exchange`: the first answer
+ * @throws Broken where an answer is no page; Unchecked where the way to the next page is missing
+ */
+export async function pagesOf(
+  kit: Kit,
+  call: Call,
+  pagesMax: number,
+): Promise<{ records: Found[]; whole: boolean; exchange: Exchange; pages: number }> {
+  const exchange = await kit.call(call)
+  let page = pageIn(exchange)
+  const records = [...page.records]
+  let pages = 1
+  while (page.hasMore && pages < pagesMax) {
+    if (page.cursor === null) {
+      throw new Unchecked(`${exchange.line} has more, and no cursor leads there`)
+    }
+    page = pageIn(await kit.call(callOfNext(call, page.cursor)))
+    records.push(...page.records)
+    pages += 1
+  }
+  return { records, whole: !page.hasMore, exchange, pages }
+}

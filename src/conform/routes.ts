@@ -1,0 +1,40 @@
+// Where each operation is on this service, as its own OpenAPI document tells.
+
+import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
+import type { OperationId } from '../contract/index.ts'
+import type { Address } from '../client/address.ts'
+import { resolveOperations } from '../client/discovery/index.ts'
+import type { ResolvedOperation } from '../client/discovery/index.ts'
+
+export type Routes = Readonly<Record<OperationId, ResolvedOperation>>
+
+/** Where the document says that the operations are; our own choices where it says nothing. */
+export function routesOf(document: unknown, { origin, prefix }: Address): Routes {
+  const url = `${origin}${prefix}${BASE_PATH}/openapi.json`
+  return resolveOperations(document, {}, { url, prefix }).operations
+}
+
+/** Operations whose paths the specification leaves open (section 4.7). */
+const OPEN_PATHS: ReadonlySet<OperationId> = new Set([
+  'readObjectType',
+  'readRecord',
+  'batchCreate',
+  'batchUpdate',
+  'batchUpsert',
+  'batchDelete',
+  'listAssociations',
+  'listAssociationEdges',
+  'associateRecords',
+])
+
+/** Whether the specification states its path, without names of parameters. */
+export const isStated = (operation: OperationId): boolean => !OPEN_PATHS.has(operation)
+
+/** The operations that the document has to describe, of those whose paths are stated. It is found by the public ones. */
+export const DESCRIBED = (Object.keys(OPERATIONS) as OperationId[]).filter(
+  (operation) => isStated(operation) && OPERATIONS[operation].authenticated,
+)
+
+/** False where only our own choice says where it is. */
+export const isKnown = (routes: Routes, operation: OperationId): boolean =>
+  isStated(operation) || routes[operation].source === 'openapi'

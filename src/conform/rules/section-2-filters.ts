@@ -1,0 +1,196 @@
+// Section 2.11: what filters mean. Each is compared with a naive evaluation over the records that were listed.
+
+import { FILTER_OPERATORS } from '../../contract/index.ts'
+import type { FilterNode, FilterOperator } from '../../contract/index.ts'
+import { broken } from '../expect.ts'
+import { shownLeaf } from '../kit.ts'
+import type { Kit } from '../kit.ts'
+import { matches } from '../meaning.ts'
+import { candidatesFor } from '../operands.ts'
+import type { Candidate } from '../operands.ts'
+import { pagesOf } from '../pages.ts'
+import { NotApplicable, Unchecked } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+import { asUnchecked, within } from '../survey.ts'
+import type { Found, Sample } from '../survey.ts'
+import { problemOf } from '../wire.ts'
+
+/** Pages of a filter's result that are read. */
+const RESULT_PAGES_MAX = 3
+
+/** The records that a filter finds, among those that can be read to the end. */
+interface Result {
+  readonly found: readonly Found[]
+  readonly expected: readonly Found[]
+  readonly whole: boolean
+  readonly exchange: Parameters<typeof broken>[0]
+}
+
+async function resultOf(
+  kit: Kit,
+  sample: Sample,
+  filter: FilterNode,
+  sent: string,
+): Promise<Result> {
+  const scope = within(sample)
+  const body = { filter: scope?.filter ? { $and: [scope.filter, filter] } : filter }
+  const call = { operation: 'queryRecords', objectType: sample.type.name, body, sent } as const
+  const { records, whole, exchange } = await pagesOf(kit, call, RESULT_PAGES_MAX)
+  return { found: records, expected: scope?.records ?? [], whole, exchange }
+}
+
+/**
+ * Compares what a filter finds with what it means. What others write meanwhile may look like a fault: a second look, with
+ * records that were read anew, has to find it too.
+ */
+export async function compareFilter(
+  kit: Kit,
+  sample: Sample,
+  filter: FilterNode,
+  sent: string,
+): Promise<void> {
+  const first = await faultsOf(kit, sample, filter, sent)
+  if (first === null) return
+  kit.survey.forget(sample.type.name)
+  const again = await kit.survey.sample(sample.type.name)
+  const second = await faultsOf(kit, again, filter, sent)
+  if (second !== null) throw second
+}
+
+async function faultsOf(kit: Kit, sample: Sample, filter: FilterNode, sent: string) {
+  const { found, expected, whole, exchange } = await resultOf(kit, sample, filter, sent)
+  const wrong = found.filter(({ properties }) => matches(filter, properties) === 'no').length
+  if (wrong > 0) {
+    const got = `${wrong} of ${found.length} records that do not match`
+    return broken(exchange, { at: '/data', expected: 'records that match the filter', got })
+  }
+  if (!whole) return null
+  const ids = new Set(found.map(({ id }) => id))
+  const due = expected.filter(({ properties }) => matches(filter, properties) === 'yes')
+  const missing = due.filter(({ id }) => !ids.has(id)).length
+  if (missing === 0) return null
+  const got = `${missing} of the ${due.length} that were listed are missing`
+  return broken(exchange, { at: '/data', expected: 'every record that matches the filter', got })
+}
+
+/** Whether a currency's filter was answered that there are no rates, which is right, and tells nothing of its meaning. */
+async function lacksRates(kit: Kit, { property, sample, filter }: Candidate): Promise<boolean> {
+  if (property.field.units.length === 0) return false
+  if (!kit.hasRates) return true
+  const exchange = await kit.query(sample.type.name, { filter, limit: 1 }, shownLeaf(filter))
+  kit.hasRates = problemOf(exchange)['reason'] !== 'exchange_rate_unavailable'
+  return !kit.hasRates
+}
+
+const meanings: Readonly<Record<FilterOperator, string>> = {
+  eq: 'eq matches the records that hold the value',
+  neq: 'neq matches no record whose value equals it',
+  is_null: 'is_null matches by whether the property has a value',
+  gt: 'gt matches greater values',
+  gte: 'gte matches greater and equal values',
+  lt: 'lt matches lesser values',
+  lte: 'lte matches lesser and equal values',
+  starts_with: 'starts_with matches texts that start so',
+  ends_with: 'ends_with matches texts that end so',
+  contains: 'contains matches texts that have the fragment',
+  not_contains: 'not_contains matches no text that has the fragment',
+  contains_any: 'contains_any matches when a stored value contains one of the fragments',
+  not_contains_any: 'not_contains_any matches no text that has one of the fragments',
+  in: 'in matches when one of the stored values equals an entry exactly',
+  not_in: 'not_in matches no record whose value is in the list',
+}
+
+function operatorRule(op: FilterOperator): Rule {
+  return {
+    id: `2.11.${op}`,
+    text: `${meanings[op]}.`,
+    phase: 'reads',
+    async check(kit) {
+      const samples = await kit.survey.samples()
+      const supporting = samples.flatMap(({ type }) =>
+        type.properties.filter(({ operators }) => operators.includes(op)),
+      )
+      if (supporting.length === 0) throw new NotApplicable(`no property supports ${op}`)
+      const names: string[] = []
+      for (const candidate of candidatesFor(op, samples)) {
+        if (await lacksRates(kit, candidate)) continue
+        const { sample, filter, property } = candidate
+        await compareFilter(kit, sample, filter, shownLeaf(filter))
+        if (op === 'is_null') {
+          const other = { ...filter, value: false } as FilterNode
+          await compareFilter(kit, sample, other, shownLeaf(filter))
+        }
+        names.push(property.name)
+      }
+      if (names.length > 0) return `by ${names.join(', ')}`
+      throw new Unchecked(
+        `no record has a value that ${op} could be asked of: --write TYPE makes some`,
+      )
+    },
+  }
+}
+
+const leafOperators = ['eq', 'neq', 'in', 'is_null', 'gt', 'lte', 'contains'] as const
+
+/**
+ * Two leaves each of which matches records that the other does not; if it can be, some records match both, and some none.
+ * @throws Unchecked
+ */
+async function twoLeaves(kit: Kit): Promise<[Candidate, Candidate]> {
+  const samples = await asUnchecked(kit.survey.samples())
+  let found: { pair: [Candidate, Candidate]; rank: number } | null = null
+  for (const sample of samples) {
+    const leaves = leafOperators
+      .flatMap((op) => candidatesFor(op, [sample]))
+      .filter(({ property, tells }) => tells && property.field.units.length === 0)
+    const truthsOf = ({ filter }: Candidate) =>
+      sample.records.map(({ properties }) => matches(filter, properties))
+    const truths = leaves.map(truthsOf)
+    for (const [a, one] of truths.entries()) {
+      for (const [b, other] of truths.entries()) {
+        if (a >= b || leaves[a]!.property === leaves[b]!.property) continue
+        const has = (first: string, second: string) =>
+          one.some((truth, index) => truth === first && other[index] === second)
+        if (!has('yes', 'no') || !has('no', 'yes')) continue
+        const rank = Number(has('yes', 'yes')) + Number(has('no', 'no'))
+        if (!found || rank > found.rank) found = { pair: [leaves[a]!, leaves[b]!], rank }
+      }
+    }
+  }
+  if (found) return found.pair
+  throw new Unchecked('no type has records that two filters tell apart: --write TYPE makes some')
+}
+
+function groupRule(word: '$and' | '$or', text: string): Rule {
+  return {
+    id: `2.11.${word.slice(1)}`,
+    text,
+    phase: 'reads',
+    async check(kit) {
+      const [{ sample, filter: a, property: first }, { filter: b, property: second }] =
+        await twoLeaves(kit)
+      const filter = (word === '$and' ? { $and: [a, b] } : { $or: [a, b] }) as FilterNode
+      const sent = `${word} of ${shownLeaf(a)} and ${shownLeaf(b)}`
+      await compareFilter(kit, sample, filter, sent)
+      return `by ${first.name} and ${second.name}`
+    },
+  }
+}
+
+export const section2Filters: readonly Rule[] = [
+  groupRule('$and', 'Every child of $and must match.'),
+  groupRule('$or', 'At least one child of $or must match.'),
+  {
+    id: '2.11.nested',
+    text: 'Groups nest.',
+    phase: 'reads',
+    async check(kit) {
+      const [{ sample, filter: a }, { filter: b }] = await twoLeaves(kit)
+      const filter: FilterNode = {
+        $or: [{ $and: [a, { $or: [b, { $and: [a, b] }] }] }, { $and: [b] }],
+      }
+      await compareFilter(kit, sample, filter, 'groups within groups')
+    },
+  },
+  ...FILTER_OPERATORS.map(operatorRule),
+]

@@ -1,0 +1,357 @@
+// Section 2.1 to 2.10: the resources and their fields.
+
+import { isJsonObject } from '../../core/json.ts'
+import * as contract from '../../contract/index.ts'
+import { broken, everyAnswer, expectSuccess, isSuccess, kindOf, plain } from '../expect.ts'
+import type { Kit } from '../kit.ts'
+import { decimalOf } from '../meaning.ts'
+import { NotApplicable, Unchecked } from '../rule.ts'
+import type { Fault, Rule } from '../rule.ts'
+import { items, member, shapeRule } from '../shapes.ts'
+import type { Property } from '../survey.ts'
+import type { Exchange } from '../wire.ts'
+
+const record = member('data')
+const recordSources = {
+  listRecords: items,
+  queryRecords: items,
+  readRecord: record,
+  createRecord: record,
+  updateRecord: record,
+  upsertRecord: record,
+} as const
+
+export const section2: readonly Rule[] = [
+  shapeRule(
+    '2.1.record',
+    'A record has id, object_type and properties.',
+    contract.RecordRepresentation,
+    recordSources,
+  ),
+  {
+    id: '2.1.record-type',
+    text: "object_type is the internal name of the record's object type.",
+    phase: 'answers',
+    check: ({ exchanges }) =>
+      everyAnswer(exchanges, (exchange) => {
+        const partsOf = recordSources[exchange.operation as keyof typeof recordSources]
+        if (!partsOf || !isSuccess(exchange) || exchange.objectType === null) return undefined
+        const named = partsOf(exchange).filter(
+          ({ value }) => isJsonObject(value) && typeof value['object_type'] === 'string',
+        )
+        const other = named.find(
+          ({ value }) => isJsonObject(value) && value['object_type'] !== exchange.objectType,
+        )
+        if (!other) return named.length > 0 ? null : undefined
+        const got = isJsonObject(other.value) ? plain(other.value['object_type']) : ''
+        return { at: `${other.at}/object_type`, expected: exchange.objectType, got }
+      }),
+  },
+  valueRule(
+    '2.1.multi-value',
+    'A property of a multi-value type carries a list.',
+    ({ isMulti }) => isMulti,
+    (value) => (Array.isArray(value) ? null : 'a list or null'),
+  ),
+  valueRule(
+    '2.1.currency-value',
+    'A currency value is an object {amount, unit}.',
+    ({ field, isMulti }) => field.units.length > 0 && !isMulti,
+    (value) =>
+      isJsonObject(value) &&
+      decimalOf(value['amount']) !== null &&
+      typeof value['unit'] === 'string'
+        ? null
+        : 'an object with a decimal amount and a unit',
+  ),
+  valueRule(
+    '2.1.date-value',
+    'A date value is an ISO 8601 date.',
+    ({ field, isMulti }) => field.name === 'date' && !isMulti,
+    (value) =>
+      typeof value === 'string' && /^\d{4}-\d\d-\d\d/.test(value) && !isNaN(Date.parse(value))
+        ? null
+        : 'an ISO 8601 date',
+  ),
+  answeredRule('2.2.listed', 'The object types can be listed.', 'listObjectTypes'),
+  shapeRule(
+    '2.2.object-summary',
+    'An object type in a listing has name, labels, kinds, is_system, allows_custom_properties and writable_operations.',
+    contract.ObjectSummary,
+    { listObjectTypes: items },
+  ),
+  shapeRule(
+    '2.2.object-schema',
+    'An object type that is read has the same, and its properties.',
+    // Each property has a rule of its own.
+    contract.ObjectSchema.omit({ properties: true }),
+    { readObjectType: member('data') },
+  ),
+  {
+    id: '2.2.same-facts',
+    text: 'An object type says the same when it is read as in the listing.',
+    phase: 'reads',
+    async check(kit) {
+      const summaries = await kit.survey.summaries()
+      const [first] = summaries
+      if (!first) throw new NotApplicable('the key sees no object type')
+      await kit.survey.types()
+      const facts = factsIn(kit.exchanges.find(isListOfTypes))
+      return everyAnswer(kit.exchanges, (exchange): Fault | null | undefined => {
+        if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
+        const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+        const listed = facts.get(exchange.objectType ?? '')
+        if (!isJsonObject(data) || !listed) return undefined
+        const names = ['name', 'label', 'label_plural', 'is_system', 'allows_custom_properties']
+        const other = [...names, 'kinds', 'writable_operations'].find(
+          (name) => JSON.stringify(data[name]) !== JSON.stringify(listed[name]),
+        )
+        if (other === undefined) return null
+        return {
+          at: `/data/${other}`,
+          expected: 'as in the listing of types',
+          got: 'another value',
+        }
+      })
+    },
+  },
+  shapeRule(
+    '2.3.property',
+    'A property has name, label, field_type, writability, operators, is_multi, is_unique and options.',
+    contract.PropertyWire,
+    { readObjectType: propertiesIn },
+  ),
+  {
+    id: '2.3.create-only',
+    text: 'A create_only property is set once.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const property = bench.usable.find(({ writability }) => writability === 'create_only')
+      if (!property) throw new NotApplicable(`${bench.typeName} has no create_only property`)
+      const { id, properties } = await bench.make(bench.values())
+      const other = bench.values()[property.name]
+      if (properties[property.name] == null || other === undefined) {
+        throw new Unchecked(`no value of ${property.name} could be set`)
+      }
+      const answer = await bench.patch(id, { [property.name]: other })
+      const after = valueIn(await bench.read(id), property.name)
+      if (JSON.stringify(after) === JSON.stringify(properties[property.name])) return
+      const at = `/data/properties/${property.name}`
+      throw broken(answer, { at, expected: 'the value that was set first', got: 'another value' })
+    },
+  },
+  {
+    id: '2.3.read-only',
+    text: 'A read_only property is not changed by a write.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const type = await kit.survey.type(bench.typeName)
+      const property = type.properties.find(({ writability }) => writability === 'read_only')
+      if (!property) throw new NotApplicable(`${bench.typeName} has no read_only property`)
+      const [scratch] = bench.prepared
+      const before = valueIn(await bench.read(scratch!.id), property.name)
+      const answer = await bench.patch(scratch!.id, { [property.name]: null })
+      const after = valueIn(await bench.read(scratch!.id), property.name)
+      if ((before === null) === (after === null)) return
+      const at = `/data/properties/${property.name}`
+      throw broken(answer, { at, expected: 'the value before', got: kindOf(after) })
+    },
+  },
+  answeredRule('2.4.listed', 'The field types can be listed.', 'listFieldTypes'),
+  shapeRule(
+    '2.4.field-type',
+    'A field type has name, label, value_type, operators, aggregations, sortable and units.',
+    contract.FieldTypeWire,
+    { listFieldTypes: items },
+  ),
+  {
+    id: '2.4.references',
+    text: "A property's field_type is the name of a field type.",
+    phase: 'reads',
+    async check(kit) {
+      const names = await kit.survey.fields()
+      await kit.survey.types()
+      return everyAnswer(kit.exchanges, (exchange) => {
+        if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
+        for (const { at, value } of propertiesIn(exchange)) {
+          const name = isJsonObject(value) ? value['field_type'] : undefined
+          if (typeof name !== 'string' || names.has(name)) continue
+          return { at: `${at}/field_type`, expected: 'the name of a field type', got: plain(name) }
+        }
+        return null
+      })
+    },
+  },
+  shapeRule(
+    '2.5.association',
+    'An association definition has name, label, source, target and cardinality.',
+    contract.AssociationWire,
+    { listAssociations: items },
+  ),
+  answeredRule('2.5.listed', 'The association definitions can be listed.', 'listAssociations'),
+  {
+    id: '2.6.listed',
+    text: 'The association edges of a record can be listed.',
+    phase: 'reads',
+    async check(kit) {
+      let count = 0
+      for (const { type, records } of await kit.survey.samples()) {
+        for (const { id } of records.slice(0, 2)) {
+          if (count === 4) break
+          count += 1
+          const call = { operation: 'listAssociationEdges', objectType: type.name, id } as const
+          expectSuccess(await kit.call(call), [200])
+        }
+      }
+      if (count === 0) throw new Unchecked('there is no record: --write TYPE makes some')
+    },
+  },
+  shapeRule(
+    '2.6.edge',
+    'An association edge has association_type, source_id, target_id and cardinality.',
+    contract.AssociationEdgeWire,
+    { listAssociationEdges: items },
+  ),
+  answeredRule('2.7.read', 'A key can be introspected.', 'readSelf'),
+  shapeRule(
+    '2.7.self',
+    'The introspection has org_id and reach; principal and permissions, where they are there, have their fields.',
+    contract.Self,
+    { readSelf: member('data') },
+  ),
+  paginationRule('2.8.has-more', 'Every page says has_more, a boolean.', ({ has_more }) =>
+    typeof has_more === 'boolean'
+      ? null
+      : { at: '/pagination/has_more', expected: 'true or false', got: kindOf(has_more) },
+  ),
+  paginationRule(
+    '2.8.next-cursor',
+    'next_cursor is a text whenever has_more is true.',
+    ({ has_more, next_cursor }) => {
+      if (has_more !== true) return undefined
+      if (typeof next_cursor === 'string' && next_cursor !== '') return null
+      return { at: '/pagination/next_cursor', expected: 'a text', got: kindOf(next_cursor) }
+    },
+  ),
+  paginationRule(
+    '2.8.last-page',
+    'next_cursor is absent or null on the last page.',
+    ({ has_more, next_cursor }) => {
+      if (has_more !== false) return undefined
+      if (next_cursor == null) return null
+      return { at: '/pagination/next_cursor', expected: 'null or absent', got: kindOf(next_cursor) }
+    },
+  ),
+  shapeRule(
+    '2.9.aggregate',
+    'An aggregate has total_groups, results of {group_by, value}, and has_more.',
+    contract.AggregateData,
+    { aggregateRecords: member('data') },
+  ),
+]
+
+/** A rule that an operation without parameters is there. */
+function answeredRule(id: string, text: string, operation: contract.OperationId): Rule {
+  return {
+    id,
+    text,
+    phase: 'reads',
+    async check(kit) {
+      expectSuccess(await kit.call({ operation }), [200])
+    },
+  }
+}
+
+const isListOfTypes = (exchange: Exchange) =>
+  exchange.operation === 'listObjectTypes' && isSuccess(exchange)
+
+/** What the listing of types says, by name. */
+function factsIn(exchange: Exchange | undefined): Map<string, Readonly<Record<string, unknown>>> {
+  const facts = new Map<string, Readonly<Record<string, unknown>>>()
+  for (const { value } of exchange ? items(exchange) : []) {
+    if (isJsonObject(value)) facts.set(String(value['name']), value)
+  }
+  return facts
+}
+
+function propertiesIn({ json }: Exchange) {
+  const data = isJsonObject(json) ? json['data'] : undefined
+  const list = isJsonObject(data) ? data['properties'] : undefined
+  if (!Array.isArray(list)) return [{ at: '/data/properties', value: undefined }]
+  return list.map((value: unknown, index) => ({ at: `/data/properties/${index}`, value }))
+}
+
+/** The value of a property in an answer that holds one record. @throws Unchecked where it holds none */
+function valueIn(exchange: Exchange, name: string): unknown {
+  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  const properties = isJsonObject(data) ? data['properties'] : undefined
+  if (exchange.status === 200 && isJsonObject(properties)) return properties[name] ?? null
+  throw new Unchecked(`${exchange.line} was answered ${exchange.status} without a record`)
+}
+
+/** A rule about the values of some properties, in the records of all samples. */
+function valueRule(
+  id: string,
+  text: string,
+  speaksOf: (property: Property) => boolean,
+  expectedOf: (value: unknown) => string | null,
+): Rule {
+  return {
+    id,
+    text,
+    phase: 'reads',
+    async check(kit: Kit) {
+      const properties = new Map<string, Property[]>()
+      for (const { type } of await kit.survey.samples()) {
+        properties.set(type.name, type.properties.filter(speaksOf))
+      }
+      if ([...properties.values()].flat().length === 0) {
+        throw new NotApplicable('no property that the key sees is of this kind')
+      }
+      let values = 0
+      everyAnswer(kit.exchanges, (exchange) => {
+        if (!['listRecords', 'queryRecords'].includes(exchange.operation ?? '')) return undefined
+        if (!isSuccess(exchange)) return undefined
+        for (const { at, value: found } of items(exchange)) {
+          const of = isJsonObject(found) ? found['properties'] : undefined
+          for (const { name } of properties.get(exchange.objectType ?? '') ?? []) {
+            const value = isJsonObject(of) ? of[name] : undefined
+            if (value == null) continue
+            values += 1
+            const expected = expectedOf(value)
+            const where = `${at}/properties/${name}`
+            if (expected !== null) return { at: where, expected, got: kindOf(value) }
+          }
+        }
+        return null
+      })
+      if (values === 0) throw new Unchecked('no record has such a value: --write TYPE makes some')
+      return `${values} values`
+    },
+  }
+}
+
+function paginationRule(
+  id: string,
+  text: string,
+  faultOf: (pagination: Readonly<Record<string, unknown>>) => Fault | null | undefined,
+): Rule {
+  const paged = new Set(['listRecords', 'queryRecords', 'listAssociationEdges'])
+  return {
+    id,
+    text,
+    phase: 'answers',
+    check: ({ exchanges }) =>
+      everyAnswer(
+        exchanges,
+        (exchange) => {
+          if (!paged.has(exchange.operation ?? '') || !isSuccess(exchange)) return undefined
+          const pagination = isJsonObject(exchange.json) ? exchange.json['pagination'] : undefined
+          return faultOf(isJsonObject(pagination) ? pagination : {})
+        },
+        'no such page was seen',
+      ),
+  }
+}

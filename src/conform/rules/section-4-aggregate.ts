@@ -1,0 +1,376 @@
+// Sections 2.9 and 4.2: aggregates, compared with the records that were listed.
+
+import { isJsonObject } from '../../core/json.ts'
+import type { FilterNode } from '../../contract/index.ts'
+import { compareDecimals } from '../../core/decimal.ts'
+import { broken, expectSuccess, kindOf } from '../expect.ts'
+import { shownLeaf } from '../kit.ts'
+import type { Kit } from '../kit.ts'
+import { decimalOf, isMoney, matches, sumOf } from '../meaning.ts'
+import { candidatesFor } from '../operands.ts'
+import { Broken, Unchecked } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+import { within } from '../survey.ts'
+import type { Found, Property, Sample } from '../survey.ts'
+import type { Exchange } from '../wire.ts'
+
+interface Row {
+  readonly group: Readonly<Record<string, unknown>>
+  readonly value: unknown
+}
+
+interface Table {
+  readonly exchange: Exchange
+  readonly rows: readonly Row[]
+  readonly total: unknown
+  readonly hasMore: unknown
+}
+
+const count = [{ op: 'count' }]
+/** How far an average may be from ours: the specification does not say how it is rounded. */
+const AVERAGE_TOLERANCE = 1e-6
+
+async function tableOf(kit: Kit, type: string, body: object, sent?: string): Promise<Table> {
+  const exchange = await kit.aggregate(type, body, sent)
+  expectSuccess(exchange, [200])
+  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  const results = isJsonObject(data) ? data['results'] : undefined
+  if (!isJsonObject(data) || !Array.isArray(results)) {
+    throw broken(exchange, { at: '/data/results', expected: 'a list', got: kindOf(results) })
+  }
+  const rows = results.map((row: unknown): Row => {
+    const { group_by: group, value } = isJsonObject(row) ? row : {}
+    return { group: isJsonObject(group) ? group : {}, value }
+  })
+  return { exchange, rows, total: data['total_groups'], hasMore: data['has_more'] }
+}
+
+/**
+ * A comparison with the records of a sample; a fault has to be found twice, with records read anew, since others may write
+ * meanwhile.
+ */
+async function compared(
+  kit: Kit,
+  sample: Sample,
+  compare: (sample: Sample) => Promise<void>,
+): Promise<void> {
+  try {
+    await compare(sample)
+  } catch (error) {
+    if (!(error instanceof Broken)) throw error
+    kit.survey.forget(sample.type.name)
+    await compare(await kit.survey.sample(sample.type.name))
+  }
+}
+
+/** The filter and the records of a sample that an aggregate can be compared over. @throws Unchecked */
+function scopeOf(sample: Sample): { filter: FilterNode | null; records: Found[] } {
+  const scope = within(sample)
+  if (scope) return scope
+  throw new Unchecked(`${sample.type.name} has too many records to compare with`)
+}
+
+const and = (a: FilterNode | null, b: FilterNode): FilterNode => (a ? { $and: [a, b] } : b)
+
+/** A sample, and a single-value property of it that an aggregation is available for, with a value at least. */
+async function measurable(
+  kit: Kit,
+  op: string,
+  fits: (value: unknown) => boolean,
+): Promise<{ sample: Sample; property: Property }> {
+  for (const sample of await kit.survey.samples()) {
+    const property = sample.type.properties.find(
+      ({ name, field, isMulti }) =>
+        field.aggregations.includes(op) &&
+        !isMulti &&
+        sample.records.some(({ properties }) => fits(properties[name])),
+    )
+    if (property) return { sample, property }
+  }
+  throw new Unchecked(`no record has a value that ${op} could be asked of: --write TYPE makes some`)
+}
+
+const isNumber = (value: unknown) => typeof value === 'number'
+
+/** The value of the one row of an aggregate without groups. @throws Broken */
+function oneValue({ exchange, rows }: Table): unknown {
+  if (rows.length === 1) return rows[0]!.value
+  const got = `${rows.length} rows`
+  throw broken(exchange, { at: '/data/results', expected: 'one row: there are no groups', got })
+}
+
+function numberRule(
+  op: 'sum' | 'avg' | 'min' | 'max',
+  text: string,
+  fits: (got: string, values: readonly string[]) => boolean,
+): Rule {
+  return {
+    id: `4.2.${op}`,
+    text,
+    phase: 'reads',
+    async check(kit) {
+      const { sample, property } = await measurable(kit, op, isNumber)
+      await compared(kit, sample, async (fresh) => {
+        const { filter, records } = scopeOf(fresh)
+        const aggregations = [{ op, property: property.name }]
+        const sent = `${op} of ${property.name}`
+        const table = await tableOf(kit, fresh.type.name, { aggregations, filter }, sent)
+        const value = oneValue(table)
+        const at = '/data/results/0/value'
+        const decimal = typeof value === 'string' ? decimalOf(value) : null
+        if (decimal === null) {
+          throw broken(table.exchange, { at, expected: 'a decimal text', got: kindOf(value) })
+        }
+        const values = records.flatMap(
+          ({ properties }) => decimalOf(properties[property.name]) ?? [],
+        )
+        if (fits(decimal, values)) return
+        const expected = `the ${op} of the ${values.length} listed values`
+        throw broken(table.exchange, { at, expected, got: 'another number' })
+      })
+      return `of ${property.name}`
+    },
+  }
+}
+
+const extreme = (values: readonly string[], sign: 1 | -1) =>
+  values.toSorted((a, b) => sign * compareDecimals(a, b))[0]
+
+/** A property that a sample's records fall into groups by: single values, several, but few. @throws Unchecked */
+async function groupable(kit: Kit): Promise<{ sample: Sample; property: Property }> {
+  let best: { sample: Sample; property: Property; groups: number } | null = null
+  for (const sample of await kit.survey.samples()) {
+    for (const property of sample.type.properties) {
+      if (property.isMulti || property.field.units.length > 0) continue
+      const values = groupsOf(sample.records, property.name)
+      const groups = values.has('null') ? values.size - 1 : values.size
+      if (groups > 1 && groups <= 100 && (!best || groups < best.groups)) {
+        best = { sample, property, groups }
+      }
+    }
+    if (best) return best
+  }
+  throw new Unchecked('no type has records with different values to group by')
+}
+
+/** How many records have each value. */
+function groupsOf(records: readonly Found[], name: string): Map<string, number> {
+  const groups = new Map<string, number>()
+  for (const { properties } of records) {
+    const key = JSON.stringify(properties[name] ?? null)
+    groups.set(key, (groups.get(key) ?? 0) + 1)
+  }
+  return groups
+}
+
+const keyOf = ({ group }: Row) => JSON.stringify(Object.values(group))
+
+export const section4Aggregate: readonly Rule[] = [
+  {
+    id: '4.2.count',
+    text: 'count is the number of records.',
+    phase: 'reads',
+    async check(kit) {
+      const sample = await kit.survey.sampleOf(1)
+      await compared(kit, sample, async (fresh) => {
+        const { filter, records } = scopeOf(fresh)
+        const body = { aggregations: count, filter }
+        const table = await tableOf(kit, fresh.type.name, body, 'count')
+        const value = oneValue(table)
+        if (value === records.length) return
+        const at = '/data/results/0/value'
+        const expected = `${records.length}, as many as were listed`
+        const got = typeof value === 'number' ? String(value) : kindOf(value)
+        throw broken(table.exchange, { at, expected, got })
+      })
+    },
+  },
+  {
+    id: '4.2.filter',
+    text: 'filter constrains the aggregated set.',
+    phase: 'reads',
+    async check(kit) {
+      const samples = await kit.survey.samples()
+      const candidate = candidatesFor('is_null', samples).find(({ tells }) => tells)
+      if (!candidate) throw new Unchecked('no type has records that a filter tells apart')
+      await compared(kit, candidate.sample, async (fresh) => {
+        const { filter: scope, records } = scopeOf(fresh)
+        const filter = and(scope, candidate.filter)
+        const sent = `count, ${shownLeaf(candidate.filter)}`
+        const table = await tableOf(kit, fresh.type.name, { aggregations: count, filter }, sent)
+        const due = records.filter(
+          ({ properties }) => matches(candidate.filter, properties) === 'yes',
+        ).length
+        const value = table.rows.length === 0 ? 0 : oneValue(table)
+        if (value === due) return
+        const at = '/data/results/0/value'
+        const expected = `${due}, as many of those listed match`
+        const got = typeof value === 'number' ? String(value) : kindOf(value)
+        throw broken(table.exchange, { at, expected, got })
+      })
+    },
+  },
+  numberRule(
+    'sum',
+    'sum of a number is a decimal text, and the sum of the values.',
+    (got, values) => got === sumOf(values),
+  ),
+  numberRule('avg', 'avg of a number is a decimal text, and the average.', (got, values) => {
+    const average = Number(sumOf(values)) / values.length
+    return Math.abs(Number(got) - average) <= AVERAGE_TOLERANCE * Math.max(1, Math.abs(average))
+  }),
+  numberRule(
+    'min',
+    'min of a number is a decimal text, and the least value.',
+    (got, values) => got === extreme(values, 1),
+  ),
+  numberRule(
+    'max',
+    'max of a number is a decimal text, and the greatest value.',
+    (got, values) => got === extreme(values, -1),
+  ),
+  {
+    id: '4.2.currency-sum',
+    text: 'sum of a currency property is one {amount, unit} per currency.',
+    phase: 'reads',
+    async check(kit) {
+      const { sample, property } = await measurable(kit, 'sum', isMoney)
+      await compared(kit, sample, async (fresh) => {
+        const { filter, records } = scopeOf(fresh)
+        const body = { aggregations: [{ op: 'sum', property: property.name }], filter }
+        const sent = `sum of ${property.name}`
+        const table = await tableOf(kit, fresh.type.name, body, sent)
+        const value = oneValue(table)
+        const at = '/data/results/0/value'
+        const amounts = new Map<string, string[]>()
+        for (const { properties } of records) {
+          const money = properties[property.name]
+          const amount = isMoney(money) ? decimalOf(money.amount) : null
+          if (!isMoney(money) || amount === null) continue
+          amounts.set(money.unit, [...(amounts.get(money.unit) ?? []), amount])
+        }
+        const due = [...amounts].map(([unit, list]) => `${sumOf(list)} ${unit}`).toSorted()
+        const list = Array.isArray(value) ? value : []
+        const got = list.map((each: unknown) =>
+          isMoney(each) && typeof each.amount === 'string'
+            ? `${decimalOf(each.amount)} ${each.unit}`
+            : 'no {amount, unit}',
+        )
+        if (Array.isArray(value) && got.toSorted().join() === due.join()) return
+        const expected = `${due.length} sums, of ${[...amounts.keys()].toSorted().join(', ')}`
+        const kind = Array.isArray(value) ? `${value.length} others` : kindOf(value)
+        throw broken(table.exchange, { at, expected, got: kind })
+      })
+      return `of ${property.name}`
+    },
+  },
+  {
+    id: '4.2.null',
+    text: 'The value is null where no value applies.',
+    phase: 'reads',
+    async check(kit) {
+      const { sample, property } = await measurable(kit, 'sum', isNumber)
+      const { name } = property
+      const filter = { property: name, op: 'is_null', value: true }
+      const body = { aggregations: [{ op: 'max', property: name }], filter }
+      const sent = `max of ${name} where it has no value`
+      const table = await tableOf(kit, sample.type.name, body, sent)
+      const held = table.rows.find(({ value }) => value !== null)
+      if (!held) return
+      const at = '/data/results/0/value'
+      throw broken(table.exchange, { at, expected: 'null', got: kindOf(held.value) })
+    },
+  },
+  {
+    id: '4.2.group-by',
+    text: 'There is one row per group, and total_groups is their number.',
+    phase: 'reads',
+    async check(kit) {
+      const { sample, property } = await groupable(kit)
+      await compared(kit, sample, async (fresh) => {
+        const { filter, records } = scopeOf(fresh)
+        const body = { aggregations: count, group_by: [property.name], filter, limit: 100 }
+        const sent = `count by ${property.name}`
+        const table = await tableOf(kit, fresh.type.name, body, sent)
+        const due = groupsOf(records, property.name)
+        const found = new Map(
+          table.rows.map(({ group, value }) => [
+            JSON.stringify(group[property.name] ?? null),
+            value,
+          ]),
+        )
+        // Whether records without a value form a group of their own is left open.
+        const wrong = [...due].filter(([key, size]) => key !== 'null' && found.get(key) !== size)
+        const extra = [...found.keys()].filter((key) => key !== 'null' && !due.has(key))
+        if (wrong.length > 0 || extra.length > 0 || found.size !== table.rows.length) {
+          const expected = `${due.size} groups of the sizes that were listed`
+          const got = `${table.rows.length} rows, ${wrong.length} of the groups missing or of another size`
+          throw broken(table.exchange, { at: '/data/results', expected, got })
+        }
+        if (table.total === table.rows.length) return
+        const expected = `${table.rows.length}, as there are rows`
+        const got = typeof table.total === 'number' ? String(table.total) : kindOf(table.total)
+        throw broken(table.exchange, { at: '/data/total_groups', expected, got })
+      })
+      return `by ${property.name}`
+    },
+  },
+  {
+    id: '4.2.limit',
+    text: 'limit is the most groups of a page, and has_more tells of others.',
+    phase: 'reads',
+    async check(kit) {
+      const { sample, property } = await groupable(kit)
+      const { exchange, rows, hasMore } = await groupPage(kit, sample, property, 0)
+      if (rows.length !== 1) {
+        const got = `${rows.length} rows`
+        throw broken(exchange, { at: '/data/results', expected: 'one row', got })
+      }
+      if (hasMore === true) return
+      throw broken(exchange, { at: '/data/has_more', expected: 'true', got: String(hasMore) })
+    },
+  },
+  {
+    id: '4.2.offset',
+    text: 'offset skips groups: page after page gives every group once.',
+    phase: 'reads',
+    async check(kit) {
+      const { sample, property } = await groupable(kit)
+      const all = await tableOf(kit, sample.type.name, {
+        aggregations: count,
+        group_by: [property.name],
+      })
+      if (all.hasMore === true) throw new Unchecked(`${property.name} has too many groups`)
+      const total = all.rows.length
+      const first = await groupPage(kit, sample, property, 0)
+      const second = await groupPage(kit, sample, property, 1)
+      const last = await groupPage(kit, sample, property, Math.max(0, total - 1))
+      const beyond = await groupPage(kit, sample, property, total)
+      const same = (a: Table, b: Table) =>
+        a.rows[0] && b.rows[0] && keyOf(a.rows[0]) === keyOf(b.rows[0])
+      if (same(first, second)) {
+        const got = 'the first group again'
+        throw broken(second.exchange, { at: '/data/results', expected: 'the second group', got })
+      }
+      if (beyond.rows.length > 0) {
+        const got = `${beyond.rows.length} rows`
+        throw broken(beyond.exchange, { at: '/data/results', expected: 'no more groups', got })
+      }
+      if (last.hasMore === false && beyond.hasMore === false) return
+      const at = '/data/has_more'
+      const faulty = last.hasMore === false ? beyond : last
+      throw broken(faulty.exchange, { at, expected: 'false', got: String(faulty.hasMore) })
+    },
+  },
+]
+
+/** One group. */
+async function groupPage(
+  kit: Kit,
+  sample: Sample,
+  { name }: Property,
+  offset: number,
+): Promise<Table> {
+  const body = { aggregations: count, group_by: [name], limit: 1, offset }
+  return await tableOf(kit, sample.type.name, body)
+}

@@ -1,0 +1,275 @@
+// Section 4.4: batches. Every record that is written is a scratch record.
+
+import { isJsonObject } from '../../core/json.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { Bench, Scratch } from '../bench.ts'
+import { broken, expectSuccess, kindOf, plain } from '../expect.ts'
+import { NO_RECORD } from '../kit.ts'
+import type { Kit } from '../kit.ts'
+import { Unchecked } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+import { wrongValueFor } from '../values.ts'
+import type { Exchange } from '../wire.ts'
+
+type BatchOperation = 'batchCreate' | 'batchUpdate' | 'batchUpsert' | 'batchDelete'
+
+async function send(
+  kit: Kit,
+  operation: BatchOperation,
+  data: readonly object[],
+  sent: string,
+): Promise<Exchange> {
+  const bench = kit.bench()
+  return await kit.call({
+    operation,
+    objectType: bench.typeName,
+    ...(operation === 'batchUpsert' ? { matchingProperty: bench.key.name } : {}),
+    body: { data },
+    sent,
+  })
+}
+
+/** The results of a batch, one per item and in order. @throws Broken */
+function resultsOf(exchange: Exchange, count: number): JsonObject[] {
+  expectSuccess(exchange)
+  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  if (!Array.isArray(data) || data.length !== count) {
+    throw broken(exchange, { at: '/data', expected: `a list of ${count}`, got: kindOf(data) })
+  }
+  return data.map((item: unknown, index) => {
+    if (isJsonObject(item) && item['index'] === index) return item
+    const at = `/data/${index}/index`
+    const got = isJsonObject(item) ? 'another number' : kindOf(item)
+    throw broken(exchange, { at, expected: String(index), got })
+  })
+}
+
+function expectStatuses(exchange: Exchange, due: readonly (readonly number[])[]): JsonObject[] {
+  const results = resultsOf(exchange, due.length)
+  results.forEach(({ status }, index) => {
+    if (due[index]!.includes(Number(status))) return
+    const at = `/data/${index}/status`
+    throw broken(exchange, { at, expected: due[index]!.join(' or '), got: plain(String(status)) })
+  })
+  return results
+}
+
+/** @throws Broken where an item's record is not the scratch record of its place */
+function expectRecords(exchange: Exchange, results: JsonObject[], ids: readonly string[]): void {
+  results.forEach(({ record }, index) => {
+    if (record == null || (isJsonObject(record) && record['id'] === ids[index])) return
+    const at = `/data/${index}/record/id`
+    throw broken(exchange, { at, expected: "the item's own record", got: 'another one' })
+  })
+}
+
+async function makeThree(bench: Bench): Promise<Scratch[]> {
+  const made: Scratch[] = []
+  for (let count = 0; count < 3; count += 1) made.push(await bench.make(bench.values()))
+  return made
+}
+
+const markOf = (item: JsonObject, { mark }: Bench): unknown => {
+  const { record } = item
+  const properties = isJsonObject(record) ? record['properties'] : undefined
+  return isJsonObject(properties) ? properties[mark.name] : undefined
+}
+
+/** A property that can be cleared and one to leave out. @throws Unchecked */
+function clearable(bench: Bench, { properties }: Scratch) {
+  const [cleared, kept] = bench.usable.filter(
+    ({ name, writability }) => writability === 'writable' && properties[name] != null,
+  )
+  if (cleared && kept) return { cleared, kept }
+  throw new Unchecked(`${bench.typeName} has fewer than 2 properties that can be changed`)
+}
+
+/** A wrong item between two right ones, for each operation that takes properties. */
+function itemProblemRule(operation: 'batchCreate' | 'batchUpsert', words: string): Rule {
+  return {
+    id: `4.4.${operation === 'batchCreate' ? 'create' : 'upsert'}-problem`,
+    text: `A wrong item of a ${words} has its own problem, with a pointer under /data/<index>, and stops no other.`,
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const property = bench.usable.find((each) => wrongValueFor(each) !== undefined)
+      if (!property) throw new Unchecked(`${bench.typeName} has no property to write wrongly`)
+      const wrong = { ...bench.identity(), [property.name]: wrongValueFor(property)! }
+      const data = [bench.identity(), wrong, bench.identity()].map((properties) => ({ properties }))
+      const exchange = await send(kit, operation, data, 'the second of three items is wrong')
+      const results = expectStatuses(exchange, [[201], [422], [201]])
+      const { problem } = results[1]!
+      const at = '/data/1/problem'
+      if (!isJsonObject(problem)) {
+        throw broken(exchange, { at, expected: 'a problem', got: kindOf(problem) })
+      }
+      const field = problem['field']
+      const expected = `/data/1/properties/${property.name}`
+      if (field == null || (typeof field === 'string' && field.startsWith(expected))) return
+      throw broken(exchange, { at: `${at}/field`, expected, got: plain(field) })
+    },
+  }
+}
+
+export const section4Batch: readonly Rule[] = [
+  {
+    id: '4.4.create',
+    text: 'A batch create answers a result per item, in the order of the request.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const data = [1, 2, 3].map(() => ({ properties: bench.identity() }))
+      const exchange = await send(kit, 'batchCreate', data, 'three items')
+      const results = expectStatuses(exchange, [[201], [201], [201]])
+      results.forEach((item, index) => {
+        const at = `/data/${index}/record`
+        if (markOf(item, bench) === data[index]!.properties[bench.mark.name]) return
+        throw broken(exchange, { at, expected: `the record of item ${index}`, got: 'another one' })
+      })
+    },
+  },
+  {
+    id: '4.4.update',
+    text: 'A batch update answers a result per item, in the order of the request.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const made = (await makeThree(bench)).toReversed()
+      const data = made.map(({ id }) => ({
+        id,
+        properties: { [bench.mark.name]: `${bench.marker}-batch-${bench.next()}` },
+      }))
+      const exchange = await send(kit, 'batchUpdate', data, 'three items')
+      const results = expectStatuses(
+        exchange,
+        made.map(() => [200]),
+      )
+      expectRecords(
+        exchange,
+        results,
+        made.map(({ id }) => id),
+      )
+    },
+  },
+  {
+    id: '4.4.upsert',
+    text: 'A batch upsert creates and updates: 201 and 200, in the order of the request.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const there = bench.identity()
+      const { id } = await bench.make(there)
+      const data = [bench.identity(), there, bench.identity()].map((properties) => ({ properties }))
+      const exchange = await send(kit, 'batchUpsert', data, 'the second of three records exists')
+      const results = expectStatuses(exchange, [[201], [200], [201]])
+      const record = results[1]!['record']
+      if (record == null || (isJsonObject(record) && record['id'] === id)) return
+      const at = '/data/1/record/id'
+      throw broken(exchange, { at, expected: 'the record that was there', got: 'another one' })
+    },
+  },
+  {
+    id: '4.4.delete',
+    text: 'A batch delete removes the records that it names; an unknown id has a problem of its own.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const [first, second] = await makeThree(bench)
+      const data = [{ id: first!.id }, { id: NO_RECORD }, { id: second!.id }]
+      const exchange = await send(kit, 'batchDelete', data, 'no record has the second of three ids')
+      expectStatuses(exchange, [[200, 204], [404], [200, 204]])
+      for (const { id } of [first!, second!]) {
+        const read = await bench.read(id)
+        if (read.status !== 200) continue
+        const expected = 'a refusal: a batch delete has removed it'
+        throw broken(read, { at: '', expected, got: 'status 200' })
+      }
+    },
+  },
+  {
+    id: '4.4.summary',
+    text: 'The summary counts the items, those that succeeded and those that failed.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { id } = await bench.make(bench.identity())
+      const data = [
+        { id, properties: {} },
+        { id: NO_RECORD, properties: {} },
+      ]
+      const exchange = await send(kit, 'batchUpdate', data, 'no record has the second of two ids')
+      expectSuccess(exchange)
+      const summary = isJsonObject(exchange.json) ? exchange.json['summary'] : undefined
+      for (const [name, due] of Object.entries({ total: 2, succeeded: 1, failed: 1 })) {
+        const got = isJsonObject(summary) ? summary[name] : undefined
+        if (got === due) continue
+        const what = typeof got === 'number' ? String(got) : kindOf(got)
+        throw broken(exchange, { at: `/summary/${name}`, expected: String(due), got: what })
+      }
+    },
+  },
+  itemProblemRule('batchCreate', 'batch create'),
+  itemProblemRule('batchUpsert', 'batch upsert'),
+  {
+    id: '4.4.unknown-id',
+    text: 'An unknown id in a batch update is 404 for its item.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { id } = await bench.make(bench.identity())
+      const data = [
+        { id: NO_RECORD, properties: {} },
+        { id, properties: {} },
+      ]
+      const exchange = await send(kit, 'batchUpdate', data, 'no record has the first of two ids')
+      expectStatuses(exchange, [[404], [200]])
+    },
+  },
+  {
+    id: '4.3.1.batch-null',
+    text: 'An explicit null clears a property and an absent one is unchanged, in a batch update.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const scratch = await bench.make(bench.values())
+      const { cleared, kept } = clearable(bench, scratch)
+      const data = [{ id: scratch.id, properties: { [cleared.name]: null } }]
+      const sent = `${cleared.name}: null`
+      expectStatuses(await send(kit, 'batchUpdate', data, sent), [[200]])
+      const exchange = await bench.read(scratch.id)
+      expectSuccess(exchange, [200])
+      const after = propertiesIn(exchange)
+      if (after[cleared.name] == null && after[kept.name] != null) return
+      const wrong = after[cleared.name] == null ? kept : cleared
+      const expected = wrong === kept ? 'the value before' : 'null'
+      const at = `/data/properties/${wrong.name}`
+      throw broken(exchange, { at, expected, got: kindOf(after[wrong.name]) })
+    },
+  },
+  {
+    id: '4.3.2.batch-twice',
+    text: 'A batch with the same record twice does not err.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { id } = await bench.make(bench.identity())
+      const item = { id, properties: { [bench.mark.name]: `${bench.marker}-twice` } }
+      const update = await send(kit, 'batchUpdate', [item, item], 'the same item twice')
+      expectStatuses(update, [[200], [200]])
+      const properties = bench.identity()
+      const upsert = await send(
+        kit,
+        'batchUpsert',
+        [{ properties }, { properties }],
+        'the same item twice',
+      )
+      expectStatuses(upsert, [[201], [200]])
+    },
+  },
+]
+
+function propertiesIn({ json }: Exchange): Readonly<Record<string, Json>> {
+  const data = isJsonObject(json) ? json['data'] : undefined
+  const properties = isJsonObject(data) ? data['properties'] : undefined
+  return isJsonObject(properties) ? properties : {}
+}

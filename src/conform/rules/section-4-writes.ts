@@ -1,0 +1,470 @@
+// Sections 4 and 4.3: writing one record. Every record that is written is a scratch record.
+
+import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
+import { recordIn } from '../bench.ts'
+import type { Bench, Scratch } from '../bench.ts'
+import { broken, expectRefusal, expectSuccess, kindOf, saidOf } from '../expect.ts'
+import type { Kit } from '../kit.ts'
+import { pageIn } from '../pages.ts'
+import { NotApplicable, Unchecked } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+import type { Property } from '../survey.ts'
+import { valueFor, wrongValueFor } from '../values.ts'
+import { problemOf } from '../wire.ts'
+import type { Exchange } from '../wire.ts'
+
+const same = (a: unknown, b: unknown) =>
+  canonicalJson((a ?? null) as Json) === canonicalJson((b ?? null) as Json)
+
+/** The properties of a record that is read anew. @throws Unchecked where it cannot be read */
+async function stored(
+  bench: Bench,
+  id: string,
+): Promise<{ exchange: Exchange; properties: Properties }> {
+  const exchange = await bench.read(id)
+  const record = exchange.status === 200 ? recordIn(exchange) : null
+  if (record) return { exchange, properties: record.properties }
+  throw new Unchecked(`${exchange.line} was answered ${saidOf(exchange)}`)
+}
+type Properties = Readonly<Record<string, unknown>>
+
+/** Properties of a scratch record that have a value and can be changed. @throws Unchecked where there are fewer */
+function changeable(bench: Bench, { properties }: Scratch, count: number): Property[] {
+  const found = bench.usable.filter(
+    ({ name, writability }) => writability === 'writable' && properties[name] != null,
+  )
+  if (found.length >= count) return found
+  throw new Unchecked(`${bench.typeName} has fewer than ${count} properties that can be changed`)
+}
+
+/** What a rule about null and absent properties does, by PATCH or by upsert. */
+type Write = (bench: Bench, scratch: Scratch, properties: Record<string, Json>) => Promise<Exchange>
+
+const byPatch: Write = (bench, { id }, properties) => bench.patch(id, properties)
+const byUpsert: Write = (bench, scratch, properties) =>
+  bench.upsert(bench.key.name, { ...keyOf(bench, scratch), ...properties })
+
+/** What names a scratch record to an upsert. @throws Unchecked */
+function keyOf(bench: Bench, { properties }: Scratch): Record<string, Json> {
+  const value = properties[bench.key.name]
+  if (typeof value === 'string') return { [bench.key.name]: value }
+  throw new Unchecked(`a scratch record has no value of ${bench.key.name}`)
+}
+
+function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[] {
+  return [
+    {
+      id: `4.3.1.${how}-null`,
+      text: `An explicit null clears a property, in ${words}.`,
+      phase: 'writes',
+      async check(kit) {
+        const bench = kit.bench()
+        const scratch = await bench.make(bench.values())
+        const [property] = changeable(bench, scratch, 1)
+        expectSuccess(await write(bench, scratch, { [property!.name]: null }), [200])
+        const { exchange, properties } = await stored(bench, scratch.id)
+        if (properties[property!.name] == null) return
+        const at = `/data/properties/${property!.name}`
+        throw broken(exchange, { at, expected: 'null', got: kindOf(properties[property!.name]) })
+      },
+    },
+    {
+      id: `4.3.1.${how}-absent`,
+      text: `A property that is left out is unchanged, in ${words}.`,
+      phase: 'writes',
+      async check(kit) {
+        const bench = kit.bench()
+        const scratch = await bench.make(bench.values())
+        const before = (await stored(bench, scratch.id)).properties
+        const [property, ...others] = changeable(bench, scratch, 2)
+        const changes = { [property!.name]: valueFor(property!, bench.marker, bench.next() + 100)! }
+        expectSuccess(await write(bench, scratch, changes), [200])
+        const { exchange, properties } = await stored(bench, scratch.id)
+        const other = others.find(({ name }) => !same(before[name], properties[name]))
+        if (!other) return
+        const at = `/data/properties/${other.name}`
+        throw broken(exchange, {
+          at,
+          expected: 'the value before',
+          got: kindOf(properties[other.name]),
+        })
+      },
+    },
+  ]
+}
+
+/** @throws Broken where the answer's `created` or id are others */
+function expectUpsert(exchange: Exchange, created: boolean, id?: string): void {
+  expectSuccess(exchange, [created ? 201 : 200])
+  const body = isJsonObject(exchange.json) ? exchange.json : {}
+  if (body['created'] !== created) {
+    const got = kindOf(body['created'])
+    throw broken(exchange, { at: '/created', expected: String(created), got })
+  }
+  if (id === undefined || recordIn(exchange)?.id === id) return
+  throw broken(exchange, {
+    at: '/data/id',
+    expected: 'the record that was there',
+    got: 'another id',
+  })
+}
+
+/** Where in a body of `{data: {properties}}` a violation is. */
+const pointerTo = ({ name }: Property) =>
+  `/data/properties/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+
+const isPointerTo = (pointer: unknown, property: Property) =>
+  typeof pointer === 'string' &&
+  (pointer === pointerTo(property) || pointer.startsWith(`${pointerTo(property)}/`))
+
+function spoilt(
+  bench: Bench,
+  count: number,
+): { properties: Property[]; values: Record<string, Json> } {
+  const properties = bench.usable
+    .filter((each) => wrongValueFor(each) !== undefined)
+    .slice(0, count)
+  if (properties.length < count) {
+    throw new NotApplicable(`${bench.typeName} has fewer than ${count} properties to write wrongly`)
+  }
+  const wrong = properties.map((each) => [each.name, wrongValueFor(each)!] as const)
+  return { properties, values: { ...bench.identity(), ...Object.fromEntries(wrong) } }
+}
+
+export const section4Writes: readonly Rule[] = [
+  {
+    id: '4.create',
+    text: 'A create is 201 with a Location header.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const exchange = await bench.create(bench.values())
+      expectSuccess(exchange, [201])
+      if (exchange.headers['location']) return
+      throw broken(exchange, { at: 'location', expected: 'an address', got: 'no such header' })
+    },
+  },
+  {
+    id: '4.create-location',
+    text: 'Location is the address of the new record.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { id, exchange } = await bench.make(bench.identity())
+      const { location } = exchange.headers
+      if (!location) throw new Unchecked('there is no Location')
+      const { pathname } = new URL(location, 'http://localhost/')
+      if (pathname.split('/').some((part) => decoded(part) === id)) return
+      const got = 'an address without it'
+      throw broken(exchange, { at: 'location', expected: 'an address that holds the id', got })
+    },
+  },
+  {
+    id: '4.create-stored',
+    text: 'What was created can be read.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const values = bench.values()
+      const { id } = await bench.make(values)
+      const exchange = await bench.read(id)
+      expectSuccess(exchange, [200])
+      const { mark } = bench
+      if (recordIn(exchange)?.properties[mark.name] === values[mark.name]) return
+      const at = `/data/properties/${mark.name}`
+      throw broken(exchange, { at, expected: 'the text that was written', got: 'something else' })
+    },
+  },
+  {
+    id: '4.update',
+    text: 'PATCH changes the record and returns it.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { id } = await bench.make(bench.identity())
+      const text = `${bench.marker}-changed-${bench.next()}`
+      const exchange = await bench.patch(id, { [bench.mark.name]: text })
+      expectSuccess(exchange, [200])
+      const record = recordIn(exchange)
+      const at = `/data/properties/${bench.mark.name}`
+      const fault = { at, expected: 'the text that was written', got: 'something else' }
+      if (record?.id !== id || record.properties[bench.mark.name] !== text) {
+        throw broken(exchange, fault)
+      }
+      const after = await stored(bench, id)
+      if (after.properties[bench.mark.name] !== text) throw broken(after.exchange, fault)
+    },
+  },
+  {
+    id: '4.upsert-created',
+    text: 'An upsert that finds no record creates one: 201, created is true.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      expectUpsert(await bench.upsert(bench.key.name, bench.identity()), true)
+    },
+  },
+  {
+    id: '4.upsert-updated',
+    text: 'An upsert that finds a record updates it: 200, created is false.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const scratch = await bench.make(bench.identity())
+      expectUpsert(await byUpsert(bench, scratch, {}), false, scratch.id)
+    },
+  },
+  {
+    id: '4.delete',
+    text: 'A delete succeeds, and the record is gone.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { id, properties } = await bench.make(bench.identity())
+      const objectType = bench.typeName
+      expectSuccess(await kit.call({ operation: 'deleteRecord', objectType, id }))
+      expectRefusal(await bench.read(id), { code: 'not_found' })
+      const value = properties[bench.mark.name]
+      if (!bench.mark.operators.includes('eq') || typeof value !== 'string') return
+      const filter = { property: bench.mark.name, op: 'eq', value }
+      const exchange = await kit.query(objectType, { filter })
+      const isThere = pageIn(exchange).records.some((record) => record.id === id)
+      if (!isThere) return
+      throw broken(exchange, {
+        at: '/data',
+        expected: 'no deleted record',
+        got: 'the deleted record',
+      })
+    },
+  },
+  ...clearRules('patch', 'PATCH', byPatch),
+  ...clearRules('upsert', 'an upsert', byUpsert),
+  {
+    id: '4.3.2.patch',
+    text: 'A PATCH with the values that are stored succeeds and returns the record.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const scratch = await bench.make(bench.values())
+      const changes = { [bench.mark.name]: `${bench.marker}-again` }
+      expectSuccess(await bench.patch(scratch.id, changes), [200])
+      const exchange = await bench.patch(scratch.id, changes)
+      expectSuccess(exchange, [200])
+      if (recordIn(exchange)?.id === scratch.id) return
+      throw broken(exchange, { at: '/data', expected: 'the current record', got: 'something else' })
+    },
+  },
+  {
+    id: '4.3.2.upsert',
+    text: 'A replayed upsert succeeds and returns the record.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const values = bench.values()
+      const first = await bench.upsert(bench.key.name, values)
+      expectSuccess(first, [200, 201])
+      const id = recordIn(first)?.id
+      expectUpsert(await bench.upsert(bench.key.name, values), false, id)
+    },
+  },
+  {
+    id: '4.3.3.unknown',
+    text: 'An upsert by a property that the type lacks is request_invalid, reason invalid_matching_property.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const exchange = await bench.upsert('conform_no_such_property', bench.identity())
+      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
+    },
+  },
+  {
+    id: '4.3.3.absent',
+    text: 'So is an upsert whose body lacks the matching property.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { [bench.key.name]: _, ...rest } = bench.identity()
+      const exchange = await bench.upsert(bench.key.name, rest)
+      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
+    },
+  },
+  {
+    id: '4.3.3.null',
+    text: 'So is an upsert whose matching property is null.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const body = { ...bench.identity(), [bench.key.name]: null }
+      const exchange = await bench.upsert(bench.key.name, body)
+      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
+    },
+  },
+  {
+    id: '4.3.4.ambiguous',
+    text: 'An upsert whose value two records hold is conflict, reason ambiguous_match.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      if (bench.mark.isUnique) {
+        throw new Unchecked(`${bench.typeName} has no text property that two records can share`)
+      }
+      const shared = { [bench.mark.name]: `${bench.marker}-twin` }
+      await bench.make({ ...bench.identity(), ...shared })
+      await bench.make({ ...bench.identity(), ...shared })
+      const exchange = await bench.upsert(bench.mark.name, shared)
+      if (problemOf(exchange)['reason'] === 'invalid_matching_property') {
+        throw new Unchecked(`the service does not match by ${bench.mark.name}, which is not unique`)
+      }
+      expectRefusal(exchange, { code: 'conflict', reason: 'ambiguous_match' })
+    },
+  },
+  {
+    id: '4.3.7.one',
+    text: 'A body that violates the schema is 422, reason schema_invalid, with a pointer to the property.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { properties, values } = spoilt(bench, 1)
+      const exchange = await bench.create(values)
+      expectSchemaInvalid(exchange)
+      const { field } = problemOf(exchange)
+      if (isPointerTo(field, properties[0]!)) return
+      const expected = pointerTo(properties[0]!)
+      throw broken(exchange, { at: '/field', expected, got: kindOf(field) })
+    },
+  },
+  {
+    id: '4.3.7.several',
+    text: 'Where several fields are wrong, errors lists each.',
+    phase: 'writes',
+    async check(kit) {
+      const bench = kit.bench()
+      const { properties, values } = spoilt(bench, 2)
+      const exchange = await bench.create(values)
+      expectSchemaInvalid(exchange)
+      const { errors } = problemOf(exchange)
+      const list = Array.isArray(errors) ? errors.filter(isJsonObject) : []
+      const missing = properties.find(
+        (property) => !list.some(({ field }) => isPointerTo(field, property)),
+      )
+      if (!missing) return
+      const expected = `an error whose field is ${pointerTo(missing)}`
+      throw broken(exchange, { at: '/errors', expected, got: kindOf(errors) })
+    },
+  },
+  {
+    id: '4.associate',
+    text: 'Two records are linked, and the edge is listed.',
+    phase: 'writes',
+    async check(kit) {
+      const { association, source, target } = await linkable(kit)
+      const from = await source.make(source.identity())
+      const to = await target.make(target.identity())
+      const link = {
+        operation: 'associateRecords',
+        objectType: source.typeName,
+        id: from.id,
+        association,
+        target: to.id,
+      } as const
+      expectSuccess(await kit.call(link))
+      const exchange = await kit.call({
+        operation: 'listAssociationEdges',
+        objectType: source.typeName,
+        id: from.id,
+      })
+      expectSuccess(exchange, [200])
+      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+      const edges = Array.isArray(data) ? data.filter(isJsonObject) : []
+      const isListed = edges.some(
+        (edge) =>
+          edge['source_id'] === from.id &&
+          edge['target_id'] === to.id &&
+          edge['association_type'] === association,
+      )
+      if (isListed) return
+      throw broken(exchange, { at: '/data', expected: 'the edge', got: `${edges.length} others` })
+    },
+  },
+  {
+    id: '4.3.6.target',
+    text: 'An association target that is unknown or deleted yields one identical 422 with field /target_id.',
+    phase: 'writes',
+    async check(kit) {
+      const { association, source, target } = await linkable(kit, true)
+      const from = await source.make(source.identity())
+      const link = async (id: string, sent: string) =>
+        await kit.call({
+          operation: 'associateRecords',
+          objectType: source.typeName,
+          id: from.id,
+          association,
+          target: id,
+          sent,
+        })
+      const unknown = await link('conform-no-such-record', 'an unknown target')
+      expectRefusal(unknown, { statuses: [422], field: '/target_id' })
+      if (!target) return 'an unknown target only: --write the target type for a deleted one'
+      const gone = await target.make(target.identity())
+      await kit.remove(target.typeName, gone.id)
+      const deleted = await link(gone.id, 'a deleted target')
+      expectRefusal(deleted, { statuses: [422], field: '/target_id' })
+      if (sameProblem(unknown, deleted)) return
+      const expected = 'the body that an unknown target gets, but for request_id'
+      throw broken(deleted, { at: '', expected, got: 'another body' })
+    },
+  },
+]
+
+/** Equal bodies but for the ids of the requests. */
+export function sameProblem(a: Exchange, b: Exchange): boolean {
+  const bodies = [a, b].map((exchange) => {
+    const { request_id: _, ...rest } = problemOf(exchange)
+    return canonicalJson(rest as Json)
+  })
+  return a.status === b.status && bodies[0] === bodies[1]
+}
+
+function expectSchemaInvalid(exchange: Exchange): void {
+  const statuses = [422]
+  expectRefusal(exchange, { statuses, code: 'request_invalid', reason: 'schema_invalid' })
+}
+
+/** An association between two types that scratch records may be made of; with `half`, of its source at least. */
+async function linkable(
+  kit: Kit,
+  half?: false,
+): Promise<{ association: string; source: Bench; target: Bench }>
+async function linkable(
+  kit: Kit,
+  half: true,
+): Promise<{ association: string; source: Bench; target: Bench | undefined }>
+async function linkable(kit: Kit, half = false) {
+  kit.bench()
+  const associations = await kit.survey.associations()
+  const known = associations.map(({ name, source, target }) => ({
+    association: name,
+    source: kit.benchOf(source),
+    target: kit.benchOf(target),
+  }))
+  const found =
+    known.find(({ source, target }) => source && target) ??
+    (half ? known.find(({ source }) => source) : undefined)
+  if (found?.source) {
+    return { ...found, source: found.source.ready(), target: found.target?.ready() }
+  }
+  throw new Unchecked(
+    half
+      ? 'no association begins at a type that may be written'
+      : 'no association is between types that may be written: --write both',
+  )
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

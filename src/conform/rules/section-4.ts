@@ -1,0 +1,379 @@
+// Sections 4, 4.1 and 4.5: listing, querying, sorting, searching and paging.
+
+import { isJsonObject } from '../../core/json.ts'
+import type { FilterNode } from '../../contract/index.ts'
+import { broken, expectRefusal, expectSuccess } from '../expect.ts'
+import { shownLeaf } from '../kit.ts'
+import type { Call, Kit } from '../kit.ts'
+import { compareValues, matches } from '../meaning.ts'
+import type { Truth } from '../meaning.ts'
+import { candidatesFor } from '../operands.ts'
+import { callOfNext, pageIn, pagesOf } from '../pages.ts'
+import { NotApplicable, Unchecked } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+import type { Found, Property, Sample } from '../survey.ts'
+import type { Exchange } from '../wire.ts'
+
+const invalid = { code: 'request_invalid' } as const
+/** Pages of one record that are read one after the other. */
+const STEPS_MAX = 5
+
+const listOf = (sample: Sample): Call => ({
+  operation: 'listRecords',
+  objectType: sample.type.name,
+})
+
+const queryOf = (sample: Sample, body: object, sent?: string): Call => ({
+  operation: 'queryRecords',
+  objectType: sample.type.name,
+  body,
+  sent: sent ?? JSON.stringify(body),
+})
+
+/** @throws Broken where an answer holds other properties than those asked for */
+function expectOnly(exchange: Exchange, names: readonly string[]): void {
+  const { records } = pageIn(exchange)
+  records.forEach(({ properties }, index) => {
+    const got = Object.keys(properties)
+    const extra = got.filter((name) => !names.includes(name)).length
+    if (extra === 0) return
+    const at = `/data/${index}/properties`
+    throw broken(exchange, { at, expected: `only ${names.join(', ')}`, got: `${extra} more` })
+  })
+}
+
+function twoNames({ type }: Sample): [string, string] {
+  const [first, second] = type.properties
+  if (first && second) return [first.name, second.name]
+  throw new Unchecked(`${type.name} has fewer than two properties`)
+}
+
+const idsOf = (records: readonly Found[]) => records.map(({ id }) => id).toSorted()
+
+/**
+ * Whether two readings give the same records; when they do not, both are made again, since others may write meanwhile.
+ * @throws Broken
+ */
+async function expectSameRecords(
+  read: () => Promise<{ due: readonly Found[]; found: readonly Found[]; exchange: Exchange }>,
+  expected: string,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { due, found, exchange } = await read()
+    if (idsOf(due).join() === idsOf(found).join()) return
+    if (attempt < 2) continue
+    const got = `${found.length} records, ${due.length} were expected`
+    throw broken(exchange, { at: '/data', expected, got })
+  }
+}
+
+/** A sample read anew. */
+async function fresh(kit: Kit, sample: Sample): Promise<Sample> {
+  kit.survey.forget(sample.type.name)
+  return await kit.survey.sample(sample.type.name)
+}
+
+function sortRule(direction: 'asc' | 'desc'): Rule {
+  return {
+    id: `4.1.sort-${direction}`,
+    text: `sorts orders the records by a property, ${direction === 'asc' ? 'ascending' : 'descending'}.`,
+    phase: 'reads',
+    async check(kit) {
+      const [sample, property] = await sortable(kit)
+      const body = { sorts: [{ property: property.name, direction }] }
+      const { records, exchange } = await pagesOf(kit, queryOf(sample, body), 3)
+      const values = records.map(({ properties }) => properties[property.name])
+      const held = values.filter((value) => value != null)
+      const sign = direction === 'asc' ? 1 : -1
+      const wrong = held.findIndex(
+        (value, index) => index > 0 && sign * (compareValues(held[index - 1], value) ?? 0) > 0,
+      )
+      if (wrong < 0) return `by ${property.name}`
+      const got = 'a record before one that belongs before it'
+      throw broken(exchange, { at: '/data', expected: `${direction} by ${property.name}`, got })
+    },
+  }
+}
+
+/** A property to sort by whose order is certain, with two values at least. @throws Unchecked */
+async function sortable(kit: Kit): Promise<[Sample, Property]> {
+  for (const sample of await kit.survey.samples()) {
+    for (const property of sample.type.properties) {
+      if (!property.field.sortable || property.isMulti || property.field.units.length > 0) continue
+      const values = sample.records
+        .map(({ properties }) => properties[property.name])
+        .filter((value) => value != null)
+      if (values.some((value) => (compareValues(values[0], value) ?? 0) !== 0)) {
+        return [sample, property]
+      }
+    }
+  }
+  throw new Unchecked('no sortable property has two values whose order is certain')
+}
+
+interface Searched {
+  readonly sample: Sample
+  readonly filter: FilterNode
+  readonly search: string
+}
+
+/** A word and a filter to ask for both; if it can be, the word also stands where the filter does not match. @throws Unchecked */
+async function searchable(kit: Kit): Promise<Searched> {
+  const samples = await kit.survey.samples()
+  let found: Searched | null = null
+  const candidates = samples.flatMap((one) =>
+    (['is_null', 'eq', 'gt'] as const).flatMap((op) => candidatesFor(op, [one])),
+  )
+  for (const { sample, filter, tells, property } of candidates) {
+    if (!tells || !sample.whole || property.field.units.length > 0) continue
+    const wordsWhere = (truth: Truth) =>
+      sample.records
+        .filter(({ properties }) => matches(filter, properties) === truth)
+        .flatMap(({ properties }) => Object.values(properties))
+        .filter((value) => typeof value === 'string' && /^[A-Za-z]{3,40}$/.test(value))
+        .map(String)
+    const words = wordsWhere('yes')
+    const others = new Set(wordsWhere('no'))
+    const shared = words.find((word) => others.has(word))
+    if (shared !== undefined) return { sample, filter, search: shared }
+    if (words[0] !== undefined) found ??= { sample, filter, search: words[0] }
+  }
+  if (found) return found
+  throw new Unchecked('no type is small enough and has a word that a filter tells apart')
+}
+
+export const section4: readonly Rule[] = [
+  {
+    id: '4.list-properties',
+    text: 'properties, comma-separated, names the properties that a listing returns.',
+    phase: 'reads',
+    async check(kit) {
+      const sample = await kit.survey.sampleOf(1)
+      const names = twoNames(sample)
+      expectOnly(await kit.call({ ...listOf(sample), query: { properties: names.join() } }), names)
+    },
+  },
+  {
+    id: '4.read-record',
+    text: 'A listed record can be read.',
+    phase: 'reads',
+    async check(kit) {
+      const { type, records } = await kit.survey.sampleOf(1)
+      const { id } = records[0]!
+      const exchange = await kit.call({ operation: 'readRecord', objectType: type.name, id })
+      expectSuccess(exchange, [200])
+      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+      if (isJsonObject(data) && data['id'] === id) return
+      throw broken(exchange, { at: '/data/id', expected: 'the id asked for', got: 'another one' })
+    },
+  },
+  {
+    id: '4.1.optional',
+    text: 'All fields of a query are optional; without a filter it matches every record.',
+    phase: 'reads',
+    async check(kit) {
+      const some = await kit.survey.sampleOf(1, { whole: true })
+      await expectSameRecords(async () => {
+        const { records: due } = await fresh(kit, some)
+        const { records: found, exchange } = await pagesOf(kit, queryOf(some, {}), 4)
+        return { due, found, exchange }
+      }, 'the records of the listing')
+    },
+  },
+  {
+    id: '4.1.nulls',
+    text: 'cursor, filter, search and properties may be null.',
+    phase: 'reads',
+    async check(kit) {
+      const body = { cursor: null, filter: null, search: null, properties: null }
+      expectSuccess(await kit.query(await kit.anyType(), body), [200])
+    },
+  },
+  {
+    id: '4.1.limit',
+    text: 'A page holds at most limit records.',
+    phase: 'reads',
+    async check(kit) {
+      const sample = await kit.survey.sampleOf(2)
+      const exchange = await kit.query(sample.type.name, { limit: 1 })
+      const { records } = pageIn(exchange)
+      if (records.length <= 1) return
+      const got = `${records.length} records`
+      throw broken(exchange, { at: '/data', expected: 'at most 1 record', got })
+    },
+  },
+  {
+    id: '4.1.properties',
+    text: 'properties names the properties that a query returns.',
+    phase: 'reads',
+    async check(kit) {
+      const sample = await kit.survey.sampleOf(1)
+      const names = twoNames(sample)
+      expectOnly(await kit.query(sample.type.name, { properties: names, limit: 5 }), names)
+    },
+  },
+  sortRule('asc'),
+  sortRule('desc'),
+  {
+    id: '4.1.sort-all',
+    text: 'A sort leaves no record out.',
+    phase: 'reads',
+    async check(kit) {
+      const [{ type }, property] = await sortable(kit)
+      const some = await kit.survey.sample(type.name)
+      if (!some.whole) throw new Unchecked(`${type.name} has too many records to read them all`)
+      const body = { sorts: [{ property: property.name, direction: 'asc' }] }
+      await expectSameRecords(async () => {
+        const { records: due } = await fresh(kit, some)
+        const { records: found, exchange } = await pagesOf(kit, queryOf(some, body), 4)
+        return { due, found, exchange }
+      }, 'the records of the listing')
+    },
+  },
+  {
+    id: '4.1.sort-direction',
+    text: 'The direction of a sort is asc or desc.',
+    phase: 'reads',
+    async check(kit) {
+      const [sample, { name }] = await sortable(kit)
+      const body = { sorts: [{ property: name, direction: 'upwards' }] }
+      expectRefusal(await kit.query(sample.type.name, body), invalid)
+    },
+  },
+  {
+    id: '4.1.search-none',
+    text: 'search matches text: what stands nowhere finds nothing.',
+    phase: 'reads',
+    async check(kit) {
+      const { type } = await kit.survey.sampleOf(1)
+      const exchange = await kit.query(type.name, { search: 'zqxjkvbzqxjkvb' })
+      const { records } = pageIn(exchange)
+      if (records.length === 0) return
+      const got = `${records.length} records`
+      throw broken(exchange, { at: '/data', expected: 'no record', got })
+    },
+  },
+  {
+    id: '4.1.search-and-filter',
+    text: 'search combines with the filter.',
+    phase: 'reads',
+    async check(kit) {
+      const { sample, filter, search } = await searchable(kit)
+      const sent = `a word, and ${shownLeaf(filter)}`
+      await expectSameRecords(async () => {
+        const all = await pagesOf(kit, queryOf(sample, { search }, 'search: a word'), 4)
+        const both = await pagesOf(kit, queryOf(sample, { search, filter }, sent), 4)
+        const due = all.records.filter(({ properties }) => matches(filter, properties) === 'yes')
+        return { due, found: both.records, exchange: both.exchange }
+      }, 'what the search finds, as far as the filter matches')
+    },
+  },
+  {
+    id: '4.5.has-more',
+    text: 'has_more is true when another page exists.',
+    phase: 'reads',
+    async check(kit) {
+      const sample = await kit.survey.sampleOf(2)
+      const exchange = await kit.query(sample.type.name, { limit: 1 })
+      const { hasMore, records } = pageIn(exchange)
+      if (hasMore || records.length > 1) return
+      const expected = `true: ${sample.type.name} has more records`
+      throw broken(exchange, { at: '/pagination/has_more', expected, got: 'false' })
+    },
+  },
+  {
+    id: '4.5.pages',
+    text: 'Following cursors gives every record once.',
+    phase: 'reads',
+    async check(kit) {
+      const samples = await kit.survey.samples()
+      const some = samples.find(({ whole, records }) => whole && records.length > 1)
+      if (!some) throw new Unchecked('no type has two records and few enough to read them all')
+      const limit = Math.max(1, Math.floor(some.records.length / 4))
+      await expectSameRecords(async () => {
+        const { records: due } = await fresh(kit, some)
+        const { records: found, exchange, pages } = await pagesOf(kit, queryOf(some, { limit }), 12)
+        if (pages < 2) throw new Unchecked('there is no second page')
+        return { due, found, exchange }
+      }, `the records of the listing, in pages of ${limit}`)
+    },
+  },
+  {
+    id: '4.5.list-pages',
+    text: 'A cursor of a listing leads to its next page.',
+    phase: 'reads',
+    async check(kit) {
+      for (const sample of await kit.survey.samples()) {
+        const page = pageIn(await kit.call(listOf(sample)))
+        if (!page.hasMore || page.cursor === null) continue
+        const exchange = await kit.call(callOfNext(listOf(sample), page.cursor))
+        const known = new Set(page.records.map(({ id }) => id))
+        const again = pageIn(exchange).records.filter(({ id }) => known.has(id)).length
+        if (again === 0) return
+        const got = `${again} records of the page before`
+        throw broken(exchange, { at: '/data', expected: 'other records', got })
+      }
+      throw new Unchecked('no type has a second page of records')
+    },
+  },
+  {
+    id: '4.5.cursor-carries-query',
+    text: 'A cursor encodes its query: it leads on without the filter being given again.',
+    phase: 'reads',
+    async check(kit) {
+      for (const { sample, filter, tells, property } of candidatesFor(
+        'is_null',
+        await kit.survey.samples(),
+      )) {
+        const due = sample.records.filter(
+          ({ properties }) => matches(filter, properties) === 'yes',
+        ).length
+        if (!tells || due < 2) continue
+        const first = pageIn(await kit.call(queryOf(sample, { filter, limit: 1 })))
+        let cursor = first.hasMore ? first.cursor : null
+        if (cursor === null) throw new Unchecked('no cursor leads to the second page')
+        for (let step = 0; cursor !== null && step < STEPS_MAX; step += 1) {
+          const exchange = await kit.call(queryOf(sample, { cursor, limit: 1 }, 'cursor and limit'))
+          const page = pageIn(exchange)
+          const wrong = page.records.some(({ properties }) => matches(filter, properties) === 'no')
+          if (wrong) {
+            const expected = `records that match the first page's filter (${property.name} is_null)`
+            throw broken(exchange, { at: '/data', expected, got: 'one that does not' })
+          }
+          cursor = page.cursor
+        }
+        return
+      }
+      throw new Unchecked('no filter finds two records of a type and leaves out others')
+    },
+  },
+  {
+    id: '4.5.cursor-unknown',
+    text: 'A cursor that the service does not recognise is request_invalid, reason cursor_invalid.',
+    phase: 'reads',
+    async check(kit) {
+      const objectType = await kit.anyType()
+      const cursor = 'conform-no-such-cursor'
+      const refusal = { ...invalid, reason: 'cursor_invalid' }
+      expectRefusal(await kit.query(objectType, { cursor }), refusal)
+      const call = { operation: 'listRecords', objectType, query: { cursor } } as const
+      expectRefusal(await kit.call(call), refusal)
+    },
+  },
+  {
+    id: '4.6.sort-unsupported',
+    text: 'A sort by a property that cannot be sorted on is 422, reason unsupported_sort.',
+    phase: 'reads',
+    async check(kit) {
+      for (const { name, properties } of await kit.survey.types()) {
+        const property = properties.find(({ field }) => field.valueType !== '' && !field.sortable)
+        if (!property) continue
+        const body = { sorts: [{ property: property.name, direction: 'asc' }] }
+        const refusal = { ...invalid, statuses: [422], reason: 'unsupported_sort' }
+        expectRefusal(await kit.query(name, body), refusal)
+        return
+      }
+      throw new NotApplicable('every property can be sorted on')
+    },
+  },
+]

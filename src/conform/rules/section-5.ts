@@ -1,0 +1,157 @@
+// Section 5: authentication, and what a key sees.
+
+import { PREFIX } from '../../contract/index.ts'
+import { broken, expectRefusal, expectSuccess, saidOf } from '../expect.ts'
+import { NO_RECORD } from '../kit.ts'
+import type { Call, Kit } from '../kit.ts'
+import { isKnown } from '../routes.ts'
+import { NotApplicable, Unchecked } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+import { TYPES_MAX } from '../survey.ts'
+
+const refused = { statuses: [401], code: 'unauthenticated' }
+
+/** Every operation that only reads, of some type. */
+async function readCalls(kit: Kit): Promise<Call[]> {
+  const objectType = await kit.anyType()
+  const body = { aggregations: [{ op: 'count' }] }
+  const calls: Call[] = [
+    { operation: 'readSelf' },
+    { operation: 'listObjectTypes' },
+    { operation: 'listFieldTypes' },
+    { operation: 'readObjectType', objectType },
+    { operation: 'listRecords', objectType },
+    { operation: 'readRecord', objectType, id: NO_RECORD },
+    { operation: 'queryRecords', objectType, body: {} },
+    { operation: 'aggregateRecords', objectType, body },
+    { operation: 'listAssociations' },
+    { operation: 'listAssociationEdges', objectType, id: NO_RECORD },
+  ]
+  return calls.filter(({ operation }) => isKnown(kit.options.routes, operation))
+}
+
+/** Section 5.6, by the word after the prefix. */
+const writableSets: Readonly<Record<string, readonly string[]>> = {
+  meeting: ['associate'],
+  meeting_notes: [],
+  booking: [],
+  email_thread: [],
+  file: [],
+  web_visit: [],
+  web_visitor: [],
+  risk: [],
+}
+const everything = ['create', 'update', 'delete', 'associate']
+
+export const section5: readonly Rule[] = [
+  {
+    id: '5.1.every-operation',
+    text: 'Every operation but the two public ones refuses a request without a key: 401.',
+    phase: 'reads',
+    async check(kit) {
+      const calls = await readCalls(kit)
+      for (const call of calls) {
+        const exchange = await kit.call({ ...call, as: 'nobody' })
+        if (exchange.status === 401) continue
+        throw broken(exchange, { at: '', expected: 'status 401', got: saidOf(exchange) })
+      }
+      return `${calls.length} operations that read`
+    },
+  },
+  {
+    id: '5.2.missing',
+    text: 'A missing token is 401 unauthenticated.',
+    phase: 'reads',
+    async check(kit) {
+      expectRefusal(await kit.call({ operation: 'readSelf', as: 'nobody' }), refused)
+    },
+  },
+  {
+    id: '5.2.unknown',
+    text: 'An unrecognised token is 401 unauthenticated.',
+    phase: 'reads',
+    async check(kit) {
+      expectRefusal(await kit.call({ operation: 'readSelf', as: 'unknown' }), refused)
+    },
+  },
+  {
+    id: '5.2.www-authenticate',
+    text: 'A 401 carries WWW-Authenticate: Bearer.',
+    phase: 'reads',
+    async check(kit) {
+      for (const caller of ['nobody', 'unknown'] as const) {
+        const exchange = await kit.call({ operation: 'readSelf', as: caller })
+        const got = exchange.headers['www-authenticate']
+        if (exchange.status !== 401) {
+          throw new Unchecked(`${exchange.line} was answered ${exchange.status}`)
+        }
+        if (/^bearer\b/i.test(got ?? '')) continue
+        const what = got === undefined ? 'no such header' : 'another scheme'
+        throw broken(exchange, { at: 'www-authenticate', expected: 'Bearer', got: what })
+      }
+    },
+  },
+  {
+    id: '5.4.visible',
+    text: 'Every type that is listed can be read, and its records can be listed.',
+    phase: 'reads',
+    async check(kit) {
+      const types = (await kit.survey.summaries()).slice(0, TYPES_MAX)
+      for (const { name: objectType } of types) {
+        if (isKnown(kit.options.routes, 'readObjectType')) {
+          expectSuccess(await kit.call({ operation: 'readObjectType', objectType }), [200])
+        }
+        expectSuccess(await kit.call({ operation: 'listRecords', objectType }), [200])
+      }
+      if (types.length === 0) throw new NotApplicable('the key sees no object type')
+      return `${types.length} types`
+    },
+  },
+  {
+    id: '5.4.invisible',
+    text: 'A type that is not listed cannot be read.',
+    phase: 'reads',
+    async check(kit) {
+      const objectType = 'conform_no_such_type'
+      const refusal = { statuses: [403, 404] }
+      expectRefusal(await kit.call({ operation: 'listRecords', objectType }), refusal)
+      if (!isKnown(kit.options.routes, 'readObjectType')) return
+      expectRefusal(await kit.call({ operation: 'readObjectType', objectType }), refusal)
+    },
+  },
+  {
+    id: '5.6.writable-sets',
+    text: 'The system types accept what the table of section 5.6 says.',
+    phase: 'reads',
+    async check(kit) {
+      const types = (await kit.survey.summaries()).filter(({ isSystem }) => isSystem)
+      if (types.length === 0) throw new NotApplicable('the key sees no system type')
+      const exchange = kit.exchanges.find(
+        ({ operation, status }) => operation === 'listObjectTypes' && status === 200,
+      )!
+      for (const { name, writable } of types) {
+        // Of whatever brand the prefix is.
+        const word = name.startsWith(PREFIX)
+          ? name.slice(PREFIX.length)
+          : name.replace(/^[a-z0-9]+_/, '')
+        const due = writableSets[word] ?? everything
+        if (due.toSorted().join() === writable.toSorted().join()) continue
+        const at = '/data'
+        const expected = `${name} to accept ${due.join(', ') || 'nothing'}`
+        throw broken(exchange, { at, expected, got: writable.join(', ') || 'nothing' })
+      }
+      return `${types.length} types`
+    },
+  },
+  {
+    id: '5.8.query-string',
+    text: 'A key in the query string is not accepted.',
+    phase: 'reads',
+    async check(kit) {
+      if (!kit.options.keyInQuery) {
+        throw new Unchecked('it would put the key into logs: --key-in-query allows it')
+      }
+      expectRefusal(await kit.call({ operation: 'readSelf', as: 'query' }), refused)
+    },
+  },
+]

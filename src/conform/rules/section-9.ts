@@ -1,0 +1,82 @@
+// Section 9: versioning, and the OpenAPI document.
+
+import { isJsonObject } from '../../core/json.ts'
+import { OPERATIONS } from '../../contract/index.ts'
+import type { OperationId } from '../../contract/index.ts'
+import { broken, everyAnswer, expectSuccess, kindOf, plain } from '../expect.ts'
+import type { Kit } from '../kit.ts'
+import { DESCRIBED } from '../routes.ts'
+import { NotApplicable } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+
+async function documentOf(kit: Kit) {
+  const exchange = await kit.call({ operation: 'readOpenApi' })
+  expectSuccess(exchange, [200])
+  if (isJsonObject(exchange.json)) return { exchange, document: exchange.json }
+  throw broken(exchange, { at: '', expected: 'a JSON object', got: kindOf(exchange.json) })
+}
+
+/** Whether the document has the operation where the specification states it, whatever its parameters are called. */
+function describes(kit: Kit, operation: OperationId): boolean {
+  const { method, path } = OPERATIONS[operation]
+  const route = kit.options.routes[operation]
+  const isSource = route.source === 'openapi'
+  return isSource && route.method === method && outline(route.path).endsWith(outline(path))
+}
+
+const outline = (path: string) => path.replaceAll(/\{[^{}]*\}/g, '{}').replace(/\/$/, '')
+
+export const section9: readonly Rule[] = [
+  {
+    id: '9.1.version',
+    text: 'GET /rest/v1/ reports the version.',
+    phase: 'reads',
+    async check(kit) {
+      const exchange = await kit.call({ operation: 'readRoot' })
+      expectSuccess(exchange, [200])
+      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+      const values = isJsonObject(data) ? Object.values(data) : []
+      if (values.some((value) => /^v?1(?:\.|$|-)/.test(String(value)))) return
+      throw broken(exchange, { at: '/data', expected: 'a version such as v1', got: 'none' })
+    },
+  },
+  {
+    id: '9.5.sunset',
+    text: 'A deprecated version carries Deprecation and Sunset.',
+    phase: 'answers',
+    check: ({ exchanges }) => {
+      if (!exchanges.some(({ headers }) => headers['deprecation'] || headers['sunset'])) {
+        throw new NotApplicable('nothing says that the version is deprecated')
+      }
+      return everyAnswer(exchanges, ({ headers }) => {
+        const at = ['deprecation', 'sunset'].find((name) => !headers[name])
+        return at === undefined ? null : { at, expected: 'a date', got: 'no such header' }
+      })
+    },
+  },
+  {
+    id: '9.6.openapi',
+    text: 'The document is one of OpenAPI 3.1.',
+    phase: 'reads',
+    async check(kit) {
+      const { exchange, document } = await documentOf(kit)
+      if (/^3\.1\.\d+$/.test(String(document['openapi']))) return
+      const got = plain(document['openapi'])
+      throw broken(exchange, { at: '/openapi', expected: '3.1.x', got })
+    },
+  },
+  {
+    id: '9.6.describes',
+    text: 'The OpenAPI document describes the operations whose paths are stated.',
+    phase: 'reads',
+    async check(kit) {
+      const { exchange } = await documentOf(kit)
+      const missing = DESCRIBED.filter((operation) => !describes(kit, operation))
+      if (missing.length === 0) return `${DESCRIBED.length} operations`
+      const [first] = missing
+      const { method, path } = OPERATIONS[first!]
+      const got = `${missing.length} are missing: ${missing.join(', ')}`
+      throw broken(exchange, { at: '/paths', expected: `${method} /rest/v1${path}`, got })
+    },
+  },
+]

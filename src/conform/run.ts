@@ -1,0 +1,231 @@
+// A run of the kit: find out where everything is, ask rule after rule, remove what was made, look at all answers. Promises
+// kept here: without a type to write to, no request is sent that could change a record; whatever ends a run, what it made is
+// removed, or named.
+
+import { randomBytes } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
+import { SyncError } from '../core/errors.ts'
+import type { Clock } from '../core/ports.ts'
+import { BASE_PATH } from '../contract/index.ts'
+import { parseBaseUrl } from '../client/address.ts'
+import { Bench } from './bench.ts'
+import { Kit } from './kit.ts'
+import { routesOf } from './routes.ts'
+import { PHASES, Unchecked, sectionOf, verdictOf } from './rule.ts'
+import type { Rule, Verdict } from './rule.ts'
+import { RULES } from './rules/index.ts'
+import { createWire } from './wire.ts'
+
+export interface ConformOptions {
+  /** The base URL, which ends before `/rest/v1`. */
+  readonly service: string
+  readonly key: string
+  /** Another key of the same org, with fewer grants. */
+  readonly otherKey?: string | undefined
+  /** Object types that scratch records may be made of. */
+  readonly write?: readonly string[]
+  /** Whether the key may be sent in a query string. Default: to this machine only. */
+  readonly keyInQuery?: boolean
+  /** Default 1,000. Removing what was made may go beyond. */
+  readonly requestsMax?: number
+  /** Milliseconds that may be spent waiting for the quota. Default 20 minutes. */
+  readonly waitMaxMs?: number
+  /** Milliseconds for one request. Default 30 s. */
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+  readonly clock?: Clock
+  readonly progress?: (state: Progress) => void
+}
+
+export interface Progress {
+  readonly done: number
+  readonly total: number
+  readonly requests: number
+  readonly text: string
+}
+
+export interface RuleResult {
+  readonly id: string
+  readonly section: string
+  readonly text: string
+  readonly verdict: Verdict
+}
+
+export interface Leftover {
+  readonly object_type: string
+  /** Ids of scratch records that could not be removed. */
+  readonly ids: readonly string[]
+  /** Why it is not certain that nothing else is left, or null. */
+  readonly unsure: string | null
+}
+
+export interface Report {
+  readonly service: string
+  /** Object types that were written to. */
+  readonly write: readonly string[]
+  readonly rules: readonly RuleResult[]
+  readonly requests: number
+  readonly requestsMax: number
+  /** Milliseconds spent waiting for the quota. */
+  readonly waitedMs: number
+  readonly interrupted: boolean
+  /** What marks every scratch record, or null where none was made. */
+  readonly marker: string | null
+  readonly removed: number
+  readonly leftovers: readonly Leftover[]
+}
+
+const REQUESTS_MAX = 1_000
+const WAIT_MAX_MS = 20 * 60_000
+const TIMEOUT_MS = 30_000
+/** How long removing scratch records may take. */
+const CLEAR_MAX_MS = 2 * 60_000
+
+/**
+ * Asks a service which rules of the specification it keeps.
+ * @throws SyncError `base_url_invalid`; `conform_unreachable` where it does not answer; `conform_key` where it refuses the
+ * key; `conform_write` where a type to write to is not there
+ */
+export async function conform(options: ConformOptions): Promise<Report> {
+  const address = parseBaseUrl(options.service)
+  const { requestsMax = REQUESTS_MAX, write = [], signal = new AbortController().signal } = options
+  // Every request listens to it.
+  setMaxListeners(0, signal)
+  const wire = createWire({
+    origin: address.origin,
+    key: options.key,
+    otherKey: options.otherKey ?? null,
+    requestsMax,
+    waitMaxMs: options.waitMaxMs ?? WAIT_MAX_MS,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    ...(options.clock ? { clock: options.clock } : {}),
+  })
+  const isHere = address.origin.startsWith('http:')
+  const settings = {
+    address,
+    key: options.key,
+    wire,
+    signal,
+    hasOtherKey: options.otherKey !== undefined,
+    keyInQuery: options.keyInQuery ?? isHere,
+  }
+  try {
+    const scout = new Kit({ ...settings, routes: routesOf(undefined, address) })
+    const document = await reached(scout)
+    const kit = new Kit({ ...settings, routes: routesOf(document, address) })
+    await checkTypes(kit, write)
+    const results = new Map<string, Verdict>()
+    const marker = `conform-${randomBytes(4).toString('hex')}`
+    for (const type of write) kit.benches.push(new Bench(kit, type, marker))
+    let interrupted = false
+    const ask = async (rules: readonly Rule[]) => {
+      for (const rule of rules) {
+        const { id, text } = rule
+        options.progress?.({
+          done: results.size,
+          total: RULES.length,
+          requests: wire.exchanges.length,
+          text,
+        })
+        results.set(id, await verdictOf(rule, kit))
+      }
+    }
+    const inPhase = (phase: Rule['phase']) => RULES.filter((rule) => rule.phase === phase)
+    let leftovers: Leftover[] = []
+    let removed = 0
+    try {
+      for (const bench of kit.benches) await bench.prepare()
+      for (const phase of PHASES.filter((each) => each !== 'answers')) await ask(inPhase(phase))
+    } catch (error) {
+      if (!signal.aborted) throw error
+      interrupted = true
+    } finally {
+      ;({ removed, leftovers } = await clear(kit))
+    }
+    await ask(inPhase('answers'))
+    return {
+      service: address.origin + address.prefix,
+      write,
+      rules: RULES.map(({ id, text }) => ({
+        id,
+        section: sectionOf(id),
+        text,
+        verdict: results.get(id) ?? { kind: 'unchecked', why: 'the run was stopped before' },
+      })),
+      requests: wire.exchanges.length,
+      requestsMax,
+      waitedMs: wire.waitedMs,
+      interrupted,
+      marker: write.length > 0 ? marker : null,
+      removed,
+      leftovers,
+    }
+  } finally {
+    await wire.close()
+  }
+}
+
+/** Whether the service is there and takes the key; its OpenAPI document, or undefined. @throws SyncError */
+async function reached(kit: Kit): Promise<unknown> {
+  const { origin, prefix } = kit.options.address
+  const place = origin + prefix + BASE_PATH
+  try {
+    const { json } = await kit.call({ operation: 'readOpenApi' })
+    const self = await kit.call({ operation: 'readSelf' })
+    if (self.status === 401) {
+      const message = `${place}/self/ answers 401: the service does not accept the key`
+      throw new SyncError('conform_key', message)
+    }
+    return json
+  } catch (error) {
+    if (!(error instanceof Unchecked)) throw error
+    throw new SyncError('conform_unreachable', `${place}: ${error.message}`)
+  }
+}
+
+/** @throws SyncError for a type to write to that the key does not see or that does not accept what is needed */
+async function checkTypes(kit: Kit, write: readonly string[]): Promise<void> {
+  if (write.length === 0) return
+  const summaries = await kit.survey.summaries().catch((error: unknown) => {
+    if (!(error instanceof Unchecked)) throw error
+    throw new SyncError('conform_write', `--write: ${error.message}`)
+  })
+  for (const name of write) {
+    const type = summaries.find((each) => each.name === name)
+    const missing = ['create', 'update', 'delete'].filter((each) => !type?.writable.includes(each))
+    if (type && missing.length === 0) continue
+    const fit = summaries
+      .filter(({ writable }) =>
+        ['create', 'update', 'delete'].every((each) => writable.includes(each)),
+      )
+      .map((each) => each.name)
+    const why = type
+      ? `${name} does not accept ${missing.join(', ')}`
+      : 'the key sees no such object type'
+    throw new SyncError(
+      'conform_write',
+      `--write: ${why}; expected one of ${fit.join(', ') || 'none'}`,
+    )
+  }
+}
+
+/** Removes what was made, also after an interruption: with a time of its own. */
+async function clear(kit: Kit): Promise<{ removed: number; leftovers: Leftover[] }> {
+  kit.signal = AbortSignal.timeout(CLEAR_MAX_MS)
+  setMaxListeners(0, kit.signal)
+  let removed = 0
+  const leftovers: Leftover[] = []
+  for (const bench of kit.benches) {
+    const cleared = await bench.clear()
+    removed += cleared.removed
+    if (cleared.left.length > 0 || cleared.unsure !== null) {
+      const { left: ids, unsure } = cleared
+      leftovers.push({ object_type: bench.typeName, ids, unsure })
+    }
+  }
+  for (const { objectType, id } of kit.strays) {
+    if (await kit.remove(objectType, id)) removed += 1
+    else leftovers.push({ object_type: objectType, ids: [id], unsure: null })
+  }
+  return { removed, leftovers }
+}

@@ -1,0 +1,72 @@
+// Rules about shapes: every part of every answer, against the contract's schema of it.
+
+import type { z } from 'zod'
+import { isJsonObject } from '../core/json.ts'
+import type { OperationId } from '../contract/index.ts'
+import { everyAnswer, isSuccess, kindOf } from './expect.ts'
+import type { Fault, Rule } from './rule.ts'
+import type { Exchange } from './wire.ts'
+
+/** A part of an answer, and where it stands. */
+export interface Part {
+  readonly at: string
+  readonly value: unknown
+}
+
+/** The member of that name of the body. */
+export const member =
+  (name: string) =>
+  ({ json }: Exchange): Part[] => [
+    { at: `/${name}`, value: isJsonObject(json) ? json[name] : undefined },
+  ]
+
+/** Each item of the list in `data`; what is no list is a part of its own, which fits no schema of an item. */
+export function items({ json }: Exchange): Part[] {
+  const data = isJsonObject(json) ? json['data'] : undefined
+  if (!Array.isArray(data)) return [{ at: '/data', value: undefined }]
+  return data.map((value: unknown, index) => ({ at: `/data/${index}`, value }))
+}
+
+/** A rule that parts of all successful answers of some operations have a shape. */
+export function shapeRule(
+  id: string,
+  text: string,
+  schema: z.ZodType,
+  sources: Readonly<Partial<Record<OperationId, (exchange: Exchange) => Part[]>>>,
+): Rule {
+  return {
+    id,
+    text,
+    phase: 'answers',
+    check: ({ exchanges }) =>
+      everyAnswer(exchanges, (exchange) => {
+        const partsOf = exchange.operation === null ? undefined : sources[exchange.operation]
+        if (!partsOf || !isSuccess(exchange) || exchange.bytes === 0) return undefined
+        for (const part of partsOf(exchange)) {
+          const fault = misfit(part, schema)
+          if (fault) return fault
+        }
+        return null
+      }),
+  }
+}
+
+/** How a part departs from its schema, or null. Only places and kinds are told. */
+function misfit({ at, value }: Part, schema: z.ZodType): Fault | null {
+  const result = schema.safeParse(value)
+  if (result.success) return null
+  const [issue] = result.error.issues
+  const path = issue?.path ?? []
+  const expected = issue ? issue.message.replace(/^Invalid (?:input|option): expected /, '') : ''
+  const got = path.reduce<unknown>(
+    (node, step) => (node as Record<PropertyKey, unknown> | null | undefined)?.[step],
+    value,
+  )
+  return {
+    at: [at, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join(
+      '/',
+    ),
+    expected: expected.replace(/, received .*$/, ''),
+    got: kindOf(got),
+  }
+}

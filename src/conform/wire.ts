@@ -1,0 +1,205 @@
+// One request, one answer, as they are on the wire, and the record of all of them. Promises kept here: the key travels in
+// the header Authorization only; the number of requests and the time spent waiting for the quota are bounded.
+
+import { randomBytes } from 'node:crypto'
+import { QuotaWait } from '../core/errors.ts'
+import { isJsonObject } from '../core/json.ts'
+import { systemClock } from '../core/ports.ts'
+import type { Clock } from '../core/ports.ts'
+import type { Method, OperationId } from '../contract/index.ts'
+import { NoAnswer } from '../client/network-errors.ts'
+import { SimplePacer } from '../client/pacer/simple-pacer.ts'
+import { createTransport } from '../client/transport.ts'
+import { Unchecked } from './rule.ts'
+
+/** In whose name a request is sent. `query`: the key in the query string and not in the header. */
+export type Caller = 'key' | 'other' | 'unknown' | 'nobody' | 'query'
+
+export interface WireCall {
+  readonly operation: OperationId | null
+  readonly objectType: string | null
+  readonly method: Method
+  /** With prefix and query. */
+  readonly path: string
+  /** The request as evidence may show it. */
+  readonly line: string
+  /** What matters in it, or empty. */
+  readonly sent: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  readonly caller: Caller
+}
+
+/** A request and its answer. */
+export interface Exchange extends Pick<
+  WireCall,
+  'operation' | 'objectType' | 'line' | 'sent' | 'caller'
+> {
+  readonly status: number
+  /** By lower-case name. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly bytes: number
+  /** The body, or undefined where it is not JSON. */
+  readonly json: unknown
+  readonly requestId: string | null
+}
+
+export interface WireOptions {
+  readonly origin: string
+  readonly key: string
+  readonly otherKey: string | null
+  readonly requestsMax: number
+  /** Milliseconds that all waits for the quota may take together. */
+  readonly waitMaxMs: number
+  readonly timeoutMs: number
+  readonly clock?: Clock
+}
+
+export interface Wire {
+  readonly exchanges: readonly Exchange[]
+  readonly waitedMs: number
+  /** @throws Unchecked where no answer came, or a bound is reached; the signal's reason */
+  send(call: WireCall, signal: AbortSignal): Promise<Exchange>
+  /** Lets `send` go over its bounds, for what has to be removed at the end. */
+  extend(requests: number): void
+  close(): Promise<void>
+}
+
+const BODY_BYTES_MAX = 16 * 1_024 * 1_024
+/** What a request over the bound may wait for the quota. */
+const EXTRA_WAIT_MS = 5_000
+/** Attempts of a request that is answered 429, or 503 with a time to wait. */
+const ATTEMPTS_MAX = 3
+
+export function createWire(options: WireOptions): Wire {
+  const { clock = systemClock, timeoutMs, origin } = options
+  const transport = createTransport({
+    origin,
+    connections: 1,
+    timeoutMs,
+    bodyBytesMax: BODY_BYTES_MAX,
+  })
+  // Who has no key may have a quota of their own.
+  const quotas = { known: new SimplePacer(clock), anonymous: new SimplePacer(clock) }
+  const exchanges: Exchange[] = []
+  let sendable = options.requestsMax
+  let waitableMs = options.waitMaxMs
+  let waitedMs = 0
+
+  const permit = async (caller: Caller, signal: AbortSignal) => {
+    const quota = caller === 'key' || caller === 'other' ? quotas.known : quotas.anonymous
+    const startedMs = clock.now()
+    try {
+      return await quota.acquire({ signal, maxWaitMs: Math.max(0, waitableMs - waitedMs) })
+    } catch (error) {
+      if (!(error instanceof QuotaWait)) throw error
+      throw new Unchecked('the service asks for a longer wait than is left for all of them')
+    } finally {
+      waitedMs += clock.now() - startedMs
+    }
+  }
+
+  const once = async (call: WireCall, signal: AbortSignal): Promise<Exchange> => {
+    if (sendable <= 0) throw new Unchecked('the number of requests of this run is used up')
+    const granted = await permit(call.caller, signal)
+    sendable -= 1
+    const { method, path, body } = call
+    const headers = { ...call.headers, ...authorization(call.caller, options) }
+    const answer = await transport
+      .send({ method, path, headers, body, signal })
+      .catch((error: unknown) => {
+        granted.lost()
+        if (error instanceof NoAnswer) throw new Unchecked(`no answer: ${error.message}`)
+        throw error
+      })
+    const exchange = exchangeOf(call, answer)
+    // Rates that are missing are no reason to hold back requests that need none.
+    const ratesOnly = problemOf(exchange)['reason'] === 'exchange_rate_unavailable'
+    granted.observe({
+      status: answer.status,
+      limit: answer.headers['ratelimit-limit'],
+      remaining: answer.headers['ratelimit-remaining'],
+      retryAfter: ratesOnly ? undefined : answer.headers['retry-after'],
+    })
+    exchanges.push(exchange)
+    return exchange
+  }
+
+  return {
+    exchanges,
+    get waitedMs() {
+      return waitedMs
+    },
+    async send(call, signal) {
+      let exchange = await once(call, signal)
+      for (let attempt = 1; attempt < ATTEMPTS_MAX && isForLater(exchange); attempt += 1) {
+        exchange = await once(call, signal)
+      }
+      return exchange
+    },
+    extend(requests) {
+      sendable = Math.max(0, sendable) + requests
+      waitableMs = Math.max(waitedMs, waitableMs) + requests * EXTRA_WAIT_MS
+    },
+    close: () => transport.close(),
+  }
+}
+
+function authorization(caller: Caller, { key, otherKey }: WireOptions): Record<string, string> {
+  if (caller === 'key') return { authorization: `Bearer ${key}` }
+  if (caller === 'other') return { authorization: `Bearer ${otherKey}` }
+  if (caller === 'unknown') {
+    return { authorization: `Bearer conform-unknown-${randomBytes(16).toString('hex')}` }
+  }
+  return {}
+}
+
+/** The quota, or a pause that the service asks for; the pacer waits. */
+function isForLater(exchange: Exchange): boolean {
+  if (exchange.status === 429) return true
+  const asksToWait = exchange.status === 503 && exchange.headers['retry-after'] !== undefined
+  return asksToWait && problemOf(exchange)['reason'] !== 'exchange_rate_unavailable'
+}
+
+function exchangeOf(
+  call: WireCall,
+  answer: { status: number; headers: Exchange['headers']; body: Buffer },
+): Exchange {
+  const { operation, objectType, line, sent, caller } = call
+  const json = jsonOf(answer.body)
+  const [, fromHeader] = requestIdHeader(answer.headers) ?? []
+  const fromBody = isJsonObject(json) ? json['request_id'] : undefined
+  return {
+    operation,
+    objectType,
+    line,
+    sent,
+    caller,
+    status: answer.status,
+    headers: answer.headers,
+    bytes: answer.body.length,
+    json,
+    requestId: fromHeader ?? (typeof fromBody === 'string' ? fromBody : null),
+  }
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** The tracing header: of whatever brand, `*-Request-Id`. */
+export function requestIdHeader(headers: Exchange['headers']): [string, string] | undefined {
+  return Object.entries(headers).find(
+    (entry): entry is [string, string] =>
+      entry[0].endsWith('-request-id') && entry[1] !== undefined && entry[1] !== '',
+  )
+}
+
+/** The members of a problem, or of anything else that is an object; none where the body is none. */
+export function problemOf({ json }: Pick<Exchange, 'json'>): Readonly<Record<string, unknown>> {
+  return isJsonObject(json) ? json : {}
+}
