@@ -26,6 +26,8 @@ export const FAULT_KINDS = [
   'item_500',
   /** A cursor is refused as if it were older than 24 hours. */
   'expired_cursor',
+  /** A page of records holds a third of what it could, and there are more (section 4.5). */
+  'short_page',
   /** Before the work, an object type loses or gains a property. */
   'schema_change',
 ] as const
@@ -44,6 +46,8 @@ export interface FaultPlan {
 export interface Victim {
   readonly isBatch: boolean
   readonly hasCursor: boolean
+  /** Whether a success is a page of records. */
+  readonly isPage: boolean
   /** Whether a success has a body that can be torn or slow: that of a deletion has none, nor has one of HEAD. */
   readonly hasAnswerBody: boolean
 }
@@ -86,6 +90,7 @@ export class Faults {
 function fits(kind: FaultKind, victim: Victim): boolean {
   if (kind === 'item_503' || kind === 'item_500') return victim.isBatch
   if (kind === 'expired_cursor') return victim.hasCursor
+  if (kind === 'short_page') return victim.isPage
   if (kind === 'torn_body' || kind === 'slow_body') return victim.hasAnswerBody
   return true
 }

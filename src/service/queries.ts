@@ -54,7 +54,13 @@ export function checkSelection(names: readonly string[], type: ObjectType, at?: 
   })
 }
 
-export function readPage(view: View, prepared: PreparedQuery, after: Position | null): Page {
+/** At most `size` records beyond `after`. */
+export function readPage(
+  view: View,
+  prepared: PreparedQuery,
+  size: number,
+  after: Position | null,
+): Page {
   const { query, filter, sort, search } = prepared
   const found: Slot[] = []
   for (const slot of candidates(view.store, prepared, after)) {
@@ -62,9 +68,9 @@ export function readPage(view: View, prepared: PreparedQuery, after: Position | 
     if (!view.sees(slot) || (filter && !filter.matches(properties))) continue
     if (search && !search(properties)) continue
     found.push(slot)
-    if (found.length > query.limit) break
+    if (found.length > size) break
   }
-  const hasMore = found.length > query.limit
+  const hasMore = found.length > size
   if (hasMore) found.pop()
   return {
     records: found.map((slot) => projected(slot.record, query.properties)),

@@ -4,7 +4,7 @@
 
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
+import { BASE_PATH, OPERATIONS, RecordPage } from '../contract/index.ts'
 import type { Operation } from '../contract/index.ts'
 import { isJsonObject } from '../core/json.ts'
 import type { Directory } from './directory.ts'
@@ -111,6 +111,7 @@ function victim({ method, query, body }: FastifyRequest, operation: Operation): 
   const given = [query, body].filter((each) => isJsonObject(each))
   return {
     isBatch: operation.tag === 'batch',
+    isPage: operation.responses[200] === RecordPage,
     hasCursor: given.some((each) => each['cursor'] != null),
     hasAnswerBody: method !== 'HEAD' && !Object.hasOwn(operation.responses, 204),
   }

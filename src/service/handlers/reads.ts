@@ -74,7 +74,8 @@ function page(
   if (from) refuseChange(given, from.query)
   const query = { ...everything, ...from?.query, ...given }
   const prepared = preparedQuery(query, type, org.hasRates)
-  const { records, next } = readPage(org.view(key, type), prepared, from?.after ?? null)
+  const size = fault === 'short_page' ? Math.ceil(query.limit / 3) : query.limit
+  const { records, next } = readPage(org.view(key, type), prepared, size, from?.after ?? null)
   const next_cursor = next && org.cursors.encode(scope, { query, after: next }, nowMs)
   return {
     status: 200,

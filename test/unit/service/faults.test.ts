@@ -151,6 +151,23 @@ describe('a fault', () => {
     },
   )
 
+  it('short_page gives a third of a page, and every record all the same', async () => {
+    for (let index = 0; index < 20; index += 1) await upsert(`id-${index}`)
+    always('short_page')
+    const seen: string[] = []
+    let cursor: string | null = null
+    let pages = 0
+    do {
+      const { body } = await api.query(type, cursor === null ? { limit: 9 } : { cursor })
+      expect(body.data.length).toBeLessThanOrEqual(3)
+      seen.push(...body.data.map(({ id }: { id: string }) => id))
+      cursor = body.pagination.next_cursor
+      pages += 1
+    } while (cursor !== null)
+    expect(pages).toBe(7)
+    expect(seen).toEqual([...api.service.records(type)].map(({ id }) => id))
+  })
+
   it('expired_cursor refuses cursors, and nothing else', async () => {
     const first = { limit: 1 }
     for (const id of ['a', 'b', 'c']) await upsert(id)
@@ -218,7 +235,7 @@ describe('a fault', () => {
 })
 
 describe('the plan', () => {
-  const victim: Victim = { isBatch: false, hasCursor: false, hasAnswerBody: true }
+  const victim: Victim = { isBatch: false, hasCursor: false, isPage: false, hasAnswerBody: true }
   const batch: Victim = { ...victim, isBatch: true }
 
   it('comes to the same share of the requests that a kind fits, whatever else is planned', () => {

@@ -287,7 +287,7 @@ describe('envelopes', () => {
 })
 
 describe('replay', () => {
-  it('of any upserts leaves the records as they are', async () => {
+  it('of any upsert, PATCH or batch update leaves the records as they are', async () => {
     const replayed = await startApi({ clock })
     try {
       const properties = fc.record(
@@ -327,6 +327,27 @@ describe('replay', () => {
         { numRuns: 150 },
       )
       expect(JSON.parse(state()).length).toBeGreaterThan(0)
+
+      const { id } = replayed.service.records(contact)[0]!
+      const path = `/objects/${contact}/records/${id}/`
+      const patch = (given: object) =>
+        replayed.send('PATCH', path, { body: { data: { properties: given } } })
+      const batch = (given: object) =>
+        replayed.send('POST', `/objects/${contact}/records/batch/update/`, {
+          // The same record twice, as section 4.3 rule 2 says.
+          body: { data: [given, given].map((each) => ({ id, properties: each })) },
+        })
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(patch, batch), properties, async (write, each) => {
+          const first = await write(each)
+          const before = state()
+          clock.nowMs += 1_000
+          const second = await write(each)
+          expect(second.status).toBe(first.status)
+          expect(state()).toBe(before)
+        }),
+        { numRuns: 150 },
+      )
     } finally {
       await replayed.service.close()
     }
