@@ -3,8 +3,8 @@
 
 import type { AssociationEdgeWire, OperationId, RecordRepresentation } from '../contract/index.ts'
 import { Distrust } from './decode.ts'
-import type { CallParts } from './call.ts'
-import type { BodyOf } from './client.ts'
+import type { BodyOf } from './decode.ts'
+import type { CallParts } from './lay-out.ts'
 
 /** The names that the request held: path parameters, and the target of a link. */
 type Asked = Readonly<Record<string, string | undefined>>

@@ -12,6 +12,7 @@ import type { NamedOperation, Success } from './answers.ts'
 import type { Decode } from './decode.ts'
 import type { KeyHolder } from './key.ts'
 import { layOut } from './lay-out.ts'
+import type { CallParts } from './lay-out.ts'
 import { NoAnswer } from './network-errors.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
 import type { Transport, WireAnswer, WireRequest } from './transport.ts'
@@ -29,13 +30,6 @@ export interface RequestOptions {
   readonly permit?: Permit | undefined
   /** Longest wait on the quota, over all rounds. Default 45,000 ms. */
   readonly maxWaitMs?: number | undefined
-}
-
-/** What fills an operation: path parameters, query parameters, and a body as a value or as exact JSON text. */
-export interface CallParts {
-  readonly path?: Readonly<Record<string, string>> | undefined
-  readonly query?: Readonly<Record<string, string | undefined>> | undefined
-  readonly body?: object | string | undefined
 }
 
 export interface CallDeps {

@@ -26,8 +26,9 @@ import { batchBody, readBatch } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
 import { checkBelongs } from './belongs.ts'
 import { createCaller } from './call.ts'
-import type { Caller, CallParts, RequestOptions } from './call.ts'
+import type { Caller, RequestOptions } from './call.ts'
 import { decodeBySchema } from './decode.ts'
+import type { BodyOf } from './decode.ts'
 import type { RequestOverrides, Resolution } from './discovery/index.ts'
 import { createDiscovery } from './discovery/read.ts'
 import type { Discovery } from './discovery/read.ts'
@@ -35,6 +36,7 @@ import { holdKey } from './key.ts'
 import type { KeyHolder } from './key.ts'
 import { itemsOf, upsertOneByOne } from './one-by-one.ts'
 import type { UpsertItem } from './one-by-one.ts'
+import type { CallParts } from './lay-out.ts'
 import { SimplePacer } from './pacer/simple-pacer.ts'
 import { eachAggregatePage, eachPage } from './pages.ts'
 import { createTransport } from './transport.ts'
@@ -64,11 +66,6 @@ export interface ClientOptions {
   /** How operations are requested, whatever the document says, such as `{ batchUpsert: 'PUT /objects/{object_type}/batch/' }`. */
   readonly operations?: RequestOverrides | undefined
 }
-
-type Output<Schema> = Schema extends { readonly _output: infer Value } ? Value : undefined
-type Responses<Id extends OperationId> = (typeof OPERATIONS)[Id]['responses']
-/** The body of an operation's success. */
-export type BodyOf<Id extends OperationId> = Output<Responses<Id>[keyof Responses<Id>]>
 
 /** Options of the methods that send several requests: each takes a permit of its own. */
 export type PagesOptions = Omit<RequestOptions, 'permit'>

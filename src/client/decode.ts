@@ -1,10 +1,15 @@
 // The body of a success, by the contract's own schema. Promise kept here: what is handed on has the shape that the contract
 // says, and the words of its enumerations, or newer ones.
 
-import type { Operation } from '../contract/index.ts'
+import type { OPERATIONS, Operation, OperationId } from '../contract/index.ts'
 
 /** A reason not to believe an answer: what is wrong with it, in our words. */
 export class Distrust extends Error {}
+
+type Output<Schema> = Schema extends { readonly _output: infer Value } ? Value : undefined
+type Responses<Id extends OperationId> = (typeof OPERATIONS)[Id]['responses']
+/** The body of an operation's success. */
+export type BodyOf<Id extends OperationId> = Output<Responses<Id>[keyof Responses<Id>]>
 
 /** Reads the JSON of a success. @throws Distrust */
 export type Decode<Body> = (status: number, json: unknown) => Body

@@ -2,8 +2,10 @@
 // Its documentation: docs/client.md.
 
 export { RecordsClient } from './client.ts'
-export type { BodyOf, ClientOptions, ListChoice, PagesOptions } from './client.ts'
-export type { CallParts, RequestOptions } from './call.ts'
+export type { BodyOf } from './decode.ts'
+export type { CallParts } from './lay-out.ts'
+export type { ClientOptions, ListChoice, PagesOptions } from './client.ts'
+export type { RequestOptions } from './call.ts'
 export { OutcomeUnknown } from './answers.ts'
 export type { Success } from './answers.ts'
 export type { BatchAnswer, BatchInput } from './batch.ts'

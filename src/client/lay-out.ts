@@ -5,8 +5,14 @@ import { USUAL_PLACES } from '../contract/index.ts'
 import type { Movable, Place, RequestForm } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { pathOf } from './address.ts'
-import type { CallParts } from './call.ts'
 import { jsonText } from './json-text.ts'
+
+/** What fills an operation: path parameters, query parameters, and a body as a value or as exact JSON text. */
+export interface CallParts {
+  readonly path?: Readonly<Record<string, string>> | undefined
+  readonly query?: Readonly<Record<string, string | undefined>> | undefined
+  readonly body?: object | string | undefined
+}
 
 type Fields = Readonly<Record<string, unknown>>
 type Texts = Readonly<Record<string, string | undefined>>

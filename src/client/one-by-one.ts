@@ -9,7 +9,7 @@ import type { Permit } from '../core/ports.ts'
 import type { Success } from './answers.ts'
 import { batchBody } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
-import type { BodyOf } from './client.ts'
+import type { BodyOf } from './decode.ts'
 import type { RequestOptions } from './call.ts'
 
 export interface UpsertItem {
