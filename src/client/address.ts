@@ -4,6 +4,7 @@
 
 import { BASE_PATH } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
+import { Distrust } from './decode.ts'
 
 /** A parsed base URL. */
 export interface Address {
@@ -52,6 +53,19 @@ export function pathOf(
   })
   if (present.length === 0) return filled
   return `${filled}?${new URLSearchParams(present).toString()}`
+}
+
+/** The id that a `Location` ends with. @throws Distrust */
+export function idOfLocation(location = ''): string {
+  const path = location.split(/[?#]/, 1)[0]!
+  const last = path.split('/').findLast((part) => part !== '') ?? ''
+  try {
+    const id = decodeURIComponent(last)
+    if (id !== '') return id
+  } catch {
+    // Said below.
+  }
+  throw new Distrust('it has no body, and its Location ends with no id')
 }
 
 function segment(name: string, value: unknown): string {

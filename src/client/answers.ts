@@ -50,9 +50,12 @@ export function readAnswer<Body>(
     if (status < 200 || status >= 300) throw problemFailure(named, answer, nowMs)
     const schema = schemaOf(named.operation, status)
     if (schema === undefined) throw new Distrust('its status is not one of this operation')
-    const isEmpty = schema === null && answer.body.length === 0
+    const { location } = answer.headers
+    // Of a create section 4 promises the status and `Location` alone.
+    const mayBeEmpty = schema === null || (named.id === 'createRecord' && location !== undefined)
+    const isEmpty = mayBeEmpty && answer.body.length === 0
     const json = isEmpty ? undefined : jsonOf(answer, 'application/json')
-    return { status, body: decode(status, json), requestId: requestIdOf(answer, json) }
+    return { status, body: decode(status, json, location), requestId: requestIdOf(answer, json) }
   } catch (error) {
     if (error instanceof ServiceFailure) throw error
     // Anything else that a hostile body can cause, such as nesting too deep for a schema, is a reason too.

@@ -20,7 +20,7 @@ import type {
 import { SyncError } from '../core/errors.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import type { Clock, Logger, Quota } from '../core/ports.ts'
-import { parseBaseUrl } from './address.ts'
+import { idOfLocation, parseBaseUrl } from './address.ts'
 import type { Success } from './answers.ts'
 import { batchBody, readBatch } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
@@ -252,14 +252,26 @@ export class RecordsClient {
     return (await this.call('readRecord', { path: { object_type: type, id } }, options)).body.data
   }
 
-  /** Never sent again where its outcome is unknown. @throws OutcomeUnknown */
+  /**
+   * Never sent again where its outcome is unknown. Where the service answers without a body, the record has the id of its
+   * `Location` and the properties as they were given. @throws OutcomeUnknown
+   */
   async createRecord(
     type: string,
     properties: Properties,
-    options?: RequestOptions,
+    options: RequestOptions = {},
   ): Promise<RecordRepresentation> {
     const parts = { path: { object_type: type }, body: { data: { properties } } }
-    return (await this.call('createRecord', parts, options)).body.data
+    const decode = decodeBySchema<BodyOf<'createRecord'>>(OPERATIONS.createRecord)
+    const answer = await this.caller('createRecord', parts, options, (status, json, location) => {
+      if (json === undefined) {
+        return { data: { id: idOfLocation(location), object_type: type, properties } }
+      }
+      const body = decode(status, json)
+      checkBelongs('createRecord', body, parts)
+      return body
+    })
+    return answer.body.data
   }
 
   /** Changes the named properties: null clears one, the others stay. */

@@ -11,8 +11,8 @@ type Responses<Id extends OperationId> = (typeof OPERATIONS)[Id]['responses']
 /** The body of an operation's success. */
 export type BodyOf<Id extends OperationId> = Output<Responses<Id>[keyof Responses<Id>]>
 
-/** Reads the JSON of a success. @throws Distrust */
-export type Decode<Body> = (status: number, json: unknown) => Body
+/** Reads the JSON of a success, which is undefined where it has no body. @throws Distrust */
+export type Decode<Body> = (status: number, json: unknown, location?: string) => Body
 
 /**
  * The schema of a success's body, null where the specification shows none, undefined where the operation has no such status.

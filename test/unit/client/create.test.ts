@@ -78,3 +78,23 @@ test('an upsert in doubt may be sent again, by whoever asked', async () => {
   expect(failure).not.toBeInstanceOf(OutcomeUnknown)
   expect(failure).toMatchObject({ disposition: 'retry', outcomeUnknown: true })
 })
+
+test.each([
+  ['/rest/v1/objects/svc_contact/records/rec%201/', 'rec 1'],
+  ['https://crm.example.com/rest/v1/objects/svc_contact/records/rec_1?x=1', 'rec_1'],
+])('a 201 that has a Location and no body is a record: %s', async (location, id) => {
+  const wire = await startWire(always({ status: 201, headers: { location }, body: '' }))
+  const record = await clientOf(wire.url).createRecord('svc_contact', { svc_score: 1 })
+  expect(record).toEqual({ id, object_type: 'svc_contact', properties: { svc_score: 1 } })
+  expect(wire.seen).toHaveLength(1)
+})
+
+test.each([
+  ['no Location', {}],
+  ['a Location without an id', { location: '/' }],
+  ['a Location that is not well encoded', { location: '/records/%E0%A4%A/' }],
+])('a 201 without a body and with %s is in doubt', async (_, headers) => {
+  const wire = await startWire(always({ status: 201, headers, body: '' }))
+  const failure = await failureOf(clientOf(wire.url).createRecord('svc_contact', {}))
+  expect(failure).toBeInstanceOf(OutcomeUnknown)
+})
