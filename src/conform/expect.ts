@@ -1,7 +1,8 @@
 // What checks say of an answer. A service that is not available for the moment breaks no rule by that: such answers leave
 // a rule unchecked, unless it is the one that speaks of them.
 
-import { isJsonObject } from '../core/json.ts'
+import { canonicalJson, isJsonObject } from '../core/json.ts'
+import type { Json } from '../core/json.ts'
 import { Broken, Unchecked } from './rule.ts'
 import type { Fault } from './rule.ts'
 import { problemOf } from './wire.ts'
@@ -90,6 +91,15 @@ export function kindOf(value: unknown): string {
   if (isJsonObject(value)) return 'an object'
   if (typeof value === 'string') return value === '' ? 'an empty text' : 'a text'
   return `a ${typeof value}`
+}
+
+/** Equal bodies but for the ids of the requests. */
+export function sameProblem(a: Exchange, b: Exchange): boolean {
+  const bodies = [a, b].map((exchange) => {
+    const { request_id: _, ...rest } = problemOf(exchange)
+    return canonicalJson(rest as Json)
+  })
+  return a.status === b.status && bodies[0] === bodies[1]
 }
 
 /**

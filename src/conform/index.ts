@@ -2,6 +2,5 @@
 
 export { conform } from './run.ts'
 export type { ConformOptions, Leftover, Progress, Report, RuleResult } from './run.ts'
-export type { Evidence, Rule, Verdict } from './rule.ts'
-export { VERDICTS, sectionOf } from './rule.ts'
+export type { Rule } from './rule.ts'
 export { RULES, SECTION_TITLES } from './rules/index.ts'

@@ -132,20 +132,6 @@ export function decimalOf(value: unknown): string | null {
   return typeof value === 'string' ? canonicalDecimal(value) : null
 }
 
-/** The exact sum of canonical decimals. */
-export function sumOf(decimals: readonly string[]): string {
-  const places = Math.max(0, ...decimals.map((each) => each.split('.')[1]?.length ?? 0))
-  const scaled = decimals.map((each) => {
-    const [whole = '0', fraction = ''] = each.split('.')
-    return BigInt(whole + fraction.padEnd(places, '0'))
-  })
-  const total = scaled.reduce((sum, each) => sum + each, 0n)
-  const digits = String(total < 0n ? -total : total).padStart(places + 1, '0')
-  const point = digits.length - places
-  const text = places === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
-  return canonicalDecimal(total < 0n ? `-${text}` : text)!
-}
-
 function any(truths: readonly Truth[]): Truth {
   if (truths.includes('yes')) return 'yes'
   return truths.includes('open') ? 'open' : 'no'

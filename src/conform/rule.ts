@@ -49,8 +49,6 @@ export type Verdict =
   | { readonly kind: 'not_applicable'; readonly why: string }
   | { readonly kind: 'unchecked'; readonly why: string }
 
-export const VERDICTS = ['kept', 'broken', 'not_applicable', 'unchecked'] as const
-
 /** The service does not keep the rule. */
 export class Broken extends Error {
   readonly evidence: Evidence

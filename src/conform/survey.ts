@@ -55,7 +55,7 @@ export interface Sample {
 }
 
 /** Types whose properties and records are looked at. */
-export const TYPES_MAX = 12
+export const TYPES_MAX = 20
 /** Pages of a sample; a type with more records is looked at in part. */
 const SAMPLE_PAGES_MAX = 3
 
@@ -84,9 +84,12 @@ export class Survey {
     })
   }
 
-  /** The first types, with their properties; those that cannot be read are left out, unless none can. */
+  /** The types that are looked at, with their properties; those that cannot be read are left out, unless none can. */
   async types(): Promise<readonly Type[]> {
-    const summaries = (await this.summaries()).slice(0, TYPES_MAX)
+    const all = await this.summaries()
+    const isWritten = ({ name }: Pick<Type, 'name'>) => this.kit.benchOf(name) !== undefined
+    const others = all.filter((each) => !isWritten(each))
+    const summaries = [...all.filter(isWritten), ...others].slice(0, TYPES_MAX)
     return await readable(summaries, ({ name }) => this.type(name))
   }
 
@@ -128,7 +131,7 @@ export class Survey {
     })
   }
 
-  /** Samples of the first types, as far as they can be read: whole ones first, fuller ones before others. */
+  /** Samples of these types, as far as they can be read: whole ones first, fuller ones before others. */
   async samples(): Promise<readonly Sample[]> {
     const samples = await readable(await this.types(), ({ name }) => this.sample(name))
     const rank = ({ whole, records }: Sample) => (whole ? 1e6 : 0) + records.length

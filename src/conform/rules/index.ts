@@ -8,9 +8,12 @@ import { section2Filters } from './section-2-filters.ts'
 import { section2Problems } from './section-2-problems.ts'
 import { section4 } from './section-4.ts'
 import { section4Aggregate } from './section-4-aggregate.ts'
+import { section4Associations } from './section-4-associations.ts'
 import { section4Batch } from './section-4-batch.ts'
 import { section4Filters } from './section-4-filters.ts'
 import { section4Gates } from './section-4-gates.ts'
+import { section4Pages } from './section-4-pages.ts'
+import { section4Refusals } from './section-4-refusals.ts'
 import { section4Writes } from './section-4-writes.ts'
 import { section5 } from './section-5.ts'
 import { section7 } from './section-7.ts'
@@ -35,9 +38,12 @@ export const RULES: readonly Rule[] = [
   ...section2Problems,
   ...section2Filters,
   ...section4,
+  ...section4Pages,
   ...section4Aggregate,
   ...section4Filters,
   ...section4Writes,
+  ...section4Refusals,
+  ...section4Associations,
   ...section4Gates,
   ...section4Batch,
   ...section5,

@@ -2,12 +2,11 @@
 // if they were let through: they name ids that no record has.
 
 import { isJsonObject } from '../../core/json.ts'
-import { broken, expectRefusal, isSuccess } from '../expect.ts'
+import { broken, expectRefusal, isSuccess, sameProblem } from '../expect.ts'
 import { NO_RECORD } from '../kit.ts'
 import type { Call, Kit } from '../kit.ts'
 import { NotApplicable, Unchecked } from '../rule.ts'
 import type { Rule } from '../rule.ts'
-import { sameProblem } from './section-4-writes.ts'
 import type { Type } from '../survey.ts'
 import type { Exchange } from '../wire.ts'
 

@@ -5,13 +5,11 @@ import type { Json } from '../../core/json.ts'
 import { recordIn } from '../bench.ts'
 import type { Bench, Scratch } from '../bench.ts'
 import { broken, expectRefusal, expectSuccess, kindOf, saidOf } from '../expect.ts'
-import type { Kit } from '../kit.ts'
 import { pageIn } from '../pages.ts'
-import { NotApplicable, Unchecked } from '../rule.ts'
+import { Unchecked } from '../rule.ts'
 import type { Rule } from '../rule.ts'
 import type { Property } from '../survey.ts'
-import { valueFor, wrongValueFor } from '../values.ts'
-import { problemOf } from '../wire.ts'
+import { valueFor } from '../values.ts'
 import type { Exchange } from '../wire.ts'
 
 const same = (a: unknown, b: unknown) =>
@@ -108,28 +106,6 @@ function expectUpsert(exchange: Exchange, created: boolean, id?: string): void {
     expected: 'the record that was there',
     got: 'another id',
   })
-}
-
-/** Where in a body of `{data: {properties}}` a violation is. */
-const pointerTo = ({ name }: Property) =>
-  `/data/properties/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-
-const isPointerTo = (pointer: unknown, property: Property) =>
-  typeof pointer === 'string' &&
-  (pointer === pointerTo(property) || pointer.startsWith(`${pointerTo(property)}/`))
-
-function spoilt(
-  bench: Bench,
-  count: number,
-): { properties: Property[]; values: Record<string, Json> } {
-  const properties = bench.usable
-    .filter((each) => wrongValueFor(each) !== undefined)
-    .slice(0, count)
-  if (properties.length < count) {
-    throw new NotApplicable(`${bench.typeName} has fewer than ${count} properties to write wrongly`)
-  }
-  const wrong = properties.map((each) => [each.name, wrongValueFor(each)!] as const)
-  return { properties, values: { ...bench.identity(), ...Object.fromEntries(wrong) } }
 }
 
 export const section4Writes: readonly Rule[] = [
@@ -268,198 +244,7 @@ export const section4Writes: readonly Rule[] = [
       expectUpsert(await bench.upsert(bench.key.name, values), false, id)
     },
   },
-  {
-    id: '4.3.3.unknown',
-    text: 'An upsert by a property that the type lacks is request_invalid, reason invalid_matching_property.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const exchange = await bench.upsert('conform_no_such_property', bench.identity())
-      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
-    },
-  },
-  {
-    id: '4.3.3.absent',
-    text: 'So is an upsert whose body lacks the matching property.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const { [bench.key.name]: _, ...rest } = bench.identity()
-      const exchange = await bench.upsert(bench.key.name, rest)
-      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
-    },
-  },
-  {
-    id: '4.3.3.null',
-    text: 'So is an upsert whose matching property is null.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const body = { ...bench.identity(), [bench.key.name]: null }
-      const exchange = await bench.upsert(bench.key.name, body)
-      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
-    },
-  },
-  {
-    id: '4.3.4.ambiguous',
-    text: 'An upsert whose value two records hold is conflict, reason ambiguous_match.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      if (bench.mark.isUnique) {
-        throw new Unchecked(`${bench.typeName} has no text property that two records can share`)
-      }
-      const shared = { [bench.mark.name]: `${bench.marker}-twin` }
-      await bench.make({ ...bench.identity(), ...shared })
-      await bench.make({ ...bench.identity(), ...shared })
-      const exchange = await bench.upsert(bench.mark.name, shared)
-      if (problemOf(exchange)['reason'] === 'invalid_matching_property') {
-        throw new Unchecked(`the service does not match by ${bench.mark.name}, which is not unique`)
-      }
-      expectRefusal(exchange, { code: 'conflict', reason: 'ambiguous_match' })
-    },
-  },
-  {
-    id: '4.3.7.one',
-    text: 'A body that violates the schema is 422, reason schema_invalid, with a pointer to the property.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const { properties, values } = spoilt(bench, 1)
-      const exchange = await bench.create(values)
-      expectSchemaInvalid(exchange)
-      const { field } = problemOf(exchange)
-      if (isPointerTo(field, properties[0]!)) return
-      const expected = pointerTo(properties[0]!)
-      throw broken(exchange, { at: '/field', expected, got: kindOf(field) })
-    },
-  },
-  {
-    id: '4.3.7.several',
-    text: 'Where several fields are wrong, errors lists each.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const { properties, values } = spoilt(bench, 2)
-      const exchange = await bench.create(values)
-      expectSchemaInvalid(exchange)
-      const { errors } = problemOf(exchange)
-      const list = Array.isArray(errors) ? errors.filter(isJsonObject) : []
-      const missing = properties.find(
-        (property) => !list.some(({ field }) => isPointerTo(field, property)),
-      )
-      if (!missing) return
-      const expected = `an error whose field is ${pointerTo(missing)}`
-      throw broken(exchange, { at: '/errors', expected, got: kindOf(errors) })
-    },
-  },
-  {
-    id: '4.associate',
-    text: 'Two records are linked, and the edge is listed.',
-    phase: 'writes',
-    async check(kit) {
-      const { association, source, target } = await linkable(kit)
-      const from = await source.make(source.identity())
-      const to = await target.make(target.identity())
-      const link = {
-        operation: 'associateRecords',
-        objectType: source.typeName,
-        id: from.id,
-        association,
-        target: to.id,
-      } as const
-      expectSuccess(await kit.call(link))
-      const exchange = await kit.call({
-        operation: 'listAssociationEdges',
-        objectType: source.typeName,
-        id: from.id,
-      })
-      expectSuccess(exchange, [200])
-      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
-      const edges = Array.isArray(data) ? data.filter(isJsonObject) : []
-      const isListed = edges.some(
-        (edge) =>
-          edge['source_id'] === from.id &&
-          edge['target_id'] === to.id &&
-          edge['association_type'] === association,
-      )
-      if (isListed) return
-      throw broken(exchange, { at: '/data', expected: 'the edge', got: `${edges.length} others` })
-    },
-  },
-  {
-    id: '4.3.6.target',
-    text: 'An association target that is unknown or deleted yields one identical 422 with field /target_id.',
-    phase: 'writes',
-    async check(kit) {
-      const { association, source, target } = await linkable(kit, true)
-      const from = await source.make(source.identity())
-      const link = async (id: string, sent: string) =>
-        await kit.call({
-          operation: 'associateRecords',
-          objectType: source.typeName,
-          id: from.id,
-          association,
-          target: id,
-          sent,
-        })
-      const unknown = await link('conform-no-such-record', 'an unknown target')
-      expectRefusal(unknown, { statuses: [422], field: '/target_id' })
-      if (!target) return 'an unknown target only: --write the target type for a deleted one'
-      const gone = await target.make(target.identity())
-      await kit.remove(target.typeName, gone.id)
-      const deleted = await link(gone.id, 'a deleted target')
-      expectRefusal(deleted, { statuses: [422], field: '/target_id' })
-      if (sameProblem(unknown, deleted)) return
-      const expected = 'the body that an unknown target gets, but for request_id'
-      throw broken(deleted, { at: '', expected, got: 'another body' })
-    },
-  },
 ]
-
-/** Equal bodies but for the ids of the requests. */
-export function sameProblem(a: Exchange, b: Exchange): boolean {
-  const bodies = [a, b].map((exchange) => {
-    const { request_id: _, ...rest } = problemOf(exchange)
-    return canonicalJson(rest as Json)
-  })
-  return a.status === b.status && bodies[0] === bodies[1]
-}
-
-function expectSchemaInvalid(exchange: Exchange): void {
-  const statuses = [422]
-  expectRefusal(exchange, { statuses, code: 'request_invalid', reason: 'schema_invalid' })
-}
-
-/** An association between two types that scratch records may be made of; with `half`, of its source at least. */
-async function linkable(
-  kit: Kit,
-  half?: false,
-): Promise<{ association: string; source: Bench; target: Bench }>
-async function linkable(
-  kit: Kit,
-  half: true,
-): Promise<{ association: string; source: Bench; target: Bench | undefined }>
-async function linkable(kit: Kit, half = false) {
-  kit.bench()
-  const associations = await kit.survey.associations()
-  const known = associations.map(({ name, source, target }) => ({
-    association: name,
-    source: kit.benchOf(source),
-    target: kit.benchOf(target),
-  }))
-  const found =
-    known.find(({ source, target }) => source && target) ??
-    (half ? known.find(({ source }) => source) : undefined)
-  if (found?.source) {
-    return { ...found, source: found.source.ready(), target: found.target?.ready() }
-  }
-  throw new Unchecked(
-    half
-      ? 'no association begins at a type that may be written'
-      : 'no association is between types that may be written: --write both',
-  )
-}
 
 function decoded(text: string): string {
   try {

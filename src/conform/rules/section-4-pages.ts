@@ -1,0 +1,108 @@
+// Section 4.5: has_more, cursors, and what following them gives.
+
+import { broken, expectRefusal } from '../expect.ts'
+import { expectSameRecords, fresh, listOf, queryOf } from '../listings.ts'
+import { matches } from '../meaning.ts'
+import { candidatesFor } from '../operands.ts'
+import { callOfNext, pageIn, pagesOf } from '../pages.ts'
+import { Unchecked } from '../rule.ts'
+import type { Rule } from '../rule.ts'
+
+const invalid = { code: 'request_invalid' } as const
+/** Pages of one record that are read one after the other. */
+const STEPS_MAX = 5
+
+export const section4Pages: readonly Rule[] = [
+  {
+    id: '4.5.has-more',
+    text: 'has_more is true when another page exists.',
+    phase: 'reads',
+    async check(kit) {
+      const sample = await kit.survey.sampleOf(2)
+      const exchange = await kit.query(sample.type.name, { limit: 1 })
+      const { hasMore, records } = pageIn(exchange)
+      if (hasMore || records.length > 1) return
+      const expected = `true: ${sample.type.name} has more records`
+      throw broken(exchange, { at: '/pagination/has_more', expected, got: 'false' })
+    },
+  },
+  {
+    id: '4.5.pages',
+    text: 'Following cursors gives every record once.',
+    phase: 'reads',
+    async check(kit) {
+      const samples = await kit.survey.samples()
+      const some = samples.find(({ whole, records }) => whole && records.length > 1)
+      if (!some) throw new Unchecked('no type has two records and few enough to read them all')
+      const limit = Math.max(1, Math.floor(some.records.length / 4))
+      await expectSameRecords(async () => {
+        const { records: due } = await fresh(kit, some)
+        const { records: found, exchange, pages } = await pagesOf(kit, queryOf(some, { limit }), 12)
+        if (pages < 2) throw new Unchecked('there is no second page')
+        return { due, found, exchange }
+      }, `the records of the listing, in pages of ${limit}`)
+    },
+  },
+  {
+    id: '4.5.list-pages',
+    text: 'A cursor of a listing leads to its next page.',
+    phase: 'reads',
+    async check(kit) {
+      for (const sample of await kit.survey.samples()) {
+        const page = pageIn(await kit.call(listOf(sample)))
+        if (!page.hasMore || page.cursor === null) continue
+        const exchange = await kit.call(callOfNext(listOf(sample), page.cursor))
+        const known = new Set(page.records.map(({ id }) => id))
+        const again = pageIn(exchange).records.filter(({ id }) => known.has(id)).length
+        if (again === 0) return
+        const got = `${again} records of the page before`
+        throw broken(exchange, { at: '/data', expected: 'other records', got })
+      }
+      throw new Unchecked('no type has a second page of records')
+    },
+  },
+  {
+    id: '4.5.cursor-carries-query',
+    text: 'A cursor encodes its query: it leads on without the filter being given again.',
+    phase: 'reads',
+    async check(kit) {
+      for (const { sample, filter, tells, property } of candidatesFor(
+        'is_null',
+        await kit.survey.samples(),
+      )) {
+        const due = sample.records.filter(
+          ({ properties }) => matches(filter, properties) === 'yes',
+        ).length
+        if (!tells || due < 2) continue
+        const first = pageIn(await kit.call(queryOf(sample, { filter, limit: 1 })))
+        let cursor = first.hasMore ? first.cursor : null
+        if (cursor === null) throw new Unchecked('no cursor leads to the second page')
+        for (let step = 0; cursor !== null && step < STEPS_MAX; step += 1) {
+          const exchange = await kit.call(queryOf(sample, { cursor, limit: 1 }, 'cursor and limit'))
+          const page = pageIn(exchange)
+          const wrong = page.records.some(({ properties }) => matches(filter, properties) === 'no')
+          if (wrong) {
+            const expected = `records that match the first page's filter (${property.name} is_null)`
+            throw broken(exchange, { at: '/data', expected, got: 'one that does not' })
+          }
+          cursor = page.cursor
+        }
+        return
+      }
+      throw new Unchecked('no filter finds two records of a type and leaves out others')
+    },
+  },
+  {
+    id: '4.5.cursor-unknown',
+    text: 'A cursor that the service does not recognise is request_invalid, reason cursor_invalid.',
+    phase: 'reads',
+    async check(kit) {
+      const objectType = await kit.anyType()
+      const cursor = 'conform-no-such-cursor'
+      const refusal = { ...invalid, reason: 'cursor_invalid' }
+      expectRefusal(await kit.query(objectType, { cursor }), refusal)
+      const call = { operation: 'listRecords', objectType, query: { cursor } } as const
+      expectRefusal(await kit.call(call), refusal)
+    },
+  },
+]
