@@ -3,8 +3,8 @@
 
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
-import { Broken, Unchecked } from './rule.ts'
-import type { Fault } from './rule.ts'
+import { Broken, Unchecked } from './verdict.ts'
+import type { Fault } from './verdict.ts'
 import { problemOf } from './wire.ts'
 import type { Exchange } from './wire.ts'
 

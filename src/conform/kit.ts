@@ -10,7 +10,7 @@ import { madeBy } from './bench.ts'
 import type { Bench } from './bench.ts'
 import type { Routes } from './routes.ts'
 import { isKnown } from './routes.ts'
-import { NotApplicable, Unchecked } from './rule.ts'
+import { NotApplicable, Unchecked } from './verdict.ts'
 import { Survey } from './survey.ts'
 import type { Caller, Exchange, Wire } from './wire.ts'
 

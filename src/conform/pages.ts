@@ -6,7 +6,7 @@ import { broken, expectSuccess, kindOf } from './expect.ts'
 import type { Call, Kit } from './kit.ts'
 import type { Found } from './survey.ts'
 import type { Exchange } from './wire.ts'
-import { Unchecked } from './rule.ts'
+import { Unchecked } from './verdict.ts'
 
 export interface Page {
   readonly records: readonly Found[]

@@ -4,7 +4,8 @@ import type { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import type { OperationId } from '../contract/index.ts'
 import { everyAnswer, isSuccess, kindOf } from './expect.ts'
-import type { Fault, Rule } from './rule.ts'
+import type { Rule } from './rule.ts'
+import type { Fault } from './verdict.ts'
 import type { Exchange } from './wire.ts'
 
 /** A part of an answer, and where it stands. */

@@ -7,7 +7,7 @@ import type { FilterNode, Properties } from '../contract/index.ts'
 import { kindOf } from './expect.ts'
 import type { Kit } from './kit.ts'
 import { pagesOf } from './pages.ts'
-import { Broken, Unchecked } from './rule.ts'
+import { Broken, Unchecked } from './verdict.ts'
 import type { Exchange } from './wire.ts'
 
 export interface Field {

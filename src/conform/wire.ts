@@ -10,7 +10,7 @@ import type { Method, OperationId } from '../contract/index.ts'
 import { NoAnswer } from '../client/network-errors.ts'
 import { SimplePacer } from '../client/pacer/simple-pacer.ts'
 import { createTransport } from '../client/transport.ts'
-import { Unchecked } from './rule.ts'
+import { Unchecked } from './verdict.ts'
 
 /** In whose name a request is sent. `query`: the key in the query string and not in the header. */
 export type Caller = 'key' | 'other' | 'unknown' | 'nobody' | 'query'

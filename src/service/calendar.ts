@@ -20,8 +20,9 @@ export function parseDatetime(raw: unknown): string | undefined {
   const match = time.exec(raw)
   if (!match || parseDate(match[1]) === undefined) return undefined
   const utc = new Date(raw.toUpperCase()).toISOString()
-  // Beyond year 9999 the ISO form changes its length, and text order would no longer be time order.
-  return utc.length === 24 ? utc : undefined
+  // An offset may lead out of the years 1 to 9999: the stored form would not be a time itself, or of another length, so
+  // that text order would no longer be time order.
+  return utc.length === 24 && utc >= '0001' ? utc : undefined
 }
 
 function daysOf(year: number, month: number): number {

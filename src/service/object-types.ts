@@ -43,14 +43,22 @@ export const FULL: readonly WritableOperation[] = ['create', 'update', 'delete',
 export function compileType(definition: TypeDefinition): ObjectType {
   const { name, label, label_plural, description = '', icon = '', is_system } = definition
   const writable_operations = [...(definition.writable_operations ?? FULL)]
-  const list = [...definition.properties, ...kept(writable_operations)].map(compileProperty)
+  const isWritten = (['create', 'update'] as const).some((each) =>
+    writable_operations.includes(each),
+  )
+  const list = [...definition.properties, ...kept(isWritten)].map(compileProperty)
+  const properties = new Map(list.map((item) => [item.name, item]))
+  const twice = list.find((item) => properties.get(item.name) !== item)
+  if (twice) {
+    throw new Error(`${name}: each property once was expected, ${twice.name} is there twice`)
+  }
   const summary: ObjectSummary = {
     name,
     label: label ?? labelOf(name),
     label_plural,
     kinds: [labelOf(name).toLowerCase()],
     is_system,
-    allows_custom_properties: writable_operations.includes('update'),
+    allows_custom_properties: isWritten,
     writable_operations,
     description,
     icon,
@@ -60,12 +68,15 @@ export function compileType(definition: TypeDefinition): ObjectType {
     definition,
     summary,
     schema: { ...summary, properties: list.map((item) => item.wire) },
-    properties: new Map(list.map((item) => [item.name, item])),
+    properties,
     unique: list.filter((item) => item.wire.is_unique),
   }
 }
 
-/** The type with other properties: some added at the end, some gone. */
+/**
+ * The type with other properties: some added at the end, some gone. Those that the service keeps stay.
+ * @throws Error where one that is added is there already
+ */
 export function withChange(
   { definition }: ObjectType,
   change: { add?: readonly PropertyDefinition[]; remove?: readonly string[] },
@@ -75,7 +86,8 @@ export function withChange(
   return compileType({ ...definition, properties: [...properties, ...add] })
 }
 
-function kept(operations: readonly WritableOperation[]): PropertyDefinition[] {
+/** The service's own properties of a type whose records are, or are not, written by people. */
+function kept(isWritten: boolean): PropertyDefinition[] {
   return [
     { name: CREATED_AT, field_type: 'datetime', writability: 'read_only' },
     { name: UPDATED_AT, field_type: 'datetime', writability: 'read_only' },
@@ -88,7 +100,7 @@ function kept(operations: readonly WritableOperation[]): PropertyDefinition[] {
     {
       name: PRIVATE,
       field_type: 'boolean',
-      writability: operations.includes('update') ? 'writable' : 'read_only',
+      writability: isWritten ? 'writable' : 'read_only',
       description: 'A private record is visible to its creator and to keys of reach org only.',
     },
   ]

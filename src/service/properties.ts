@@ -13,13 +13,14 @@ export interface PropertyDefinition {
   readonly field_type: string
   readonly label?: string | undefined
   readonly writability?: PropertyWire['writability'] | undefined
+  /** Default: true for `multi_select`, which is nothing else, and false for every other. */
   readonly is_multi?: boolean | undefined
   readonly is_unique?: boolean | undefined
   /** Required for `select` and `multi_select`, and for no other. */
   readonly options?:
     | readonly (string | { value: string; label: string; description?: string | undefined })[]
     | undefined
-  /** A new record has it where the property is left out. */
+  /** A new record has it where the property is left out. A unique property has none. */
   readonly default_value?: unknown
   readonly description?: string | undefined
 }
@@ -51,13 +52,16 @@ export function compileProperty(definition: PropertyDefinition): Property {
   const {
     name,
     field_type,
-    is_multi = false,
+    is_multi = field_type === 'multi_select',
     is_unique = false,
     writability = 'writable',
   } = definition
   const field = FIELD_TYPES.get(field_type)
   if (!field)
     throw new Error(`field_type: one of ${[...FIELD_TYPES.keys()].join(', ')} was expected`)
+  if (field_type === 'multi_select' && !is_multi) {
+    throw new Error('is_multi: true was expected for multi_select')
+  }
   const options = (definition.options ?? []).map((option) =>
     typeof option === 'string'
       ? { value: option, label: labelOf(option), description: '' }
@@ -76,16 +80,20 @@ export function compileProperty(definition: PropertyDefinition): Property {
   const one: FieldType['parse'] = isChoice
     ? (raw) => (typeof raw === 'string' ? allowed.get(raw) : undefined)
     : field.parse
-  const expected = isChoice ? `one of ${values.join(', ')}` : field.expected
+  const each = isChoice ? `one of ${values.join(', ')}` : field.expected
+  const expected = is_multi ? `a list, each value ${each}` : each
   const parse: Property['parse'] = is_multi
     ? (raw) => parseList(raw, one)
     : (raw) => (raw === null ? null : one(raw))
   const defaultValue = parse(definition.default_value ?? null)
   if (defaultValue === undefined) throw new Error(`default_value: ${expected} was expected`)
+  if (is_unique && defaultValue !== null) {
+    throw new Error('default_value: none was expected, a second record cannot take it')
+  }
   return {
     name,
     field,
-    expected: is_multi ? `a list, each value ${expected}` : expected,
+    expected,
     parse,
     defaultValue,
     wire: {

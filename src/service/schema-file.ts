@@ -1,21 +1,24 @@
 // The schema file: what an org has beyond the system's types: custom types and properties, associations, and its people.
 // Promise kept here: a file that contradicts itself is refused as a whole, with every place that is wrong.
 
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { CARDINALITIES, PREFIX, WRITABILITIES, WRITABLE_OPERATIONS } from '../contract/index.ts'
 import type { AssociationWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
+import { readJsonFile } from './json-file.ts'
 import { ADMINISTRATOR } from './keys.ts'
 import type { User } from './keys.ts'
 import { compileType, withChange } from './object-types.ts'
 import type { ObjectType } from './object-types.ts'
+import { pointerToken } from './problems.ts'
 import { compileProperty } from './properties.ts'
 import type { PropertyDefinition } from './properties.ts'
 import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from './system-types.ts'
 
-const fileBytesMax = 4 * 1_024 * 1_024
+/** Complaints about one file; characters of one, and of a key in its pointer. */
 const shownMax = 10
+const shownCharsMax = 300
+const keyCharsMax = 100
 
 const customName = z
   .string()
@@ -35,10 +38,13 @@ const PropertyFile = z.strictObject({
   is_unique: z.boolean().optional(),
   options: z
     .array(
-      z.union([
-        z.string().min(1),
-        z.strictObject({ value: z.string().min(1), label, description: z.string().optional() }),
-      ]),
+      z.union(
+        [
+          z.string().min(1),
+          z.strictObject({ value: z.string().min(1), label, description: z.string().optional() }),
+        ],
+        'a text, or an object of value, label and, if you like, description was expected',
+      ),
     )
     .optional(),
   default_value: z.json().optional(),
@@ -111,10 +117,10 @@ export function readSchemaFile(path: string): OrgSchema {
   const problems: string[] = []
   const refuse = (said: readonly string[]) => {
     const more = said.length > shownMax ? [`and ${said.length - shownMax} more`] : []
-    const lines = [...said.slice(0, shownMax), ...more]
+    const lines = [...said.slice(0, shownMax).map((each) => cut(each, shownCharsMax)), ...more]
     return new SyncError('service_schema', `Schema file ${path}: ${lines.join('; ')}`)
   }
-  const parsed = SchemaFile.safeParse(readJson(path, refuse))
+  const parsed = SchemaFile.safeParse(readJsonFile(path, (reason) => refuse([reason])))
   if (!parsed.success) {
     throw refuse(parsed.error.issues.map((issue) => `${at(issue.path)}: ${issue.message}`))
   }
@@ -123,21 +129,6 @@ export function readSchemaFile(path: string): OrgSchema {
   )
   if (problems.length > 0) throw refuse(problems)
   return schema
-}
-
-function readJson(path: string, refuse: (said: readonly string[]) => SyncError): unknown {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    throw refuse([`it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'})`])
-  }
-  if (text.length > fileBytesMax) throw refuse([`at most ${fileBytesMax} characters were expected`])
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw refuse(['well-formed JSON was expected'])
-  }
 }
 
 type Note = (place: readonly (string | number)[], message: string) => void
@@ -211,5 +202,10 @@ function compiling(
 }
 
 function at(path: readonly PropertyKey[]): string {
-  return path.length === 0 ? 'the file' : `/${path.map(String).join('/')}`
+  if (path.length === 0) return 'the file'
+  return path.map((key) => `/${cut(pointerToken(String(key)), keyCharsMax)}`).join('')
+}
+
+function cut(text: string, max: number): string {
+  return text.length > max ? `${text.slice(0, max - 1)}…` : text
 }

@@ -123,8 +123,14 @@ const DEFINITIONS: readonly TypeDefinition[] = [
     of('completed_at', 'datetime'),
     of('owner', 'user'),
   ]),
-  system('linkedin_conversation', 'LinkedIn conversations', conversation),
-  system('sms_conversation', 'SMS conversations', [...conversation, of('phone', 'phone')]),
+  {
+    ...system('linkedin_conversation', 'LinkedIn conversations', conversation),
+    label: 'LinkedIn conversation',
+  },
+  {
+    ...system('sms_conversation', 'SMS conversations', [...conversation, of('phone', 'phone')]),
+    label: 'SMS conversation',
+  },
   system('call', 'Calls', [
     externalId,
     of('title', 'text'),
@@ -168,7 +174,7 @@ const DEFINITIONS: readonly TypeDefinition[] = [
   ),
   system(
     'email_thread',
-    'E-mail threads',
+    'Email threads',
     [
       of('subject', 'text'),
       of('participants', 'email', many),

@@ -1,6 +1,6 @@
 // Every rule, by section. To add one: a row in the file of its section.
 
-import { sectionOf } from '../rule.ts'
+import { sectionOf } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { section1 } from './section-1.ts'
 import { section2 } from './section-2.ts'

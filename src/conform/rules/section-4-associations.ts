@@ -5,7 +5,7 @@ import type { Bench } from '../bench.ts'
 import { broken, expectRefusal, expectSuccess, sameProblem } from '../expect.ts'
 import { NO_RECORD } from '../kit.ts'
 import type { Kit } from '../kit.ts'
-import { Unchecked } from '../rule.ts'
+import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
 export const section4Associations: readonly Rule[] = [

@@ -5,7 +5,7 @@ import { expectSameRecords, fresh, listOf, queryOf } from '../listings.ts'
 import { matches } from '../meaning.ts'
 import { candidatesFor } from '../operands.ts'
 import { callOfNext, pageIn, pagesOf } from '../pages.ts'
-import { Unchecked } from '../rule.ts'
+import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
 const invalid = { code: 'request_invalid' } as const

@@ -5,7 +5,7 @@ import { broken, expectRefusal, expectSuccess, saidOf } from '../expect.ts'
 import { NO_RECORD } from '../kit.ts'
 import type { Call, Kit } from '../kit.ts'
 import { isKnown } from '../routes.ts'
-import { NotApplicable, Unchecked } from '../rule.ts'
+import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { TYPES_MAX } from '../survey.ts'
 

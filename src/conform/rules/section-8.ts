@@ -3,7 +3,7 @@
 import { everyAnswer, expectRefusal, expectSuccess, plain } from '../expect.ts'
 import * as contract from '../../contract/index.ts'
 import type { Kit } from '../kit.ts'
-import { NotApplicable, Unchecked } from '../rule.ts'
+import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { kindOfProperty } from '../values.ts'
 

@@ -6,7 +6,7 @@ import type { OperationId } from '../../contract/index.ts'
 import { broken, everyAnswer, expectSuccess, kindOf, plain } from '../expect.ts'
 import type { Kit } from '../kit.ts'
 import { DESCRIBED } from '../routes.ts'
-import { NotApplicable } from '../rule.ts'
+import { NotApplicable } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
 async function documentOf(kit: Kit) {

@@ -1,6 +1,10 @@
 // Associations (sections 2.5, 2.6 and 4.3 rule 6): the definitions that a key sees, linking, cardinalities, and the edges
 // of a record in pages.
 
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from '@photostructure/sqlite'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -13,6 +17,7 @@ import type { AssociationEdgeWire, AssociationWire } from '../../../src/contract
 import type { ObjectSummary } from '../../../src/contract/index.ts'
 import { Edges } from '../../../src/service/edges.ts'
 import type { Edge } from '../../../src/service/edges.ts'
+import { SYSTEM_SCHEMA } from '../../../src/service/schema-file.ts'
 import { expectProblem, expectStandardHeaders, manualClock, startApi } from './api.ts'
 import type { Answer, Api, Caller } from './api.ts'
 
@@ -25,12 +30,26 @@ const readonly = { read: true, write: false }
 const full = { read: true, write: true }
 const person = (id: string) => ({ id, displayName: id, admin: false, permissions: 'all' as const })
 
+/** The one cardinality that no association of the system has. */
+const projectTasks: AssociationWire = {
+  name: 'project_tasks',
+  label: 'Tasks',
+  source: 'project',
+  target: 'svc_task',
+  cardinality: 'one_to_many',
+  description: '',
+}
+const schema = {
+  ...SYSTEM_SCHEMA,
+  associations: new Map([...SYSTEM_SCHEMA.associations, [projectTasks.name, projectTasks]]),
+}
+
 const clock = manualClock()
 let api: Api
 let definitions: AssociationWire[]
 let types: ObjectSummary[]
 beforeAll(async () => {
-  api = await startApi({ clock, users: [person('ada'), person('ben')] })
+  api = await startApi({ clock, schema, users: [person('ada'), person('ben')] })
   types = (await api.send('GET', '/objects/')).body.data
   definitions = AssociationList.parse((await api.send('GET', '/associations/')).body).data
 })
@@ -243,9 +262,16 @@ describe('a cardinality', () => {
       types.find((type) => type.name === name)!.writable_operations.includes('create'),
     )
 
-  it('holds for every definition after any links and deletions, and no edge outlives an end', async () => {
-    const usable = definitions.filter(canBeMade)
-    expect(usable.length).toBeGreaterThan(1)
+  it('holds after any links and deletions, and no edge outlives an end', async () => {
+    // One of each cardinality, between two types and within one.
+    const kinds = new Map(
+      definitions
+        .filter(canBeMade)
+        .map((each) => [`${each.cardinality} ${each.source === each.target}`, each]),
+    )
+    const usable = [...kinds.values()]
+    expect(new Set(usable.map((each) => each.cardinality))).toEqual(new Set(CARDINALITIES))
+    expect(usable.filter(({ source, target }) => source === target)).not.toEqual([])
     let orgs = api.service.orgId + 1_000
     let deleted = 0
     for (const definition of usable) {
@@ -282,25 +308,23 @@ describe('a cardinality', () => {
               edges = edges.filter((edge) => edge.source !== id && edge.target !== id)
               deleted += before - edges.length
             }
-            for (const id of sources) {
-              if (!live.has(id)) continue
-              const found = await edgesOf(caller, sourceType, id)
-              expect(found).toEqual(
-                edges
-                  .filter((edge) => edge.source === id)
-                  .map((edge) => edge.target)
-                  .toSorted()
-                  .map((target_id) => ({
-                    association_type: name,
-                    source_id: id,
-                    target_id,
-                    cardinality: definition.cardinality,
-                  })),
-              )
-            }
+          }
+          for (const id of sources.filter((each) => live.has(each))) {
+            const own = edges.filter((edge) => edge.source === id)
+            expect(await edgesOf(caller, sourceType, id)).toEqual(
+              own
+                .map((edge) => edge.target)
+                .toSorted()
+                .map((target_id) => ({
+                  association_type: name,
+                  source_id: id,
+                  target_id,
+                  cardinality: definition.cardinality,
+                })),
+            )
           }
         }),
-        { numRuns: 12 },
+        { numRuns: 20 },
       )
     }
     expect(deleted).toBeGreaterThan(10)
@@ -345,7 +369,7 @@ describe('a cardinality', () => {
 })
 
 describe('the edges of a record', () => {
-  /** A deal that is linked to contacts; the other associations of deals have none. */
+  /** A deal that is linked to contacts. */
   async function linkedDeal(targets: readonly string[]): Promise<string> {
     const source = await made(deal)
     for (const target of targets) {
@@ -357,7 +381,12 @@ describe('the edges of a record', () => {
   it('come in pages of 100, in one order, and end where they do', async () => {
     const targets = await many(contact, 230)
     const source = await linkedDeal(targets.toReversed())
-    expect(targetsOf(await edgesOf(api, deal, source))).toEqual(targets)
+    const [buyer, summary] = [await made(company), await made('svc_note')]
+    await api.link(deal, source, 'svc_deal_summary', summary)
+    await api.link(deal, source, 'svc_deal_company', buyer)
+    // By association type, then by target.
+    const expected = [buyer, ...targets, summary]
+    expect(targetsOf(await edgesOf(api, deal, source))).toEqual(expected)
     const exact = await linkedDeal(targets.slice(0, 100))
     const { body } = await api.send('GET', edgesPath(deal, exact))
     expect(targetsOf(body.data)).toEqual(targets.slice(0, 100))
@@ -374,6 +403,33 @@ describe('the edges of a record', () => {
     expect(targetsOf(await edgesOf(api, deal, source))).toEqual([targets[1], targets[3]])
     await api.remove(deal, source)
     expectProblem(await api.send('GET', edgesPath(deal, source)), 404, 'not_found')
+  })
+
+  it('are gone from the data file as well: what nobody sees is not kept', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'records-sync-edges-'))
+    const data = join(dir, 'crm.db')
+    const kept = await startApi({ data })
+    try {
+      const [first, second] = [await made(contact, {}, kept), await made(contact, {}, kept)]
+      const [parent, child] = [await made(company, {}, kept), await made(company, {}, kept)]
+      await kept.link(contact, first, contactCompany, parent)
+      await kept.link(contact, second, contactCompany, child)
+      await kept.link(company, child, 'svc_company_parent', parent)
+      await kept.link(company, child, 'svc_company_parent', child)
+      await kept.link(company, parent, 'svc_company_parent', parent)
+      const file = new DatabaseSync(data, { readOnly: true })
+      const rows = () => file.prepare('SELECT source, target FROM edges ORDER BY source').all()
+      expect(rows()).toHaveLength(4)
+      await kept.remove(company, parent)
+      await kept.remove(contact, second)
+      expect(rows()).toEqual([{ source: child, target: child }])
+      await kept.remove(company, child)
+      expect(rows()).toEqual([])
+      file.close()
+    } finally {
+      await kept.service.close()
+      rmSync(dir, { recursive: true })
+    }
   })
 
   it('are on one page each, whatever is linked and deleted meanwhile', async () => {
@@ -411,7 +467,7 @@ describe('the edges of a record', () => {
           expect(shown.filter((target) => staying.has(target))).toEqual([...staying])
         },
       ),
-      { numRuns: 6 },
+      { numRuns: 10 },
     )
   })
 

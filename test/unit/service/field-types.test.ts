@@ -63,6 +63,7 @@ describe('a written value', () => {
     ['datetime', '2026-02-30T00:00:00Z'],
     ['datetime', '2026-01-01T24:00:00Z'],
     ['datetime', '9999-12-31T23:59:59-01:00'],
+    ['datetime', '0001-01-01T00:00:00+01:00'],
     ['currency', '1 EUR'],
     ['currency', { amount: 1, unit: 'EUR' }],
     ['currency', { amount: '1', unit: 'XXX' }],
@@ -92,7 +93,19 @@ describe('stored values', () => {
       ['email', fc.emailAddress()],
       ['url', fc.webUrl()],
       ['number', fc.double({ noNaN: true })],
-      ['datetime', fc.date({ noInvalidDate: true }).map((date) => date.toISOString())],
+      [
+        'datetime',
+        fc
+          .tuple(
+            fc.date({
+              min: new Date('0001-01-01T00:00:00Z'),
+              max: new Date('9999-12-31T23:59:59Z'),
+              noInvalidDate: true,
+            }),
+            fc.constantFrom('Z', '+23:59', '-23:59'),
+          )
+          .map(([date, offset]) => date.toISOString().replace('Z', offset)),
+      ],
       [
         'currency',
         fc.record({

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { AssociationWire, ObjectSchema } from '../../../src/contract/index.ts'
+import { compileType, withChange } from '../../../src/service/object-types.ts'
 import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from '../../../src/service/system-types.ts'
 
 describe('the object types', () => {
@@ -30,6 +31,52 @@ describe('the object types', () => {
       const isChangeable = schema.writable_operations.includes('update')
       const byHand = schema.properties.find(({ name }) => name === 'svc_private')!
       expect(byHand.writability).toBe(isChangeable ? 'writable' : 'read_only')
+      // A plural differs from its singular in its end only.
+      expect(schema.label_plural).toContain(schema.label.slice(0, -1))
+    }
+  })
+})
+
+describe('a type', () => {
+  const visit = {
+    name: 'visit',
+    label_plural: 'Visits',
+    is_system: false,
+    properties: [
+      { name: 'page', field_type: 'url' },
+      { name: 'hits', field_type: 'number' },
+    ],
+  }
+  const kept = ['svc_created_at', 'svc_updated_at', 'svc_created_by', 'svc_private']
+
+  it('whose records are created, and never changed, has private ones too', () => {
+    const accepts = (writable_operations: ('create' | 'delete')[]) => {
+      const { summary, properties } = compileType({ ...visit, writable_operations })
+      const { writability } = properties.get('svc_private')!.wire
+      return [writability, summary.allows_custom_properties]
+    }
+    expect(accepts(['create'])).toEqual(['writable', true])
+    expect(accepts(['delete'])).toEqual(['read_only', false])
+  })
+
+  it('changes into another one, and stays as it is', () => {
+    const before = compileType(visit)
+    const after = withChange(before, {
+      add: [{ name: 'code', field_type: 'text', is_unique: true }],
+      remove: ['hits', 'svc_created_at', 'nobody'],
+    })
+    expect([...after.properties.keys()]).toEqual(['page', 'code', ...kept])
+    expect(after.schema.properties.map(({ name }) => name)).toEqual(['page', 'code', ...kept])
+    expect(after.unique.map(({ name }) => name)).toEqual(['code'])
+    expect([...before.properties.keys()]).toEqual(['page', 'hits', ...kept])
+  })
+
+  it('has no property twice', () => {
+    for (const name of ['page', 'svc_private']) {
+      const add = [{ name, field_type: 'text' }]
+      expect(() => withChange(compileType(visit), { add })).toThrow(
+        `visit: each property once was expected, ${name} is there twice`,
+      )
     }
   })
 })

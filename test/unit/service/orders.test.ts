@@ -190,7 +190,7 @@ async function newWorld(records: object[]): Promise<World> {
   return { orgId, caller }
 }
 
-/** Returns the id of the record that it creates, changes or deletes; a value that another has is refused. */
+/** Does a write, or has it refused where another record holds the value. */
 async function perform({ orgId, caller }: World, write: Write) {
   const { kind, at, matching, properties: values } = write
   const live = api.service.records(type, orgId)
@@ -202,6 +202,9 @@ async function perform({ orgId, caller }: World, write: Write) {
 }
 
 const start = fc.array(properties, { minLength: 5, maxLength: 25, size: 'max' })
+
+/** Leaves time to report what shrinking has come to. */
+const patience = { interruptAfterTimeLimit: 45_000 }
 
 describe('an ordered read', () => {
   it('finds what a naive evaluator finds, in its order, after any writes', async () => {
@@ -227,7 +230,7 @@ describe('an ordered read', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 60, ...patience },
     )
     // Most of the queries find something.
     expect(read).toBeGreaterThan(500)
@@ -270,7 +273,7 @@ describe('an ordered read', () => {
           kept += shown.length
         },
       ),
-      { numRuns: 120 },
+      { numRuns: 120, ...patience },
     )
     expect(kept).toBeGreaterThan(300)
   })

@@ -26,7 +26,8 @@ afterEach(async () => {
 
 function file(content: unknown): string {
   const path = join(dir, 'schema.json')
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  const isWhole = typeof content === 'string' || Buffer.isBuffer(content)
+  writeFileSync(path, isWhole ? content : JSON.stringify(content))
   return path
 }
 
@@ -92,9 +93,51 @@ describe('the example', () => {
   })
 })
 
+describe('a file that is read', () => {
+  it('may begin with a byte order mark, as some editors write it', () => {
+    const types = [{ name: 'visit', label_plural: 'Visits', properties: [] }]
+    const schema = readSchemaFile(file(`\uFEFF${JSON.stringify({ types })}`))
+    expect(schema.types.has('visit')).toBe(true)
+  })
+
+  it('has several values in every property of choices', () => {
+    const svc_contact = [{ name: 'a', field_type: 'multi_select', options: ['b', 'c'] }]
+    const { types } = readSchemaFile(file({ properties: { svc_contact } }))
+    const property = types.get('svc_contact')!.properties.get('a')!
+    expect(property.wire.is_multi).toBe(true)
+    expect(property.parse(['c', 'b'])).toEqual(['c', 'b'])
+  })
+})
+
 describe('a file that is refused', () => {
   const wrong: [string, unknown, RegExp][] = [
-    ['is not JSON', '{', /schema\.json: well-formed JSON was expected/],
+    [
+      'has a comma too many',
+      '{\n  "types": [\n    {},\n  ]\n}',
+      /schema\.json: line 4, column 3: well-formed JSON was expected$/,
+    ],
+    ['is empty', '', /schema\.json: line 1, column 1: well-formed JSON was expected$/],
+    ['is not UTF-8', Buffer.from('{"types\xff":[]}', 'latin1'), /json: UTF-8 was expected$/],
+    [
+      'has a name twice',
+      '{"properties": {"svc_contact": [{"name": "a", "field_type": "text"}], "svc_contact": []}}',
+      /json: \/properties\/svc_contact: this name stands twice in its object$/,
+    ],
+    [
+      'has half a character',
+      '{"users": [{"id": "a", "display_name": "A\\ud83d"}]}',
+      /json: \/users\/0\/display_name: half of a surrogate pair is no character$/,
+    ],
+    [
+      'is nested without end',
+      `{"properties": {"svc_contact": [{"name": "a", "field_type": "text", "default_value": ${'['.repeat(200_000)}${']'.repeat(200_000)}}]}}`,
+      /json: at most 100 levels of lists and objects were expected$/,
+    ],
+    [
+      'is too large',
+      ' '.repeat(4 * 1_024 * 1_024 + 1),
+      /json: at most 4194304 bytes were expected$/,
+    ],
     ['has an unknown member', { tables: [] }, /the file: .*tables/],
     [
       'names a type like the system',
@@ -132,9 +175,41 @@ describe('a file that is refused', () => {
       /options: each value once was expected/,
     ],
     [
+      'has an option that is none',
+      { properties: { svc_contact: [{ name: 'a', field_type: 'select', options: ['b', 5] }] } },
+      /\/svc_contact\/0\/options\/1: a text, or an object of value, label and, if you like, description was expected$/,
+    ],
+    [
+      'has choices of one',
+      {
+        properties: {
+          svc_contact: [{ name: 'a', field_type: 'multi_select', options: ['b'], is_multi: false }],
+        },
+      },
+      /\/svc_contact\/0: is_multi: true was expected for multi_select$/,
+    ],
+    [
       'has a default of another field type',
       { properties: { svc_contact: [{ name: 'a', field_type: 'number', default_value: '1' }] } },
       /default_value: a finite number/,
+    ],
+    [
+      'has one value as the default of several',
+      {
+        properties: {
+          svc_contact: [{ name: 'a', field_type: 'text', is_multi: true, default_value: 'b' }],
+        },
+      },
+      /default_value: a list, each value a text was expected/,
+    ],
+    [
+      'has the same unique value for every record',
+      {
+        properties: {
+          svc_contact: [{ name: 'a', field_type: 'text', is_unique: true, default_value: 'b' }],
+        },
+      },
+      /\/svc_contact\/0: default_value: none was expected, a second record cannot take it$/,
     ],
     [
       'adds a property twice',
@@ -191,6 +266,20 @@ describe('a file that is refused', () => {
     const properties = Array.from({ length: 13 }, (_, n) => ({ name: `p${n}`, field_type: 'none' }))
     const read = () => readSchemaFile(file({ properties: { svc_contact: properties } }))
     expect(read).toThrow(/\/svc_contact\/0: .*\/svc_contact\/9: .*and 3 more/)
+  })
+
+  it('keeps its complaints short, and its pointers right', () => {
+    const long = 'k'.repeat(10_000)
+    const grant = { read: true, write: true }
+    const reading = (more: object, permissions: object) => () =>
+      readSchemaFile(file({ ...more, users: [{ id: 'a', display_name: 'A', permissions }] }))
+    expect(reading({}, { 'a/b~': {} })).toThrow(/\/users\/0\/permissions\/a~1b~0\/read: /)
+    expect(reading({}, { [long]: grant })).toThrow(/^.{100,500}: the name of an object type was/)
+    expect(reading({ [long]: 1 }, {})).toThrow(/^.{100,500}$/)
+  })
+
+  it('is a folder', () => {
+    expect(() => readSchemaFile(dir)).toThrow(/: a regular file was expected$/)
   })
 
   it('is not there', () => {
