@@ -39,11 +39,11 @@ export class Cursors {
     const given = Buffer.from(signature, 'base64url')
     const expected = this.sign(text)
     if (rest.length > 0 || given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      throw cursorInvalid('The service did not issue this cursor: start the listing again')
+      throw notIssued()
     }
     const payload = JSON.parse(Buffer.from(text, 'base64url').toString()) as Payload
     if (payload.scope.join() !== tuple(scope).join()) {
-      throw cursorInvalid('The cursor belongs to another key or listing')
+      throw notIssued()
     }
     if (payload.expiresMs <= nowMs) {
       throw cursorExpired()
@@ -55,6 +55,12 @@ export class Cursors {
   private sign(text: string): Buffer {
     return createHmac('sha256', this.secret).update(text).digest()
   }
+}
+
+/** The same for one that was made up and for one of another key: neither is to be told apart. */
+function notIssued(): Refusal {
+  const detail = 'The service did not issue this cursor to this key, for this listing: start again'
+  return cursorInvalid(detail)
 }
 
 export function cursorExpired(): Refusal {

@@ -14,7 +14,8 @@ import type { Values } from './store.ts'
 
 const MIGRATIONS = [
   `
-  CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+  -- cursors: what signs them; schema: digest of the object types that all of records was checked against.
+  CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 
   -- number: the upper part of records.place.
   CREATE TABLE orgs (
@@ -127,13 +128,18 @@ export class DataFile {
 
   /** Signs cursors; made once, so that a listing goes on after a restart. */
   cursorSecret(): Uint8Array {
-    const read = () => this.db.sql(`SELECT value FROM secrets WHERE name = 'cursors'`).get()
-    if (!read()) {
-      this.db
-        .sql(`INSERT INTO secrets (name, value) VALUES ('cursors', ?) ON CONFLICT DO NOTHING`)
-        .run(randomBytes(32))
-    }
-    return read()!['value'] as Uint8Array
+    if (!this.fact('cursors')) this.putFact('cursors', randomBytes(32))
+    return this.fact('cursors')!
+  }
+
+  /** Whether every record was checked against the object types with this digest. */
+  isCheckedAgainst(digest: string): boolean {
+    const known = this.fact('schema')
+    return known !== null && Buffer.from(known).toString() === digest
+  }
+
+  putChecked(digest: string): void {
+    this.putFact('schema', Buffer.from(digest))
   }
 
   /** Ids of the orgs, the oldest first. */
@@ -286,6 +292,19 @@ export class DataFile {
           : 'DELETE FROM edges WHERE org = ? AND association = ? AND source = ? AND target = ?'
       db.sql(text).run(orgId, association, source, target)
     }
+  }
+
+  private fact(name: 'cursors' | 'schema'): Uint8Array | null {
+    const row = this.db.sql('SELECT value FROM facts WHERE name = ?').get(name)
+    return (row?.['value'] as Uint8Array | undefined) ?? null
+  }
+
+  private putFact(name: 'cursors' | 'schema', value: Uint8Array): void {
+    this.db
+      .sql(
+        'INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',
+      )
+      .run(name, value)
   }
 
   private readNumbers(): void {

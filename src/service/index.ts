@@ -22,6 +22,7 @@ import { openApiDocument } from './openapi.ts'
 import { SYSTEM_SCHEMA } from './schema-file.ts'
 import type { OrgSchema } from './schema-file.ts'
 import type { User } from './keys.ts'
+import { digestOf } from './object-types.ts'
 import { Org } from './org.ts'
 import { seedContacts } from './seed.ts'
 import { checkedTls } from './server.ts'
@@ -190,6 +191,8 @@ function openDirectory(options: ServiceOptions, file: DataFile | null): Director
   const { clock = systemClock, limitPerMinute = null, schema = SYSTEM_SCHEMA } = options
   const users = [...schema.users, ...(options.users ?? [])]
   const limiter = () => createLimiter(options.limitModel ?? 'fixed', limitPerMinute)
+  const digest = digestOf(schema.types)
+  const isChecked = file?.isCheckedAgainst(digest) ?? true
   const newOrg = (id: number) => {
     const org = new Org({
       id,
@@ -202,11 +205,12 @@ function openDirectory(options: ServiceOptions, file: DataFile | null): Director
     })
     if (file) {
       for (const user of users) file.putUser(id, user)
-      org.restore(file.kept(id))
+      org.restore(file.kept(id), isChecked)
     }
     return org
   }
   const directory = new Directory({ clock, anonymous: limiter(), newOrg, file })
+  if (!isChecked) file?.putChecked(digest)
   if (directory.all().length === 0) {
     const org = directory.addOrg(options.orgId ?? randomInt(100_000, 2 ** 31))
     seedContacts(org, options.seedRecords ?? 0)

@@ -1,6 +1,7 @@
 // Object types (section 2.2), compiled from their definitions. Every type has the properties that the service keeps itself.
 
 import type { ObjectSchema, ObjectSummary, WritableOperation } from '../contract/index.ts'
+import { sha256 } from './keys.ts'
 import { compileProperty, labelOf } from './properties.ts'
 import type { Property, PropertyDefinition } from './properties.ts'
 
@@ -71,6 +72,20 @@ export function compileType(definition: TypeDefinition): ObjectType {
     properties,
     unique: list.filter((item) => item.wire.is_unique),
   }
+}
+
+/** A digest of all that decides which values are valid: equal digests, equally valid values. */
+export function digestOf(types: ReadonlyMap<string, ObjectType>): string {
+  const facts = [...types.values()].map(({ name, properties }) => [
+    name,
+    [...properties.values()].map(({ wire }) => [
+      wire.name,
+      wire.field_type,
+      wire.is_multi,
+      wire.options.map(({ value }) => value),
+    ]),
+  ])
+  return sha256(JSON.stringify(facts))
 }
 
 /**

@@ -8,6 +8,7 @@ import type { AssociationWire, WritableOperation } from '../contract/index.ts'
 import { Cursors } from './cursors.ts'
 import { Edges } from './edges.ts'
 import type { Edge } from './edges.ts'
+import { sameValue } from './field-types.ts'
 import { ADMINISTRATOR, grantOf } from './keys.ts'
 import type { Key, User } from './keys.ts'
 import type { Limiter } from './limiter.ts'
@@ -162,11 +163,15 @@ export class Org {
     this.store(type).changeType(changed)
   }
 
-  /** Puts back what a data file kept, into an org that is new. @throws SyncError service_schema */
-  restore(kept: Kept): void {
+  /**
+   * Puts back what a data file kept, into an org that is new. `isChecked`: its values are known to fit these types.
+   * @throws SyncError service_schema
+   */
+  restore(kept: Kept, isChecked: boolean): void {
     for (const { seq, type, id, properties } of kept.records) {
       const known = this.types.get(type)
       if (!known) throw schemaLacks(`the object type ${type}`)
+      if (!isChecked) checkValues(properties, known)
       this.store(known).insert(seq, id, wholeValues(properties, known))
     }
     for (const edge of kept.edges) {
@@ -246,10 +251,22 @@ export class Org {
 /** Every property of the type, in its order: those without a value are null. */
 function wholeValues(kept: Values, type: ObjectType): Values {
   const properties: Values = {}
-  for (const name of type.properties.keys()) properties[name] = kept[name] ?? null
-  const lacking = Object.keys(kept).find((name) => !type.properties.has(name))
-  if (lacking !== undefined) throw schemaLacks(`the property ${lacking} of ${type.name}`)
+  for (const name of type.properties.keys()) {
+    properties[name] = Object.hasOwn(kept, name) ? kept[name]! : null
+  }
   return properties
+}
+
+/** @throws SyncError service_schema */
+function checkValues(kept: Values, type: ObjectType): void {
+  for (const [name, value] of Object.entries(kept)) {
+    const property = type.properties.get(name)
+    if (!property) throw schemaLacks(`the property ${name} of ${type.name}`)
+    const parsed = property.parse(value)
+    if (parsed !== undefined && sameValue(parsed, value)) continue
+    const message = `The data file holds a value of ${name} of ${type.name} that is not ${property.expected}: start with the schema file that it was written with`
+    throw new SyncError('service_schema', message)
+  }
 }
 
 function schemaLacks(what: string): SyncError {

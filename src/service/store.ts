@@ -123,7 +123,8 @@ export class RecordStore {
     for (const slot of this.live()) {
       const properties: Values = {}
       for (const name of type.properties.keys()) {
-        properties[name] = slot.record.properties[name] ?? null
+        const before = slot.record.properties
+        properties[name] = Object.hasOwn(before, name) ? before[name]! : null
       }
       slot.record = { ...slot.record, properties }
       this.link(slot)

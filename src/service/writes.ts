@@ -4,7 +4,7 @@
 import type { JsonObject } from '../core/json.ts'
 import { sameValue } from './field-types.ts'
 import type { Value } from './field-types.ts'
-import { CREATED_AT, CREATED_BY, UPDATED_AT } from './object-types.ts'
+import { CREATED_AT, CREATED_BY, PRIVATE, UPDATED_AT } from './object-types.ts'
 import type { ObjectType, Property } from './object-types.ts'
 import { factsOf, pointerToken, schemaInvalid, shown } from './problems.ts'
 import type { Facts, Violation } from './problems.ts'
@@ -130,12 +130,25 @@ function setTwice(slot: Slot, changes: Map<Property, Value>, pointer: string): V
   return violations
 }
 
+/** Whether the record is private after the changes; null where they do not say. */
+function hides(changes: Map<Property, Value>): boolean | null {
+  for (const [property, value] of changes) if (property.name === PRIVATE) return value === true
+  return null
+}
+
+/**
+ * A unique property of which the record would take a value that another one holds. A private record that is published takes
+ * all of its values.
+ */
 function takenValue(view: View, slot: Slot | null, changes: Map<Property, Value>): Property | null {
+  const before = slot?.record.properties ?? null
+  const isPublished = before?.[PRIVATE] === true && hides(changes) === false
   for (const property of view.store.type.unique) {
-    const value = changes.get(property)
-    if (value === undefined || value === null) continue
+    const stored = before ? before[property.name]! : null
+    const value = changes.has(property) ? changes.get(property)! : isPublished ? stored : null
+    if (value === null) continue
     // Its own value is no change, even where a record that became visible later holds it too.
-    if (slot && sameValue(slot.record.properties[property.name]!, value)) continue
+    if (!isPublished && sameValue(stored, value)) continue
     if (view.find(property.name, value).some((holder) => holder !== slot)) return property
   }
   return null

@@ -62,7 +62,7 @@ export const REFUSALS = {
     ...reason('cursor_invalid'),
     when: 'The cursor is older than 24 hours, altered, of another key or listing, or came with another query than the one it carries.',
     remedy: START_AGAIN,
-    detail: 'The service did not issue this cursor: start the listing again',
+    detail: 'The service did not issue this cursor to this key, for this listing: start again',
   },
   key_missing: {
     ...of('unauthenticated', 401),

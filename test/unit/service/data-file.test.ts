@@ -1,6 +1,6 @@
 // The data file: what was acknowledged is there again after a restart, and what cannot be kept is not acknowledged.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   listStoredKeys,
   mintStoredKey,
+  readSchemaFile,
   revokeStoredKey,
   startService,
 } from '../../../src/service/index.ts'
@@ -184,11 +185,65 @@ describe('a file that does not fit', () => {
     await api.service.close()
     open.splice(open.indexOf(api), 1)
     const file = new DatabaseSync(data)
+    // Whatever wrote it did not check it.
+    file.exec(`DELETE FROM facts WHERE name = 'schema'`)
     file.exec(`UPDATE records SET properties = json_set(properties, '$.custom', 1)`)
     await expect(startService({ data })).rejects.toThrow(/property custom of svc_contact/)
     file.exec(`UPDATE records SET type = 'custom_type'`)
     file.close()
     await expect(startService({ data })).rejects.toThrow(/object type custom_type/)
+  })
+})
+
+describe('a schema that is another one than before', () => {
+  const schemaOf = (definition: object) => {
+    const path = join(dir, 'schema.json')
+    writeFileSync(path, JSON.stringify({ properties: { svc_contact: [definition] } }))
+    return readSchemaFile(path)
+  }
+  const closing = async (api: Api) => {
+    await api.service.close()
+    open.splice(open.indexOf(api), 1)
+  }
+
+  it('is refused where a value does not fit it, and the file is as it was', async () => {
+    const text = schemaOf({ name: 'size', field_type: 'text' })
+    let api = await start({ schema: text })
+    await api.upsert('svc_contact', 'svc_external_id', properties('A', { size: 'M' }))
+    const before = api.service.records('svc_contact')
+    await closing(api)
+    const number = schemaOf({ name: 'size', field_type: 'number' })
+    const refused = startService({ data, schema: number })
+    await expect(refused).rejects.toThrow(
+      /a value of size of svc_contact that is not a finite number/,
+    )
+    api = await start({ schema: text })
+    expect(api.service.records('svc_contact')).toEqual(before)
+  })
+
+  it('serves where every value fits it', async () => {
+    const two = schemaOf({ name: 'size', field_type: 'select', options: ['S', 'M'] })
+    let api = await start({ schema: two })
+    await api.upsert('svc_contact', 'svc_external_id', properties('A', { size: 'M' }))
+    await closing(api)
+    const three = schemaOf({ name: 'size', field_type: 'select', options: ['M', 'L', 'XL'] })
+    api = await start({ schema: three })
+    expect(api.service.records('svc_contact')[0]!.properties['size']).toBe('M')
+    await closing(api)
+    const none = schemaOf({ name: 'size', field_type: 'select', options: ['XL'] })
+    await expect(startService({ data, schema: none })).rejects.toThrow(/that is not one of XL/)
+  })
+
+  it('keeps properties whose names every object has', async () => {
+    const schema = schemaOf({ name: 'constructor', field_type: 'text' })
+    let api = await start({ schema })
+    await api.upsert('svc_contact', 'svc_external_id', properties('A', { constructor: 'x' }))
+    await api.upsert('svc_contact', 'svc_external_id', properties('B'))
+    const before = api.service.records('svc_contact')
+    await closing(api)
+    api = await start({ schema })
+    expect(api.service.records('svc_contact')).toEqual(before)
+    expect(before.map((record) => record.properties['constructor'])).toEqual(['x', null])
   })
 })
 

@@ -106,6 +106,24 @@ describe('a private record', () => {
     expect((await by('ada').remove(contact, id)).status).toBe(204)
   })
 
+  it('is not published while a public one holds a unique value of it', async () => {
+    const svc_external_id = fresh()
+    const [ada, ben] = [by('ada'), by('ben')]
+    const mine = await ada.create(contact, { svc_external_id, svc_private: true })
+    const theirs = await ben.create(contact, { svc_external_id })
+    expect([mine.status, theirs.status]).toEqual([201, 201])
+    const { id } = mine.body.data
+    for (const svc_private of [false, null]) {
+      expectProblem(await ada.update(contact, id, { svc_private }), 409, 'conflict')
+    }
+    expect((await ada.update(contact, id, { svc_private: true })).status).toBe(200)
+    const published = await ada.update(contact, id, {
+      svc_private: false,
+      svc_external_id: fresh(),
+    })
+    expect(published.status).toBe(200)
+  })
+
   it('is public again when its creator says so, and private again', async () => {
     const ada = by('ada')
     const record = await newContact(ada, { svc_private: true })
