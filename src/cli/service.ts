@@ -93,7 +93,9 @@ export async function service(
     terminal.out(
       `Records Service at ${terminal.style('bold', running.url)} (${place}; org ${running.orgId})`,
     )
-    terminal.out(`  key            ${key ?? 'see: records-sync service keys list --data FILE'}`)
+    terminal.out(
+      `  key            ${key ?? `see records-sync service keys list --data ${options.data}`}`,
+    )
     terminal.out(`  documentation  ${running.url}/docs`)
     terminal.out(`  OpenAPI        ${running.url}/rest/v1/openapi.json`)
     if (options.seedRecords > 0) terminal.out(`  ${figure(options.seedRecords)} contacts`)
