@@ -78,6 +78,7 @@ describe('the service answers as written', () => {
         for (const [name, pointer] of Object.entries(given.as ?? {}))
           kept.set(name, String(at(answer.body, pointer)))
       }
+      if (exchange.fault) service.setFaults({ seed: 1, rate: 1, kinds: [exchange.fault] })
       const answer = await send(
         service.url,
         keys[exchange.key ?? 'full'],

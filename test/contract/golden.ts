@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { OPERATIONS, type OperationId } from '../../src/contract/index.ts'
+import type { FaultKind } from '../../src/service/index.ts'
 
 export interface GoldenRequest {
   readonly method: string
@@ -23,6 +24,8 @@ export interface Exchange {
   readonly limit?: number
   /** False: exchange rates are unavailable. */
   readonly rates?: boolean
+  /** A fault that the request meets. */
+  readonly fault?: FaultKind
   readonly client?: string
   readonly only?: string
   readonly given?: readonly GoldenRequest[]
