@@ -184,7 +184,7 @@ export class DataFile {
       .run(orgId, user.id, user.displayName, Number(user.admin), JSON.stringify(user.permissions))
   }
 
-  addKey(key: Omit<Key, 'user'> & { userId: string }): void {
+  addKey(key: Key): void {
     this.db
       .sql(
         `INSERT INTO keys (hash, fingerprint, org, user, grants, reach, created_at)
@@ -194,7 +194,7 @@ export class DataFile {
         key.hash,
         key.fingerprint,
         key.orgId,
-        key.userId,
+        key.user.id,
         JSON.stringify(key.grants),
         key.reach,
         key.createdAt,

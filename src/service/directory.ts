@@ -5,7 +5,7 @@ import { SyncError } from '../core/errors.ts'
 import type { Clock } from '../core/ports.ts'
 import type { DataFile } from './data-file.ts'
 import type { Faults } from './faults.ts'
-import { ADMINISTRATOR, hashOfHeader, newToken, sha256 } from './keys.ts'
+import { ADMINISTRATOR, hashOfHeader, newKey, sha256 } from './keys.ts'
 import type { Grants, Key, Reach } from './keys.ts'
 import type { Limiter } from './limiter.ts'
 import type { Org } from './org.ts'
@@ -58,9 +58,7 @@ export class Directory {
 
   addOrg(id: number): Org {
     this.file?.addOrg(id)
-    const org = this.newOrg(id)
-    this.orgs.set(id, org)
-    return org
+    return this.openOrg(id)
   }
 
   /** The key and the org of an `Authorization` header, or null where there is none or it is not known. */
@@ -76,15 +74,8 @@ export class Directory {
   mint(options: KeyOptions = {}): string {
     const org = this.org(options.orgId)
     const user = org.user(options.userId ?? ADMINISTRATOR.id)
-    const reach = options.reach ?? 'user'
-    if (reach === 'org' && !user.admin) {
-      const detail = `reach: only an administrator mints reach org, and ${user.id} is none`
-      throw new SyncError('service_options', detail)
-    }
-    const { token, hash, fingerprint } = newToken()
-    const createdAt = new Date(this.clock.now()).toISOString()
-    const grants = options.grants ?? 'all'
-    this.minted.set(hash, { hash, fingerprint, orgId: org.id, user, grants, reach, createdAt })
+    const { token, key } = newKey({ ...options, orgId: org.id, user }, this.clock.now())
+    this.minted.set(key.hash, key)
     return token
   }
 
@@ -112,11 +103,17 @@ export class Directory {
     return org
   }
 
+  private openOrg(id: number): Org {
+    const org = this.newOrg(id)
+    this.orgs.set(id, org)
+    return org
+  }
+
   private readFile(): void {
     const { file } = this
     if (!file) return
     for (const id of file.orgIds()) {
-      const org = this.orgs.get(id) ?? this.addOrg(id)
+      const org = this.orgs.get(id) ?? this.openOrg(id)
       for (const user of file.users(id)) org.users.set(user.id, user)
     }
     const kept = new Map<string, Key>()

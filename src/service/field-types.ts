@@ -6,6 +6,7 @@ import type { FieldTypeWire, FilterOperator } from '../contract/index.ts'
 import { parseDate, parseDatetime } from './calendar.ts'
 import { CURRENCY_UNITS, compareMoney, parseMoney } from './currency.ts'
 import type { Money } from './currency.ts'
+import { USER_ID } from './keys.ts'
 
 /** One value. */
 export type Scalar = string | number | boolean | Money
@@ -68,7 +69,7 @@ function parseNumber(raw: unknown): number | undefined {
 }
 
 function parseUser(raw: unknown): string | undefined {
-  return typeof raw === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(raw) ? raw : undefined
+  return typeof raw === 'string' && USER_ID.test(raw) ? raw : undefined
 }
 
 type Rules = Omit<FieldType, 'wire'> &

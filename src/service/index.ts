@@ -191,7 +191,7 @@ function openDirectory(options: ServiceOptions, file: DataFile | null): Director
   const { clock = systemClock, limitPerMinute = null, schema = SYSTEM_SCHEMA } = options
   const users = [...schema.users, ...(options.users ?? [])]
   const limiter = () => createLimiter(options.limitModel ?? 'fixed', limitPerMinute)
-  const digest = digestOf(schema.types)
+  const digest = file ? digestOf(schema.types) : ''
   const isChecked = file?.isCheckedAgainst(digest) ?? true
   const newOrg = (id: number) => {
     const org = new Org({

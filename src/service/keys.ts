@@ -2,6 +2,7 @@
 // Promise kept here: a token is never stored and never logged; only its SHA-256 and its fingerprint are.
 
 import { createHash, randomInt } from 'node:crypto'
+import { SyncError } from '../core/errors.ts'
 
 /** What may be done with one object type. Writing needs reading. */
 export interface Grant {
@@ -29,6 +30,9 @@ export const ADMINISTRATOR: User = {
   permissions: 'all',
 }
 
+/** What the id of a user looks like. */
+export const USER_ID = /^[A-Za-z0-9_-]{1,64}$/
+
 export type Reach = 'user' | 'org'
 
 /** A key as the service remembers it. */
@@ -54,11 +58,24 @@ export function fingerprintOf(token: string): string {
   return sha256(`records-sync/key-fingerprint/v1\0${token}`).slice(0, 12)
 }
 
-/** A new token, `rsk_` and 40 letters or digits, and what the service remembers of it. */
-export function newToken(): { token: string; hash: string; fingerprint: string } {
+/**
+ * A new key, and its token: `rsk_` and 40 letters or digits, shown this once.
+ * @throws SyncError service_options for reach `org` of somebody who is no administrator (section 5.5)
+ */
+export function newKey(
+  facts: Pick<Key, 'orgId' | 'user'> & Partial<Pick<Key, 'grants' | 'reach'>>,
+  nowMs: number,
+): { token: string; key: Key } {
+  const { orgId, user, grants = 'all', reach = 'user' } = facts
+  if (reach === 'org' && !user.admin) {
+    const detail = `reach: only an administrator mints reach org, and ${user.id} is none`
+    throw new SyncError('service_options', detail)
+  }
   let token = 'rsk_'
   for (let index = 0; index < 40; index += 1) token += alphabet[randomInt(alphabet.length)]
-  return { token, hash: sha256(token), fingerprint: fingerprintOf(token) }
+  const [hash, fingerprint] = [sha256(token), fingerprintOf(token)]
+  const createdAt = new Date(nowMs).toISOString()
+  return { token, key: { hash, fingerprint, orgId, user, grants, reach, createdAt } }
 }
 
 /** The hash of the token in an `Authorization` header, or null where there is none. */

@@ -47,6 +47,11 @@ export function notFound(detail: string): Facts {
   return { status: 404, code: 'not_found', detail }
 }
 
+/** The same for a record that never was, one that is gone, and one that the key cannot see. */
+export function noRecord(id: string, objectType: string): Facts {
+  return notFound(`No record ${shown(id)} of ${objectType}`)
+}
+
 /** A body that violates the object type's schema: the first violation, and all of them where there are several. */
 export function schemaInvalid(violations: readonly Violation[]): Facts {
   const first = violations[0]!

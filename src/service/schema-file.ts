@@ -6,7 +6,7 @@ import { CARDINALITIES, PREFIX, WRITABILITIES, WRITABLE_OPERATIONS } from '../co
 import type { AssociationWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { readJsonFile } from './json-file.ts'
-import { ADMINISTRATOR } from './keys.ts'
+import { ADMINISTRATOR, USER_ID } from './keys.ts'
 import type { User } from './keys.ts'
 import { compileType, withChange } from './object-types.ts'
 import type { ObjectType } from './object-types.ts'
@@ -85,9 +85,7 @@ export const SchemaFile = z.strictObject({
   users: z
     .array(
       z.strictObject({
-        id: z
-          .string()
-          .regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 letters, digits, - or _ were expected'),
+        id: z.string().regex(USER_ID, '1 to 64 letters, digits, - or _ were expected'),
         display_name: z.string().min(1),
         admin: z.boolean().default(false),
         /** By object type; left out: everything. */

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto'
 import { SyncError } from '../core/errors.ts'
 import { DataFile } from './data-file.ts'
 import type { ListedKey } from './data-file.ts'
-import { ADMINISTRATOR, newToken } from './keys.ts'
+import { ADMINISTRATOR, USER_ID, newKey } from './keys.ts'
 import type { Grants, Reach, User } from './keys.ts'
 
 export interface MintOptions {
@@ -36,15 +36,9 @@ export function mintStoredKey(path: string, options: MintOptions = {}): MintedKe
   try {
     const orgId = orgOf(file, options.orgId)
     const user = userOf(file, orgId, options)
-    const { grants = 'all', reach = 'user' } = options
-    if (reach === 'org' && !user.admin) {
-      const detail = `reach: only an administrator mints reach org, and ${user.id} is none`
-      throw new SyncError('service_options', detail)
-    }
-    const { token, hash, fingerprint } = newToken()
-    const createdAt = new Date().toISOString()
-    file.addKey({ hash, fingerprint, orgId, userId: user.id, grants, reach, createdAt })
-    return { token, fingerprint, orgId, userId: user.id }
+    const { token, key } = newKey({ ...options, orgId, user }, Date.now())
+    file.addKey(key)
+    return { token, fingerprint: key.fingerprint, orgId, userId: user.id }
   } finally {
     file.close()
   }
@@ -92,7 +86,7 @@ function orgOf(file: DataFile, wanted: number | undefined): number {
 function userOf(file: DataFile, orgId: number, options: MintOptions): User {
   const { userId = ADMINISTRATOR.id, admin = false } = options
   if (userId === ADMINISTRATOR.id) return ADMINISTRATOR
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(userId)) {
+  if (!USER_ID.test(userId)) {
     const detail = 'user: an id of 1 to 64 letters, digits, - or _ was expected'
     throw new SyncError('service_options', detail)
   }

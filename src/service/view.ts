@@ -5,6 +5,7 @@ import { keysOf } from './field-types.ts'
 import type { Value } from './field-types.ts'
 import type { Key } from './keys.ts'
 import { CREATED_BY, PRIVATE } from './object-types.ts'
+import { Refusal, noRecord } from './problems.ts'
 import type { RecordStore, Slot } from './store.ts'
 
 /** Who looks, and how far. */
@@ -27,6 +28,13 @@ export class View {
   get(id: string): Slot | undefined {
     const slot = this.store.get(id)
     return slot && this.sees(slot) ? slot : undefined
+  }
+
+  /** @throws Refusal 404 */
+  existing(id: string): Slot {
+    const slot = this.get(id)
+    if (slot) return slot
+    throw new Refusal(noRecord(id, this.store.type.name))
   }
 
   /** The visible records that hold any of the property's values. */

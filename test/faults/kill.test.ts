@@ -3,6 +3,7 @@
 
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
+import { seededRandom } from '../../src/service/faults.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 
 const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 5)
@@ -12,21 +13,11 @@ const rows = 6_000
 let project: Project
 afterEach(async () => await project.stop())
 
-/** A small seeded generator (mulberry32), so that a failing sequence can be run again. */
-function random(state: number) {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 test(
   `${kills} kills at random moments (RECORDS_SYNC_SEED=${seed}) lose and double nothing`,
   async () => {
     project = await createProject({ service: { latencyMs: 40 } })
-    const next = random(seed)
+    const next = seededRandom(seed)
     let killed = 0
     let replayed = 0
     // Bounded: every round kills at least once, or ends a run within the test's time.

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { seededRandom } from '../../src/service/faults.ts'
 import { mintStoredKey } from '../../src/service/index.ts'
 import { main } from '../e2e/project.ts'
 
@@ -25,16 +26,6 @@ afterEach(() => {
   child?.kill('SIGKILL')
   rmSync(dir, { recursive: true })
 })
-
-/** A small seeded generator (mulberry32), so that a failing sequence can be run again. */
-function random(state: number) {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
 
 async function startChild(data: string): Promise<string> {
   child = spawn(process.execPath, [main, '--json', 'service', '--port', '0', '--data', data], {
@@ -54,7 +45,7 @@ test(
   async () => {
     const data = join(dir, 'crm.db')
     const { token } = mintStoredKey(data, { reach: 'org' })
-    const next = random(seed)
+    const next = seededRandom(seed)
     /** The version of each batch that was acknowledged, and the one in flight at the kill. */
     const acknowledged = new Map<number, number>()
     const deleted = new Set<string>()

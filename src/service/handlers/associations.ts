@@ -3,7 +3,6 @@
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import type { AssociationEdgeWire } from '../../contract/index.ts'
-import { cursorExpired } from '../cursors.ts'
 import type { Edge } from '../edges.ts'
 import { associateBody } from '../envelopes.ts'
 import { grantOf } from '../keys.ts'
@@ -11,6 +10,7 @@ import type { Org } from '../org.ts'
 import { Refusal, notFound, shown } from '../problems.ts'
 import type { Facts } from '../problems.ts'
 import type { Call, Handler } from './handler.ts'
+import { pageOf } from './listing.ts'
 
 /** The definitions whose both ends the key may read. */
 export const listAssociations: Handler = ({ org, key }) => ({
@@ -23,30 +23,25 @@ export const listAssociations: Handler = ({ org, key }) => ({
 })
 
 export const listAssociationEdges: Handler = (call) => {
-  const { org, key, params, query, fault } = call
+  const { org, key, params, query } = call
   const type = org.readableType(key, params['object_type']!)
   const id = params['id']!
-  if (!org.view(key, type).get(id)) {
-    throw new Refusal(notFound(`No record ${shown(id)} of ${type.name}`))
-  }
-  const listing = `${type.name}/${id}`
-  const scope = { orgId: org.id, fingerprint: key.fingerprint, listing }
-  const nowMs = org.clock.now()
-  const { cursor } = query
-  if (cursor !== undefined && fault === 'expired_cursor') throw cursorExpired()
-  const after = cursor === undefined ? null : org.cursors.decode<EdgePlace>(scope, cursor, nowMs)
+  org.view(key, type).existing(id)
+  const { from, pagination } = pageOf<EdgePlace>(
+    call,
+    `${type.name}/${id}`,
+    query['cursor'] ?? null,
+  )
   const edges = org.edges
     .from(id)
-    .filter((edge) => (after === null || isAfter(edge, after)) && seesTarget(call, edge))
+    .filter((edge) => (from === null || isAfter(edge, from)) && seesTarget(call, edge))
   const page = edges.slice(0, PAGE_LIMIT_MAX)
   const last = edges.length > page.length ? page.at(-1)! : null
-  const next_cursor =
-    last && org.cursors.encode(scope, [last.association, last.target] satisfies EdgePlace, nowMs)
   return {
     status: 200,
     body: {
       data: page.map((edge) => edgeWire(org, edge)),
-      pagination: { has_more: last !== null, next_cursor },
+      pagination: pagination(last && [last.association, last.target]),
     },
   }
 }
@@ -55,9 +50,7 @@ export const associateRecords: Handler = (call) => {
   const { org, key, params, body } = call
   const type = org.writableType(key, params['object_type']!, ['associate'])
   const source = params['id']!
-  if (!org.view(key, type).get(source)) {
-    throw new Refusal(notFound(`No record ${shown(source)} of ${type.name}`))
-  }
+  org.view(key, type).existing(source)
   const name = params['association_type']!
   const association = org.associations.get(name)
   // One whose target the key may not read is not there for it: the list of definitions leaves it out too.

@@ -5,7 +5,7 @@ import type { WritableOperation } from '../../contract/index.ts'
 import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../envelopes.ts'
 import type { FaultKind } from '../faults.ts'
 import type { ObjectType } from '../object-types.ts'
-import { notFound, problemBody, shown } from '../problems.ts'
+import { noRecord, problemBody } from '../problems.ts'
 import type { Facts } from '../problems.ts'
 import type { Slot, StoredRecord } from '../store.ts'
 import type { View } from '../view.ts'
@@ -72,8 +72,7 @@ function removed({ org }: Call, view: View, slot: Slot): Result {
 }
 
 function missing(id: string, type: ObjectType, index: number): Result {
-  const detail = `No record ${shown(id)} of ${type.name}`
-  return { refused: { ...notFound(detail), field: `/data/${index}/id` } }
+  return { refused: { ...noRecord(id, type.name), field: `/data/${index}/id` } }
 }
 
 /** How items fail under a planned fault. */

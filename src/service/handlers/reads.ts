@@ -3,21 +3,19 @@
 import { canonicalJson } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import { cursorExpired, cursorInvalid } from '../cursors.ts'
+import { cursorInvalid } from '../cursors.ts'
 import { queryBody } from '../envelopes.ts'
 import { checkedFilter } from '../filters.ts'
 import type { ObjectType } from '../object-types.ts'
-import { Refusal, notFound, shown } from '../problems.ts'
 import { checkSelection, preparedQuery, readPage } from '../queries.ts'
 import type { Query } from '../queries.ts'
 import type { Position } from '../store.ts'
 import type { Call, Handler, Reply } from './handler.ts'
+import { pageOf } from './listing.ts'
 
 export const readRecord: Handler = ({ org, key, params }) => {
   const type = org.readableType(key, params['object_type']!)
-  const slot = org.view(key, type).get(params['id']!)
-  if (slot) return { status: 200, body: { data: slot.record } }
-  throw new Refusal(notFound(`No record ${shown(params['id'])} of ${type.name}`))
+  return { status: 200, body: { data: org.view(key, type).existing(params['id']!).record } }
 }
 
 export const listRecords: Handler = (call) => {
@@ -61,25 +59,17 @@ const everything: Query = {
   limit: PAGE_LIMIT_MAX,
 }
 
-function page(
-  { org, key, fault }: Call,
-  type: ObjectType,
-  given: Partial<Query>,
-  cursor: string | null,
-): Reply {
-  const scope = { orgId: org.id, fingerprint: key.fingerprint, listing: type.name }
-  const nowMs = org.clock.now()
-  if (cursor !== null && fault === 'expired_cursor') throw cursorExpired()
-  const from = cursor === null ? null : org.cursors.decode<Listing>(scope, cursor, nowMs)
+function page(call: Call, type: ObjectType, given: Partial<Query>, cursor: string | null): Reply {
+  const { org, key, fault } = call
+  const { from, pagination } = pageOf<Listing>(call, type.name, cursor)
   if (from) refuseChange(given, from.query)
   const query = { ...everything, ...from?.query, ...given }
   const prepared = preparedQuery(query, type, org.hasRates)
   const size = fault === 'short_page' ? Math.ceil(query.limit / 3) : query.limit
   const { records, next } = readPage(org.view(key, type), prepared, size, from?.after ?? null)
-  const next_cursor = next && org.cursors.encode(scope, { query, after: next }, nowMs)
   return {
     status: 200,
-    body: { data: records, pagination: { has_more: next !== null, next_cursor } },
+    body: { data: records, pagination: pagination(next && { query, after: next }) },
   }
 }
 

@@ -3,7 +3,7 @@
 import { BASE_PATH } from '../../contract/index.ts'
 import { recordBody } from '../envelopes.ts'
 import type { ObjectType, Property } from '../object-types.ts'
-import { Refusal, factsOf, notFound, shown } from '../problems.ts'
+import { Refusal, factsOf, shown } from '../problems.ts'
 import * as writes from '../writes.ts'
 import type { Outcome, Written } from '../writes.ts'
 import type { Call, Handler } from './handler.ts'
@@ -20,8 +20,7 @@ export const createRecord: Handler = ({ org, key, params, body }) => {
 export const updateRecord: Handler = ({ org, key, params, body }) => {
   const type = org.writableType(key, params['object_type']!, ['update'])
   const properties = recordBody(body)
-  const slot = org.view(key, type).get(params['id']!)
-  if (!slot) throw missing(params['id']!, type)
+  const slot = org.view(key, type).existing(params['id']!)
   const outcome = writes.updateRecord(org.writing(key, type), slot, properties, pointer)
   return { status: 200, body: { data: done(outcome).record } }
 }
@@ -29,8 +28,7 @@ export const updateRecord: Handler = ({ org, key, params, body }) => {
 export const deleteRecord: Handler = ({ org, key, params }) => {
   const type = org.writableType(key, params['object_type']!, ['delete'])
   const view = org.view(key, type)
-  const slot = view.get(params['id']!)
-  if (!slot) throw missing(params['id']!, type)
+  const slot = view.existing(params['id']!)
   org.delete(view.store, slot)
   return { status: 204 }
 }
@@ -59,8 +57,4 @@ export function matchingProperty({ query }: Call, type: ObjectType): Property {
 function done(outcome: Outcome): Written {
   if ('refused' in outcome) throw new Refusal(outcome.refused)
   return outcome
-}
-
-function missing(id: string, type: ObjectType): Refusal {
-  return new Refusal(notFound(`No record ${shown(id)} of ${type.name}`))
 }
