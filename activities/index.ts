@@ -5,7 +5,7 @@ import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 import { LIVE_STATES } from '../src/core/states.ts'
 import { SyncError } from '../src/core/errors.ts'
-import type { Clock, Logger } from '../src/core/ports.ts'
+import type { Clock, Logger, Priority } from '../src/core/ports.ts'
 import type { ImportConfig, SyncConfig } from '../src/core/sync.ts'
 import { close, type CloseResult, type Ending } from '../src/import/close.ts'
 import { open, type Holder } from '../src/import/open.ts'
@@ -16,6 +16,7 @@ import {
   type Tuning,
 } from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push.ts'
+import { beatWhile } from '../src/import/beat-while.ts'
 import { stage, type StageResult } from '../src/import/stage.ts'
 import { settleTwins } from '../src/import/twins.ts'
 import { verify } from '../src/import/verify.ts'
@@ -43,7 +44,12 @@ export interface SegmentRef {
 }
 
 type TuningInput = { readonly [Name in keyof Tuning]?: Tuning[Name] | undefined }
-type Step = { readonly run: number; readonly tuning: TuningInput }
+type Step = {
+  readonly run: number
+  readonly tuning: TuningInput
+  /** Default `import`. */
+  readonly priority?: Priority
+}
 
 export interface Activities {
   openImport(input: { sync: string }): Promise<number>
@@ -72,8 +78,7 @@ export function createActivities(deps: ActivityDeps): Activities {
 
   /** Runs the body of an activity: the environment, the state of the run, and the border for errors. */
   const activity = async <Result>(
-    run: number | null,
-    tuningInput: TuningInput,
+    { run, tuning: tuningInput, priority = 'import' }: Omit<Step, 'run'> & { run: number | null },
     body: (env: Omit<ImportDeps, 'client'>) => Promise<Result>,
   ): Promise<Result> => {
     // Taken before any await: an abort listener may not touch the context.
@@ -81,7 +86,8 @@ export function createActivities(deps: ActivityDeps): Activities {
     const signal = context.cancellationSignal
     const tuning = withDefaults(tuningInput)
     try {
-      return await body({ ledger, clock, logger, tuning, signal, beat: () => context.heartbeat() })
+      const beat = () => context.heartbeat()
+      return await body({ ledger, clock, logger, tuning, priority, signal, beat })
     } catch (error) {
       // An AbortError that escapes would hang the activity until its heartbeat times out.
       if (signal.aborted) throw signal.reason
@@ -107,7 +113,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       throw new SyncError('run_closed', `Run ${id} is ${run.state}; nothing more can be done in it`)
     const { client, keyFingerprint } = await deps.connect(sync.import.to)
     if (run.state === 'blocked') {
-      await client.readSelf({ signal: env.signal, priority: 'interactive' })
+      await beatWhile(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
       await ledger.setRunState(id, 'running')
     }
     return { sync, keyFingerprint, importDeps: { ...env, client } }
@@ -115,7 +121,7 @@ export function createActivities(deps: ActivityDeps): Activities {
 
   return {
     openImport: ({ sync: name }) =>
-      activity(null, {}, async () => {
+      activity({ run: null, tuning: {} }, async () => {
         const { workflowExecution } = Context.current().info
         const sync = await deps.loadSync(name)
         const holder: Holder = {
@@ -127,8 +133,9 @@ export function createActivities(deps: ActivityDeps): Activities {
         return run.id
       }),
 
-    stageImport: ({ run, tuning }) =>
-      activity(run, tuning, async (env) => {
+    stageImport: (step) =>
+      activity(step, async (env) => {
+        const { run } = step
         const { sync, keyFingerprint, importDeps } = await clientOf(run, env)
         const result = await stage(importDeps, { run, sync, keyFingerprint }, () =>
           deps.openSource(sync.import.from),
@@ -142,14 +149,16 @@ export function createActivities(deps: ActivityDeps): Activities {
         }
       }),
 
-    pushSegment: ({ run, segment, tuning }) =>
-      activity(run, tuning, async (env) => {
+    pushSegment: (step) =>
+      activity(step, async (env) => {
+        const { run, segment } = step
         const { sync, importDeps } = await clientOf(run, env)
         return await push(importDeps, { run, config: sync.import, segment })
       }),
 
-    closeImport: ({ run, ending, tuning }) =>
-      activity(run, tuning, async (env) => {
+    closeImport: (step) =>
+      activity(step, async (env) => {
+        const { run, ending } = step
         const { run: row } = await runOf(run)
         // A retry of a close that was already written down.
         if (!LIVE_STATES.includes(row.state) && row.counts)

@@ -22,18 +22,25 @@ export function crossCheck(document: ConfigDocument): Issue[] {
     const list = names.length === 0 ? 'there are none' : `valid: ${listed(names)}`
     return `no ${noun} \`${cut(document.source(path) ?? name)}\`; ${list}${hint}`
   }
-  const connections = mappingAt(document, ['connections'])
-  for (const [name, connection] of Object.entries(connections))
-    if (isJsonObject(connection) && isJsonObject(connection['key'])) {
-      const ways = ['env', 'file', 'command'].filter((way) =>
-        Object.hasOwn(connection['key'] as JsonObject, way),
+  const checkOneOf = (path: Path, ...ways: readonly string[]) => {
+    const value = valueAt(document.data, path)
+    if (isJsonObject(value) && ways.filter((way) => Object.hasOwn(value, way)).length !== 1)
+      complain(
+        path,
+        `expected exactly one of ${ways
+          .map((way) => `\`${way}\``)
+          .join(', ')
+          .replace(/, (?=[^,]*$)/, ' and ')}`,
       )
-      if (ways.length !== 1)
-        complain(
-          ['connections', name, 'key'],
-          'expected exactly one of `env`, `file` and `command`',
-        )
-    }
+  }
+  const ledger = mappingAt(document, ['ledger'])
+  checkOneOf(['ledger'], 'sqlite', 'postgres')
+  checkOneOf(['ledger', 'postgres'], 'env', 'file', 'command')
+  if (Object.hasOwn(ledger, 'schema') && !Object.hasOwn(ledger, 'postgres'))
+    complain(['ledger', 'schema'], 'a SQLite file has no `schema`', 'key')
+  const connections = mappingAt(document, ['connections'])
+  for (const name of Object.keys(connections))
+    checkOneOf(['connections', name, 'key'], 'env', 'file', 'command')
   for (const name of Object.keys(mappingAt(document, ['syncs']))) {
     const path = ['syncs', name, 'import']
     const importing = mappingAt(document, path)

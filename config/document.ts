@@ -34,8 +34,9 @@ export function pathText(path: Path): string {
   return path.map(String).join('.')
 }
 
-/** The key's own settings stay as they are: a key is never in memory before it is asked for. */
+/** A secret's own settings stay as they are: it is never in memory before it is asked for. */
 function keepsVariables(path: Path): boolean {
+  if (path[0] === 'ledger') return path[1] === 'postgres' && path[2] !== 'file'
   return path[0] === 'connections' && path[2] === 'key' && path[3] !== 'file'
 }
 

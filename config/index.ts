@@ -1,7 +1,8 @@
 // The configuration of a project: records-sync.yaml.
 
 export { CONFIG_FILE, loadConfig } from './load.ts'
-export type { Config, ConnectionConfig } from './load.ts'
+export { readLedgerPlace } from './ledger.ts'
+export type { Config, ConnectionConfig, LedgerConfig } from './load.ts'
 export type { Environment } from './environment.ts'
 export { readSecret } from './secret.ts'
 export type { SecretSource } from './secret.ts'

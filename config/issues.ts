@@ -19,7 +19,8 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** Keys and passwords are written, or strayed, below here. */
-const isSecret = (path: Path): boolean => path[0] === 'connections'
+const isSecret = (path: Path): boolean =>
+  path[0] === 'connections' || (path[0] === 'ledger' && path.length > 1)
 
 /** The value at `path` of `data`, undefined where there is none. */
 export function valueAt(data: unknown, path: Path): unknown {

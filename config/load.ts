@@ -12,7 +12,7 @@ import { crossCheck } from './checks.ts'
 import { readDocument } from './document.ts'
 import type { Environment } from './environment.ts'
 import { validate } from './issues.ts'
-import { configSchema, KEY_VARIABLE } from './schema.ts'
+import { configSchema, SECRET_VARIABLE } from './schema.ts'
 import type { ConfigOutput, MappingOutput } from './schema.ts'
 import type { SecretSource } from './secret.ts'
 
@@ -22,14 +22,24 @@ export interface ConnectionConfig {
   readonly key: SecretSource
   /** How operations are requested, by their ids of the contract; a checked `RequestOverride` each. */
   readonly operations?: Readonly<Partial<Record<OperationId, RequestOverride>>>
+  readonly quota: {
+    /** Share of the limit that is kept free, 0 to 0.9. */
+    readonly reserve: number
+    /** Weights of the kinds of work that wait at the same time. */
+    readonly shares: Readonly<Record<'import' | 'mirror' | 'backfill', number>>
+  }
 }
+
+/** The absolute path of a SQLite file, or where the URL of a PostgreSQL database is, and the schema in it. */
+export type LedgerConfig =
+  | { readonly sqlite: string }
+  | { readonly postgres: SecretSource; readonly schema: string }
 
 /** A loaded configuration: plain JSON data. */
 export interface Config {
   /** Absolute path of the file it came from. */
   readonly file: string
-  /** Absolute path of the ledger. */
-  readonly ledger: { readonly sqlite: string }
+  readonly ledger: LedgerConfig
   readonly connections: Readonly<Record<string, ConnectionConfig>>
   readonly syncs: Readonly<Record<string, SyncConfig>>
   readonly temporal: { readonly address?: string; readonly namespace?: string }
@@ -90,11 +100,12 @@ function resolved(file: string, output: ConfigOutput): Config {
   const absolute = (path: string) => resolve(dirname(file), path)
   return {
     file,
-    ledger: { sqlite: absolute(output.ledger) },
-    connections: mapValues(output.connections, ({ service, key, operations }) => ({
+    ledger: ledgerOf(output.ledger, absolute),
+    connections: mapValues(output.connections, ({ service, key, operations, quota }) => ({
       service,
       key: secretSource(key, absolute),
       ...(operations && { operations }),
+      quota: { reserve: quota.reserve_percent / 100, shares: quota.shares },
     })),
     syncs: mapValues(output.syncs, ({ import: importing }, name) => ({
       name,
@@ -109,11 +120,22 @@ function resolved(file: string, output: ConfigOutput): Config {
   }
 }
 
+function ledgerOf(
+  ledger: ConfigOutput['ledger'],
+  absolute: (path: string) => string,
+): LedgerConfig {
+  if (typeof ledger === 'string') return { sqlite: absolute(ledger) }
+  const { sqlite, postgres, schema } = ledger
+  if (postgres !== undefined) return { postgres: secretSource(postgres, absolute), schema }
+  // One of the two is there, or the configuration was refused.
+  return { sqlite: absolute(sqlite!) }
+}
+
 function secretSource(
   key: ConfigOutput['connections'][string]['key'],
   absolute: (path: string) => string,
 ): SecretSource {
-  if (typeof key === 'string') return { env: KEY_VARIABLE.exec(key)![1]! }
+  if (typeof key === 'string') return { env: SECRET_VARIABLE.exec(key)![1]! }
   if (key.file !== undefined) return { file: absolute(key.file) }
   return key as SecretSource
 }

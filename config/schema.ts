@@ -7,8 +7,8 @@ import { EVERY_OPERATION, requestOf } from '../src/contract/index.ts'
 
 /** Names of syncs and connections. */
 export const NAME = /^[a-z][a-z0-9_]{0,62}$/
-/** A key given as a variable of the environment. */
-export const KEY_VARIABLE = /^\$\{([A-Za-z_]\w*)\}$/
+/** A secret given as a variable of the environment. */
+export const SECRET_VARIABLE = /^\$\{([A-Za-z_]\w*)\}$/
 const nameExpected =
   'expected a name of a-z, 0-9 and _ that begins with a letter, at most 63 characters'
 
@@ -30,11 +30,8 @@ export const CELL_TYPES = [
 ] as const
 
 const text = () => z.string().min(1, 'expected a text that is not empty')
-const pathText = () =>
-  text().refine(
-    (path) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(path),
-    'expected the path of a file, not a URL',
-  )
+const pathText = (expected = 'expected the path of a file, not a URL') =>
+  text().refine((path) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(path), expected)
 const named = <T extends z.ZodType>(value: T) =>
   z.record(z.string().regex(NAME, nameExpected), value)
 const empty = () => z.enum(['omit', 'clear', 'reject'])
@@ -78,26 +75,55 @@ const service = z.string().superRefine((address, context) => {
   if (message !== undefined) context.addIssue({ code: 'custom', message })
 })
 
-const keyPlace = z.strictObject({
-  env: z
-    .string()
-    .regex(/^[A-Za-z_]\w*$/, 'expected the name of an environment variable')
-    .optional()
-    .describe('Environment variable that holds the key.'),
-  file: pathText()
-    .optional()
-    .describe('File that holds the key, relative to this file; nobody but its owner may read it.'),
-  command: text().optional().describe('Shell command that prints the key within 10 seconds.'),
-})
+/** Where a secret is; `instead` says what to write where it stands here itself. */
+const secretPlace = (what: string, instead: string) =>
+  z.union([
+    z.string().regex(SECRET_VARIABLE, instead),
+    z.strictObject({
+      env: z
+        .string()
+        .regex(/^[A-Za-z_]\w*$/, 'expected the name of an environment variable')
+        .optional()
+        .describe(`Environment variable that holds the ${what}.`),
+      file: pathText()
+        .optional()
+        .describe(
+          `File that holds the ${what}, relative to this file; nobody but its owner may read it.`,
+        ),
+      command: text()
+        .optional()
+        .describe(`Shell command that prints the ${what} within 10 seconds.`),
+    }),
+  ])
 
-const key = z.union([
-  z
-    .string()
-    .regex(
-      KEY_VARIABLE,
-      'a key does not belong into this file; write `key: "${RECORDS_API_KEY}"`, `key: { file: ./key }` or `key: { command: "…" }`',
-    ),
-  keyPlace,
+const key = secretPlace(
+  'key',
+  'a key does not belong into this file; write `key: "${RECORDS_API_KEY}"`, `key: { file: ./key }` or `key: { command: "…" }`',
+)
+
+const ledger = z.union([
+  pathText(
+    'expected the path of a file; a database is named by `ledger: { postgres: "${LEDGER_URL}" }`',
+  ),
+  z.strictObject({
+    sqlite: pathText().optional().describe('SQLite file, relative to this file: the long form.'),
+    postgres: secretPlace(
+      'URL',
+      'its URL does not belong into this file, because it may hold a password; write `postgres: "${LEDGER_URL}"`, `postgres: { file: ./ledger-url }` or `postgres: { command: "…" }`',
+    )
+      .optional()
+      .describe(
+        'PostgreSQL database, for workers on several machines. Where its URL is, such as `postgres://user:password@host:5432/database`, never the URL itself: `"${NAME}"` (a variable of the environment), or a mapping with one of the following.',
+      ),
+    schema: z
+      .string()
+      .regex(
+        /^[a-z_][a-z0-9_]{0,62}$/,
+        'expected a name of a-z, 0-9 and _ that does not begin with a digit, at most 63 characters',
+      )
+      .default('records_sync')
+      .describe('Schema of its own in that database; made by the first run. With `postgres` only.'),
+  }),
 ])
 
 const place = (what: string) =>
@@ -124,6 +150,31 @@ const operations = z
     }
   })
 
+const between = (min: number, max: number) => {
+  const expected = `expected a number from ${min} to ${max}`
+  return z.number().min(min, expected).max(max, expected)
+}
+const weight = (who: string, initial: number) =>
+  between(1, 100).default(initial).describe(`Share of ${who}, 1 to 100.`)
+
+const quota = z.strictObject({
+  reserve_percent: between(0, 90)
+    .default(0)
+    .describe(
+      'Percent of the quota that is left to people and other applications, 0 to 90: this much is kept free.',
+    ),
+  shares: z
+    .strictObject({
+      import: weight('imports', 60),
+      mirror: weight('mirrors', 30),
+      backfill: weight('backfills', 10),
+    })
+    .prefault({})
+    .describe(
+      'How the rest is divided while several kinds of work wait for it: by these weights. What one kind does not use, the others get.',
+    ),
+})
+
 const connection = z.strictObject({
   service: service.describe(
     'URL of the Records Service: https, or http to a literal loopback address.',
@@ -136,6 +187,9 @@ const connection = z.strictObject({
     .describe(
       "How operations are requested, where the service's OpenAPI document does not say it rightly: method and path, such as `PUT /objects/{object_type}/records/batch/`, or a mapping with one of the following. The path counts from `/rest/v1`; where it begins with `{base_url}`, from `service`. `records-sync check --operations` lists them all.",
     ),
+  quota: quota
+    .prefault({})
+    .describe("How the org's requests a minute are used: docs/pacing.md explains it."),
 })
 
 const mapping = z.strictObject({
@@ -234,9 +288,11 @@ const temporal = z.strictObject({
 
 /** A whole records-sync.yaml. */
 export const configSchema = z.strictObject({
-  ledger: pathText()
+  ledger: ledger
     .default('.records-sync/ledger.db')
-    .describe('SQLite file of the ledger, relative to this file.'),
+    .describe(
+      'Where the outcome of every row is kept: a SQLite file, relative to this file, or a mapping with one of the following.',
+    ),
   connections: named(connection).describe('The services, by name.'),
   syncs: named(sync).describe('The jobs, by name.'),
   temporal: temporal

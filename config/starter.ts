@@ -15,6 +15,7 @@ connections:
     service: http://127.0.0.1:8080       # the one that "records-sync dev" starts; yours: https://…
     key: { file: .records-sync/dev.key } # written by "records-sync dev"; yours: \${RECORDS_API_KEY},
                                          # { file: ./crm.key } or { command: "op read …" }
+    # quota: { reserve_percent: 20 }     # of the requests a minute, left to people and other applications
 
 syncs:
   contacts:

@@ -1,29 +1,44 @@
 // Clients by connection of the configuration file. Apart from worker.ts, so that a command which only asks the service
-// need not load the worker.
+// need not load the worker. Promise kept here: what goes to one org goes through one pacer of this process, whatever its
+// connections and keys.
 
+import { randomUUID } from 'node:crypto'
 import { loadConfig, readSecret } from '../config/index.ts'
-import { RecordsClient } from './client/index.ts'
+import { Pacer, RecordsClient } from './client/index.ts'
 import { ConfigError } from './core/errors.ts'
-import type { Logger } from './core/ports.ts'
+import type { AcquireOptions, Logger, Permit, Quota, QuotaStore } from './core/ports.ts'
+
+/** How long the question whose key this is may hold up a connection; it is asked again with the next one. */
+const FIND_ORG_MAX_MS = 10_000
+
+export interface ConnectorOptions {
+  readonly configFile: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly logger: Logger
+  /** Where processes share the quotas of orgs. Default: each connection has one of its own, in memory. */
+  readonly quotas?: {
+    readonly store: QuotaStore
+    /** What people see of this process, such as `worker 4711 on host-a`. */
+    readonly user: string
+  }
+}
 
 /** Clients by connection; one whose address or operations changed in the file is replaced. */
-export function connector(options: {
-  configFile: string
-  env: Readonly<Record<string, string | undefined>>
-  logger: Logger
-}) {
-  const clients = new Map<string, { settings: string; client: RecordsClient }>()
+export function connector(options: ConnectorOptions) {
+  const clients = new Map<string, Connection>()
+  const pacers = options.quotas ? orgPacers(options.quotas, options.logger) : null
   return {
     async connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }> {
       const config = await loadConfig(options.configFile, options.env)
       const connection = config.connections[name]
       if (!connection)
         throw new ConfigError(config.file, [{ message: `there is no connection "${name}"` }])
-      const { service, operations } = connection
-      const settings = JSON.stringify({ service, operations })
+      const { service, operations, quota: settings } = connection
+      const address = JSON.stringify({ service, operations })
       let known = clients.get(name)
-      if (!known || known.settings !== settings) {
+      if (!known || known.address !== address) {
         await known?.client.close()
+        const quota = new CurrentQuota(new Pacer())
         const client = new RecordsClient({
           baseUrl: service,
           operations,
@@ -31,15 +46,89 @@ export function connector(options: {
             const fresh = await loadConfig(options.configFile, options.env)
             return await readSecret(fresh.connections[name]?.key ?? connection.key, options.env)
           },
+          quota,
           logger: options.logger,
         })
-        known = { settings, client }
+        known = { address, client, quota }
         clients.set(name, known)
       }
-      return { client: known.client, keyFingerprint: await known.client.keyFingerprint() }
+      const keyFingerprint = await known.client.keyFingerprint()
+      await pacers?.use(known, keyFingerprint)
+      known.quota.pacer.settings = settings
+      return { client: known.client, keyFingerprint }
     },
     async close() {
       for (const { client } of clients.values()) await client.close()
+      await pacers?.close()
+    },
+  }
+}
+
+interface Connection {
+  readonly address: string
+  readonly client: RecordsClient
+  readonly quota: CurrentQuota
+}
+
+/** The pacer of a connection, which changes as its key does. */
+class CurrentQuota implements Quota {
+  pacer: Pacer
+
+  constructor(pacer: Pacer) {
+    this.pacer = pacer
+  }
+
+  acquire(options?: AcquireOptions): Promise<Permit> {
+    return this.pacer.acquire(options)
+  }
+
+  limitPerMinute(): number | null {
+    return this.pacer.limitPerMinute()
+  }
+}
+
+/** Pacers by row of the store, and the row by key: `<origin> org <id>`. */
+function orgPacers({ store, user: name }: NonNullable<ConnectorOptions['quotas']>, logger: Logger) {
+  const user = { id: randomUUID(), name }
+  const pacers = new Map<string, Pacer>()
+  /** By key; what is not known is not kept. */
+  const orgs = new Map<string, Promise<string | null>>()
+
+  const pacerOf = (org: string): Pacer => {
+    let pacer = pacers.get(org)
+    if (!pacer) {
+      pacer = new Pacer({ shared: { store, org, user }, logger })
+      pacers.set(org, pacer)
+    }
+    return pacer
+  }
+
+  /** Null where neither the store nor the service says it. A store that is away is no reason to fail: pacers say so. */
+  const findOrg = async (key: string, client: RecordsClient): Promise<string | null> => {
+    const noted = await store.orgOfKey(key).catch(() => null)
+    if (noted !== null) return noted
+    const signal = AbortSignal.timeout(FIND_ORG_MAX_MS)
+    const self = await client.readSelf({ signal }).catch(() => null)
+    if (self === null) return null
+    const org = `${client.origin} org ${self.org_id}`
+    await store.noteOrgOfKey(key, org).catch(() => {})
+    return org
+  }
+
+  return {
+    /** Gives a connection the pacer of its key's org, or, until the org is known, of the key alone. */
+    async use({ client, quota }: Connection, keyFingerprint: string): Promise<void> {
+      const key = `${client.origin} key#${keyFingerprint}`
+      if (!orgs.has(key)) {
+        quota.pacer = pacerOf(key)
+        orgs.set(key, findOrg(key, client))
+      }
+      const org = await orgs.get(key)!
+      if (org === null) orgs.delete(key)
+      quota.pacer = pacerOf(org ?? key)
+    },
+    async close(): Promise<void> {
+      await Promise.all([...pacers.values()].map((pacer) => pacer.close()))
     },
   }
 }

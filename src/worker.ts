@@ -1,6 +1,7 @@
 // The composition root: a Temporal worker with the ledger, the clients and the sources that its activities need.
 
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Client, WorkflowNotFoundError } from '@temporalio/client'
 import {
@@ -12,13 +13,13 @@ import {
   type WorkerOptions as TemporalWorkerOptions,
 } from '@temporalio/worker'
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
-import { loadConfig } from '../config/index.ts'
-import { IO_TASK_QUEUE, TASK_QUEUE } from '../workflows/queues.ts'
+import { loadConfig, readLedgerPlace } from '../config/index.ts'
+import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE, TASK_QUEUE } from '../workflows/queues.ts'
 import { connector } from './connections.ts'
 import { TemporalUnreachable } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { findSync } from './core/sync.ts'
-import { openSqliteLedger } from './ledger/sqlite/index.ts'
+import { openLedger, openQuotaStore } from './ledger/open.ts'
 import { openSource } from './sources/index.ts'
 
 /** What a worker is started with. */
@@ -28,12 +29,14 @@ export interface WorkerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly temporal: { readonly address: string; readonly namespace: string }
   readonly logger: Logger
-  /** Segments and stages that this process works on at the same time. Default 4. */
+  /** Segments and stages that this process works on at the same time. Default 4; backfills have half as many beside them. */
   readonly ioSlots?: number
 }
 
 /** A started worker. */
 export interface RunningWorker {
+  /** Where its ledger is, for messages. */
+  readonly ledger: string
   /** Ends when the worker has stopped; rejects where it could not stop in time or lost its server for good. */
   readonly stopped: Promise<void>
   /** Stops polling; batches in flight are settled first. */
@@ -82,9 +85,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { configFile, env, temporal, logger } = options
   // What can be wrong on this machine is said before anything native is started.
   const config = await loadConfig(configFile, env)
-  const ledger = openSqliteLedger(config.ledger.sqlite)
+  const place = await readLedgerPlace(config.ledger, env)
+  const ledger = await openLedger(place)
+  const quotas = await openQuotaStore(place)
   installRuntime(logger)
-  const connections = connector(options)
+  const user = `worker ${process.pid} on ${hostname()}`
+  const connections = connector({ ...options, quotas: { store: quotas, user } })
   const connection = await NativeConnection.connect({ address: temporal.address }).catch(() => {
     throw new TemporalUnreachable(temporal.address)
   })
@@ -111,6 +117,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
   }
   const activities = createActivities(deps)
+  const ioSlots = options.ioSlots ?? 4
   const shared = {
     connection,
     namespace: temporal.namespace,
@@ -131,7 +138,13 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...shared,
       taskQueue: IO_TASK_QUEUE,
       activities: { ...activities },
-      maxConcurrentActivityTaskExecutions: options.ioSlots ?? 4,
+      maxConcurrentActivityTaskExecutions: ioSlots,
+    }),
+    await Worker.create({
+      ...shared,
+      taskQueue: BACKFILL_TASK_QUEUE,
+      activities: { ...activities },
+      maxConcurrentActivityTaskExecutions: Math.max(1, Math.floor(ioSlots / 2)),
     }),
   ]
   const shutdown = () => {
@@ -139,13 +152,14 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   }
   const stopped = (async () => {
     try {
-      // If one of the two fails the other has to stop too, or the process would work on with half of itself.
+      // If one of them fails the others have to stop too, or the process would work on with half of itself.
       await Promise.all(workers.map((worker) => worker.run().finally(shutdown)))
     } finally {
       await connections.close()
+      await quotas.close()
       await ledger.close()
       await connection.close().catch(() => {})
     }
   })()
-  return { stopped, shutdown }
+  return { ledger: ledger.place, stopped, shutdown }
 }

@@ -12,7 +12,7 @@ import {
 } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import { ImportInput, progressQuery, type ImportProgress, type ImportResult } from './messages.ts'
-import { IO_TASK_QUEUE } from './queues.ts'
+import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE } from './queues.ts'
 
 const retry = {
   initialInterval: '1s',
@@ -84,7 +84,7 @@ const details = (progress: ImportProgress): string =>
 
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
 export async function importSync(input?: unknown): Promise<ImportResult> {
-  const { sync, tuning } = parse(input)
+  const { sync, tuning, priority } = parse(input)
   let progress: ImportProgress = {
     sync,
     run: null,
@@ -110,7 +110,7 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
   })
   // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not spend them.
   const streaming = proxyActivities<Omit<Activities, 'openImport'>>({
-    taskQueue: IO_TASK_QUEUE,
+    taskQueue: priority === 'backfill' ? BACKFILL_TASK_QUEUE : IO_TASK_QUEUE,
     startToCloseTimeout: '1d',
     heartbeatTimeout: tuning.heartbeat_timeout_ms ?? 60_000,
     retry,
@@ -125,7 +125,7 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
     // Bounded by the segment: each call sends for minutes, or ends it.
     for (let done = false; !done;) {
       const pushed = await streaming.pushSegment.executeWithOptions({ summary }, [
-        { run, segment, tuning },
+        { run, segment, tuning, priority },
       ])
       done = pushed.done
       note({ requests: progress.requests + pushed.requests })
@@ -135,7 +135,7 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
 
   try {
     const staged = await streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [
-      { run, tuning },
+      { run, tuning, priority },
     ])
     note({
       step: 'push',
@@ -147,7 +147,7 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
     note({ step: 'close' })
     const closed = await streaming.closeImport.executeWithOptions(
       { summary: `verify and close ${sync}` },
-      [{ run, ending: { kind: 'finished' }, tuning }],
+      [{ run, ending: { kind: 'finished' }, tuning, priority }],
     )
     note({ step: 'closed', state: closed.state })
     if (closed.state === 'failed')
@@ -160,7 +160,7 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
       : ({ kind: 'failed', message: messageOf(error) } as const)
     await CancellationScope.nonCancellable(async () => {
       const closed = await streaming.closeImport.executeWithOptions({ summary: `close ${sync}` }, [
-        { run, ending, tuning },
+        { run, ending, tuning, priority },
       ])
       note({ step: 'closed', state: closed.state })
     })

@@ -23,6 +23,8 @@ export type TuningInput = z.infer<typeof TuningInput>
 /** Input of `importSync`. */
 export const ImportInput = z.object({
   sync: z.string().trim().min(1),
+  /** Who goes first where several runs want the quota. A backfill also has activity slots of its own. */
+  priority: z.enum(['import', 'backfill']).default('import'),
   tuning: TuningInput.default({}),
 })
 export type ImportInput = z.infer<typeof ImportInput>

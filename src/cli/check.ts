@@ -63,7 +63,7 @@ export async function check(
         const source = await openSource(sync.import.from)
         try {
           const target = await readTarget(
-            { client, signal: new AbortController().signal },
+            { client, signal: new AbortController().signal, priority: 'interactive' },
             sync.import.object_type,
           )
           const { warnings } = compileMapping(sync.name, sync.import, target, source.columns)

@@ -3,7 +3,8 @@
 import { relative, resolve } from 'node:path'
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../config/index.ts'
-import { ConfigError, SyncError, TemporalUnreachable } from '../core/errors.ts'
+import { ConfigError, LedgerError, SyncError, TemporalUnreachable } from '../core/errors.ts'
+import type { QuotaStore } from '../core/ports.ts'
 import type { RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
@@ -28,6 +29,10 @@ export interface CommandContext {
   loadConfig(): Promise<Config>
   /** Opens the configured ledger, read-only by default. */
   openLedger(options?: { readOnly?: boolean }): Promise<Ledger>
+  /** Opens the configured ledger for reading; null where no run has made it yet. */
+  findLedger(): Promise<Ledger | null>
+  /** Opens the quotas that all processes of the ledger share. */
+  openQuotas(): Promise<QuotaStore>
 }
 
 /** `terminal`: share one where several write to the same screen, so that the live line stays whole. */
@@ -36,6 +41,10 @@ export function createContext(
   terminal: Terminal = createTerminal({ out: process.stdout, err: process.stderr }),
 ): CommandContext {
   const configFile = resolve(options.config)
+  const ledgerPlace = async () => {
+    const { readLedgerPlace } = await import('../../config/index.ts')
+    return await readLedgerPlace((await context.loadConfig()).ledger, process.env)
+  }
   const context: CommandContext = {
     terminal,
     json: options.json,
@@ -50,9 +59,20 @@ export function createContext(
       return await loadConfig(configFile, process.env)
     },
     async openLedger({ readOnly = true } = {}) {
-      const config = await context.loadConfig()
-      const { openSqliteLedger } = await import('../ledger/sqlite/index.ts')
-      return openSqliteLedger(config.ledger.sqlite, { readOnly })
+      const { openLedger } = await import('../ledger/open.ts')
+      return await openLedger(await ledgerPlace(), { readOnly })
+    },
+    async findLedger() {
+      try {
+        return await context.openLedger()
+      } catch (error) {
+        if (error instanceof LedgerError && error.code === 'ledger_missing') return null
+        throw error
+      }
+    },
+    async openQuotas() {
+      const { openQuotaStore } = await import('../ledger/open.ts')
+      return await openQuotaStore(await ledgerPlace())
     },
   }
   return context

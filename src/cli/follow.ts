@@ -1,7 +1,7 @@
 // Follows a run: a live line from the ledger's counters until the workflow ends. Ctrl-C detaches; the run goes on.
 
 import type { WorkflowHandle } from '@temporalio/client'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Ledger, Progress, Run } from '../ledger/ledger.ts'
 import { bar, duration, figure, type Terminal } from './terminal.ts'
 
 const pollMs = 200
@@ -22,12 +22,11 @@ export function messageOf(error: unknown): string {
   return message
 }
 
-async function progressLine(
-  ledger: Ledger,
+function progressLine(
   run: Run,
+  progress: Progress,
   pushedSince: { at: number; done: number },
-): Promise<string> {
-  const progress = await ledger.progress(run.id)
+): string {
   if (run.state === 'blocked') return `${run.sync}  ${run.message ?? 'blocked'}; asking again`
   if (run.rowsRead === null) return `${run.sync}  staging  ${figure(progress.read)} rows`
   const done = progress.created + progress.updated + progress.rejected + progress.failed
@@ -58,6 +57,8 @@ export async function follow(options: {
   handle: WorkflowHandle
   /** Ends when the workflow ends, rejecting where it failed; gives up on abort. */
   untilEnded(signal: AbortSignal): Promise<unknown>
+  /** Called once: staging is complete, and so many rows are to be sent. */
+  planned(rows: number): void
   quiet: boolean
 }): Promise<Followed> {
   const { terminal, handle } = options
@@ -76,18 +77,26 @@ export async function follow(options: {
   }
   process.once('SIGINT', onSignal)
   const pushedSince = { at: 0, done: 0 }
+  let isPlanned = false
   let ledger: Ledger | null = null
   const findRun = async (): Promise<Run | null> => {
     ledger ??= await options.ledger()
     const runs = (await ledger?.runs({ sync: options.sync, limit: 10 })) ?? []
     return runs.find((run) => run.workflowId === handle.workflowId) ?? null
   }
+  const progressOf = async (run: Run) => (await ledger?.progress(run.id)) ?? null
   try {
     // Bounded by the run: it ends, or a person detaches.
     while (ended.length === 0 && !detached) {
       const run = await findRun()
-      if (run && ledger && !options.quiet)
-        terminal.live(await progressLine(ledger, run, pushedSince))
+      const progress = run && !options.quiet ? await progressOf(run) : null
+      if (run && progress) {
+        if (!isPlanned && run.rowsRead !== null) {
+          isPlanned = true
+          options.planned(progress.planned)
+        }
+        terminal.live(progressLine(run, progress, pushedSince))
+      }
       await Promise.race([
         result,
         new Promise<void>((resolve) => {

@@ -2,10 +2,11 @@
 // The command `records-sync`. Each command loads its own parts, so that `--help` costs nothing.
 
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { perMinute, port } from './arguments.ts'
 import { describeConform } from './conform-command.ts'
 import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
+import type { RunOptions } from './run.ts'
 import { describeService } from './service-command.ts'
 
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
@@ -56,8 +57,13 @@ program
   .argument('<sync>')
   .option('--detach', 'start the run and return at once', false)
   .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
+  .addOption(
+    new Option('--priority <priority>', 'a backfill gives way to imports where they share a quota')
+      .choices(['import', 'backfill'])
+      .default('import'),
+  )
   .description('start a run and follow it; Ctrl-C detaches, the run goes on')
-  .action((sync: string, options: { detach: boolean; tuning?: string }) =>
+  .action((sync: string, options: RunOptions) =>
     execute(async (context) => (await import('./run.ts')).run(context, sync, options)),
   )
 program
@@ -79,6 +85,13 @@ program
   .description('the rejected rows as CSV: the original columns, line and reason')
   .action((run: string, options: { output?: string; exact: boolean }) =>
     execute(async (context) => (await import('./reports.ts')).rejects(context, run, options)),
+  )
+program
+  .command('quota')
+  .argument('[connection]', 'only the orgs of its service; default: all')
+  .description("how each org's quota stands: limit, use, who uses it, what to expect")
+  .action((connection?: string) =>
+    execute(async (context) => (await import('./quota.ts')).quota(context, connection)),
   )
 program
   .command('worker')

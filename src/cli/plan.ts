@@ -1,6 +1,7 @@
 // `records-sync plan SYNC`: what a run would do. It stages into the ledger, counts by SQL, and takes the rows out again;
 // nothing is written to the service. Needs no Temporal server.
 
+import { hostname } from 'node:os'
 import { SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
@@ -8,12 +9,8 @@ import { findSync } from '../core/sync.ts'
 import { DEFAULT_TUNING } from '../import/ports.ts'
 import { stage } from '../import/stage.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import { figure, safe, table } from './terminal.ts'
-
-const timeOf = (minutes: number, limit: number) =>
-  minutes < 1
-    ? "less than a minute at the service's limit"
-    : `about ${figure(Math.ceil(minutes))} minutes at ${figure(limit)} a minute`
+import { forecast, quotaOfKey } from './forecast.ts'
+import { figure, safe, table, wrapped } from './terminal.ts'
 
 export async function plan(context: CommandContext, name: string): Promise<number> {
   const { terminal } = context
@@ -21,12 +18,14 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
   const sync = findSync(config, name)
   const { connector } = await import('../connections.ts')
   const { openSource } = await import('../sources/index.ts')
+  const ledger = await context.openLedger({ readOnly: false })
+  const quotas = await context.openQuotas()
   const connections = connector({
     configFile: context.configFile,
     env: context.env,
     logger: silentLogger,
+    quotas: { store: quotas, user: `plan ${process.pid} on ${hostname()}` },
   })
-  const ledger = await context.openLedger({ readOnly: false })
   let run: number | null = null
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)
@@ -48,6 +47,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
         logger: silentLogger,
         tuning: DEFAULT_TUNING,
         signal: new AbortController().signal,
+        priority: 'import',
         beat: () => {
           rows += 1_000
           if (!context.json) terminal.live(`${sync.name}  reading, about ${figure(rows)} rows`)
@@ -59,9 +59,18 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
     terminal.endLive()
     const known = await ledger.knownKeys(run)
     const groups = await ledger.rejectGroups(run)
-    const requests = Math.ceil(staged.planned / (await client.upsertsPerRequest()))
-    const limit = client.quota.limitPerMinute()
-    const minutes = limit === null ? null : requests / limit
+    const { requests, perMinute, minutes, text } = forecast(
+      Math.ceil(staged.planned / (await client.upsertsPerRequest())),
+      'import',
+      await quotaOfKey(quotas, {
+        origin: client.origin,
+        fingerprint: keyFingerprint,
+      }),
+      {
+        limit: client.quota.limitPerMinute(),
+        reserve: config.connections[sync.import.to]!.quota.reserve,
+      },
+    )
     if (context.json) {
       terminal.out(
         JSON.stringify({
@@ -70,6 +79,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
           known_keys: known,
           new_keys: staged.planned - known,
           requests,
+          requests_per_minute: perMinute,
           minutes,
           rejects: groups,
         }),
@@ -92,9 +102,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
         ],
       ),
     )
-    terminal.out(
-      `${figure(requests)} requests${minutes === null ? '' : `, ${timeOf(minutes, limit!)}`}`,
-    )
+    for (const line of wrapped(text, 0)) terminal.out(line)
     for (const warning of staged.warnings)
       terminal.out(terminal.style('yellow', `warning: ${safe(warning, 300)}`))
     if (groups.length > 0)
@@ -118,5 +126,6 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
     if (run !== null) await ledger.discard(run)
     await ledger.close()
     await connections.close()
+    await quotas.close()
   }
 }

@@ -23,8 +23,7 @@ async function runNamed(ledger: Ledger, text: string): Promise<Run> {
 /** Every configured sync with its latest run. */
 export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
-  const { existsSync } = await import('node:fs')
-  const ledger = existsSync(config.ledger.sqlite) ? await context.openLedger() : null
+  const ledger = await context.findLedger()
   try {
     const rows = []
     for (const sync of Object.keys(config.syncs))

@@ -4,12 +4,13 @@ import type { Client } from '@temporalio/client'
 import { importSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
-import { systemClock } from '../core/ports.ts'
-import { findSync } from '../core/sync.ts'
+import { silentLogger, systemClock } from '../core/ports.ts'
+import { findSync, type SyncConfig } from '../core/sync.ts'
 import { printBooks, runToJson } from './books.ts'
 import { connectTemporal, EXIT, exitCodeOf, temporalOf, type CommandContext } from './context.ts'
 import { follow, messageOf } from './follow.ts'
-import { safe } from './terminal.ts'
+import { forecast, quotaOfKey } from './forecast.ts'
+import { figure, safe } from './terminal.ts'
 
 const workerAsksMax = 10
 const workerAskEveryMs = 300
@@ -19,7 +20,11 @@ export interface RunOptions {
   readonly detach: boolean
   /** A JSON object of `tuning` settings. */
   readonly tuning?: string | undefined
+  /** What the run is to others that share the org's quota. Default `import`. */
+  readonly priority?: RunPriority
 }
+
+type RunPriority = 'import' | 'backfill'
 
 function parseTuning(text: string | undefined): object {
   if (text === undefined) return {}
@@ -48,6 +53,34 @@ async function hasWorker(client: Client, namespace: string): Promise<boolean> {
   }
 }
 
+/** One line on what will be sent and how long that takes. */
+async function announce(
+  context: CommandContext,
+  sending: { sync: SyncConfig; priority: RunPriority; rows: number; signal: AbortSignal },
+): Promise<void> {
+  const { sync, priority, rows, signal } = sending
+  const quotas = await context.openQuotas()
+  const { connector } = await import('../connections.ts')
+  const connections = connector({
+    configFile: context.configFile,
+    env: context.env,
+    logger: silentLogger,
+  })
+  try {
+    const { client, keyFingerprint } = await connections.connect(sync.import.to)
+    const { text } = forecast(
+      Math.ceil(rows / (await client.upsertsPerRequest())),
+      priority,
+      await quotaOfKey(quotas, { origin: client.origin, fingerprint: keyFingerprint }),
+      { limit: null, reserve: 0 },
+    )
+    if (!signal.aborted) context.terminal.err(`${sync.name}  ${figure(rows)} rows to send: ${text}`)
+  } finally {
+    await connections.close()
+    await quotas.close()
+  }
+}
+
 export async function run(
   context: CommandContext,
   name: string,
@@ -57,6 +90,7 @@ export async function run(
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   const tuning = parseTuning(options.tuning)
+  const { priority = 'import' } = options
   const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
   try {
@@ -65,11 +99,13 @@ export async function run(
         'no_worker',
         `No worker polls the queue ${TASK_QUEUE} at ${temporal.address}. Start one with "records-sync worker", or all parts with "records-sync dev"`,
       )
+    // A ledger that cannot be read from here is said before anything is started.
+    if (!options.detach) await (await context.findLedger())?.close()
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
     const handle = await client.workflow.start(importSync, {
       taskQueue: TASK_QUEUE,
       workflowId: `import-${sync.name}-${stamp}`,
-      args: [{ sync: sync.name, tuning }],
+      args: [{ sync: sync.name, tuning, ...(priority === 'import' ? {} : { priority }) }],
       staticSummary: `import ${sync.name}`,
     })
     if (options.detach) {
@@ -77,16 +113,21 @@ export async function run(
       else terminal.out(`Started ${handle.workflowId}. Watch it: ${context.hint('status')}`)
       return EXIT.done
     }
-    const { existsSync } = await import('node:fs')
+    const following = new AbortController()
     const followed = await follow({
       terminal,
       // Made by the worker when the run opens.
-      ledger: async () => (existsSync(config.ledger.sqlite) ? await context.openLedger() : null),
+      ledger: () => context.findLedger(),
       sync: sync.name,
       handle,
       untilEnded: (signal) => client.withAbortSignal(signal, () => handle.result()),
+      planned: (rows) => {
+        const sending = { sync, priority, rows, signal: following.signal }
+        // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
+        if (rows > 0) announce(context, sending).catch(() => {})
+      },
       quiet: context.json,
-    })
+    }).finally(() => following.abort())
     if (followed.kind === 'detached') {
       terminal.err(
         `Detached; the run goes on. See it: ${context.hint(followed.run ? `show ${followed.run.id}` : 'status')}`,

@@ -94,12 +94,12 @@ export function table(
   ].join('\n')
 }
 
-/** A text in lines of at most 100 columns, each indented; a word that is longer than a line stays whole. */
-export function wrapped(text: string, indent: number): string[] {
+/** A text in lines of at most `width` columns, each indented; a word that is longer than a line stays whole. */
+export function wrapped(text: string, indent: number, width = 100): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.at(-1)
-    if (last !== undefined && indent + last.length + 1 + word.length <= 100)
+    if (last !== undefined && indent + last.length + 1 + word.length <= width)
       lines[lines.length - 1] = `${last} ${word}`
     else lines.push(word)
   }
@@ -116,6 +116,13 @@ export function duration(ms: number): string {
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.floor(seconds / 60)} min ${pad(seconds % 60)} s`
   return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`
+}
+
+/** `14:03:02 UTC`, with its date where that is not the date of `nowMs`. */
+export function utc(ms: number, nowMs: number = ms): string {
+  const [date, time] = new Date(ms).toISOString().slice(0, 19).split('T') as [string, string]
+  const today = new Date(nowMs).toISOString().slice(0, 10)
+  return date === today ? `${time} UTC` : `${date} ${time} UTC`
 }
 
 /** `██████░░░░` */

@@ -15,7 +15,7 @@ export async function worker(context: CommandContext): Promise<number> {
     temporal,
     logger,
   })
-  logger.info({ ...temporal, ledger: config.ledger.sqlite, pid: process.pid }, 'worker_started')
+  logger.info({ ...temporal, ledger: running.ledger, pid: process.pid }, 'worker_started')
   const stopOn = (signal: NodeJS.Signals) => {
     process.once(signal, () => {
       logger.info({ signal }, 'worker_stopping')

@@ -35,7 +35,10 @@ export interface RequestOptions {
 export interface CallDeps {
   readonly transport: Transport
   readonly keys: KeyHolder
+  /** Of the key's org. */
   readonly quota: Quota
+  /** Of callers without a key: the service counts them apart. */
+  readonly publicQuota: Quota
   readonly clock: Clock
   readonly logger: Logger
   /** Path before `/rest/v1`. */
@@ -62,13 +65,14 @@ const ROUNDS_MAX = 100
  * - `SyncError` `path_invalid` for a path parameter that cannot be one, `body_invalid` for a body that JSON cannot hold.
  */
 export function createCaller(deps: CallDeps): Caller {
-  const { transport, keys, quota, clock } = deps
+  const { transport, keys, clock } = deps
   const warn = deprecationWarning(deps.logger)
 
   return async (id, parts, options, decode) => {
     const named: NamedOperation = { id, operation: OPERATIONS[id] }
     const { operation } = named
     const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
+    const quota = operation.authenticated ? deps.quota : deps.publicQuota
     const request = await prepared(deps, named, parts, options)
     const deadlineMs = clock.now() + maxWaitMs
     let permit = options.permit
@@ -121,6 +125,8 @@ export function createCaller(deps: CallDeps): Caller {
       limit: answer.headers['ratelimit-limit'],
       remaining: answer.headers['ratelimit-remaining'],
       retryAfter: answer.headers['retry-after'],
+      rateLimit: answer.headers['ratelimit'],
+      rateLimitPolicy: answer.headers['ratelimit-policy'],
     })
     return answer
   }

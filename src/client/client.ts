@@ -37,7 +37,7 @@ import type { KeyHolder } from './key.ts'
 import { itemsOf, upsertOneByOne } from './one-by-one.ts'
 import type { UpsertItem } from './one-by-one.ts'
 import type { CallParts } from './lay-out.ts'
-import { SimplePacer } from './pacer/simple-pacer.ts'
+import { Pacer } from './pacer/pacer.ts'
 import { eachAggregatePage, eachPage } from './pages.ts'
 import { createTransport } from './transport.ts'
 import type { Transport } from './transport.ts'
@@ -47,7 +47,7 @@ export interface ClientOptions {
   readonly baseUrl: string
   /** The API key, or what reads it: before the first request, and again after a 401. Never logged. */
   readonly key: string | (() => string | Promise<string>)
-  /** Default: a `SimplePacer` of this client's own. Clients of one org share one. */
+  /** Default: a `Pacer` of this client's own. Clients of one org share one. */
   readonly quota?: Quota | undefined
   readonly clock?: Clock | undefined
   /** Default: nothing is logged. */
@@ -96,7 +96,7 @@ export class RecordsClient {
     const { origin, prefix } = parseBaseUrl(options.baseUrl)
     const clock = options.clock ?? systemClock
     this.origin = origin
-    this.quota = options.quota ?? new SimplePacer(clock)
+    this.quota = options.quota ?? new Pacer({ clock })
     this.keys = holdKey(keyReader(options.key))
     this.transport = createTransport({
       origin,
@@ -115,7 +115,17 @@ export class RecordsClient {
       reads: options.discover ?? true,
     })
     const formOf = this.discovery.operation
-    this.caller = createCaller({ transport, keys, quota, clock, logger, prefix, formOf })
+    const publicQuota = new Pacer({ clock })
+    this.caller = createCaller({
+      transport,
+      keys,
+      quota,
+      publicQuota,
+      clock,
+      logger,
+      prefix,
+      formOf,
+    })
   }
 
   /** How each operation is requested on this service, and why; reads the document where that was not done yet. */

@@ -14,11 +14,13 @@ export type { RequestOverrides, Resolution, ResolvedOperation } from './discover
 export { itemDisposition, requestDisposition } from './disposition.ts'
 export type { Verdict } from './disposition.ts'
 export { parseLimit, parseRetryAfter } from './pacer/headers.ts'
-export { SimplePacer } from './pacer/simple-pacer.ts'
+export type { QuotaSettings, User } from './pacer/org-quota.ts'
+export { Pacer } from './pacer/pacer.ts'
+export type { PacerOptions } from './pacer/pacer.ts'
 export { eachPage } from './pages.ts'
 export { QuotaWait, ServiceFailure, SyncError } from '../core/errors.ts'
 export type { BlockReason, Disposition, FieldComplaint } from '../core/errors.ts'
-export type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
+export type { Clock, Logger, Permit, Priority, Quota, QuotaStore } from '../core/ports.ts'
 export type {
   AggregateBody,
   AggregateData,

@@ -8,7 +8,7 @@ import { systemClock } from '../core/ports.ts'
 import type { Clock } from '../core/ports.ts'
 import type { Method, OperationId } from '../contract/index.ts'
 import { NoAnswer } from '../client/network-errors.ts'
-import { SimplePacer } from '../client/pacer/simple-pacer.ts'
+import { Pacer } from '../client/pacer/pacer.ts'
 import { createTransport } from '../client/transport.ts'
 import { Unchecked } from './verdict.ts'
 
@@ -80,7 +80,7 @@ export function createWire(options: WireOptions): Wire {
     bodyBytesMax: BODY_BYTES_MAX,
   })
   // Who has no key may have a quota of their own.
-  const quotas = { known: new SimplePacer(clock), anonymous: new SimplePacer(clock) }
+  const quotas = { known: new Pacer({ clock }), anonymous: new Pacer({ clock }) }
   const exchanges: Exchange[] = []
   let sendable = options.requestsMax
   let waitableMs = options.waitMaxMs

@@ -53,6 +53,10 @@ export interface Answer {
   readonly remaining?: string | undefined
   /** `Retry-After`, seconds or an HTTP-date. */
   readonly retryAfter?: string | undefined
+  /** `RateLimit`, of the IETF's draft: the service need not send it. */
+  readonly rateLimit?: string | undefined
+  /** `RateLimit-Policy`, of the same draft. */
+  readonly rateLimitPolicy?: string | undefined
 }
 
 /** The right to send one request. Exactly one of the three methods is called, once. */
@@ -68,7 +72,10 @@ export interface Permit {
 export interface AcquireOptions {
   readonly priority?: Priority
   readonly signal?: AbortSignal | undefined
-  /** A wait longer than this is refused at once with `QuotaWait`. Default 45,000 ms. */
+  /**
+   * A wait that is known to be longer is refused at once with `QuotaWait`, and so is one during which nobody of the same
+   * priority was let go for this long. Default 45,000 ms.
+   */
   readonly maxWaitMs?: number
 }
 
@@ -77,4 +84,24 @@ export interface Quota {
   acquire(options?: AcquireOptions): Promise<Permit>
   /** Requests a minute that the service allows, as its last answer said; null before the first. */
   limitPerMinute(): number | null
+}
+
+/** Where the state of each org's quota lives, for all the processes that share it. Any method may throw `SyncError`. */
+export interface QuotaStore {
+  /** Where it is, for messages. */
+  readonly place: string
+  /**
+   * Runs `work` on the state of an org while nobody else reads or writes it, and keeps the state that it gives. `work` gets
+   * null for an org without one, and the store's own time in ms since 1970. Where `work` throws, nothing is changed.
+   */
+  update<Result>(
+    org: string,
+    work: (state: string | null, nowMs: number) => { readonly state: string; readonly result: Result },
+  ): Promise<Result>
+  /** Every org's state, and the store's own time. */
+  all(): Promise<{ readonly nowMs: number; readonly orgs: readonly { org: string; state: string }[] }>
+  /** The org that a key belongs to, as noted before; null where it was not. */
+  orgOfKey(key: string): Promise<string | null>
+  noteOrgOfKey(key: string, org: string): Promise<void>
+  close(): Promise<void>
 }

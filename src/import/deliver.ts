@@ -9,6 +9,7 @@ import type { Permit } from '../core/ports.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { PlannedItem, RequestOutcome, Segment, SentBatch } from '../ledger/ledger.ts'
 import { outcomeOf, refusedOutcome, takeApart } from './outcome.ts'
+import { beatWhile } from './beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 
 const operation = 'batchUpsert'
@@ -25,8 +26,8 @@ export const bodyDigest = (items: readonly PlannedItem[]): string =>
 
 /** What the lanes of a segment share. */
 export interface Delivery {
-  /** Asks for the right to send one request. */
-  acquire(): Promise<Permit>
+  /** Asks for the right to send one request. `until` ends the wait. */
+  acquire(until?: AbortSignal): Promise<Permit>
   /** Writes a new batch down, sends it and sees it through. Returns how many items the service refused with a whole request. */
   deliver(items: readonly PlannedItem[], permit: Permit): Promise<number>
   /** Sends a batch again whose answer was lost. */
@@ -39,14 +40,14 @@ export function createDelivery(
   job: { run: number; config: ImportConfig; segment: Segment; fence: number },
   mustStop: () => boolean,
 ): Delivery {
-  const { ledger, client, clock, tuning, signal } = deps
+  const { ledger, client, clock, tuning, signal, priority } = deps
   const { run, config, segment, fence } = job
   let requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   let failuresInRow = 0
 
-  const acquire = () =>
-    client.quota.acquire({ priority: 'import', signal, maxWaitMs: QUOTA_WAIT_MAX_MS })
+  const acquire = (until = signal) =>
+    beatWhile(deps, client.quota.acquire({ priority, signal: until, maxWaitMs: QUOTA_WAIT_MAX_MS }))
 
   /** One sending. Its result is a value: the books come first, whatever happened. */
   const send = async (batch: SentBatch, permit: Permit) => {
@@ -58,12 +59,13 @@ export function createDelivery(
     })
     requests++
     try {
-      const answer = await client.batchUpsert(
+      const sending = client.batchUpsert(
         config.object_type,
         config.matching_property,
         { body: bodyOf(batch.items), count: batch.items.length },
-        { permit, priority: 'import', maxWaitMs: QUOTA_WAIT_MAX_MS },
+        { permit, priority, maxWaitMs: QUOTA_WAIT_MAX_MS },
       )
+      const answer = await beatWhile(deps, sending)
       return { kind: 'answer', answer, ended: ended(200, answer.requestId) } as const
     } catch (error) {
       // A refusal by the quota comes before the work: nothing was carried out.

@@ -1,7 +1,7 @@
 // What the import asks of its surroundings. The composition root hands these in; the tests hand in others.
 
 import type { RecordsClient } from '../client/index.ts'
-import type { Clock, Logger } from '../core/ports.ts'
+import type { Clock, Logger, Priority } from '../core/ports.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** The client's operations that an import uses. */
@@ -21,7 +21,7 @@ export type ImportClient = Pick<
 export interface Tuning {
   /** Rows of a segment. */
   readonly rows_per_segment: number
-  /** Requests of one segment in flight. */
+  /** Requests of one segment in flight, at most; how many there are follows the quota and the latency. */
   readonly in_flight: number
   /** Segments of a run that are pushed at the same time. */
   readonly segments_in_flight: number
@@ -40,7 +40,7 @@ export interface Tuning {
 
 export const DEFAULT_TUNING: Tuning = {
   rows_per_segment: 100_000,
-  in_flight: 8,
+  in_flight: 16,
   segments_in_flight: 2,
   segment_ms: 600_000,
   service_probe_ms: 30_000,
@@ -56,8 +56,10 @@ export interface ImportDeps {
   readonly clock: Clock
   readonly logger: Logger
   readonly tuning: Tuning
+  /** In whose name the quota is asked. */
+  readonly priority: Priority
   /** Aborted on cancel, pause and shutdown: reads and waits stop at once, a write in flight ends first. */
   readonly signal: AbortSignal
-  /** Says that the work moves; called at least once per slice, batch and wait. */
+  /** Says that the work moves: once per slice and batch, and every few seconds of a bounded wait. */
   beat(): void
 }

@@ -34,6 +34,7 @@ export async function push(
   const deadline = clock.now() + tuning.segment_ms
   /** The first error ends every lane; batches in flight are settled first. */
   let stopped: { error: unknown } | null = null
+  const halted = new AbortController()
   const mustStop = () => stopped !== null || signal.aborted || clock.now() >= deadline
   const delivery = createDelivery(deps, { ...job, fence }, mustStop)
   let refusedBatches = 0
@@ -44,6 +45,7 @@ export async function push(
         await lane()
       } catch (error) {
         stopped ??= { error }
+        halted.abort()
       }
     }
     await Promise.all(Array.from({ length: tuning.in_flight }, guarded))
@@ -68,6 +70,7 @@ export async function push(
   const dispenser = (round: number) => {
     let after = segment.first - 1
     let last: Promise<unknown> = Promise.resolve()
+    const empty = new AbortController()
     const next = async (): Promise<readonly PlannedItem[]> => {
       const items = await ledger.nextPlanned(run, segment, {
         after,
@@ -75,10 +78,14 @@ export async function push(
         limit: itemsPerRequest,
       })
       after = items.at(-1)?.ordinal ?? segment.last
+      // A permit that nothing is left for would keep somebody else's request waiting.
+      if (items.length < itemsPerRequest || after >= segment.last) empty.abort()
       return items
     }
     return {
-      isEmpty: () => after >= segment.last,
+      isEmpty: () => empty.signal.aborted,
+      /** Aborts with the last item handed out, with the work, and where another lane failed. */
+      signal: AbortSignal.any([empty.signal, halted.signal, signal]),
       take: () => {
         const turn = last.then(next)
         last = turn.catch(() => {})
@@ -93,7 +100,11 @@ export async function push(
     await inLanes(async () => {
       // Bounded by the segment's items: every pass takes some, or ends.
       while (!mustStop() && !planned.isEmpty()) {
-        const permit = await delivery.acquire()
+        const permit = await delivery.acquire(planned.signal).catch((error: unknown) => {
+          if (planned.isEmpty()) return null
+          throw error
+        })
+        if (permit === null) return
         const items = mustStop() ? [] : await planned.take()
         if (items.length === 0) return permit.unused()
         const refused = await delivery.deliver(items, permit)

@@ -6,6 +6,7 @@ import type { SyncConfig } from '../core/sync.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
 import type { Source } from '../sources/source.ts'
 import { compileMapping, type MappingPlan } from './map.ts'
+import { beatWhile } from './beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { readTarget } from './target.ts'
 
@@ -31,7 +32,7 @@ export async function stage(
   const config = sync.import
   const source = await openSource()
   try {
-    const target = await readTarget(deps, config.object_type)
+    const target = await beatWhile(deps, readTarget(deps, config.object_type))
     const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns)
     await ledger.bindDestination(
       run,

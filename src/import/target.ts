@@ -17,10 +17,10 @@ export interface Target {
 
 /** Asks the service what it accepts: three requests. */
 export async function readTarget(
-  deps: Pick<ImportDeps, 'client' | 'signal'>,
+  deps: Pick<ImportDeps, 'client' | 'signal' | 'priority'>,
   objectType: string,
 ): Promise<Target> {
-  const options = { signal: deps.signal, priority: 'import' } as const
+  const options = { signal: deps.signal, priority: deps.priority }
   const self = await deps.client.readSelf(options)
   const schema = await deps.client.readObjectType(objectType, options).catch((error: unknown) => {
     if (error instanceof ServiceFailure && error.status === 404)

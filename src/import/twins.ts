@@ -4,6 +4,7 @@
 import type { ImportConfig } from '../core/sync.ts'
 import { bodyOf } from './deliver.ts'
 import { outcomeOf } from './outcome.ts'
+import { beatWhile } from './beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 
 /** Sends the later row of each pair once more. Returns how many were sent. */
@@ -11,7 +12,7 @@ export async function settleTwins(
   deps: ImportDeps,
   job: { run: number; config: ImportConfig },
 ): Promise<number> {
-  const { ledger, client, signal } = deps
+  const { ledger, client, signal, priority } = deps
   const { run, config } = job
   let sent = 0
   let after = 0
@@ -21,12 +22,13 @@ export async function settleTwins(
     if (!twin) return sent
     after = twin.ordinal
     signal.throwIfAborted()
-    const answer = await client.batchUpsert(
+    const sending = client.batchUpsert(
       config.object_type,
       config.matching_property,
       { body: bodyOf([twin]), count: 1 },
-      { signal, priority: 'import' },
+      { signal, priority },
     )
+    const answer = await beatWhile(deps, sending)
     const outcome = outcomeOf(twin, answer.data[0]!)
     // The state stays what it was; what is no longer accepted must be due again on the next run.
     if (outcome.state !== 'updated' && outcome.state !== 'created')

@@ -14,6 +14,7 @@ import type { ImportConfig } from '../core/sync.ts'
 import type { WrittenItem } from '../ledger/ledger.ts'
 import { differences } from './compare.ts'
 import { keyOf } from './key.ts'
+import { beatWhile } from './beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 
 /** What reading back showed, in items. */
@@ -42,11 +43,12 @@ async function readBack(
   const found = new Map<string, RecordRepresentation>()
   let cursor: string | null | undefined
   for (let page = 0; page < pagesPerSliceMax; page++) {
-    const answer = await deps.client.queryRecords(
+    const reading = deps.client.queryRecords(
       config.object_type,
       { filter, properties: Object.keys(config.properties), ...(cursor ? { cursor } : {}) },
-      { signal: deps.signal, priority: 'import' },
+      { signal: deps.signal, priority: deps.priority },
     )
+    const answer = await beatWhile(deps, reading)
     for (const record of answer.data) {
       const held = record.properties[matching.name] as Json
       for (const value of Array.isArray(held) ? held : [held]) {
@@ -65,11 +67,9 @@ async function propertiesOf(
   deps: ImportDeps,
   config: ImportConfig,
 ): Promise<readonly PropertyWire[]> {
-  const schema = await deps.client.readObjectType(config.object_type, {
-    signal: deps.signal,
-    priority: 'import',
-  })
-  return schema.properties
+  const { signal, priority } = deps
+  const reading = deps.client.readObjectType(config.object_type, { signal, priority })
+  return (await beatWhile(deps, reading)).properties
 }
 
 /** Verifies a run's written items as the sync says, and settles those in doubt. */

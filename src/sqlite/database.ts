@@ -12,7 +12,7 @@ import { SyncError } from '../core/errors.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const engineMin = [3, 51, 3] as const
-const busyMaxMs = 10_000
+const BUSY_MAX_MS = 10_000
 
 type Value = string | number | bigint | null | Uint8Array
 export type Row = Record<string, unknown>
@@ -27,6 +27,8 @@ export interface Subject {
   readonly hints: { readonly missing: string; readonly older: string }
   /** Applied in order; `user_version` holds the number of those applied. */
   readonly migrations: readonly string[]
+  /** How long a lock of another process is waited for; the process stands still meanwhile. Default 10,000 ms. */
+  readonly busyMaxMs?: number
   /** `reason` says what a person has to mend: the disk, or the file. */
   fail(code: string, message: string, reason: 'file' | 'disk'): SyncError
 }
@@ -47,6 +49,8 @@ export interface Database {
   close(): void
 }
 
+const busyMaxMs = (subject: Subject) => subject.busyMaxMs ?? BUSY_MAX_MS
+
 function translate(error: unknown, path: string, subject: Subject): SyncError {
   const fail = (what: string, sentence: string, reason: 'file' | 'disk' = 'file') =>
     subject.fail(`${subject.code}_${what}`, `The ${subject.noun} ${path} ${sentence}`, reason)
@@ -59,7 +63,7 @@ function translate(error: unknown, path: string, subject: Subject): SyncError {
   if (number === 8 || /readonly|read-only/i.test(text))
     return fail('read_only', 'cannot be written; check its permissions')
   if (number === 5 || number === 6 || /SQLITE_BUSY|database is locked/i.test(text))
-    return fail('busy', `stayed locked by another process for ${busyMaxMs / 1_000} s`)
+    return fail('busy', `stayed locked by another process for ${busyMaxMs(subject) / 1_000} s`)
   if (number === 14 || /unable to open|^(ENOTDIR|EEXIST|EACCES|EPERM|EROFS|ENOENT) /i.test(text))
     return fail('unopened', 'cannot be opened; check the folder and its permissions')
   if (number === 11 || number === 26 || /malformed|not a database/i.test(text))
@@ -133,7 +137,7 @@ export function openDatabase(
   let db: DatabaseSyncInstance
   try {
     if (!readOnly) mkdirSync(dirname(path), { recursive: true })
-    db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs })
+    db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs(subject) })
     checkEngine(db, subject)
     if (!readOnly) {
       db.exec('PRAGMA journal_mode = WAL')

@@ -90,6 +90,12 @@ test('check, plan, run, show, rejects, status: one outcome per row, and none of 
   expect(show.out).toContain('The books balance')
   expect((await project.cli('status')).out).toMatch(/contacts +\d+ +complete_with_rejects/)
 
+  const quota = await project.cli('quota', 'crm')
+  expect(quota).toMatchObject({ code: 0, err: '' })
+  expect(quota.out).toContain(`${project.service.url} org ${project.service.orgId}`)
+  expect(quota.out).toMatch(/worker \d+ on \S+ +import/)
+  expect(quota.out).not.toContain(project.service.key)
+
   const history = historyToJSON(
     await project.client.workflow.getHandle(result.workflow_id).fetchHistory(),
   )
@@ -125,11 +131,28 @@ test('Ctrl-C detaches: the run goes on to its end', async () => {
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve))
   await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(() => said, { timeout: 30_000 }).toContain('8,000 rows to send: 160 requests')
   child.kill('SIGINT')
   expect(await exited).toBe(0)
   expect(said).toContain('Detached; the run goes on')
   expect(project.held().size).toBeLessThan(8_000)
   await expect.poll(() => project.held().size, { timeout: 30_000 }).toBe(8_000)
+})
+
+test('--priority backfill goes to the workflow, and nothing else may', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(60))
+  await project.startWorker()
+  const wrong = await project.cli('run', 'contacts', '--priority', 'interactive')
+  expect(wrong.code).toBe(2)
+  expect(wrong.err).toContain('Allowed choices are import, backfill')
+  const run = await project.cli('run', 'contacts', '--detach', '--json', '--priority', 'backfill')
+  expect(run.code).toBe(0)
+  const handle = project.client.workflow.getHandle(JSON.parse(run.out).workflow_id)
+  expect(await handle.result()).toMatchObject({ state: 'complete' })
+  const [started] = (await handle.fetchHistory()).events ?? []
+  const input = started?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data
+  expect(JSON.parse(Buffer.from(input!).toString())).toMatchObject({ priority: 'backfill' })
 })
 
 test('without a worker or a server the command says how to get one', async () => {

@@ -52,7 +52,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   },
   sources: { value: ['core', 'contract'], type: ['client', 'warehouses'], packages: ['csv-parse'] },
   warehouses: { value: ['core', 'contract'], type: ['client'], packages: [] },
-  ledger: { value: ['core', 'contract', 'sqlite'], type: ['client'], packages: [] },
+  ledger: { value: ['core', 'contract', 'sqlite'], type: ['client'], packages: ['pg'] },
   import: WORK,
   mirror: WORK,
   config: { value: ['core', 'contract'], packages: ['yaml', 'zod'] },
@@ -79,6 +79,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
 /** Packages that live in one folder of their layer. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['src/sources/csv/'],
+  pg: ['src/ledger/postgres/'],
   undici: ['src/client/'],
 }
 
@@ -239,6 +240,7 @@ describe('the layers', () => {
       "import { parse } from 'csv-parse/sync'\nimport { Pool } from 'undici'",
     ],
     ['src/ledger/postgres/index.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
+    ['src/ledger/open.ts', "import pg from 'pg'"],
     ['workflows/import.ts', "import { openImport } from '../activities/index.ts'"],
     ['workflows/import.ts', "import 'node:crypto'"],
     ['workflows/import.ts', "import { join } from 'path'"],

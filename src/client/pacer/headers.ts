@@ -32,6 +32,47 @@ export function parseLimit(value: string | null | undefined): number | null {
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
+/** What the fields of the IETF's draft tell, where a service sends them: `RateLimit: "default";r=50;t=30`. */
+export interface DraftFields {
+  /** `r`: requests left. */
+  readonly remaining: number | null
+  /** `t`: seconds until the window ends. */
+  readonly resetIn: number | null
+  /** `q` of a policy whose window `w` is a minute, or not said. */
+  readonly limit: number | null
+}
+
+const MINUTE_S = 60
+const fieldCharsMax = 1_000
+
+/** Reads `RateLimit` and `RateLimit-Policy`; of several policies only one for a minute says our limit. */
+export function parseDraftFields(
+  rateLimit: string | null | undefined,
+  policy: string | null | undefined,
+): DraftFields {
+  const limits = items(policy).filter((item) => (item.get('w') ?? MINUTE_S) === MINUTE_S)
+  const told = items(rateLimit)
+  // Several quotas at once: which of them is ours is not known.
+  const only = told.length === 1 ? told[0]! : null
+  return {
+    remaining: only?.get('r') ?? null,
+    resetIn: only?.get('t') ?? null,
+    limit: limits.length === 1 ? (limits[0]!.get('q') ?? null) : null,
+  }
+}
+
+/** The whole-number parameters of each item of a structured list. */
+function items(field: string | null | undefined): ReadonlyMap<string, number>[] {
+  const text = field?.trim() ?? ''
+  if (text === '' || text.length > fieldCharsMax) return []
+  return text.split(',').map((item) => {
+    const parameters = new Map<string, number>()
+    for (const [, name, value] of item.matchAll(/;\s*([a-z]+)=(\d{1,15})(?=\s*(?:;|$))/g))
+      parameters.set(name!, Number(value))
+    return parameters
+  })
+}
+
 function parseHttpDate(text: string, nowMs: number): number | null {
   const parts = dateForms.map((form) => form.exec(text)?.groups).find((groups) => groups)
   if (!parts) return null

@@ -1,130 +1,616 @@
-// When may the next request go? A pure state machine: no clock, no I/O. It knows what `RateLimit-Remaining` told and what
-// is in flight; it does not know the kind of the service's window.
-// Promises kept here: never more requests in flight than the lowest Remaining of this window allows; one probe into the
-// unknown at a time; no request before a Retry-After has passed; whoever waits is let go in the end.
+// When may the next request go? A pure state machine: no clock, no I/O; every time is in seconds. It is told of each request
+// and each answer, and works out what kind of limiter the service keeps (src/README.md, "Pacing"):
+// - `learning`: not known yet. Remaining is spent evenly over the minute in which a fixed window has to show its reset.
+// - `window`: Remaining jumped to about Limit, so there is a reset. What is left is spent just before the next one.
+// - `rolling`: Remaining came back in small gains, so each request counts for a minute of its own: we keep the same log.
+// - `bucket`: as `rolling`, but Remaining never comes near Limit and a small, evenly filled bucket explains it better.
+// Promises kept here: one request at a time into the unknown; inside a window never more in flight than the lowest Remaining;
+// nothing before a Retry-After has passed; never silent for long while somebody waits, so that no wait is for ever.
 
-import type { Answer } from '../../core/ports.ts'
-import { parseLimit, parseRetryAfter } from './headers.ts'
+import { Flights, isAccepted } from './flights.ts'
+import type { Sent } from './flights.ts'
+import { OwnUse } from './own-use.ts'
+import { PERIOD_S } from './reset-clock.ts'
+import type { ResetClock } from './reset-clock.ts'
+import { RollingModel } from './rolling-model.ts'
+import { isJump, WindowModel } from './window-model.ts'
+import type { WindowAnswer } from './window-model.ts'
 
-/** A request that nobody reported back within this time counts as used. */
-export const IN_FLIGHT_MAX_MS = 120_000
-const PROBE_WAIT_MIN_MS = 500
-const PROBE_WAIT_MAX_MS = 5_000
-/** How soon to ask again while requests are in flight; an answer comes sooner. */
-const ASK_AGAIN_MS = 250
+export type Regime = 'learning' | 'window' | 'rolling' | 'bucket'
 
-interface Sent {
-  readonly sentMs: number
-  readonly epoch: number
-  /** The lowest Remaining known when it was sent. */
-  readonly lowest: number
+/** An answer with its numbers read; null where it did not tell one. */
+export interface Seen {
+  readonly status: number
+  /** Requests a minute. */
+  readonly limit: number | null
+  readonly remaining: number | null
+  /** Seconds. */
+  readonly retryAfter: number | null
+  /** Seconds until the window ends, where the service documents it (`t` of `RateLimit`). */
+  readonly resetIn: number | null
 }
 
+/** What the state machine is to respect. */
+export interface PacerSettings {
+  /** Share of the limit, 0 to 0.9, that is left to others. */
+  readonly reserve: number
+  readonly isShared: boolean
+}
+
+/** What people may see. */
+export interface PacerView {
+  readonly limit: number | null
+  readonly regime: Regime
+  readonly remaining: number | null
+  readonly reset: { readonly from: number; readonly to: number } | null
+  readonly gate: number
+  /** Accepted in the last minute; those of others are estimated. */
+  readonly ours: number
+  readonly others: number
+}
+
+/** A limit from here on is as good as none. */
+export const UNLIMITED_PER_MINUTE = 1_000_000
+/** A probe that is not answered by then may be repeated. */
+const PROBE_AGAIN_S = 1.5
+/** Idle for longer, one request asks before more follow. */
+const SILENT_S = 60
+/** How soon to ask again while an answer is awaited. */
+const SOON_S = 0.25
+/** Refusals without a Retry-After: the first wait; it doubles up to the last. */
+const MUTE_WAIT_S = 1
+const MUTE_WAIT_MAX_S = 5
+/** Requests saved up while nobody asked are let go within this time at the earliest. */
+const BURST_S = 0.2
+/** The same where processes ask by turns, each only every quarter of a second. */
+const SHARED_BURST_S = 0.5
+/** An answer this much older than the newest tells nothing new. */
+const STRAGGLER_S = 2
+/** Caution after a refusal fades over this time. */
+const CAUTION_S = 900
+/** Answers over which the share of refusals is taken. */
+const ANSWERS_MAX = 2_000
+
 export class PacerState {
+  /** Null until an answer told it. */
+  limit: number | null = null
+  private regime: Regime = 'learning'
+  private flights = new Flights()
+  private own = new OwnUse()
+  private windows = new WindowModel()
+  private rolling = new RollingModel()
+  private settings: PacerSettings = { reserve: 0, isShared: false }
   /** Nothing is sent before this. */
-  private gateMs = -Infinity
-  /** Requests a minute, once known. */
-  private limit: number | null = null
-  /** The lowest Remaining since the quota was last seen to refill. Not known is 0: one probe at a time. */
-  private lowest = 0
-  /** At a `lowest` of 0, one request may be sent from here on. */
-  private probeAtMs = -Infinity
-  /** Grows whenever the quota is seen to refill or to be used up. */
-  private epoch = 0
-  /** Refusals in a row that did not say how long to wait. */
-  private refusals = 0
-  private readonly inFlight = new Map<number, Sent>()
+  private gate = 0
+  /** Only one request may be out. */
+  private isProbing = true
+  private probedAt = -1e9
+  /** Answers come without numbers: the service is slowed down by its refusals alone. */
+  private isMute = false
+  private muteRefusals = 0
+  private lastSentAt = -1e9
+  /** The newest Remaining, and when its request was sent. */
+  private newest = 0
+  private newestSentAt = -1
+  /** The highest Remaining under this limit. */
+  private highest = 0
+  /** Send time of the newest request that told a limit, and since when this one holds. */
+  private limitSentAt = -1
+  private limitSince = 0
+  /** The minute in which a fixed window has to show its reset, and what was sent in it. */
+  private learningSince = 0
+  private sentLearning = 0
+  /** Credit kept back after refusals. */
+  private cautionRaw = 0
+  private cautionAt = 0
+  private refused = 0
+  private answers = 0
+  /** An interactive call was refused: until then the next credit is its own. */
+  private interactiveUntil = 0
+  /** Bulk requests that may go now: grows by `rate`. */
+  private tokens = 1
+  private tokensAt = 0
+  /** Ours a second, lately. */
+  private ownRate = 0
+  /** The store is away: this process uses its own share only. */
+  private isAlone = false
 
-  /** 0: send now, and call `onSend` at once. Else the time at which to ask again, always after `nowMs`. */
-  next(nowMs: number): number {
-    this.forgetLost(nowMs)
-    if (nowMs < this.gateMs) return this.gateMs
-    if (this.lowest - this.inFlight.size > 0) return 0
-    if (this.inFlight.size > 0) return nowMs + ASK_AGAIN_MS
-    return nowMs < this.probeAtMs ? this.probeAtMs : 0
+  /** From what `JSON.stringify` made of it. */
+  static restore(data: object): PacerState {
+    const state = Object.assign(new PacerState(), data)
+    state.flights = Flights.restore(state.flights)
+    state.own = OwnUse.restore(state.own)
+    state.windows = WindowModel.restore(state.windows)
+    state.rolling = RollingModel.restore(state.rolling)
+    return state
   }
 
-  /** A request with this number is on its way. */
-  onSend(id: number, nowMs: number): void {
-    this.inFlight.set(id, { sentMs: nowMs, epoch: this.epoch, lowest: this.lowest })
-  }
-
-  /** It was answered, with any status. */
-  onAnswer(id: number, answer: Answer, nowMs: number): void {
-    const sent = this.inFlight.get(id)
-    this.inFlight.delete(id)
-    this.limit = parseLimit(answer.limit) ?? this.limit
-    const waitMs = parseRetryAfter(answer.retryAfter, nowMs)
-    if (answer.status === 429) return this.refused(waitMs, nowMs)
-    this.refusals = 0
-    if (answer.status === 503 && waitMs !== null) {
-      this.gateMs = Math.max(this.gateMs, nowMs + waitMs)
-    }
-    const told = parseLimit(answer.remaining)
-    if (told !== null) this.learn(Math.min(told, this.limit ?? told), sent)
-    // A service that answers without these headers is slowed down by its refusals alone.
-    else if (answer.status < 500 && this.lowest === 0) this.lowest = Infinity
-    else this.lowest = Math.max(0, this.lowest - 1)
-    this.planProbe(nowMs)
-  }
-
-  /** It was sent and no answer came: it may have used its share. */
-  onLost(id: number, nowMs: number): void {
-    if (!this.inFlight.delete(id)) return
-    this.lowest = Math.max(0, this.lowest - 1)
-    this.planProbe(nowMs)
-  }
-
-  /** It was never sent. */
-  onUnused(id: number): void {
-    this.inFlight.delete(id)
-  }
-
-  /** Requests a minute as the last answer said; null before the first. */
-  limitPerMinute(): number | null {
-    return this.limit
-  }
-
-  private refused(waitMs: number | null, nowMs: number): void {
-    const toldToWait = waitMs !== null && waitMs > 0
-    this.refusals = toldToWait ? 0 : this.refusals + 1
-    const growingMs = this.probeWaitMs() * 2 ** Math.min(this.refusals - 1, 10)
-    const untilMs = nowMs + (toldToWait ? waitMs : Math.min(growingMs, PROBE_WAIT_MAX_MS))
-    this.gateMs = Math.max(this.gateMs, untilMs)
-    this.lowest = 0
-    this.epoch += 1
+  configure(settings: PacerSettings): void {
+    this.settings = settings
   }
 
   /**
-   * Within one window Remaining only falls, so an answer that is not below the lowest value known when its request was
-   * sent proves a refill. An answer to a request sent before a refill was seen may come from either side of it: it
-   * lowers what is left by one at most, which is what that request can have used.
+   * Goes on without the other processes, which from here on are others like any: `ownUse` are this one's accepted requests
+   * of the last minute, by 10 s, newest first.
    */
-  private learn(remaining: number, sent: Sent | undefined): void {
-    if (sent?.epoch !== this.epoch) {
-      this.lowest = Math.min(this.lowest, Math.max(remaining, this.lowest - 1))
-    } else if (remaining >= sent.lowest) {
-      this.lowest = remaining
-      this.epoch += 1
-    } else {
-      this.lowest = Math.min(this.lowest, remaining)
+  goAlone(ownUse: readonly number[], t: number): void {
+    const all = this.own.lastMinute(t)
+    this.isAlone = true
+    this.flights.clear()
+    this.own = new OwnUse()
+    for (let index = ownUse.length - 1; index >= 0; index--) {
+      const middle = t - 10 * index - 5
+      this.own.add(middle, middle, ownUse[index])
+    }
+    const own = this.own.lastMinute(t)
+    const siblings = Math.max(0, all - own)
+    this.ownRate = own / PERIOD_S
+    this.tokens = 0
+    this.windows.epoch.othersPerS += siblings / PERIOD_S
+    this.rolling.others.raw += siblings
+    if (this.limit === null) return
+    const { bucket } = this.rolling
+    bucket.takenByOthers(bucket.othersPerS + siblings / PERIOD_S, this.limit)
+  }
+
+  view(t: number): PacerView {
+    const { limit, regime, rolling, windows } = this
+    const { clock } = windows
+    // A reset that nobody was there to see.
+    const passed = clock ? Math.max(0, Math.ceil((t - clock.to) / PERIOD_S)) * PERIOD_S : 0
+    let others = Math.max(0, windows.epoch.othersPerS) * PERIOD_S
+    if (regime === 'rolling') others = rolling.others.entries
+    if (regime === 'bucket') others = rolling.bucket.othersPerS * PERIOD_S
+    const isKnown = limit !== null && limit < UNLIMITED_PER_MINUTE
+    return {
+      limit,
+      regime,
+      remaining: limit === null ? null : this.newest,
+      reset: clock && { from: clock.from + passed, to: clock.to + passed },
+      gate: this.gate,
+      ours: this.own.lastMinute(t),
+      others: isKnown && t - this.newestSentAt <= PERIOD_S ? Math.round(others) : 0,
     }
   }
 
-  private planProbe(nowMs: number): void {
-    if (this.lowest === 0) this.probeAtMs = nowMs + this.probeWaitMs()
+  // ---- What may be sent ----------------------------------------------------------------------------------------------
+
+  /** 0: send now, and call `onSend` at once. Else the time at which to ask again, always after `t`. */
+  next(t: number, interactive: boolean): number {
+    const answer = this.decide(t, interactive)
+    return answer === 0 ? 0 : Math.max(answer, t + 0.002)
   }
 
-  /** About one request's share of the minute, after which a rolling window may have moved. */
-  private probeWaitMs(): number {
-    const share = 60_000 / (this.limit ?? 600)
-    return Math.min(PROBE_WAIT_MAX_MS, Math.max(PROBE_WAIT_MIN_MS, share))
+  private decide(t: number, interactive: boolean): number {
+    this.forgetLost(t)
+    if (t < this.gate) return this.gate
+    if (this.limit === null && !this.isMute) return this.flights.size === 0 ? 0 : t + SOON_S
+    if (this.isProbing) return this.probe(t)
+    const isUnlimited = this.limit === null || this.limit >= UNLIMITED_PER_MINUTE
+    const perSecond = isUnlimited ? UNLIMITED_PER_MINUTE / PERIOD_S : this.perSecond()
+    if (this.flights.size >= this.flights.cap(perSecond)) return t + SOON_S
+    if (isUnlimited) return 0
+    if (this.isResetDue(t)) return this.startProbe(t)
+    const allowance = this.allowance(t)
+    if (allowance < 1) return this.whenAllowed(t, allowance)
+    if (this.isSilent(t)) return this.startProbe(t)
+
+    const credit = this.credit(t)
+    const need = this.need(t, interactive)
+    const isShort = credit < need - 1e-9
+    if (interactive) this.interactiveUntil = isShort ? t + 1 : 0
+    if (isShort) return this.whenCredit(t, credit, need)
+    // Interactive calls skip pacing and caution, never credit.
+    if (interactive) return 0
+    const rate = this.rate(t, credit, allowance)
+    const tokensMax = Math.max(1, (this.settings.isShared ? SHARED_BURST_S : BURST_S) * perSecond)
+    this.tokens = Math.min(tokensMax, this.tokens + rate * (t - this.tokensAt))
+    this.tokensAt = t
+    if (this.tokens >= 1 - 1e-9) return 0
+    return t + (rate > 1e-6 ? Math.min(0.5, (1 - this.tokens) / rate + 1e-6) : 0.5)
   }
 
-  private forgetLost(nowMs: number): void {
-    for (const [id, sent] of this.inFlight) {
-      if (nowMs - sent.sentMs < IN_FLIGHT_MAX_MS) return
-      this.onLost(id, nowMs)
+  private probe(t: number): number {
+    const again = this.probedAt + PROBE_AGAIN_S
+    if (this.flights.size > 0 && t < again - 1e-9) return again
+    this.probedAt = t
+    return 0
+  }
+
+  private startProbe(t: number): number {
+    this.isProbing = true
+    this.probedAt = t
+    return 0
+  }
+
+  /** Whether one request has to ask if a window was reset; and what the passing of time alone tells. */
+  private isResetDue(t: number): boolean {
+    if (this.regime === 'learning' && t > this.learningSince + PERIOD_S + 1) {
+      // No reset within a minute of steady use: there are no windows.
+      if (this.sentLearning > 0.1 * this.limit!) this.become('rolling', t)
+      else this.learningSince = t
+      this.sentLearning = 0
+    }
+    const { clock } = this.windows
+    if (clock === null) return false
+    if (t > clock.to + 2 + 5 * this.flights.latency) {
+      clock.runOn(t)
+      return true
+    }
+    if (t >= clock.to && clock.probedFor !== clock.to) {
+      clock.probedFor = clock.to
+      return true
+    }
+    return false
+  }
+
+  /** Nobody has asked for so long that what is known may be wrong. */
+  private isSilent(t: number): boolean {
+    if (this.flights.size > 0) return false
+    const silence = t - Math.max(this.gate, this.lastSentAt)
+    if (silence >= SILENT_S) return true
+    if (this.regime === 'window' || this.isOnlyUser(t)) return false
+    return silence >= 5 + 3 / this.perSecond()
+  }
+
+  /** Nobody else uses a rolling quota: credit comes back only as our own requests grow old. */
+  private isOnlyUser(t: number): boolean {
+    const { raw, entries } = this.rolling.others
+    const isPlausible = entries < 0.5 && raw > -3 - 0.02 * this.limit!
+    return this.regime === 'rolling' && isPlausible && this.own.atMost(t, this.flights) > 0
+  }
+
+  /** What the reserve leaves to us: its share is never ours, so whoever else asks for up to that much is not refused. */
+  private allowance(t: number): number {
+    const { reserve } = this.settings
+    if (reserve === 0) return Infinity
+    const used =
+      this.regime === 'window'
+        ? this.windows.epoch.ownAccepted + 1 + this.flights.size
+        : this.own.atMost(t, this.flights)
+    return Math.floor((1 - reserve) * this.limit!) - used
+  }
+
+  /** What is ours is used up; it comes back for certain. */
+  private whenAllowed(t: number, allowance: number): number {
+    const { clock } = this.windows
+    const at = clock ? clock.to : this.own.whenFree(t, 1 - allowance)
+    return at !== null && at > t ? at : t + SOON_S
+  }
+
+  /** Requests that would be accepted now, as far as is known. */
+  private credit(t: number): number {
+    const limit = this.limit!
+    const { rolling, flights } = this
+    if (this.regime === 'bucket')
+      return Math.min(rolling.bucket.now(t, limit), Math.max(2, this.highest + 1))
+    if (this.regime !== 'rolling') return this.windows.epoch.lowest - flights.size
+    const others = Math.floor(rolling.others.entries + 0.4)
+    const log = limit - others - this.own.atMost(t, flights)
+    // A visible surplus, such as a bucket's saved tokens or others' requests growing old, may be used at once.
+    const surplus = rolling.surplus(t, limit)
+    return surplus === null
+      ? log
+      : Math.max(log, surplus.credit - flights.sentAfter(surplus.sentAt))
+  }
+
+  /** The credit that there has to be for one more request. */
+  private need(t: number, interactive: boolean): number {
+    if (interactive) return this.regime === 'bucket' ? 1.2 : 1
+    let need = t < this.interactiveUntil ? 2 : 1
+    if (this.regime === 'bucket') need += 0.5
+    if (this.regime === 'rolling') need += Math.floor(this.caution(t) + 0.5)
+    if (this.keepsOneForReset(t)) need += 1
+    return need
+  }
+
+  /** One request is kept to find a reset whose time is known badly. */
+  private keepsOneForReset(t: number): boolean {
+    const { clock } = this.windows
+    if (clock === null || this.limit! < 300) return false
+    return clock.to - clock.from > 0.25 && t < middleOf(clock)
+  }
+
+  private whenCredit(t: number, credit: number, need: number): number {
+    const { clock } = this.windows
+    if (clock) {
+      if (this.keepsOneForReset(t) && credit >= 1) return middleOf(clock)
+      return t < clock.to ? clock.to : this.soon(t)
+    }
+    if (this.regime === 'bucket') {
+      const gain = this.rolling.bucket.gain(this.limit!)
+      if (gain > 0.02 * this.perSecond()) return t + (need - credit) / gain
+    }
+    if (this.regime === 'rolling') {
+      const at = this.own.whenFree(t, Math.ceil(need - credit))
+      if (at !== null && (this.isOnlyUser(t) || at - t < 3)) return at
+    }
+    return this.soon(t)
+  }
+
+  /** Asks again after a short silence with one request, whatever is believed: a belief may be wrong. */
+  private soon(t: number): number {
+    if (this.flights.size > 0) return t + SOON_S
+    const silence = Math.min(5, Math.max(0.5, 3 / this.perSecond()))
+    const at = Math.max(this.lastSentAt, this.gate) + silence
+    return t >= at ? this.startProbe(t) : at
+  }
+
+  /** Bulk requests a second to let go. */
+  private rate(t: number, credit: number, allowance: number): number {
+    const base = this.perSecond()
+    const share = this.share(t)
+    const free = Math.min(credit - this.kept(t), allowance)
+    if (this.regime === 'rolling') {
+      const used = this.own.atMost(t, this.flights)
+      return Math.min(2 * base, Math.max(0.02 * base, used / PERIOD_S + share * free))
+    }
+    if (this.regime === 'bucket') {
+      const { othersPerS } = this.rolling.bucket
+      const rate = this.isAlone ? share * (base + free) : base - othersPerS + free
+      return Math.min(2 * base, Math.max(0, rate))
+    }
+    // What is left is spent until just before the reset, less what others will take until then.
+    const { clock, epoch } = this.windows
+    const end = clock ? clock.from : this.learningSince + PERIOD_S
+    const left = end - 0.1 * this.flights.latency - t
+    const forOthers = this.isAlone ? 0 : Math.max(0, epoch.othersPerS) * Math.max(0, left - 3)
+    const ours = Math.min(credit - this.kept(t) - forOthers, allowance)
+    const rate = (share * Math.max(0, ours)) / Math.max(left - 0.3, 0.25)
+    return Math.min((clock ? 4 : 1.5) * base, rate)
+  }
+
+  /** Credit that is kept back. */
+  private kept(t: number): number {
+    const isBucket = this.regime === 'bucket'
+    const cushion = isBucket ? Math.min(1 + 0.004 * this.limit!, 0.4 * this.highest) : 0
+    return cushion + this.caution(t)
+  }
+
+  private caution(t: number): number {
+    const faded = this.cautionRaw * Math.exp(-(t - this.cautionAt) / CAUTION_S)
+    return Math.min(faded, 0.3 * this.highest)
+  }
+
+  /** The part of the quota that is ours while the store is away: what we used of what all used lately. */
+  private share(t: number): number {
+    if (!this.isAlone) return 1
+    let own = Math.max(0.02 * this.perSecond(), this.ownRate)
+    let others = Math.max(0, this.windows.epoch.othersPerS)
+    if (this.regime === 'bucket') others = this.rolling.bucket.othersPerS
+    if (this.regime === 'rolling') {
+      own = Math.max(1, this.own.atMost(t, this.flights))
+      others = this.rolling.others.entries
+    }
+    return Math.min(1, 0.02 + own / (own + others))
+  }
+
+  private perSecond(): number {
+    return Math.max(1, this.limit!) / PERIOD_S
+  }
+
+  // ---- What happened -------------------------------------------------------------------------------------------------
+
+  /** A request with this id is on its way. */
+  onSend(id: string, t: number): void {
+    const { number, lowest, lowestSentAt } = this.windows.epoch
+    const { newest, newestSentAt } = this
+    this.flights.add({ id, sentAt: t, epoch: number, lowest, lowestSentAt, newest, newestSentAt })
+    this.sentLearning++
+    this.tokens = Math.max(-1, this.tokens - 1)
+    this.rolling.bucket.level -= 1
+    this.ownRate = this.ownRate * Math.exp(-(t - this.lastSentAt) / 15) + 1 / 15
+    this.lastSentAt = t
+  }
+
+  /** It was never sent. */
+  onUnused(id: string): void {
+    if (!this.flights.take(id)) return
+    this.sentLearning--
+    this.tokens += 1
+    this.rolling.bucket.level += 1
+  }
+
+  /** It was sent and no answer came: it may have used its share. */
+  onLost(id: string, t: number): void {
+    const sent = this.flights.take(id)
+    if (sent) this.countLost(sent, t)
+  }
+
+  private countLost(sent: Sent, t: number): void {
+    this.own.add(t, sent.sentAt)
+    this.windows.epoch.useOne()
+  }
+
+  private forgetLost(t: number): void {
+    for (let sent = this.flights.takeForgotten(t); sent; sent = this.flights.takeForgotten(t))
+      this.countLost(sent, t)
+  }
+
+  /**
+   * A request was answered at `endedAt`, and is reported at `t`. One that this state does not know, because it was sent
+   * while the store was away or has been given up, counts as used, and one probe asks where things stand.
+   */
+  onAnswer(id: string, seen: Seen, sentAt: number, endedAt: number, t: number): void {
+    const known = this.flights.take(id)
+    const wasProbe = sentAt >= this.probedAt - 1e-3
+    this.isProbing = known === undefined
+    const accepted = isAccepted(seen.status)
+    const latency = Math.max(0, endedAt - sentAt)
+    // A limiter looks early in a call.
+    const countedAt = sentAt + 0.3 * Math.min(latency, 1)
+    if (accepted) this.own.add(endedAt, countedAt)
+    else this.rolling.bucket.level += 1
+    this.flights.learn(latency, seen.status, sentAt, t)
+    const wait = this.obey(seen, endedAt)
+    if (!known) return
+    const sent = { ...known, sentAt }
+    const numbers = this.numbersOf(seen)
+    if (numbers === null) {
+      if (this.limit === null && accepted && seen.status < 500) this.isMute = true
+      if (accepted) this.windows.epoch.useOne()
+      return
+    }
+    this.isMute = false
+    if (sentAt < this.limitSentAt - STRAGGLER_S) {
+      if (accepted && known.epoch === this.windows.epoch.number) this.windows.epoch.ownAccepted += 1
+      return
+    }
+    const isNewLimit = numbers.limit !== this.limit
+    if (isNewLimit && sentAt < this.limitSentAt) return
+    this.limitSentAt = Math.max(this.limitSentAt, sentAt)
+    if (isNewLimit) this.takeLimit(sent, numbers, countedAt, t)
+    else {
+      this.newest = numbers.remaining
+      this.newestSentAt = sentAt
+      this.highest = Math.max(this.highest, numbers.remaining)
+      this.answers++
+      this.hearPromise(sent, seen, endedAt, t)
+      const answer = { ...numbers, accepted, wasProbe, inFlight: this.flights.size, t }
+      if (this.see(sent, answer, countedAt) === 'settled') return
+    }
+    if (seen.status === 429) this.onRefusal(sent, wait, t)
+  }
+
+  /** Closes the gate for as long as the service asks, or, where it refuses without saying how long, a little longer each time. */
+  private obey({ status, retryAfter }: Seen, endedAt: number): number {
+    if (isAccepted(status)) this.muteRefusals = 0
+    if (status !== 429 && status !== 503) return 0
+    let wait = retryAfter ?? 0
+    if (wait > 0) this.muteRefusals = 0
+    else {
+      wait = Math.min(MUTE_WAIT_MAX_S, MUTE_WAIT_S * 2 ** Math.min(this.muteRefusals, 10))
+      this.muteRefusals++
+    }
+    this.gate = Math.max(this.gate, endedAt + wait)
+    if (status === 503) {
+      this.isProbing = true
+      this.tokens = Math.min(this.tokens, 1)
+    }
+    return wait
+  }
+
+  /** Limit and Remaining, where both are known. A refusal says by itself that nothing remains. */
+  private numbersOf(seen: Seen): { limit: number; remaining: number } | null {
+    // Without a valid key, it is another quota's numbers.
+    if (seen.status === 401) return null
+    const limit = seen.limit ?? this.limit
+    const remaining = seen.status === 429 ? 0 : seen.remaining
+    if (limit === null || remaining === null) return null
+    return { limit, remaining: Math.min(remaining, limit) }
+  }
+
+  /** A new limit is adopted at once: what this answer says of it is the new truth. Kind and clock stay. */
+  private takeLimit(
+    sent: Sent,
+    { limit, remaining }: { limit: number; remaining: number },
+    countedAt: number,
+    t: number,
+  ): void {
+    if (this.limit === null) {
+      this.learningSince = t
+      this.sentLearning = 0
+      this.tokensAt = t
+    }
+    this.limit = limit
+    this.limitSince = t
+    this.newest = remaining
+    this.newestSentAt = sent.sentAt
+    this.highest = remaining
+    this.cautionRaw = 0
+    this.tokens = Math.min(this.tokens, 1)
+    this.windows.begin(remaining, sent.sentAt, t)
+    this.windows.forgetTold()
+    this.beginRolling(remaining, countedAt, t, this.flights.sentAfter(sent.sentAt))
+    this.rolling.forgetSurplus()
+  }
+
+  private beginRolling(remaining: number, countedAt: number, t: number, sentAfter: number): void {
+    const ownUse = this.own.likely(countedAt, this.flights)
+    this.rolling.begin(this.limit!, remaining, t, ownUse, sentAfter)
+  }
+
+  /** A service that documents when its window ends. */
+  private hearPromise(sent: Sent, { status, resetIn }: Seen, endedAt: number, t: number): void {
+    if (resetIn === null || status === 503) return
+    // Whole seconds, rounded up.
+    const span = { from: sent.sentAt + Math.max(0, resetIn - 1), to: endedAt + resetIn }
+    if (this.windows.hearPromise(span, t)) this.become('window', t)
+  }
+
+  /** Learns from an answer. `settled`: a refusal among them needs no more thought. */
+  private see(sent: Sent, answer: WindowAnswer, countedAt: number): 'settled' | 'seen' {
+    const { windows } = this
+    if (answer.accepted && windows.confirmTold(sent, answer)) return this.enterWindow(answer.t)
+    if (this.regime === 'rolling' || this.regime === 'bucket')
+      return this.seeRolling(sent, answer, countedAt)
+    const shown = windows.see(sent, answer)
+    if (shown === 'reset') return this.enterWindow(answer.t)
+    if (shown === 'trickle') this.become('rolling', answer.t)
+    if (shown === 'no reset') this.become('learning', answer.t)
+    return shown === 'straggler' ? 'settled' : 'seen'
+  }
+
+  private enterWindow(t: number): 'settled' {
+    this.regime = 'window'
+    this.tokens = Math.max(this.tokens, 0)
+    this.tokensAt = t
+    return 'settled'
+  }
+
+  private seeRolling(sent: Sent, answer: WindowAnswer, countedAt: number): 'settled' | 'seen' {
+    const { limit, remaining, accepted, t } = answer
+    if (!accepted) return 'seen'
+    const gain = remaining - sent.newest
+    const isLarge = remaining >= 0.6 * limit && isJump(gain, limit, t - sent.newestSentAt)
+    if (isLarge && t - this.limitSince > STRAGGLER_S) {
+      this.windows.reset(sent, answer, sent.newestSentAt)
+      return this.enterWindow(t)
+    }
+    const ownUse = this.own.likely(countedAt, this.flights)
+    const sentAfter = this.flights.sentAfter(sent.sentAt)
+    const { highest } = this
+    this.rolling.see(sent.sentAt, { limit, remaining, countedAt, t, ownUse, sentAfter, highest })
+    const believed = this.regime === 'bucket' ? 'bucket' : 'rolling'
+    this.become(this.rolling.better(believed, highest, limit, t), t)
+    return 'seen'
+  }
+
+  private onRefusal(sent: Sent, wait: number, t: number): void {
+    this.refused++
+    // Whole seconds, rounded up.
+    this.windows.refused(sent, { from: sent.sentAt + wait - 1, to: t + wait }, t)
+    const ownUse = this.own.atMost(t, this.flights)
+    this.rolling.refused(this.limit!, ownUse, t, this.regime === 'rolling')
+    if (this.regime === 'bucket' && this.refused > 10 && this.refused > 0.15 * this.answers) {
+      this.rolling.distrustBucket(t)
+      this.become('rolling', t)
+    }
+    if (this.answers > ANSWERS_MAX) {
+      this.answers /= 2
+      this.refused /= 2
+    }
+    // Once for all refusals of one moment.
+    if (t - this.cautionAt > 1.5 && this.regime !== 'learning') {
+      const limit = this.limit!
+      const more = this.caution(t) + Math.max(0.1, 0.0015 * limit)
+      this.cautionRaw = Math.min(more, 0.005 * limit + 0.6)
+      this.cautionAt = t
+    }
+  }
+
+  private become(regime: Regime, t: number): void {
+    if (regime === this.regime) return
+    const wasWindowed = this.regime === 'learning' || this.regime === 'window'
+    this.regime = regime
+    this.windows.begin(this.newest, this.newestSentAt, t)
+    if (regime !== 'window') this.windows.clock = null
+    if (wasWindowed) this.beginRolling(this.newest, t, t, this.flights.size)
+    if (regime === 'learning') {
+      this.learningSince = t
+      this.sentLearning = 0
     }
   }
 }
+
+const middleOf = (clock: ResetClock): number => (clock.from + clock.to) / 2

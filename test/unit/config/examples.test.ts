@@ -11,7 +11,7 @@ const read = (name: string) => readFile(new URL(name, example), 'utf8')
 test('the example loads', async () => {
   const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
   expect(Object.keys(config.syncs)).toEqual(['contacts', 'companies'])
-  expect(config.connections['crm']).toEqual({
+  expect(config.connections['crm']).toMatchObject({
     service: 'http://127.0.0.1:8080',
     key: { env: 'RECORDS_API_KEY' },
   })
@@ -76,9 +76,10 @@ test('the starter configuration loads as it is', async () => {
 })
 
 test('its comments show settings that load too', async () => {
-  const text = starterConfig().replaceAll(/^( *)# (?=ledger:|temporal:|svc_)/gm, '$1')
+  const text = starterConfig().replaceAll(/^( *)# (?=ledger:|temporal:|quota:|svc_)/gm, '$1')
   const config = await load(text)
   expect(config.temporal).toEqual({ address: 'localhost:7233', namespace: 'default' })
+  expect(config.connections['crm']!.quota.reserve).toBe(0.2)
   expect(Object.keys(config.syncs['contacts']!.import.properties)).toHaveLength(7)
 })
 

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../config/index.ts'
+import { DEFAULT_QUOTA_SETTINGS } from '../../../src/client/pacer/org-quota.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import { configFile, folder, issuesOf, load } from './project.ts'
 
@@ -31,7 +32,13 @@ describe('a good configuration', () => {
     expect(await loadConfig(file, {})).toEqual({
       file,
       ledger: { sqlite: join(dirname(file), '.records-sync/ledger.db') },
-      connections: { crm: { service: 'https://api.example.com', key: { env: 'RECORDS_API_KEY' } } },
+      connections: {
+        crm: {
+          service: 'https://api.example.com',
+          key: { env: 'RECORDS_API_KEY' },
+          quota: { reserve: 0, shares: { import: 60, mirror: 30, backfill: 10 } },
+        },
+      },
       syncs: {
         contacts: {
           name: 'contacts',
@@ -79,6 +86,20 @@ describe('a good configuration', () => {
       expect(config.connections['crm']!.service).toBe(service)
     },
   )
+
+  test('may say how the quota is used, in part too', async () => {
+    const quotaOf = async (quota: string) =>
+      (await load(but('key:', `quota: ${quota}, key:`))).connections['crm']!.quota
+    expect(await quotaOf('{ reserve_percent: 20, shares: { mirror: 100, backfill: 1 } }')).toEqual({
+      reserve: 0.2,
+      shares: { import: 60, mirror: 100, backfill: 1 },
+    })
+    expect(await quotaOf('{ reserve_percent: 90 }')).toEqual({
+      ...DEFAULT_QUOTA_SETTINGS,
+      reserve: 0.9,
+    })
+    expect(await quotaOf('{}')).toEqual(DEFAULT_QUOTA_SETTINGS)
+  })
 
   test('may share settings by anchors, and has `true` as a key', async () => {
     const text = but('svc_external_id: id', 'svc_external_id: &id id\n        svc_x: *id').replace(
@@ -307,6 +328,41 @@ describe('a bad setting is named with its place', () => {
       [
         '2:19: `connections.crm.service` is not valid; expected a URL without user name and password; the key has a setting of its own',
       ],
+    ],
+    [
+      'a reserve of everything',
+      'key:',
+      'quota: { reserve_percent: 91 }, key:',
+      [
+        '2:70: `connections.crm.quota.reserve_percent` is not valid; expected a number from 0 to 90',
+      ],
+    ],
+    [
+      'a reserve with its sign',
+      'key:',
+      'quota: { reserve_percent: 20 % }, key:',
+      ['2:70: `connections.crm.quota.reserve_percent` is not valid; expected a number'],
+    ],
+    [
+      'shares out of range',
+      'key:',
+      'quota: { shares: { import: 0, mirror: 101 } }, key:',
+      [
+        '2:71: `connections.crm.quota.shares.import` is not valid; expected a number from 1 to 100',
+        '2:82: `connections.crm.quota.shares.mirror` is not valid; expected a number from 1 to 100',
+      ],
+    ],
+    [
+      'a share of what there is not',
+      'key:',
+      'quota: { shares: { imports: 50 } }, key:',
+      ['2:63: unknown key `imports`; did you mean `import`?'],
+    ],
+    [
+      'a share of what goes first anyway',
+      'key:',
+      'quota: { shares: { interactive: 50 } }, key:',
+      ['2:63: unknown key `interactive`; valid keys: `import`, `mirror`, `backfill`'],
     ],
     ['a literal key', '"${RECORDS_API_KEY}"', 'sk_live_x1', [keyRefused]],
     ['a default key', '"${RECORDS_API_KEY}"', '"${RECORDS_API_KEY:-sk_live_x1}"', [keyRefused]],

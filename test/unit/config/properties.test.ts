@@ -85,6 +85,9 @@ const mapping = fc.oneof(
   json.filter(exact).map((value) => ({ value })),
 )
 
+const weight = fc.integer({ min: 1, max: 100 })
+const shares = fc.record({ import: weight, mirror: weight, backfill: weight }, optional)
+
 const config = fc
   .record({
     connections: fc.dictionary(
@@ -100,6 +103,7 @@ const config = fc
           fc.record({ file: path }),
           fc.record({ command: text }),
         ),
+        quota: fc.record({ reserve_percent: fc.integer({ min: 0, max: 90 }), shares }, optional),
       }),
       { minKeys: 1, maxKeys: 3 },
     ),
@@ -168,9 +172,16 @@ test('a valid configuration, written as YAML, loads to the same', async () => {
       const loaded = await loadConfig(file, {})
       expect(loaded.ledger.sqlite).toBe(absolute(input.ledger ?? '.records-sync/ledger.db'))
       expect(loaded.temporal).toEqual(input.temporal ?? {})
-      const keys = Object.entries(input.connections).map(([of, { service, key }]) => [
+      const keys = Object.entries(input.connections).map(([of, { service, key, quota }]) => [
         of,
-        { service, key: 'file' in key ? { file: absolute(key.file) } : key },
+        {
+          service,
+          key: 'file' in key ? { file: absolute(key.file) } : key,
+          quota: {
+            reserve: (quota.reserve_percent ?? 0) / 100,
+            shares: { import: 60, mirror: 30, backfill: 10, ...quota.shares },
+          },
+        },
       ])
       expect(loaded.connections).toEqual(Object.fromEntries(keys))
       const syncs = Object.entries(input.syncs).map(([of, { import: importing }]) => [

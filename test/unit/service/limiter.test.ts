@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { SimplePacer } from '../../../src/client/pacer/simple-pacer.ts'
+import { Pacer } from '../../../src/client/pacer/pacer.ts'
 import { LIMIT_MODELS, createLimiter } from '../../../src/service/limiter.ts'
 import type { LimitModel } from '../../../src/service/limiter.ts'
 import { VirtualClock } from '../client/virtual-time.ts'
@@ -125,7 +125,7 @@ describe.each(LIMIT_MODELS)('the %s model', (model) => {
   it('is used up and hardly overrun by the pacer of our client', async () => {
     const clock = new VirtualClock()
     const limiter = createLimiter(model, 120)
-    const pacer = new SimplePacer(clock)
+    const pacer = new Pacer({ clock })
     const seen = { accepted: 0, refused: 0 }
     const lane = async () => {
       for (;;) {

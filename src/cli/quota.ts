@@ -1,0 +1,95 @@
+// `records-sync quota [CONNECTION]`: how each org's quota stands, from the rows that all processes share. Asks no service.
+
+import type { Config } from '../../config/index.ts'
+import { viewQuota, type QuotaView } from '../client/pacer/view.ts'
+import { BATCH_ITEMS_MAX } from '../contract/index.ts'
+import { ConfigError } from '../core/errors.ts'
+import { EXIT, type CommandContext } from './context.ts'
+import { percentOf } from './forecast.ts'
+import { printQuota } from './quota-view.ts'
+import { safe } from './terminal.ts'
+
+const widthMin = 48
+const widthMax = 100
+
+/** `connection`: only the orgs at its origin. */
+export async function quota(
+  context: CommandContext,
+  connection: string | undefined,
+): Promise<number> {
+  const { terminal } = context
+  const config = await context.loadConfig()
+  const origin = connection === undefined ? null : originOf(config, connection)
+  const store = await context.openQuotas()
+  try {
+    const { nowMs, orgs } = await store.all()
+    const views = []
+    for (const { org, state } of orgs) {
+      if (origin !== null && !org.startsWith(`${origin} `)) continue
+      // The row of a key counts until its org is known; what is left of it then tells nothing.
+      if ((await store.orgOfKey(org)) === null) views.push(viewQuota(org, state, nowMs))
+    }
+    if (context.json) {
+      const json = { at: iso(nowMs), orgs: views.map(quotaToJson) }
+      terminal.out(JSON.stringify(json))
+      return EXIT.done
+    }
+    if (views.length === 0) {
+      const whose = connection === undefined ? 'any quota' : `the quota of ${connection}`
+      terminal.out(
+        `Nothing is known of ${whose} yet: it appears in ${store.place} with the first request of a run or a plan.`,
+      )
+      return EXIT.done
+    }
+    const width = Math.min(widthMax, Math.max(widthMin, process.stdout.columns ?? widthMax))
+    views.forEach((view, index) => {
+      if (index > 0) terminal.out()
+      printQuota(terminal, view, { nowMs, width })
+    })
+    return EXIT.done
+  } finally {
+    await store.close()
+  }
+}
+
+/** @throws ConfigError that lists the connections there are */
+function originOf(config: Config, name: string): string {
+  const { connections } = config
+  const connection = Object.hasOwn(connections, name) ? connections[name] : undefined
+  if (connection) return new URL(connection.service).origin
+  const names = Object.keys(connections).join(', ') || 'none'
+  throw new ConfigError(config.file, [
+    { message: `there is no connection "${safe(name, 40)}"; there is: ${names}` },
+  ])
+}
+
+const iso = (ms: number) => new Date(ms).toISOString()
+
+/** For programs: times are ISO 8601 in UTC, counts are requests. */
+function quotaToJson(view: QuotaView) {
+  const { resetsAtMs, totals } = view
+  return {
+    org: view.org,
+    limit_per_minute: view.limitPerMinute,
+    regime: view.regime,
+    remaining: view.remaining,
+    resets_at: resetsAtMs && { from: iso(resetsAtMs.from), to: iso(resetsAtMs.to) },
+    closed_until: view.closedUntilMs === null ? null : iso(view.closedUntilMs),
+    reserve_percent: percentOf(view.reserve),
+    last_minute: view.lastMinute,
+    users: view.users.map((user) => ({
+      name: user.name,
+      last_seen: iso(user.lastSeenMs),
+      last_minute: user.lastMinute,
+      waiting: user.waiting,
+    })),
+    totals: {
+      since: iso(totals.sinceMs),
+      requests: totals.requests,
+      refused: totals.refused,
+      unavailable: totals.unavailable,
+    },
+    requests_per_minute: view.available,
+    rows_per_request: BATCH_ITEMS_MAX,
+  }
+}

@@ -1,0 +1,52 @@
+// What Remaining has told since the quota was last seen to refill. Times are seconds.
+
+/** Others' use is averaged over this time. */
+const OTHERS_MEMORY_S = 30
+
+export class Epoch {
+  readonly number: number
+  /** The lowest Remaining of the epoch: with what is in flight taken off, it never overstates what is left. */
+  lowest: number
+  /** When the request was sent whose answer told it. */
+  lowestSentAt: number
+  /** The Remaining that opened it. */
+  readonly first: number
+  /** Our requests accepted since. */
+  ownAccepted = 0
+  /** What others take, a second; carried from epoch to epoch. */
+  othersPerS: number
+  private othersUsed = 0
+  private at: number
+
+  constructor(number: number, remaining: number, sentAt: number, t: number, othersPerS: number) {
+    this.number = number
+    this.lowest = remaining
+    this.lowestSentAt = sentAt
+    this.first = remaining
+    this.othersPerS = othersPerS
+    this.at = t
+  }
+
+  static restore(data: Epoch): Epoch {
+    return Object.assign(Object.create(Epoch.prototype) as Epoch, data)
+  }
+
+  /** One request may have been used, and no Remaining told so. */
+  useOne(): void {
+    this.lowest = Math.max(0, this.lowest - 1)
+  }
+
+  /** An answer from within the epoch. */
+  learn(remaining: number, sentAt: number, accepted: boolean, t: number): void {
+    if (accepted) this.ownAccepted += 1
+    if (remaining < this.lowest) {
+      this.lowest = remaining
+      this.lowestSentAt = sentAt
+    }
+    const othersUsed = this.first - this.lowest - this.ownAccepted
+    const faded = this.othersPerS * Math.exp(-(t - this.at) / OTHERS_MEMORY_S)
+    this.othersPerS = faded + (othersUsed - this.othersUsed) / OTHERS_MEMORY_S
+    this.othersUsed = othersUsed
+    this.at = t
+  }
+}

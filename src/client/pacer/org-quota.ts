@@ -1,0 +1,249 @@
+// The quota of one org as all its users share it: the pacer's state, who asks, and who used what. A pure value: time comes
+// in, permits go out. One process keeps it in memory; several keep its text in the `quota` row of a `QuotaStore`, and each
+// exchange runs on that row alone. Times are milliseconds of the store's clock.
+
+import { PRIORITIES } from '../../core/ports.ts'
+import type { Answer, Priority } from '../../core/ports.ts'
+import { FairShares } from './fair-shares.ts'
+import type { Weights } from './fair-shares.ts'
+import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
+import { PacerState } from './state.ts'
+import type { Seen } from './state.ts'
+import { Users } from './users.ts'
+import type { BulkPriority, ByPriority } from './users.ts'
+
+export type { BulkPriority } from './users.ts'
+
+/** What the configuration says of an org's quota. */
+export interface QuotaSettings {
+  /** Share of the limit, 0 to 0.9, that is left to people and other applications. */
+  readonly reserve: number
+  /** How permits are shared between the priorities that want some at the same time; interactive calls come first anyway. */
+  readonly shares: Weights
+}
+
+export const DEFAULT_QUOTA_SETTINGS: QuotaSettings = {
+  reserve: 0,
+  shares: { import: 60, mirror: 30, backfill: 10 },
+}
+
+/** How a permit ended. */
+export interface Report {
+  readonly id: string
+  readonly sentMs: number
+  readonly endedMs: number
+  /** `lost`: sent, and no answer came. `unused`: never sent. */
+  readonly end: Answer | 'lost' | 'unused'
+}
+
+/** Who exchanges: a process. */
+export interface User {
+  /** Unique among the processes that share the org. */
+  readonly id: string
+  /** What people see, such as `worker 4711 on host-a`. */
+  readonly name: string
+}
+
+/** What a process brings, and what it wants. */
+export interface Exchange {
+  readonly user: User
+  readonly reports: readonly Report[]
+  /** Callers that wait for a permit now, by priority. */
+  readonly wanted: ByPriority
+  readonly settings: QuotaSettings
+}
+
+export interface Granted {
+  readonly permits: readonly { readonly id: string; readonly priority: Priority }[]
+  /** When to ask again for what was not granted; 0 where all was. Always later than now. */
+  readonly askAgainMs: number
+  /** Requests a minute, as the last answer said; null before the first. */
+  readonly limitPerMinute: number | null
+}
+
+/** Changes with the meaning of the text: a state of another release is forgotten, and learned anew within a minute. */
+const VERSION = 1
+/** A clock that is set back by less than this is waited for. */
+const CLOCK_SET_BACK_S = 5
+/** How soon to ask again where another priority, of another process, is next. */
+const YIELD_S = 0.1
+
+interface Kept {
+  readonly version: number
+  readonly pacer: object
+  readonly shares: object
+  readonly users: object
+  readonly settings: QuotaSettings
+  readonly totals: Totals
+  readonly lastId: number
+  readonly at: number
+}
+
+/** Requests since a time, in ms. */
+export interface Totals {
+  readonly sinceMs: number
+  requests: number
+  refused: number
+  unavailable: number
+}
+
+export class OrgQuota {
+  pacer: PacerState
+  readonly users: Users
+  readonly shares: FairShares
+  readonly totals: Totals
+  settings: QuotaSettings
+  private lastId: number
+  /** Set where this is one process's own copy: its ids must not meet those of the row. */
+  private alone = ''
+  /** The latest time seen, in seconds: time never goes back. */
+  private at: number
+
+  private constructor(kept: Kept | null, t: number) {
+    this.pacer = kept ? PacerState.restore(kept.pacer) : new PacerState()
+    this.shares = new FairShares(kept?.shares)
+    this.users = new Users((kept?.users ?? {}) as never)
+    this.settings = kept?.settings ?? DEFAULT_QUOTA_SETTINGS
+    this.totals = kept?.totals ?? { sinceMs: t * 1_000, requests: 0, refused: 0, unavailable: 0 }
+    this.lastId = kept?.lastId ?? 0
+    this.at = kept?.at ?? t
+  }
+
+  /** From the text of `state`; null, or a text that is not one of this release, knows nothing. */
+  static restore(state: string | null, nowMs: number): OrgQuota {
+    const t = nowMs / 1_000
+    const kept = state === null ? null : readKept(state)
+    return new OrgQuota(kept, t)
+  }
+
+  /** For a process that cannot reach the store: what was known last, and its own share of the quota only. */
+  static alone(state: string | null, userId: string, nowMs: number): OrgQuota {
+    const quota = OrgQuota.restore(state, nowMs)
+    const t = quota.time(nowMs)
+    quota.alone = `${userId}.`
+    quota.pacer.goAlone(quota.users.recentUse(userId, t), t)
+    return quota
+  }
+
+  /** Reports first, then grants up to what is wanted. */
+  exchange({ user, reports, wanted, settings }: Exchange, nowMs: number): Granted {
+    const t = this.time(nowMs)
+    this.settings = settings
+    this.users.saw(user.id, user.name, t)
+    this.pacer.configure({ reserve: settings.reserve, isShared: this.users.isShared(user.id, t) })
+    for (const report of reports) this.take(user, report, t)
+
+    const left: Record<Priority, number> = { ...wanted }
+    const permits: { id: string; priority: Priority }[] = []
+    const grant = (priority: Priority) => {
+      const id = `${this.alone}${PRIORITIES.indexOf(priority)}.${++this.lastId}`
+      this.pacer.onSend(id, t)
+      permits.push({ id, priority })
+      left[priority] -= 1
+    }
+    let askAgain = Infinity
+    while (left.interactive > 0) {
+      const at = this.pacer.next(t, true)
+      if (at !== 0) {
+        askAgain = at
+        break
+      }
+      grant('interactive')
+    }
+    askAgain = Math.min(askAgain, this.grantBulk(user, left, t, grant))
+    this.users.leftWaiting(user.id, left)
+    const isDone = PRIORITIES.every((priority) => left[priority] === 0)
+    return {
+      permits,
+      // Rounded up: never before a gate.
+      askAgainMs: isDone ? 0 : Math.max(Math.ceil(askAgain * 1_000 - 1e-3), Math.floor(nowMs) + 1),
+      limitPerMinute: this.pacer.limit,
+    }
+  }
+
+  private grantBulk(
+    user: User,
+    left: Readonly<Record<Priority, number>>,
+    t: number,
+    grant: (priority: BulkPriority) => void,
+  ): number {
+    const here = () =>
+      (['import', 'mirror', 'backfill'] as const).filter((priority) => left[priority] > 0)
+    const elsewhere = this.users.waitingElsewhere(user.id, t)
+    this.shares.want(new Set([...here(), ...elsewhere]), t)
+    // Bounded by what is wanted: every pass grants one, or ends.
+    for (;;) {
+      const priority = this.shares.next(here())
+      if (priority === null) return Infinity
+      // The next permit belongs to a process that will ask within a moment.
+      if (this.shares.next([priority, ...elsewhere]) !== priority) return t + YIELD_S
+      const at = this.pacer.next(t, false)
+      if (at !== 0) return at
+      grant(priority)
+      this.shares.granted(priority, this.settings.shares)
+    }
+  }
+
+  /** JSON text, a few kilobytes. */
+  state(nowMs: number): string {
+    const kept: Kept = {
+      version: VERSION,
+      pacer: this.pacer,
+      shares: this.shares,
+      users: this.users,
+      settings: this.settings,
+      totals: this.totals,
+      lastId: this.lastId,
+      at: this.time(nowMs),
+    }
+    return JSON.stringify(kept)
+  }
+
+  private take(user: User, { id, sentMs, endedMs, end }: Report, t: number): void {
+    if (end === 'unused') return this.pacer.onUnused(id)
+    this.totals.requests++
+    if (end === 'lost') return this.pacer.onLost(id, t)
+    const endedAt = Math.min(endedMs / 1_000, t)
+    const sentAt = Math.min(sentMs / 1_000, endedAt)
+    this.pacer.onAnswer(id, seenOf(end, endedMs), sentAt, endedAt, t)
+    if (end.status === 429) this.totals.refused++
+    else if (end.status === 503) this.totals.unavailable++
+    else this.users.used(user.id, priorityOf(id), t)
+  }
+
+  /** Seconds. A clock that is set back a little stands still; by more, what was learned is of another time. */
+  private time(nowMs: number): number {
+    const t = nowMs / 1_000
+    if (t < this.at - CLOCK_SET_BACK_S) {
+      this.pacer = new PacerState()
+      this.at = t
+    }
+    this.at = Math.max(this.at, t)
+    return this.at
+  }
+}
+
+/** The number of the priority stands before the last dot. */
+const priorityOf = (id: string): Priority => PRIORITIES[Number(id.split('.').at(-2))] ?? 'import'
+
+function readKept(state: string): Kept | null {
+  try {
+    const kept = JSON.parse(state) as Kept
+    return kept.version === VERSION ? kept : null
+  } catch {
+    return null
+  }
+}
+
+/** The numbers of an answer: the specification's headers, else those of the IETF's draft. */
+function seenOf(answer: Answer, nowMs: number): Seen {
+  const draft = parseDraftFields(answer.rateLimit, answer.rateLimitPolicy)
+  const waitMs = parseRetryAfter(answer.retryAfter, nowMs)
+  return {
+    status: answer.status,
+    limit: parseLimit(answer.limit) ?? draft.limit,
+    remaining: parseLimit(answer.remaining) ?? draft.remaining,
+    retryAfter: waitMs === null ? null : waitMs / 1_000,
+    resetIn: draft.resetIn,
+  }
+}

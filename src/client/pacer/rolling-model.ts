@@ -1,0 +1,82 @@
+// What is known if the service counts without windows: two guesses, of which the better is believed. Times are seconds.
+
+import { BucketLevel, errorWeight, OthersLog } from './observers.ts'
+import type { Observation } from './observers.ts'
+
+/** Answers before a guess is judged. */
+const OBSERVATIONS_MIN = 40
+/** A bucket that turned out wrong is not believed again for so long. */
+const NO_BUCKET_S = 600
+/** A visible surplus is believed for so long. */
+const SURPLUS_S = 1
+
+export class RollingModel {
+  others = new OthersLog(0)
+  bucket = new BucketLevel(0, 0)
+  private observations = 0
+  private observedAt = 0
+  private noBucketUntil = 0
+  /** The newest Remaining, when its request was sent, and when it came. */
+  private newest = { sentAt: -9, remaining: 0, t: -9 }
+
+  static restore(data: object): RollingModel {
+    const model = Object.assign(new RollingModel(), data)
+    model.others = Object.assign(new OthersLog(0), model.others)
+    model.bucket = Object.assign(new BucketLevel(0, 0), model.bucket)
+    return model
+  }
+
+  /** Both guesses begin anew; `ownUse` of ours are in the log, `sentAfter` requests have left since. */
+  begin(limit: number, remaining: number, t: number, ownUse: number, sentAfter: number): void {
+    this.others = new OthersLog(limit - remaining - ownUse)
+    this.bucket = new BucketLevel(remaining - sentAfter, t)
+    this.observations = 0
+    this.observedAt = t
+  }
+
+  /** When the newest Remaining was asked for; where it is still believed, what of it is more than a log would leave. */
+  surplus(t: number, limit: number): { readonly sentAt: number; readonly credit: number } | null {
+    const { sentAt, remaining } = this.newest
+    if (t - this.newest.t > SURPLUS_S) return null
+    return { sentAt, credit: remaining - Math.ceil(3 + 0.05 * limit) }
+  }
+
+  /** An accepted request, sent at `sentAt`. */
+  see(sentAt: number, seen: Observation): void {
+    const { remaining, limit, t } = seen
+    if (sentAt < this.newest.sentAt - 0.3) return
+    if (sentAt >= this.newest.sentAt) this.newest = { sentAt, remaining, t }
+    const gap = Math.max(0.01, Math.min(5, t - this.observedAt))
+    const weight = errorWeight(gap, limit)
+    this.observedAt = t
+    this.observations++
+    this.others.learn(seen, gap, weight)
+    this.bucket.learn(seen, gap, weight)
+  }
+
+  /** Which guess to believe, with a margin against going back and forth. A bucket never comes near the limit. */
+  better(believed: 'rolling' | 'bucket', highest: number, limit: number, t: number) {
+    if (this.observations <= OBSERVATIONS_MIN) return believed
+    const [log, bucket] = [this.others.meanError, this.bucket.meanError]
+    if (believed === 'bucket') return log < 0.9 * bucket - 0.05 ? 'rolling' : 'bucket'
+    const mayBeBucket = highest < 0.3 * limit && t > this.noBucketUntil
+    return mayBeBucket && bucket < 0.6 * log - 0.15 ? 'bucket' : 'rolling'
+  }
+
+  /** Refused: nothing is left, whatever was believed. */
+  refused(limit: number, ownUse: number, t: number, isLog: boolean): void {
+    this.forgetSurplus()
+    if (isLog) this.others.raw = Math.max(this.others.raw, limit - ownUse)
+    this.bucket.level = Math.min(this.bucket.level, 0)
+    this.bucket.at = t
+    this.bucket.takenByOthers(this.bucket.othersPerS + 0.05, limit)
+  }
+
+  distrustBucket(t: number): void {
+    this.noBucketUntil = t + NO_BUCKET_S
+  }
+
+  forgetSurplus(): void {
+    this.newest.t = -9
+  }
+}

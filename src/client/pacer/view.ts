@@ -1,0 +1,82 @@
+// What people see of an org's quota, read from its row.
+
+import { OrgQuota } from './org-quota.ts'
+import type { Totals } from './org-quota.ts'
+import { UNLIMITED_PER_MINUTE } from './state.ts'
+import type { Regime } from './state.ts'
+import { BULK_PRIORITIES } from './users.ts'
+import type { BulkPriority, ByPriority } from './users.ts'
+
+/** Times in ms of the store's clock. */
+export interface QuotaView {
+  /** `<origin> org <id>`, or `<origin> key#<fingerprint>` before the org is known. */
+  readonly org: string
+  /** Null before the first answer. */
+  readonly limitPerMinute: number | null
+  readonly regime: Regime
+  /** The newest Remaining. */
+  readonly remaining: number | null
+  /** Of a window: when the next one begins. */
+  readonly resetsAtMs: { readonly from: number; readonly to: number } | null
+  /** A Retry-After that is in force. */
+  readonly closedUntilMs: number | null
+  /** Share of the limit that is left to others. */
+  readonly reserve: number
+  /** Accepted requests; those of others are estimated. */
+  readonly lastMinute: { readonly ours: number; readonly others: number }
+  readonly users: readonly {
+    readonly name: string
+    readonly lastSeenMs: number
+    readonly lastMinute: ByPriority
+    readonly waiting: ByPriority
+  }[]
+  readonly totals: Readonly<Totals>
+  /** Requests a minute that each priority can expect now: the limit, less the reserve or others, whichever is more, shared with whoever else is busy. */
+  readonly available: Readonly<Record<BulkPriority, number>> | null
+}
+
+/** Reads the text of a row. */
+export function viewQuota(org: string, state: string, nowMs: number): QuotaView {
+  const quota = OrgQuota.restore(state, nowMs)
+  const t = nowMs / 1_000
+  const { settings, shares } = quota
+  const seen = quota.pacer.view(t)
+  const users = quota.users.view(t)
+  const { limit } = seen
+  return {
+    org,
+    limitPerMinute: limit,
+    regime: seen.regime,
+    remaining: seen.remaining,
+    resetsAtMs: seen.reset && { from: seen.reset.from * 1_000, to: seen.reset.to * 1_000 },
+    closedUntilMs: seen.gate > t ? seen.gate * 1_000 : null,
+    reserve: settings.reserve,
+    lastMinute: { ours: seen.ours, others: seen.others },
+    users,
+    totals: quota.totals,
+    available:
+      limit === null
+        ? null
+        : (Object.fromEntries(
+            BULK_PRIORITIES.map((priority) => {
+              const busy = new Set([...shares.busy(t), priority])
+              const weights = [...busy].reduce((sum, other) => sum + settings.shares[other], 0)
+              const free = limit - Math.max(settings.reserve * limit, seen.others)
+              const part = settings.shares[priority] / weights
+              return [priority, Math.max(0, Math.floor(free * part))]
+            }),
+          ) as Record<BulkPriority, number>),
+  }
+}
+
+/** Minutes that so many requests take; null where unknown, 0 where nothing limits. */
+export function forecastMinutes(
+  view: QuotaView,
+  requests: number,
+  priority: BulkPriority,
+): number | null {
+  if (view.limitPerMinute === null || view.available === null) return null
+  if (view.limitPerMinute >= UNLIMITED_PER_MINUTE || requests === 0) return 0
+  const available = view.available[priority]
+  return available === 0 ? null : requests / available
+}

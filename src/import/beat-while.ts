@@ -1,0 +1,27 @@
+// A wait that is bounded elsewhere, for the quota or for an answer, is progress: without a sign of life the run's other
+// half would take the worker for dead, and a cancel would not arrive.
+
+import type { ImportDeps } from './ports.ts'
+
+const EVERY_MS = 5_000
+
+/** Gives what `wait` gives, and beats every 5 seconds until then. */
+export async function beatWhile<Result>(
+  { clock, beat }: Pick<ImportDeps, 'clock' | 'beat'>,
+  wait: Promise<Result>,
+): Promise<Result> {
+  const over = new AbortController()
+  const pulse = async () => {
+    // Ends with the wait.
+    for (;;) {
+      await clock.sleep(EVERY_MS, over.signal)
+      beat()
+    }
+  }
+  pulse().catch(() => {})
+  try {
+    return await wait
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,33 @@
+// Opens what the configuration names as ledger, whatever drives it. Drivers are loaded when they are needed.
+
+import { dirname, join } from 'node:path'
+import type { QuotaStore } from '../core/ports.ts'
+import type { Ledger } from './ledger.ts'
+
+/** A SQLite file, or a schema of a PostgreSQL database; its URL may hold a password. */
+export type LedgerPlace =
+  | { readonly sqlite: string }
+  | { readonly url: string; readonly schema: string }
+
+/** @throws LedgerError */
+export async function openLedger(
+  place: LedgerPlace,
+  options: { readonly readOnly?: boolean } = {},
+): Promise<Ledger> {
+  if ('sqlite' in place) {
+    const { openSqliteLedger } = await import('./sqlite/index.ts')
+    return openSqliteLedger(place.sqlite, options)
+  }
+  const { openPostgresLedger } = await import('./postgres/index.ts')
+  return await openPostgresLedger(place, options)
+}
+
+/** The quotas of orgs, beside the ledger. @throws SyncError */
+export async function openQuotaStore(place: LedgerPlace): Promise<QuotaStore> {
+  if ('sqlite' in place) {
+    const { openSqliteQuota } = await import('./sqlite/quota.ts')
+    return openSqliteQuota(join(dirname(place.sqlite), 'quota.db'))
+  }
+  const { openPostgresQuota } = await import('./postgres/quota.ts')
+  return await openPostgresQuota(place)
+}

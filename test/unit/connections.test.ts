@@ -1,0 +1,152 @@
+// Connections with a real service and a real quota file: whatever goes to one org goes through one row.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { connector } from '../../src/connections.ts'
+import { viewQuota } from '../../src/client/pacer/view.ts'
+import { silentLogger } from '../../src/core/ports.ts'
+import type { QuotaStore } from '../../src/core/ports.ts'
+import { openSqliteQuota } from '../../src/ledger/sqlite/quota.ts'
+import { startService } from '../../src/service/index.ts'
+
+interface ConnectionText {
+  readonly service: string
+  readonly key: string
+  readonly quota?: string
+}
+
+/** A configuration with these connections, each with its key in a file of its own. */
+async function start(connections: Record<string, ConnectionText>) {
+  const folder = await mkdtemp(join(tmpdir(), 'connections-'))
+  const configFile = join(folder, 'records-sync.yaml')
+  const keyFile = (name: string) => join(folder, `${name}.key`)
+  const write = async () => {
+    const lines = ['syncs: {}', 'connections:']
+    for (const [name, { service, key, quota }] of Object.entries(connections)) {
+      await writeFile(keyFile(name), `${key}\n`, { mode: 0o600 })
+      lines.push(`  ${name}:`, `    service: ${service}`, `    key: { file: ./${name}.key }`)
+      if (quota) lines.push(`    quota: ${quota}`)
+    }
+    await writeFile(configFile, lines.join('\n'))
+  }
+  await write()
+  const store = openSqliteQuota(join(folder, 'quota.db'))
+  const processOf = (user: string, quotaStore: QuotaStore = store) => {
+    const quotas = { store: quotaStore, user }
+    const process = connector({ configFile, env: {}, logger: silentLogger, quotas })
+    onTestFinished(() => process.close())
+    return process
+  }
+  onTestFinished(async () => {
+    await store.close()
+    await rm(folder, { recursive: true })
+  })
+  const rows = async () => {
+    const { nowMs, orgs } = await store.all()
+    return orgs.map(({ org, state }) => viewQuota(org, state, nowMs))
+  }
+  return { store, processOf, rows, connections, write }
+}
+
+async function serve(options: Parameters<typeof startService>[0] = {}) {
+  const service = await startService({ limitPerMinute: 6_000, ...options })
+  onTestFinished(() => service.close())
+  return service
+}
+
+test('connections of one org, in two processes, use one row; the org is asked for once', async () => {
+  const service = await serve()
+  const { store, processOf, rows } = await start({
+    one: { service: service.url, key: service.key },
+    two: { service: service.url, key: service.mintKey() },
+  })
+  const [first, second] = [processOf('first'), processOf('second')]
+  const { client, keyFingerprint } = await first.connect('one')
+  const org = `${client.origin} org ${service.orgId}`
+  expect(await store.orgOfKey(`${client.origin} key#${keyFingerprint}`)).toBe(org)
+  const { client: other } = await first.connect('two')
+  await client.listObjectTypes()
+  await other.listObjectTypes()
+  const asked = service.stats().requests
+  const { client: elsewhere } = await second.connect('one')
+  await first.connect('one')
+  // Who knows the row asks nobody.
+  expect(service.stats().requests).toBe(asked)
+  await elsewhere.listObjectTypes()
+  expect(client.quota.limitPerMinute()).toBe(6_000)
+  await first.close()
+  await second.close()
+  const row = (await rows()).find((one) => one.org === org)!
+  expect(row.totals.requests).toBe(3)
+  expect(row.users.map(({ name }) => name).toSorted()).toEqual(['first', 'second'])
+  expect(row.limitPerMinute).toBe(6_000)
+})
+
+test('orgs apart: each has its row, and a replaced key moves to that of its org', async () => {
+  const service = await serve()
+  const orgId = service.orgId + 1
+  service.addOrg(orgId)
+  const { processOf, rows, connections, write } = await start({
+    one: { service: service.url, key: service.key },
+  })
+  const process = processOf('worker')
+  const { client } = await process.connect('one')
+  await client.listObjectTypes()
+  connections['one'] = { service: service.url, key: service.mintKey({ orgId }) }
+  service.revokeKey(service.key)
+  await write()
+  // The revoked key is noticed by its 401, and read again.
+  await client.readSelf()
+  await process.connect('one')
+  await client.listObjectTypes()
+  await process.close()
+  const names = (await rows()).map(({ org }) => org)
+  expect(names).toContain(`${client.origin} org ${service.orgId}`)
+  expect(names).toContain(`${client.origin} org ${orgId}`)
+})
+
+test('while nobody says whose key it is, it has a row of its own; it is asked for again', async () => {
+  const service = await serve()
+  const { store, processOf, rows } = await start({
+    one: { service: service.url, key: service.key },
+  })
+  const process = processOf('worker')
+  service.setDown(true)
+  const { client, keyFingerprint } = await process.connect('one')
+  const key = `${client.origin} key#${keyFingerprint}`
+  expect(await store.orgOfKey(key)).toBeNull()
+  expect((await rows()).map(({ org }) => org)).toEqual([key])
+  service.setDown(false)
+  await process.connect('one')
+  expect(await store.orgOfKey(key)).toBe(`${client.origin} org ${service.orgId}`)
+})
+
+test("the configuration's reserve and shares are the row's, and follow the file", async () => {
+  const service = await serve()
+  const one = { service: service.url, key: service.key }
+  const { processOf, rows, connections, write } = await start({
+    one: { ...one, quota: '{ reserve_percent: 20 }' },
+  })
+  const process = processOf('worker')
+  const { client } = await process.connect('one')
+  await client.listObjectTypes()
+  connections['one'] = { ...one, quota: '{ reserve_percent: 35 }' }
+  await write()
+  await process.connect('one')
+  await client.listObjectTypes()
+  await process.close()
+  const row = (await rows()).find(({ org }) => org.includes(' org '))!
+  expect(row.reserve).toBe(0.35)
+})
+
+test('a store that is away stops nobody', async () => {
+  const service = await serve()
+  const { store, processOf } = await start({ one: { service: service.url, key: service.key } })
+  await store.close()
+  const process = processOf('worker')
+  const { client } = await process.connect('one')
+  expect((await client.listObjectTypes()).length).toBeGreaterThan(0)
+  await process.close()
+})
