@@ -1,0 +1,166 @@
+// Verifying and closing: what was read back, what is left over, the books, and what is kept afterwards.
+
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
+import type { Ledger } from '../ledger.ts'
+import type { Database } from './database.ts'
+import { acceptItems, forgetItems, itemsAt, plannedOfRow, withPayload } from './items.ts'
+import { liveStates } from './runs.ts'
+import { deleteWork } from './stage.ts'
+
+type CloseMethods = Pick<
+  Ledger,
+  | 'written'
+  | 'recordVerified'
+  | 'twins'
+  | 'settleLeftovers'
+  | 'books'
+  | 'closeRun'
+  | 'discard'
+  | 'prune'
+>
+
+export function closeMethods(db: Database, now: () => string): CloseMethods {
+  /** Runs a statement with the values run, first and last for every slice of 1,000 ordinals. */
+  const inSlices = async (run: number, statement: string) => {
+    const row = await db.one('SELECT max(ordinal) AS last FROM items WHERE run = $1', [run])
+    const end = Number(row?.['last'] ?? 0)
+    for (let first = 1; first <= end; first += LEDGER_ROWS_MAX)
+      await db.run(statement, [run, first, first + LEDGER_ROWS_MAX - 1])
+  }
+
+  return {
+    async written(run, { after, every, limit }) {
+      const rows = await db.all(
+        `SELECT ordinal, key, payload, hash, state, record_id, in_doubt FROM items ${withPayload}
+         WHERE run = $1 AND ordinal > $2
+           AND ((state IN ('created', 'updated') AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent')
+         ORDER BY ordinal LIMIT $4`,
+        [run, after, every, limit],
+      )
+      return rows.map((row) => ({
+        ordinal: Number(row['ordinal']),
+        key: String(row['key']),
+        payload: String(row['payload']),
+        hash: String(row['hash']),
+        state: row['state'] as ItemState,
+        recordId: row['record_id'] === null ? null : String(row['record_id']),
+        inDoubt: Number(row['in_doubt']) === 1,
+      }))
+    },
+
+    async recordVerified(run, items) {
+      const read = items.toSorted((a, b) => a.ordinal - b.ordinal)
+      const equal = read.filter((item) => item.verdict === 'equal')
+      const other = read.filter((item) => item.verdict !== 'equal')
+      await db.transaction(async (session) => {
+        await session.run(
+          `UPDATE items SET verified = told.verdict, field = coalesce(told.field, items.field),
+             state = CASE WHEN state = 'sent' THEN (CASE WHEN told.verdict = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
+             in_doubt = CASE WHEN state = 'sent' AND told.verdict <> 'equal' THEN 1 ELSE 0 END,
+             record_id = coalesce(items.record_id, told.record_id)
+           FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::text[])
+             AS told (run, ordinal, verdict, record_id, field)
+           WHERE items.run = told.run AND items.ordinal = told.ordinal`,
+          [
+            ...itemsAt(run, read),
+            read.map((item) => item.verdict),
+            read.map((item) => item.recordId),
+            read.map((item) => item.field),
+          ],
+        )
+        await session.run(acceptItems, itemsAt(run, equal))
+        // What the service holds is not what was sent: the next run must send it again.
+        await session.run(forgetItems, itemsAt(run, other))
+      })
+    },
+
+    async twins(run, { after, limit }) {
+      const rows = await db.all(
+        `SELECT ordinal, key, payload, hash, attempts FROM items ${withPayload}
+         WHERE run = $1 AND ordinal > $2 AND twin IS NOT NULL AND state IN ('created', 'updated')
+           AND ordinal = (SELECT same.ordinal FROM items AS same
+             WHERE hashtextextended(same.record_id, same.run) = hashtextextended(items.record_id, items.run)
+               AND same.record_id = items.record_id AND same.run + 0 = items.run
+             ORDER BY same.ordinal::bigint DESC LIMIT 1)
+         ORDER BY ordinal LIMIT $3`,
+        [run, after, limit],
+      )
+      return rows.map(plannedOfRow)
+    },
+
+    async settleLeftovers(run) {
+      // Whoever still works on this run loses its fences first, so that nothing moves under the counting.
+      await db.transaction(async (session) => {
+        await session.all(
+          'SELECT first FROM segments WHERE run = $1 ORDER BY first FOR NO KEY UPDATE',
+          [run],
+        )
+        await session.run('UPDATE segments SET fence = fence + 1 WHERE run = $1', [run])
+        await session.run('UPDATE runs SET stage_fence = stage_fence + 1 WHERE id = $1', [run])
+      })
+      await inSlices(
+        run,
+        `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
+           state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('sent', 'planned')`,
+      )
+    },
+
+    async books(run): Promise<Books> {
+      const rows = await db.all(
+        `SELECT coalesce(rows_read, rows_staged) AS read, counted.*
+         FROM runs LEFT JOIN LATERAL
+           (SELECT state, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+            FROM items WHERE items.run = runs.id GROUP BY state) AS counted ON true
+         WHERE runs.id = $1`,
+        [run],
+      )
+      const states = emptyStates()
+      let replayed = 0
+      let inDoubt = 0
+      for (const row of rows) {
+        if (row['state'] === null) continue
+        states[row['state'] as ItemState] = Number(row['items'])
+        replayed += Number(row['replayed'])
+        inDoubt += Number(row['in_doubt'])
+      }
+      return { read: Number(rows[0]?.['read'] ?? 0), states, replayed, inDoubt }
+    },
+
+    async closeRun(run, { state, reason = null, message = null, books }) {
+      await inSlices(
+        run,
+        `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
+           (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)
+             IN ('created', 'updated')`,
+      )
+      await db.run(
+        `UPDATE runs SET state = $1, reason = $2, message = $3, counts = $4::json, closed_at = $5::timestamptz
+         WHERE id = $6 AND state IN (${liveStates})`,
+        [state, reason, message, JSON.stringify(books), now(), run],
+      )
+    },
+
+    async discard(run) {
+      const plan = await db.one("SELECT id FROM runs WHERE id = $1 AND mode = 'plan'", [run])
+      if (!plan) return
+      await deleteWork(db, run)
+      await db.transaction(async (session) => {
+        await session.run('DELETE FROM segments WHERE run = $1', [run])
+        await session.run('DELETE FROM runs WHERE id = $1', [run])
+      })
+    },
+
+    async prune(before) {
+      const old = await db.all(
+        `SELECT id FROM runs WHERE (closed_at < $1::timestamptz OR (mode = 'plan' AND opened_at < $1::timestamptz))
+           AND (SELECT true FROM items WHERE run = runs.id LIMIT 1) LIMIT 100`,
+        [before],
+      )
+      let removed = 0
+      for (const row of old) removed += await deleteWork(db, Number(row['id']))
+      return removed
+    },
+  }
+}

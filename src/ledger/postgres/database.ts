@@ -1,0 +1,182 @@
+// One PostgreSQL database: a bounded pool, prepared statements, short transactions that are tried again where they clash.
+// Promises kept here: every wait has a bound; a lost connection is replaced by itself and never ends the process; a foreign
+// message never leaves this folder.
+
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import type { PoolClient } from 'pg'
+import type { SyncError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
+import { resolveConnection, type Connection } from './connection.ts'
+import { clashes, isLost, translate } from './failures.ts'
+import { setUp } from './set-up.ts'
+import { original, storable } from './text.ts'
+
+const TRIES_MAX = 8
+const TRY_AGAIN_MS = 15
+
+export type Value = string | number | null | readonly (string | number | null)[]
+export type Row = Record<string, unknown>
+
+/** What the database is to its users: the words and the class of its errors, and its bounds. */
+export interface Subject {
+  /** `ledger`: "The ledger postgres://… cannot be reached". */
+  readonly noun: string
+  /** Codes begin with it: `ledger` gives `ledger_full`. */
+  readonly code: string
+  readonly connections: number
+  /** How long a connection is waited for: one that is free, or a new one. */
+  readonly connectMaxMs: number
+  readonly lockMaxMs: number
+  readonly statementMaxMs: number
+  /** `reason` says what a person has to mend: the disk, or the rest. */
+  fail(code: string, message: string, reason: 'ledger' | 'disk'): SyncError
+}
+
+/** Runs prepared statements. Texts are few and fixed: each is prepared once a connection, and kept. */
+export interface Session {
+  all(text: string, values?: readonly Value[]): Promise<Row[]>
+  one(text: string, values?: readonly Value[]): Promise<Row | undefined>
+  /** Gives the number of rows it wrote. */
+  run(text: string, values?: readonly Value[]): Promise<number>
+  /** Runs several statements, without values and not prepared. */
+  script(text: string): Promise<void>
+}
+
+/** An open database. Outside of `transaction` each statement is a transaction of its own. */
+export interface Database extends Session {
+  readonly place: string
+  /** Runs `work` in one transaction, and from its start where it clashed with another; any error undoes all of it. */
+  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
+
+/** Statements find their rows by an index, a slice at a time and in its order, whatever the planner takes the tables to be. */
+const SETTINGS = {
+  // What is read after a lock was granted must be what its last holder left: other levels read an older state.
+  default_transaction_isolation: 'read committed',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+  datestyle: 'ISO',
+}
+
+/** Opens (and, unless `readOnly`, creates and migrates) the schema of `connection`. */
+export async function openDatabase(
+  connection: Connection,
+  subject: Subject,
+  { readOnly = false }: { readOnly?: boolean } = {},
+): Promise<Database> {
+  const resolved = resolveConnection(connection)
+  if ('problem' in resolved)
+    throw subject.fail(`${subject.code}_url`, `The ${subject.noun} ${resolved.problem}`, 'ledger')
+  const { place, schema, config } = resolved
+  const settings = {
+    ...SETTINGS,
+    search_path: schema,
+    ...(readOnly && { default_transaction_read_only: 'on' }),
+  }
+  const pool = new pg.Pool({
+    ...config,
+    application_name: 'records-sync',
+    max: subject.connections,
+    connectionTimeoutMillis: subject.connectMaxMs,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+    keepAlive: true,
+    lock_timeout: subject.lockMaxMs,
+    statement_timeout: subject.statementMaxMs,
+    // A worker whose machine is gone keeps its locks no longer than this.
+    idle_in_transaction_session_timeout: 30_000,
+    // The server's own bound comes first; this one is for a server that does not answer at all.
+    query_timeout: subject.statementMaxMs + 5_000,
+    options: Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+      .join(' '),
+  })
+  // A connection that ends is taken out of the pool; whoever was using it is told by the statement that fails.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+
+  const withClient = async <Result>(work: (client: PoolClient) => Promise<Result>) => {
+    for (let count = 1; ; count++) {
+      let client: PoolClient | undefined
+      try {
+        client = await pool.connect()
+        const result = await work(client)
+        client.release()
+        return result
+      } catch (error) {
+        client?.release(isLost(error))
+        if (!clashes(error) || count === TRIES_MAX) throw translate(error, place, subject)
+      }
+      await systemClock.sleep(TRY_AGAIN_MS * count)
+    }
+  }
+  const database: Database = {
+    place,
+    ...sessionOn((query) => withClient(query)),
+    transaction: (work) =>
+      withClient(async (client) => {
+        await client.query('BEGIN')
+        try {
+          const result = await work(sessionOn((query) => query(client)))
+          await client.query('COMMIT')
+          return result
+        } catch (error) {
+          if (!isLost(error)) await client.query('ROLLBACK')
+          throw error
+        }
+      }),
+    async close() {
+      if (!pool.ending) await pool.end()
+    },
+  }
+  try {
+    await setUp(database, schema, readOnly, subject)
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  return database
+}
+
+const names = new Map<string, string>()
+
+/** The name under which a text is prepared. */
+function nameOf(text: string): string {
+  let name = names.get(text)
+  if (name === undefined) {
+    name = createHash('sha256').update(text).digest('hex').slice(0, 32)
+    names.set(text, name)
+  }
+  return name
+}
+
+const stored = (value: Value): unknown => {
+  if (typeof value === 'string') return storable(value)
+  if (typeof value !== 'object' || value === null) return value
+  return value.map((each) => (typeof each === 'string' ? storable(each) : each))
+}
+
+function restored(row: Row): Row {
+  for (const [name, value] of Object.entries(row))
+    if (typeof value === 'string') row[name] = original(value)
+  return row
+}
+
+function sessionOn(
+  run: <Result>(query: (client: PoolClient) => Promise<Result>) => Promise<Result>,
+): Session {
+  const ask = (text: string, values: readonly Value[]) =>
+    run((client) => client.query<Row>({ name: nameOf(text), text, values: values.map(stored) }))
+  return {
+    all: async (text, values = []) => (await ask(text, values)).rows.map(restored),
+    one: async (text, values = []) => (await ask(text, values)).rows.map(restored)[0],
+    run: async (text, values = []) => (await ask(text, values)).rowCount ?? 0,
+    script: async (text) => void (await run((client) => client.query(text))),
+  }
+}

@@ -1,0 +1,86 @@
+// What PostgreSQL and its driver refuse, in our own words. Their messages quote values, names and hosts: they stay here.
+
+import { SyncError } from '../../core/errors.ts'
+import type { Subject } from './database.ts'
+
+/** The SQLSTATE of the server, or the code of the operating system; '' where there is neither. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+
+/** Two transactions were in each other's way: the loser's can be run again as a whole. */
+export function clashes(error: unknown): boolean {
+  return ['40001', '40P01'].includes(codeOf(error))
+}
+
+const SYSTEM_CODE = /^E[A-Z_]+$/
+/** What the driver says where it has no code. */
+const LOST = /^(Connection terminated|Client has encountered a connection error|Query read timeout)/
+const UNCONNECTED = /^timeout exceeded when trying to connect/
+
+/** Whether the connection cannot be used any more. */
+export function isLost(error: unknown): boolean {
+  const code = codeOf(error)
+  return /^(08|57P0|25P03)/.test(code) || SYSTEM_CODE.test(code) || LOST.test(messageOf(error))
+}
+
+/** Whether there is nothing to be believed of the other side's certificate. */
+function isUntrusted(error: unknown): boolean {
+  return (
+    /CERT|_SIGNATURE$|^ERR_(TLS|SSL|OSSL)/.test(codeOf(error)) ||
+    messageOf(error) === 'The server does not support SSL connections'
+  )
+}
+
+/** The error in our words. One that is not the driver's is given back as it is. */
+export function translate(error: unknown, place: string, subject: Subject): unknown {
+  if (error instanceof SyncError || !isDrivers(error)) return error
+  const { noun } = subject
+  const fail = (what: string, sentence: string, reason: 'ledger' | 'disk' = 'ledger') =>
+    subject.fail(`${subject.code}_${what}`, `The ${noun} ${place} ${sentence}`, reason)
+  const code = codeOf(error)
+  const message = messageOf(error)
+  const seconds = (ms: number) => `${ms / 1_000} s`
+  if (message.startsWith('Cannot use a pool')) return fail('closed', 'was closed')
+  if (code === '53100') return fail('full', 'has no room left on its disk; free some space', 'disk')
+  if (code === '58030') return fail('io', 'could not be read or written: its disk failed', 'disk')
+  if (code.startsWith('28') || message.startsWith('SASL'))
+    return fail('auth', 'refused the user or the password of its URL; renew them')
+  if (code === '3D000')
+    return fail('no_database', 'has no such database; create it, or mend the URL')
+  if (code === '42501')
+    return fail('permission', 'denies its user a permission; let it own the schema and its tables')
+  if (code === '25006')
+    return fail('read_only', 'cannot be written: it was opened for reading only')
+  if (code === '55P03')
+    return fail('busy', `stayed locked by another worker for ${seconds(subject.lockMaxMs)}`)
+  if (clashes(error)) return fail('busy', 'stayed in use by other workers; try again')
+  if (code === '57014')
+    return fail('slow', `took longer than ${seconds(subject.statementMaxMs)} for a statement`)
+  if (code === '53300' || UNCONNECTED.test(message))
+    return fail('crowded', 'has no connection free; let it have more, or run fewer workers')
+  if ('syscall' in error && error.syscall === 'open')
+    return fail('url', 'has a URL that names a certificate file which cannot be read')
+  if (isUntrusted(error))
+    return fail(
+      'untrusted',
+      'has no TLS, or a certificate that is not trusted; mend `sslmode` and `sslrootcert` of its URL',
+    )
+  if (isLost(error)) return fail('unreachable', 'cannot be reached; it is asked again')
+  return fail('failed', `refused a statement (SQLSTATE ${code || 'unknown'})`)
+}
+
+/** Errors of the server have a severity; the driver's and the system's are told by their code or their words. */
+function isDrivers(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    ('severity' in error ||
+      isLost(error) ||
+      isUntrusted(error) ||
+      UNCONNECTED.test(error.message) ||
+      /^(SASL|Cannot use a pool)/.test(error.message) ||
+      ('syscall' in error && error.syscall === 'open'))
+  )
+}

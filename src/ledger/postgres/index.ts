@@ -1,0 +1,44 @@
+// The PostgreSQL ledger: one schema of a database, any number of processes on any number of machines.
+
+import { LedgerError } from '../../core/errors.ts'
+import { systemClock, type Clock } from '../../core/ports.ts'
+import type { Ledger } from '../ledger.ts'
+import { closeMethods } from './close.ts'
+import type { Connection } from './connection.ts'
+import { openDatabase, type Subject } from './database.ts'
+import { pushMethods } from './push.ts'
+import { reportMethods } from './reports.ts'
+import { runMethods } from './runs.ts'
+import { stageMethods } from './stage.ts'
+
+const subject: Subject = {
+  noun: 'ledger',
+  code: 'ledger',
+  connections: 8,
+  connectMaxMs: 10_000,
+  lockMaxMs: 10_000,
+  statementMaxMs: 60_000,
+  fail: (code, message, reason) => new LedgerError(code, message, reason),
+}
+
+/**
+ * Opens the ledger in a PostgreSQL database, made and migrated where needed.
+ * @throws LedgerError where it cannot be reached or used, or is of another release
+ */
+export async function openPostgresLedger(
+  connection: Connection,
+  options: { readOnly?: boolean; clock?: Clock } = {},
+): Promise<Ledger> {
+  const clock = options.clock ?? systemClock
+  const now = () => new Date(clock.now()).toISOString()
+  const db = await openDatabase(connection, subject, options)
+  return {
+    place: db.place,
+    ...runMethods(db, now),
+    ...stageMethods(db),
+    ...pushMethods(db, now),
+    ...closeMethods(db, now),
+    ...reportMethods(db),
+    close: () => db.close(),
+  }
+}

@@ -1,0 +1,45 @@
+// How statements find the rows they are about: each row by both columns of an index, whatever the planner takes the tables
+// to be. A condition such as `run = $1 AND ordinal = ANY ($2)` would let it read the whole run and throw most of it away.
+
+import type { PlannedItem } from '../ledger.ts'
+import type { Row } from './database.ts'
+
+/** `FROM` of a statement about the items that `$1` and `$2` name, which `itemsAt` gives. */
+export const wanted = 'FROM unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)'
+export const isWanted = 'items.run = wanted.run AND items.ordinal = wanted.ordinal'
+
+/** The number of the run as often as there are items, and their ordinals. */
+export const itemsAt = (
+  run: number,
+  items: readonly { readonly ordinal: number }[],
+): [number[], number[]] => [items.map(() => run), items.map(({ ordinal }) => ordinal)]
+
+/** Joins each of `items` with its payload. */
+export const withPayload = `JOIN LATERAL (SELECT raw, payload FROM payloads
+  WHERE payloads.run = items.run AND payloads.ordinal = items.ordinal LIMIT 1) AS kept ON true`
+
+const destination = '(SELECT destination FROM runs WHERE id = items.run)'
+
+/** Notes the wanted items as accepted. */
+export const acceptItems = `
+  INSERT INTO accepted (destination, key, record_id, hash, run)
+    SELECT DISTINCT ON (hashtextextended(items.key, 0))
+      ${destination}, items.key, items.record_id, items.hash, items.run
+    ${wanted} JOIN items ON ${isWanted} ORDER BY hashtextextended(items.key, 0)
+  ON CONFLICT (destination, hashtextextended(key, 0)) DO UPDATE
+    SET key = excluded.key, record_id = excluded.record_id, hash = excluded.hash, run = excluded.run`
+
+/** Forgets what was accepted of the wanted items' keys. */
+export const forgetItems = `
+  UPDATE accepted SET hash = NULL
+  FROM (SELECT items.key, ${destination} AS destination ${wanted} JOIN items ON ${isWanted} OFFSET 0) AS item
+  WHERE accepted.destination = item.destination AND accepted.key = item.key
+    AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`
+
+export const plannedOfRow = (row: Row): PlannedItem => ({
+  ordinal: Number(row['ordinal']),
+  key: String(row['key']),
+  payload: String(row['payload']),
+  hash: String(row['hash']),
+  attempts: Number(row['attempts']),
+})

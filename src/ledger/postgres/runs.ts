@@ -1,0 +1,149 @@
+// Runs and destinations: one live run per sync, whoever asks, and however many at once.
+
+import type { Json } from '../../core/json.ts'
+import { LIVE_STATES, type Books, type RunState } from '../../core/states.ts'
+import type { Ledger, Progress, Run } from '../ledger.ts'
+import type { Database, Row } from './database.ts'
+
+const text = (value: unknown): string | null =>
+  value === null || value === undefined ? null : String(value)
+const time = (value: unknown): string => (value as Date).toISOString()
+
+/** Named one by one: a later release may add some, and a prepared statement must not change. */
+const COLUMNS = `id, sync, kind, mode, state, reason, message, workflow_id, workflow_run_id, config, destination,
+  key_fingerprint, source_columns, source_digest, rows_read, warnings, counts, opened_at, closed_at`
+
+export function runOfRow(row: Row): Run {
+  return {
+    id: Number(row['id']),
+    sync: String(row['sync']),
+    kind: 'import',
+    mode: row['mode'] as Run['mode'],
+    state: row['state'] as RunState,
+    reason: text(row['reason']) as Run['reason'],
+    message: text(row['message']),
+    workflowId: String(row['workflow_id']),
+    workflowRunId: String(row['workflow_run_id']),
+    config: row['config'] as Json,
+    destination: row['destination'] === null ? null : Number(row['destination']),
+    keyFingerprint: text(row['key_fingerprint']),
+    sourceColumns: row['source_columns'] as string[] | null,
+    sourceDigest: text(row['source_digest']),
+    rowsRead: row['rows_read'] === null ? null : Number(row['rows_read']),
+    warnings: row['warnings'] as string[],
+    counts: row['counts'] as Books | null,
+    openedAt: time(row['opened_at']),
+    closedAt: row['closed_at'] === null ? null : time(row['closed_at']),
+  }
+}
+
+/** The states in which a run holds its sync, as an SQL list. */
+export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+
+type RunMethods = Pick<
+  Ledger,
+  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'progress'
+>
+
+export function runMethods(db: Database, now: () => string): RunMethods {
+  return {
+    async openRun(run) {
+      return await db.transaction(async (session) => {
+        // One opens at a time: the next one sees what this one wrote, and no number is left out.
+        await session.one(
+          `SELECT pg_advisory_xact_lock(hashtextextended('records-sync runs ' || current_schema(), 0))`,
+        )
+        if (run.mode === 'run') {
+          const live = await session.one(
+            `SELECT ${COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND state IN (${liveStates})`,
+            [run.sync],
+          )
+          if (live) return { heldBy: runOfRow(live) }
+        }
+        // Plans come and go: theirs are negative, so that the runs people see are numbered without gaps.
+        const row = await session.one(
+          `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
+           SELECT CASE WHEN $2 = 'plan' THEN least(0, min(id)) - 1 ELSE greatest(0, max(id)) + 1 END,
+             $1, 'import', $2, 'running', $3, $4, $5::json, $6::timestamptz FROM runs RETURNING ${COLUMNS}`,
+          [
+            run.sync,
+            run.mode,
+            run.workflowId,
+            run.workflowRunId,
+            JSON.stringify(run.config),
+            now(),
+          ],
+        )
+        return { run: runOfRow(row!) }
+      })
+    },
+    async run(id) {
+      const row = await db.one(`SELECT ${COLUMNS} FROM runs WHERE id = $1`, [id])
+      return row ? runOfRow(row) : null
+    },
+    async runs({ sync, limit }) {
+      const rows =
+        sync === undefined
+          ? await db.all(
+              `SELECT ${COLUMNS} FROM runs WHERE mode = 'run' ORDER BY id DESC LIMIT $1`,
+              [limit],
+            )
+          : await db.all(
+              `SELECT ${COLUMNS} FROM runs WHERE mode = 'run' AND sync = $1 ORDER BY id DESC LIMIT $2`,
+              [sync, limit],
+            )
+      return rows.map(runOfRow)
+    },
+    async setRunState(id, state, reason = null, message = null) {
+      // A closed run stays closed: a late activity of it must not bring it back to life.
+      await db.run(
+        `UPDATE runs SET state = $1, reason = $2, message = $3 WHERE id = $4 AND state IN (${liveStates})`,
+        [state, reason, message, id],
+      )
+    },
+    async bindDestination(id, destination, facts) {
+      return await db.transaction(async (session) => {
+        // Where it is there already it is written as it is, because only what was written is returned.
+        const row = await session.one(
+          `INSERT INTO destinations (sync, origin, org_id, object_type, matching_property)
+           VALUES ($1, $2, $3, $4, $5)
+           ON CONFLICT (sync, origin, org_id, object_type, matching_property)
+             DO UPDATE SET sync = excluded.sync RETURNING id`,
+          [
+            destination.sync,
+            destination.origin,
+            destination.orgId,
+            destination.objectType,
+            destination.matchingProperty,
+          ],
+        )
+        const bound = Number(row!['id'])
+        await session.run(
+          'UPDATE runs SET destination = $1, key_fingerprint = $2, warnings = $3::json WHERE id = $4',
+          [bound, facts.keyFingerprint, JSON.stringify(facts.warnings), id],
+        )
+        return bound
+      })
+    },
+    async progress(id): Promise<Progress> {
+      const row = await db.one(
+        `SELECT rows_staged AS read,
+           coalesce(sum(segments.planned), 0) AS planned, coalesce(sum(segments.created), 0) AS created,
+           coalesce(sum(segments.updated), 0) AS updated, coalesce(sum(segments.rejected), 0) AS rejected,
+           coalesce(sum(segments.failed), 0) AS failed, coalesce(sum(segments.requests), 0) AS requests
+         FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = $1 GROUP BY runs.id`,
+        [id],
+      )
+      const number = (name: string) => Number(row?.[name] ?? 0)
+      return {
+        read: number('read'),
+        planned: number('planned'),
+        created: number('created'),
+        updated: number('updated'),
+        rejected: number('rejected'),
+        failed: number('failed'),
+        requests: number('requests'),
+      }
+    },
+  }
+}

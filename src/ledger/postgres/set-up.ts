@@ -1,0 +1,71 @@
+// A schema of the ledger's own: made, migrated and checked. `schema_version` holds the number of migrations applied.
+
+import type { Database, Session, Subject } from './database.ts'
+import { MIGRATIONS } from './migrations.ts'
+
+const SERVER_MIN = 13
+
+/** How many migrations were applied; 0 where there is no ledger yet. */
+async function versionOf(session: Session, schema: string): Promise<number> {
+  const found = await session.one('SELECT to_regclass($1) IS NOT NULL AS found', [
+    `${schema}.schema_version`,
+  ])
+  if (found?.['found'] !== true) return 0
+  return Number((await session.one('SELECT version FROM schema_version'))?.['version'] ?? 0)
+}
+
+/** Makes the schema what this release needs, or says why it is not. */
+export async function setUp(
+  db: Database,
+  schema: string,
+  readOnly: boolean,
+  { noun, code, fail }: Subject,
+): Promise<void> {
+  const refuse = (what: string, message: string) => fail(`${code}_${what}`, message, 'ledger')
+  const server = await db.one(
+    `SELECT current_setting('server_encoding') AS encoding, current_setting('server_version_num')::integer / 10000 AS version`,
+  )
+  if (Number(server?.['version']) < SERVER_MIN)
+    throw refuse(
+      'engine',
+      `The ${noun} ${db.place} is PostgreSQL ${Number(server?.['version'])}; ${SERVER_MIN} or newer is needed`,
+    )
+  if (server?.['encoding'] !== 'UTF8')
+    throw refuse(
+      'encoding',
+      `The ${noun} ${db.place} is a database of encoding ${String(server?.['encoding'])}; create one with ENCODING 'UTF8'`,
+    )
+  const check = (version: number) => {
+    if (version > MIGRATIONS.length)
+      throw refuse(
+        'newer',
+        `The ${noun} ${db.place} has schema version ${version}; this release knows up to ${MIGRATIONS.length}. Upgrade records-sync`,
+      )
+    return version
+  }
+  const version = check(await versionOf(db, schema))
+  if (version === MIGRATIONS.length) return
+  if (readOnly)
+    throw version === 0
+      ? refuse('missing', `There is no ${noun} at ${db.place} yet; it is made by the first run`)
+      : refuse(
+          'older',
+          `The ${noun} ${db.place} has not been set up by this release yet; run a sync first`,
+        )
+  await db.transaction(async (session) => {
+    await session.one('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      `records-sync schema ${schema}`,
+    ])
+    // Asking first, because making what is there already needs a permission that the owner of the schema may lack.
+    if (!(await session.one('SELECT FROM pg_namespace WHERE nspname = $1', [schema])))
+      await session.run(`CREATE SCHEMA ${schema}`)
+    // Read again under the lock: another process may have migrated meanwhile.
+    const before = check(await versionOf(session, schema))
+    if (before === 0) {
+      await session.run('CREATE TABLE schema_version (version integer NOT NULL)')
+      await session.run('INSERT INTO schema_version VALUES (0)')
+    }
+    for (const migration of MIGRATIONS.slice(before)) await session.script(migration)
+    await session.run('UPDATE schema_version SET version = $1', [MIGRATIONS.length])
+  })
+}

