@@ -163,6 +163,17 @@ describe('whatever happens', () => {
     )
   })
 
+  test('a shorter Retry-After does not open what a longer one has closed', () => {
+    const scene = new Scene()
+    scene.ask({ import: 1 })
+    scene.end(0, told(599))
+    scene.nowMs += 1_000
+    scene.ask({ interactive: 2 })
+    scene.end(0, { status: 429, limit: '600', retryAfter: '60' })
+    scene.end(0, { status: 503, limit: '600', retryAfter: '5' }, { interactive: 1 })
+    expect(scene.askAgainMs).toBe(scene.nowMs + 60_000)
+  })
+
   test('an HTTP-date closes the gate as seconds do', () => {
     const scene = new Scene()
     scene.ask({ import: 1 })
@@ -275,7 +286,8 @@ describe('whatever happens', () => {
               ...(retryAfterS !== null && { retryAfter: String(retryAfterS) }),
             })
           }
-          scene.ask({ import: wanted })
+          // Interactive calls are not paced: only what is left holds them back.
+          scene.ask({ interactive: wanted })
         }
         // A probe into a window that is used up may be refused, and tells when it ends.
         expect(refusals).toBeLessThanOrEqual(1)
@@ -287,8 +299,13 @@ describe('whatever happens', () => {
 
 describe('what it learns', () => {
   /** One process with enough to do, against a limiter, for some minutes; each answer takes 100 ms. */
-  function drive(model: LimitModel, limit: number, minutes: number, scene = new Scene()) {
-    const limiter = createLimiter(model, limit)
+  function drive(
+    model: LimitModel,
+    limit: number,
+    minutes: number,
+    scene = new Scene(),
+    limiter = createLimiter(model, limit),
+  ) {
     const endMs = scene.nowMs + minutes * 60_000
     const due: { atMs: number; id: string; sentMs: number; answer: Answer }[] = []
     const accepted: number[] = []
@@ -343,6 +360,17 @@ describe('what it learns', () => {
     }
     expect(view.lastMinute).toMatchObject({ others: 0 })
     expect(view.lastMinute.ours).toBeGreaterThan(580)
+    expect(view.users[0]!.lastMinute.import / view.lastMinute.ours).toBeCloseTo(1, 1)
+  })
+
+  test('quota that comes back by little shows within seconds that there are no windows', () => {
+    const limiter = createLimiter('sliding', 600)
+    const scene = new Scene()
+    // Others have used all of it, evenly, in the minute before.
+    for (let ms = 100; ms <= 60_000; ms += 100) limiter.take(START_MS + ms)
+    scene.nowMs += 60_000
+    const { view } = drive('sliding', 600, 0.3, scene, limiter)
+    expect(['rolling', 'bucket']).toContain(view.regime)
   })
 
   test.each(['fixed', 'sliding', 'bucket'] as const)(
