@@ -36,7 +36,7 @@ export function ownDesk(clock: Clock): PermitDesk {
   return {
     pace: { usualMs: 0, urgentMs: 0, spreadMs: () => 0 },
     exchange: async (reports, wanted, settings) =>
-      quota.exchange({ user, reports, wanted, settings }, clock.now()),
+      quota.exchange({ user, reports, wanted, everyMs: 0, settings }, clock.now()),
     close() {},
   }
 }

@@ -50,6 +50,8 @@ export interface Exchange {
   readonly reports: readonly Report[]
   /** Callers that wait for a permit now, by priority. */
   readonly wanted: ByPriority
+  /** How long it is until the process may exchange again: 0, or the time between leases. */
+  readonly everyMs: number
   readonly settings: QuotaSettings
 }
 
@@ -126,11 +128,11 @@ export class OrgQuota {
   }
 
   /** Reports first, then grants up to what is wanted. */
-  exchange({ user, reports, wanted, settings }: Exchange, nowMs: number): Granted {
+  exchange({ user, reports, wanted, everyMs, settings }: Exchange, nowMs: number): Granted {
     const t = this.time(nowMs)
     this.settings = settings
     this.users.saw(user.id, user.name, t)
-    this.pacer.configure({ reserve: settings.reserve, isShared: this.users.isShared(user.id, t) })
+    this.pacer.configure({ reserve: settings.reserve, isLeased: everyMs > 0 })
     for (const report of reports) this.take(user, report, t)
 
     const left: Record<Priority, number> = { ...wanted }

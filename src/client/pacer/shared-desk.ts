@@ -114,7 +114,8 @@ export class SharedDesk implements PermitDesk {
     const { granted, seen } = await store.update(org, (text, nowMs) => {
       const offsetMs = nowMs - clock.now()
       const quota = OrgQuota.restore(text, nowMs)
-      const exchange = { user, settings, wanted, reports: inTimeOf(offsetMs, reports) }
+      const everyMs = this.pace.usualMs
+      const exchange = { user, settings, wanted, everyMs, reports: inTimeOf(offsetMs, reports) }
       const granted = quota.exchange(exchange, nowMs)
       const state = quota.state(nowMs)
       return { state, result: { granted, seen: { state, offsetMs } } }
@@ -133,7 +134,8 @@ export class SharedDesk implements PermitDesk {
   ): Granted {
     const { clock, user } = this.options
     const { offsetMs } = this.seen
-    const exchange = { user, settings, wanted, reports: inTimeOf(offsetMs, reports) }
+    const everyMs = this.pace.usualMs
+    const exchange = { user, settings, wanted, everyMs, reports: inTimeOf(offsetMs, reports) }
     void this.comeBack()
     return inOurTime(quota.exchange(exchange, clock.now() + offsetMs), offsetMs)
   }

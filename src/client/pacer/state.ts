@@ -34,7 +34,8 @@ export interface Seen {
 export interface PacerSettings {
   /** Share of the limit, 0 to 0.9, that is left to others. */
   readonly reserve: number
-  readonly isShared: boolean
+  /** Permits are leased: a process asks again only after a quarter of a second. */
+  readonly isLeased: boolean
 }
 
 /** What people may see. */
@@ -62,8 +63,8 @@ const MUTE_WAIT_S = 1
 const MUTE_WAIT_MAX_S = 5
 /** Requests saved up while nobody asked are let go within this time at the earliest. */
 const BURST_S = 0.2
-/** The same where processes ask by turns, each only every quarter of a second. */
-const SHARED_BURST_S = 0.5
+/** The same where permits are leased: the next ones come only with the next lease. */
+const LEASE_BURST_S = 0.5
 /** An answer this much older than the newest tells nothing new. */
 const STRAGGLER_S = 2
 /** Caution after a refusal fades over this time. */
@@ -79,7 +80,7 @@ export class PacerState {
   private own = new OwnUse()
   private windows = new WindowModel()
   private rolling = new RollingModel()
-  private settings: PacerSettings = { reserve: 0, isShared: false }
+  private settings: PacerSettings = { reserve: 0, isLeased: false }
   /** Nothing is sent before this. */
   private gate = 0
   /** Only one request may be out. */
@@ -203,7 +204,7 @@ export class PacerState {
     // Interactive calls skip pacing and caution, never credit.
     if (interactive) return 0
     const rate = this.rate(t, credit, allowance)
-    const tokensMax = Math.max(1, (this.settings.isShared ? SHARED_BURST_S : BURST_S) * perSecond)
+    const tokensMax = Math.max(1, (this.settings.isLeased ? LEASE_BURST_S : BURST_S) * perSecond)
     this.tokens = Math.min(tokensMax, this.tokens + rate * (t - this.tokensAt))
     this.tokensAt = t
     if (this.tokens >= 1 - 1e-9) return 0

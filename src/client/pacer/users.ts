@@ -64,11 +64,6 @@ export class Users {
     })
   }
 
-  /** Another process asked lately. */
-  isShared(id: string, t: number): boolean {
-    return Object.entries(this.users).some(([other, { seenAt }]) => other !== id && seenAt > t - 6)
-  }
-
   leftWaiting(id: string, waiting: ByPriority): void {
     this.users[id]!.waiting = { ...waiting }
   }

@@ -15,6 +15,8 @@ export interface Scenario {
   /** Requests a minute. */
   readonly limit: number
   readonly processes: number
+  /** One process whose quota nobody shares: in memory, with an exchange after every event. */
+  readonly inMemory?: boolean
   readonly seed: number
   /** Nothing is counted before this. */
   readonly warmUpS: number
@@ -162,7 +164,7 @@ class Run implements World {
       events.at(10 + 370 * slot, () => this.startProcess(slot))
       this.planCalls(slot)
     }
-    if (scenario.processes === 1) this.keepSnapshots()
+    if (scenario.inMemory) this.keepSnapshots()
     events.runUntil(this.warmUpMs)
     const atWarm = this.server.left(this.warmUpMs)
     events.runUntil(this.endMs)
@@ -319,7 +321,7 @@ class Run implements World {
   // ---- what happens -----------------------------------------------------------------------------------------------
 
   private startProcess(slot: number): void {
-    const { processes, demand } = this.scenario
+    const { processes, demand, inMemory } = this.scenario
     this.started += 1
     const slots = Math.max(8, Math.ceil(SLOTS_IN_ALL / processes))
     const process = new Process(
@@ -327,7 +329,7 @@ class Run implements World {
       `${slot + 1}.${this.started}`,
       slots,
       demand === undefined,
-      processes === 1
+      inMemory
         ? { own: this.ownQuota() }
         : { row: { exchange: (exchange) => this.exchangeWithRow(exchange) } },
     )
@@ -395,7 +397,7 @@ class Run implements World {
     }
     for (const { atS, awayS, state } of scenario.restarts ?? []) {
       events.at(atS * 1_000, () => {
-        if (scenario.processes > 1 && !scenario.asText) this.state = this.quota.state(events.nowMs)
+        if (!scenario.inMemory && !scenario.asText) this.state = this.quota.state(events.nowMs)
         for (const process of this.processes) process.die()
       })
       events.at((atS + awayS) * 1_000, () => {

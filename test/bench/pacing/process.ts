@@ -1,5 +1,5 @@
 // A process that sends requests: callers wait in it, permits come to it, and each answer is reported once. It keeps the
-// quota in memory where it is alone, and otherwise exchanges with the row that all share: every 250 to 350 ms while busy,
+// quota in memory where nobody shares it, and else exchanges with the row that all share: every 250 to 350 ms while busy,
 // at once for a refusal, and at once for an interactive call, but not twice within 20 ms.
 
 import type { Answer } from '../../../src/core/ports.ts'
@@ -88,7 +88,7 @@ export class Process {
   /**
    * @param slots calls that it has in flight at most
    * @param backlog bulk calls wait without end
-   * @param quota the row, or the quota itself where this is the only process
+   * @param quota the row, or the quota itself where nobody shares it
    */
   constructor(
     world: World,
@@ -138,6 +138,7 @@ export class Process {
       user: { id: this.id, name: `process ${this.id}` },
       reports,
       wanted: { interactive, import: bulk, mirror: 0, backfill: 0 },
+      everyMs: this.row ? EXCHANGE_EVERY_MS : 0,
       settings: this.world.settings,
     }
   }

@@ -51,7 +51,7 @@ export function quotaRow(work: Work): { state: string; nowMs: number } {
         .filter(isAnswered)
         .map((request) => ({ ...request, endedMs: request.sentMs + latencyMs }))
       const { permits } = quota.exchange(
-        { user: { id: name, name }, reports, wanted: { ...none, ...wanted }, settings },
+        { user: { id: name, name }, reports, wanted: { ...none, ...wanted }, everyMs: 0, settings },
         nowMs,
       )
       const fresh = permits.map(({ id }) => ({
@@ -70,7 +70,7 @@ export function quotaRow(work: Work): { state: string; nowMs: number } {
       end: last && index === sent.length - 1 ? last : request.end,
     }))
     const wanted = { ...none, ...users[name] }
-    quota.exchange({ user: { id: name, name }, reports, wanted, settings }, endMs)
+    quota.exchange({ user: { id: name, name }, reports, wanted, everyMs: 0, settings }, endMs)
   }
   return { state: quota.state(endMs), nowMs: endMs }
 }

@@ -26,6 +26,7 @@ class Scene {
         user: { id: user, name: user },
         reports,
         wanted: { ...nobody, ...wanted },
+        everyMs: 0,
         settings: this.settings,
       },
       this.nowMs,
@@ -245,6 +246,7 @@ describe('whatever happens', () => {
         user: { id: 'a', name: 'a' },
         reports: [],
         wanted: { ...nobody, import: 3 },
+        everyMs: 0,
       }
       const granted = quota.exchange({ ...exchange, settings: DEFAULT_QUOTA_SETTINGS }, START_MS)
       expect(granted.permits).toHaveLength(1)

@@ -26,16 +26,22 @@ const incident = (server: ServerKind, scenario: Partial<Scenario>, processes = 8
 
 eachServer('%s', (server) => {
   test.each([
-    [600, 1],
-    [600, 8],
-    [6_000, 1],
-    [6_000, 8],
-  ])('a limit of %i, %i processes: nearly all of it is used', (limit, processes) => {
-    const result = simulate(steady({ server, limit, processes }, 0, times), OrgQuota)
-    expect(result.utilisation).toBeGreaterThanOrEqual(0.985)
-    expect(perThousand(result.avoidable, result)).toBeLessThan(1)
-    expect(result.interactiveP99Ms).toBeLessThanOrEqual(1_500)
-  })
+    [600, 1, true],
+    [600, 1, false],
+    [600, 8, false],
+    [6_000, 1, true],
+    [6_000, 1, false],
+    [6_000, 8, false],
+  ])(
+    'a limit of %i, %i processes, in memory: %s; nearly all of it is used',
+    (limit, processes, inMemory) => {
+      const scenario = { ...steady({ server, limit, processes }, 0, times), inMemory }
+      const result = simulate(scenario, OrgQuota)
+      expect(result.utilisation).toBeGreaterThanOrEqual(0.985)
+      expect(perThousand(result.avoidable, result)).toBeLessThan(1)
+      expect(result.interactiveP99Ms).toBeLessThanOrEqual(1_500)
+    },
+  )
 
   // One request is 1.7 % of the quota, and a second passes until the next look at Remaining.
   test.each([1, 8])('a limit of 60, %i processes', (processes) => {
