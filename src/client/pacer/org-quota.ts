@@ -67,6 +67,8 @@ export interface Granted {
 const VERSION = 1
 /** A clock that is set back by less than this is waited for. */
 const CLOCK_SET_BACK_S = 5
+/** How old the store's time may be when it arrives: an answer may seem to lie so far ahead of it. */
+const STALE_S = 2
 /** How soon to ask again where another priority, of another process, is next. */
 const YIELD_S = 0.1
 
@@ -205,7 +207,7 @@ export class OrgQuota {
     if (end === 'unused') return this.pacer.onUnused(id)
     this.totals.requests++
     if (end === 'lost') return this.pacer.onLost(id, t)
-    const endedAt = Math.min(endedMs / 1_000, t)
+    const endedAt = Math.min(endedMs / 1_000, t + STALE_S)
     const sentAt = Math.min(sentMs / 1_000, endedAt)
     this.pacer.onAnswer(id, seenOf(end, endedMs), sentAt, endedAt, t)
     if (end.status === 429) this.totals.refused++

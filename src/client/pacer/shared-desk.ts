@@ -17,6 +17,8 @@ const TRY_MAX_MS = 30_000
 /** Older use no longer matters to any limit per minute. */
 const BACKLOG_MAX_MS = 64_000
 const BACKLOG_REPORTS_MAX = 2_000
+/** Some ten seconds of exchanges. */
+const OFFSETS_KEPT = 32
 const SPREAD_MAX_MS = 100
 
 const NOTHING: Wanted = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
@@ -40,6 +42,7 @@ export class SharedDesk implements PermitDesk {
   readonly pace: Pace
   private readonly options: SharedDeskOptions
   private seen: Seen = { state: null, offsetMs: 0 }
+  private readonly offset = new ClockOffset()
   private settings: QuotaSettings | null = null
   /** Serves while the store is away. */
   private alone: OrgQuota | null = null
@@ -112,7 +115,7 @@ export class SharedDesk implements PermitDesk {
     const { store, org, user, clock } = this.options
     const reports = this.backlog
     const { granted, seen } = await store.update(org, (text, nowMs) => {
-      const offsetMs = nowMs - clock.now()
+      const offsetMs = this.offset.observe(nowMs - clock.now())
       const quota = OrgQuota.restore(text, nowMs)
       const everyMs = this.pace.usualMs
       const exchange = { user, settings, wanted, everyMs, reports: inTimeOf(offsetMs, reports) }
@@ -213,6 +216,21 @@ function spreadOf(user: string): () => number {
     dice ^= dice >>> 17
     dice ^= dice << 5
     return (dice >>> 0) % SPREAD_MAX_MS
+  }
+}
+
+/**
+ * The store's clock minus ours. The store's time is always a little old when it arrives, by as much as the way back and a
+ * busy process take; so the least old of the last ones is the truth. Taken too low, our requests would seem to have been
+ * counted earlier than they were, and their places would be used again too early.
+ */
+class ClockOffset {
+  private readonly last: number[] = []
+
+  observe(ms: number): number {
+    this.last.push(ms)
+    if (this.last.length > OFFSETS_KEPT) this.last.shift()
+    return Math.max(...this.last)
   }
 }
 

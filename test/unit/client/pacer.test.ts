@@ -375,6 +375,19 @@ describe('several processes on one row', () => {
     expect(store.asked.length).toBeLessThanOrEqual(3 * 4 * 60 * minutes * 1.05)
   })
 
+  test('a store whose time arrives late makes nobody use a place too early', async () => {
+    const { clock, store, pacers } = shareRow(3)
+    let drawn = 0
+    store.staleMs = () => (drawn++ * 379) % 700
+    const limiter = slidingLog(600)
+    const seen = pacers.map((pacer) =>
+      sendForEver(8, { pacer, clock, limiter, options: { priority: 'import' } }),
+    )
+    await clock.pass(5 * 60_000)
+    expect(seen.reduce((sum, one) => sum + one.refused, 0)).toBeLessThanOrEqual(1)
+    expect(seen.reduce((sum, one) => sum + one.accepted, 0)).toBeGreaterThan(0.95 * 600 * 4)
+  })
+
   test('exchange at most once in 250 ms; 20 ms for an interactive caller, and for a refusal', async () => {
     const { clock, store, pacer } = shareRow(1)
     sendForEver(8, { pacer, clock, limiter: fixedWindow(60), options: { priority: 'import' } })

@@ -16,6 +16,8 @@ export class RowStore implements QuotaStore {
   /** Its clock minus the processes'. */
   readonly aheadMs: number
   readonly oneWayMs: number
+  /** How old its time is when it arrives. */
+  staleMs = (): number => 0
   private readonly hanging: (() => void)[] = []
 
   constructor(clock: VirtualClock, { aheadMs = 0, oneWayMs = 3 } = {}) {
@@ -32,7 +34,8 @@ export class RowStore implements QuotaStore {
     await this.clock.sleep(this.oneWayMs)
     if (this.mode === 'fails') throw new SyncError('quota_failed', 'the place of the test is shut')
     if (this.mode === 'hangs') await new Promise<void>((resolve) => this.hanging.push(resolve))
-    const { state, result } = work(this.rows.get(org) ?? null, this.clock.now() + this.aheadMs)
+    const nowMs = this.clock.now() + this.aheadMs - this.staleMs()
+    const { state, result } = work(this.rows.get(org) ?? null, nowMs)
     this.rows.set(org, state)
     await this.clock.sleep(this.oneWayMs)
     return result
