@@ -6,7 +6,7 @@ import { ApplicationFailure } from '@temporalio/common'
 import { LIVE_STATES } from '../src/core/states.ts'
 import { SyncError } from '../src/core/errors.ts'
 import type { Clock, Logger, Priority } from '../src/core/ports.ts'
-import type { ImportConfig, SyncConfig } from '../src/core/sync.ts'
+import type { SyncConfig } from '../src/core/sync.ts'
 import { close, type CloseResult, type Ending } from '../src/import/close.ts'
 import { open, type Holder } from '../src/import/open.ts'
 import {
@@ -33,7 +33,8 @@ export interface ActivityDeps {
   loadSync(name: string): Promise<SyncConfig>
   /** The client of a service's connection, and the fingerprint of the key in use. */
   connect(connection: string): Promise<{ client: ImportClient; keyFingerprint: string }>
-  openSource(from: ImportConfig['from']): Promise<Source>
+  /** Ends with `signal`. */
+  openSource(sync: SyncConfig, signal: AbortSignal): Promise<Source>
   /** Whether a workflow execution is still open. */
   isLive(holder: Holder): Promise<boolean>
 }
@@ -138,7 +139,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         const { run } = step
         const { sync, keyFingerprint, importDeps } = await clientOf(run, env)
         const result = await stage(importDeps, { run, sync, keyFingerprint }, () =>
-          deps.openSource(sync.import.from),
+          deps.openSource(sync, env.signal),
         )
         for (const warning of result.warnings) logger.info({ run, warning }, 'mapping_warning')
         logger.info({ run, rows: result.rows, planned: result.planned }, 'run_staged')

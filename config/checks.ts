@@ -9,6 +9,13 @@ import type { ConfigDocument, Path } from './document.ts'
 import { cut, valueAt } from './issues.ts'
 import { listed, nearest } from './nearest.ts'
 
+/** The kinds of `from`, each with the settings that it alone has. */
+const SETTINGS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
+  csv: ['delimiter', 'quote', 'encoding'],
+  query: ['warehouse'],
+  records: [],
+}
+
 /** The issues between settings. */
 export function crossCheck(document: ConfigDocument): Issue[] {
   const issues: Issue[] = []
@@ -41,13 +48,41 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   const connections = mappingAt(document, ['connections'])
   for (const name of Object.keys(connections))
     checkOneOf(['connections', name, 'key'], 'env', 'file', 'command')
+  const warehouses = mappingAt(document, ['warehouses'])
+  for (const name of Object.keys(warehouses)) {
+    checkOneOf(['warehouses', name], 'duckdb', 'postgres')
+    checkOneOf(['warehouses', name, 'postgres'], 'env', 'file', 'command')
+  }
+  /** Settings of one kind of `from` beside those of another, and what a kind cannot do without. */
+  const checkFrom = (path: Path) => {
+    const from = mappingAt(document, path)
+    checkOneOf(path, ...Object.keys(SETTINGS_OF_KIND))
+    const [kind, second] = Object.keys(SETTINGS_OF_KIND).filter((one) => Object.hasOwn(from, one))
+    if (kind === undefined || second !== undefined) return
+    for (const [other, settings] of Object.entries(SETTINGS_OF_KIND))
+      for (const setting of other === kind ? [] : settings)
+        if (Object.hasOwn(from, setting))
+          complain([...path, setting], `\`${setting}\` belongs to \`${other}\`; remove it`, 'key')
+    const { delimiter, quote, warehouse } = from
+    if (kind === 'csv' && quote !== null && (delimiter ?? ',') === (quote ?? '"'))
+      complain(path, 'expected two different characters as `delimiter` and `quote`')
+    if (kind === 'query' && warehouse === undefined)
+      complain(
+        path,
+        `missing key \`warehouse\` in \`${pathText(path)}\`: the name of one under \`warehouses\``,
+      )
+    if (kind === 'query' && typeof warehouse === 'string' && !Object.hasOwn(warehouses, warehouse))
+      complain([...path, 'warehouse'], unknown([...path, 'warehouse'], 'warehouse', warehouses))
+    const source = [...path, 'records', 'connection']
+    const connection = valueAt(document.data, source)
+    if (typeof connection === 'string' && !Object.hasOwn(connections, connection))
+      complain(source, unknown(source, 'connection', connections))
+  }
   for (const name of Object.keys(mappingAt(document, ['syncs']))) {
     const path = ['syncs', name, 'import']
     const importing = mappingAt(document, path)
     const properties = mappingAt(document, [...path, 'properties'])
-    const { delimiter, quote } = mappingAt(document, [...path, 'from'])
-    if (quote !== null && (delimiter ?? ',') === (quote ?? '"'))
-      complain([...path, 'from'], 'expected two different characters as `delimiter` and `quote`')
+    checkFrom([...path, 'from'])
     const { to, matching_property: matching } = importing
     if (typeof to === 'string' && !Object.hasOwn(connections, to))
       complain([...path, 'to'], unknown([...path, 'to'], 'connection', connections))

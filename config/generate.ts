@@ -13,6 +13,8 @@ interface Shape {
   readonly default?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Shape[]
+  /** A reference to a shape that contains itself: a mapping, such as a filter tree. */
+  readonly allOf?: readonly unknown[]
   readonly properties?: Readonly<Record<string, Shape>>
   readonly additionalProperties?: Shape | boolean
   readonly required?: readonly string[]
@@ -73,6 +75,7 @@ function membersOf(setting: Shape, path: string): string[] {
 function valuesOf(setting: Shape): string {
   if (setting.enum) return setting.enum.map(code).join(', ')
   if (setting.anyOf) return setting.anyOf.map(valuesOf).join(' or ')
+  if (setting.allOf) return 'mapping'
   const names: Readonly<Record<string, string>> = {
     string: 'text',
     object: 'mapping',

@@ -20,7 +20,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 /** Keys and passwords are written, or strayed, below here. */
 const isSecret = (path: Path): boolean =>
-  path[0] === 'connections' || (path[0] === 'ledger' && path.length > 1)
+  path[0] === 'connections' || path[0] === 'warehouses' || (path[0] === 'ledger' && path.length > 1)
 
 /** The value at `path` of `data`, undefined where there is none. */
 export function valueAt(data: unknown, path: Path): unknown {
@@ -56,15 +56,22 @@ export function validate<T extends z.ZodType>(
   schema: T,
   document: ConfigDocument,
 ): { output: z.output<T> } | { output: undefined; issues: Issue[] } {
-  const result = schema.safeParse(document.data, { error: listKeys })
+  const result = schema.safeParse(document.data, { error: ownMessage })
   return result.success
     ? { output: result.data }
     : { output: undefined, issues: issuesOf(result.error.issues, document, []) }
 }
 
-/** Only here the shape is known whose key is unknown: its keys travel as the issue's message, one a line. */
-const listKeys: z.core.$ZodErrorMap = (problem) =>
-  problem.code === 'unrecognized_keys' ? keysOf(problem.inst).join('\n') : undefined
+/**
+ * Messages of settings that have none of their own. Only here the shape is known whose key is unknown: its keys travel as the
+ * issue's message, one a line.
+ */
+const ownMessage: z.core.$ZodErrorMap = (problem) => {
+  if (problem.code === 'unrecognized_keys') return keysOf(problem.inst).join('\n')
+  if (problem.code === 'too_small' && problem.origin === 'array')
+    return `expected a list of at least ${problem.minimum}`
+  return undefined
+}
 
 /** The keys of a mapping with settings, or with names of a fixed set. */
 const keysOf = (inst: unknown): readonly string[] =>
@@ -82,28 +89,44 @@ function issuesOf(
     const path = [...parent, ...problem.path]
     if (problem.code === 'unrecognized_keys')
       return problem.keys.map((key) => unknownKey(key, path, document, problem.message.split('\n')))
+    if (valueAt(document.data, path) === undefined) {
+      const place = path.length > 1 ? ` in \`${pathText(path.slice(0, -1))}\`` : ''
+      return [at(path, document, `missing key \`${String(path.at(-1))}\`${place}`)]
+    }
     if (problem.code === 'invalid_union') {
-      // The form that was meant is the one whose own kind fits.
-      const meant = problem.errors.find((errors) =>
-        errors.every((one) => one.path.length > 0 || one.code !== 'invalid_type'),
-      )
+      // The form that was meant is the one whose own kind fits, and of several the one with the fewest wrong keys.
+      const [meant] = problem.errors
+        .filter((errors) =>
+          errors.every((one) => one.path.length > 0 || one.code !== 'invalid_type'),
+        )
+        .toSorted((a, b) => wrongKeys(a) - wrongKeys(b))
       if (meant) return issuesOf(meant, document, path)
-      return [at(path, document, wrong(path, document, 'expected a text or a mapping'))]
+      return [
+        at(path, document, wrong(path, document, `expected ${kindsOf(problem.errors.flat())}`)),
+      ]
     }
     if (problem.code === 'invalid_key') {
       const name = String(problem.path.at(-1))
       const message = `\`${cut(name)}\`: ${problem.issues[0]?.message ?? 'not a valid name'}`
       return [at(path, document, message, 'key')]
     }
-    if (valueAt(document.data, path) === undefined) {
-      const place = path.length > 1 ? ` in \`${pathText(path.slice(0, -1))}\`` : ''
-      return [at(path, document, `missing key \`${String(path.at(-1))}\`${place}`)]
-    }
     return [
       at(path, document, wrong(path, document, expectation(problem, valueAt(document.data, path)))),
     ]
   })
 }
+
+/** What a value of none of these kinds should have been. */
+const kindsOf = (problems: readonly SchemaIssue[]): string =>
+  [
+    ...new Set(
+      problems.map((one) => (one.code === 'invalid_type' ? kinds[one.expected] : undefined)),
+    ),
+  ].join(' or ')
+
+/** Keys that are missing, unknown or hold something wrong. */
+const wrongKeys = (problems: readonly SchemaIssue[]): number =>
+  problems.reduce((sum, one) => sum + (one.code === 'unrecognized_keys' ? one.keys.length : 1), 0)
 
 function at(
   path: Path,

@@ -7,13 +7,13 @@ import type { OperationId, RequestOverride } from '../src/contract/index.ts'
 import { ConfigError } from '../src/core/errors.ts'
 import type { Issue } from '../src/core/errors.ts'
 import type { Json } from '../src/core/json.ts'
-import type { PropertyMapping, SyncConfig } from '../src/core/sync.ts'
+import type { ImportConfig, PropertyMapping, RecordsFrom, SyncConfig } from '../src/core/sync.ts'
 import { crossCheck } from './checks.ts'
 import { readDocument } from './document.ts'
 import type { Environment } from './environment.ts'
 import { validate } from './issues.ts'
 import { configSchema, SECRET_VARIABLE } from './schema.ts'
-import type { ConfigOutput, MappingOutput } from './schema.ts'
+import type { ConfigOutput, FromOutput, MappingOutput } from './schema.ts'
 import type { SecretSource } from './secret.ts'
 
 export interface ConnectionConfig {
@@ -35,12 +35,16 @@ export type LedgerConfig =
   | { readonly sqlite: string }
   | { readonly postgres: SecretSource; readonly schema: string }
 
+/** The absolute path of a DuckDB file, or where the URL of a PostgreSQL database is. */
+export type WarehouseConfig = { readonly duckdb: string } | { readonly postgres: SecretSource }
+
 /** A loaded configuration: plain JSON data. */
 export interface Config {
   /** Absolute path of the file it came from. */
   readonly file: string
   readonly ledger: LedgerConfig
   readonly connections: Readonly<Record<string, ConnectionConfig>>
+  readonly warehouses: Readonly<Record<string, WarehouseConfig>>
   readonly syncs: Readonly<Record<string, SyncConfig>>
   readonly temporal: { readonly address?: string; readonly namespace?: string }
 }
@@ -107,12 +111,18 @@ function resolved(file: string, output: ConfigOutput): Config {
       ...(operations && { operations }),
       quota: { reserve: quota.reserve_percent / 100, shares: quota.shares },
     })),
+    // One of the two is there, or the configuration was refused.
+    warehouses: mapValues(output.warehouses, ({ duckdb, postgres }) =>
+      postgres === undefined
+        ? { duckdb: absolute(duckdb!) }
+        : { postgres: secretSource(postgres, absolute) },
+    ),
     syncs: mapValues(output.syncs, ({ import: importing }, name) => ({
       name,
       kind: 'import' as const,
       import: {
         ...importing,
-        from: { ...importing.from, csv: absolute(importing.from.csv) },
+        from: fromOf(importing.from, absolute),
         properties: mapValues(importing.properties, longForm),
       },
     })),
@@ -129,6 +139,18 @@ function ledgerOf(
   if (postgres !== undefined) return { postgres: secretSource(postgres, absolute), schema }
   // One of the two is there, or the configuration was refused.
   return { sqlite: absolute(sqlite!) }
+}
+
+/** One kind is there whole, or the configuration was refused. */
+function fromOf(
+  { csv, delimiter = ',', quote = '"', encoding, query, warehouse, records }: FromOutput,
+  absolute: (path: string) => string,
+): ImportConfig['from'] {
+  if (csv !== undefined)
+    return { csv: absolute(csv), delimiter, quote, ...(encoding !== undefined && { encoding }) }
+  // The document holds JSON values only.
+  if (records !== undefined) return { records: records as RecordsFrom['records'] }
+  return { query: query!, warehouse: warehouse! }
 }
 
 function secretSource(

@@ -3,7 +3,7 @@
 // Promise kept here: an unknown setting is refused, and each message says what was expected.
 
 import { z } from 'zod'
-import { EVERY_OPERATION, requestOf } from '../src/contract/index.ts'
+import { EVERY_OPERATION, FilterNode, requestOf } from '../src/contract/index.ts'
 
 /** Names of syncs and connections. */
 export const NAME = /^[a-z][a-z0-9_]{0,62}$/
@@ -126,6 +126,20 @@ const ledger = z.union([
   }),
 ])
 
+const warehouse = z.strictObject({
+  duckdb: pathText()
+    .optional()
+    .describe('DuckDB file, relative to this file. Exactly one of `duckdb` and `postgres`.'),
+  postgres: secretPlace(
+    'URL',
+    'its URL does not belong into this file, because it may hold a password; write `postgres: "${DWH_URL}"`, `postgres: { file: ./dwh-url }` or `postgres: { command: "…" }`',
+  )
+    .optional()
+    .describe(
+      'PostgreSQL database. Where its URL is, such as `postgres://user:password@host:5432/database`, never the URL itself: `"${NAME}"` (a variable of the environment), or a mapping with one of the following.',
+    ),
+})
+
 const place = (what: string) =>
   z
     .enum(['query', 'body', 'item'])
@@ -229,24 +243,57 @@ const mapping = z.strictObject({
   empty: empty().optional().describe("What an empty cell means. Default: the import's `empty`."),
 })
 
+const records = z.strictObject({
+  connection: text().describe(
+    'Name of the connection whose records are read; it may be the one that is written to.',
+  ),
+  object_type: text().describe('Object type of the records that are read.'),
+  filter: FilterNode.optional().describe(
+    'Which records, as a filter tree of the service: `{ property, op, value }`, or `$and` or `$or` with a list of such. Default: every record that the key can read.',
+  ),
+  properties: z
+    .array(text())
+    .min(1, 'expected at least one name')
+    .optional()
+    .describe(
+      'Properties that are read; `id` always is. Default: every property that the key can read.',
+    ),
+})
+
+/** Exactly one of the kinds is named; what belongs to which kind is in checks.ts. */
 const from = z.strictObject({
-  csv: pathText().describe('CSV file, relative to this file. Its first line names the columns.'),
+  csv: pathText()
+    .optional()
+    .describe('CSV file, relative to this file. Its first line names the columns.'),
   delimiter: z
     .string()
     .regex(/^[^\r\n\0\ufeff]$/u, 'expected one character, such as `,`, `;` or `"\\t"`')
-    .default(',')
-    .describe('Character between cells.'),
+    .optional()
+    .describe('Character between the cells of a CSV file. Default: `,`.'),
   quote: z
     .string()
     .regex(/^[^\r\n\0\ufeff]$/u, 'expected one character, or null for none')
     .nullable()
-    .default('"')
-    .describe('Character around cells that hold the delimiter or a new line; null for none.'),
+    .optional()
+    .describe(
+      'Character around cells that hold the delimiter or a new line; null for none. Default: `"`.',
+    ),
   encoding: z
     .string()
     .refine(isEncoding, 'expected an encoding such as `utf-8`, `windows-1252` or `utf-16le`')
     .optional()
     .describe('Encoding of the file. Default: what its byte order mark says, else UTF-8.'),
+  query: text()
+    .optional()
+    .describe(
+      'One SQL query, a SELECT, whose rows are imported in its order. docs/warehouses.md says how values become cells.',
+    ),
+  warehouse: text().optional().describe('Name of the warehouse that answers the query.'),
+  records: records
+    .optional()
+    .describe(
+      'Records of a Records Service: of another org, of another type, or those that are written to. docs/records.md says how values are copied.',
+    ),
 })
 
 const importing = z.strictObject({
@@ -294,6 +341,9 @@ export const configSchema = z.strictObject({
       'Where the outcome of every row is kept: a SQLite file, relative to this file, or a mapping with one of the following.',
     ),
   connections: named(connection).describe('The services, by name.'),
+  warehouses: named(warehouse)
+    .default({})
+    .describe('The databases that queries are asked of, by name.'),
   syncs: named(sync).describe('The jobs, by name.'),
   temporal: temporal
     .default({})
@@ -302,4 +352,5 @@ export const configSchema = z.strictObject({
 
 export type ConfigInput = z.input<typeof configSchema>
 export type ConfigOutput = z.output<typeof configSchema>
+export type FromOutput = ConfigOutput['syncs'][string]['import']['from']
 export type MappingOutput = ConfigOutput['syncs'][string]['import']['properties'][string]

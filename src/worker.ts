@@ -20,6 +20,7 @@ import { TemporalUnreachable } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { findSync } from './core/sync.ts'
 import { openLedger, openQuotaStore } from './ledger/open.ts'
+import { sourceOpeners } from './openers.ts'
 import { openSource } from './sources/index.ts'
 
 /** What a worker is started with. */
@@ -91,6 +92,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   installRuntime(logger)
   const user = `worker ${process.pid} on ${hostname()}`
   const connections = connector({ ...options, quotas: { store: quotas, user } })
+  const openers = sourceOpeners(options, connections.connect)
   const connection = await NativeConnection.connect({ address: temporal.address }).catch(() => {
     throw new TemporalUnreachable(temporal.address)
   })
@@ -105,7 +107,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       return findSync(config, name)
     },
     connect: connections.connect,
-    openSource,
+    openSource: (sync, signal) => openSource(sync, openers, signal),
     isLive: async ({ workflowId, workflowRunId }) => {
       try {
         const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()

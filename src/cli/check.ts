@@ -29,6 +29,7 @@ export async function check(
 ): Promise<number> {
   const config = await context.loadConfig()
   const { connector } = await import('../connections.ts')
+  const { sourceOpeners } = await import('../openers.ts')
   const { openSource } = await import('../sources/index.ts')
   const connections = connector({
     configFile: context.configFile,
@@ -60,7 +61,7 @@ export async function check(
     for (const sync of Object.values(config.syncs))
       await examine(`sync ${sync.name}`, async () => {
         const { client } = await connections.connect(sync.import.to)
-        const source = await openSource(sync.import.from)
+        const source = await openSource(sync, sourceOpeners(context, connections.connect))
         try {
           const target = await readTarget(
             { client, signal: new AbortController().signal, priority: 'interactive' },

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
-import { perMinute, port } from './arguments.ts'
+import { perMinute, port, whole } from './arguments.ts'
 import { describeConform } from './conform-command.ts'
 import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
 import type { RunOptions } from './run.ts'
@@ -92,6 +92,15 @@ program
   .description("how each org's quota stands: limit, use, who uses it, what to expect")
   .action((connection?: string) =>
     execute(async (context) => (await import('./quota.ts')).quota(context, connection)),
+  )
+program
+  .command('sql')
+  .argument('<warehouse>')
+  .argument('<query>', 'one SELECT')
+  .option('--limit <rows>', 'rows that are shown', whole(1, 100_000), 1_000)
+  .description('what a query gives, with values as an import would see them; reads only')
+  .action((warehouse: string, query: string, options: { limit: number }) =>
+    execute(async (context) => (await import('./sql.ts')).sql(context, warehouse, query, options)),
   )
 program
   .command('worker')

@@ -17,6 +17,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   const { connector } = await import('../connections.ts')
+  const { sourceOpeners } = await import('../openers.ts')
   const { openSource } = await import('../sources/index.ts')
   const ledger = await context.openLedger({ readOnly: false })
   const quotas = await context.openQuotas()
@@ -48,13 +49,13 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
         tuning: DEFAULT_TUNING,
         signal: new AbortController().signal,
         priority: 'import',
-        beat: () => {
-          rows += 1_000
-          if (!context.json) terminal.live(`${sync.name}  reading, about ${figure(rows)} rows`)
+        beat: (read = 0) => {
+          rows += read
+          if (!context.json) terminal.live(`${sync.name}  reading, ${figure(rows)} rows`)
         },
       },
       { run, sync, keyFingerprint },
-      () => openSource(sync.import.from),
+      () => openSource(sync, sourceOpeners(context, connections.connect)),
     )
     terminal.endLive()
     const known = await ledger.knownKeys(run)

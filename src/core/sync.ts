@@ -29,7 +29,7 @@ export interface PropertyMapping {
   readonly empty?: EmptyPolicy | undefined
 }
 
-/** Where an import's rows come from. */
+/** A CSV file as the source of an import. */
 export interface CsvFrom {
   /** Absolute path. */
   readonly csv: string
@@ -38,8 +38,29 @@ export interface CsvFrom {
   readonly encoding?: string | undefined
 }
 
+/** A SQL query as the source of an import. */
+export interface QueryFrom {
+  readonly query: string
+  /** Name of the warehouse that answers it. */
+  readonly warehouse: string
+}
+
+/** The records of a Records Service as the source of an import. */
+export interface RecordsFrom {
+  readonly records: {
+    /** Name of the connection whose records they are. */
+    readonly connection: string
+    readonly object_type: string
+    /** A filter tree (specification section 2.11). Default: every readable record. */
+    readonly filter?: Json | undefined
+    /** Names of the properties that are read. Default: every readable one. */
+    readonly properties?: readonly string[] | undefined
+  }
+}
+
 export interface ImportConfig {
-  readonly from: CsvFrom
+  /** Where the rows come from. */
+  readonly from: CsvFrom | QueryFrom | RecordsFrom
   /** Name of the service's connection. */
   readonly to: string
   readonly object_type: string

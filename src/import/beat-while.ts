@@ -5,6 +5,23 @@ import type { ImportDeps } from './ports.ts'
 
 const EVERY_MS = 5_000
 
+/** Yields what `items` yields, and beats every 5 seconds while the next one is waited for. */
+export async function* beatBetween<Item>(
+  deps: Pick<ImportDeps, 'clock' | 'beat'>,
+  items: AsyncIterable<Item>,
+): AsyncGenerator<Item, void, undefined> {
+  const iterator = items[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const step = await beatWhile(deps, iterator.next())
+      if (step.done === true) return
+      yield step.value
+    }
+  } finally {
+    await iterator.return?.()
+  }
+}
+
 /** Gives what `wait` gives, and beats every 5 seconds until then. */
 export async function beatWhile<Result>(
   { clock, beat }: Pick<ImportDeps, 'clock' | 'beat'>,

@@ -1,7 +1,7 @@
 // Cells become property values: one table, by field type. Nothing is guessed, rounded or cut: what does not fit exactly
 // is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
 
-import { canonicalDecimal, exactNumber } from '../core/decimal.ts'
+import { canonicalDecimal, decimalOfNumber, exactNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import type { PropertyMapping } from '../core/sync.ts'
 
@@ -23,7 +23,13 @@ export type Coerced =
 const value = (of: Json): Coerced => ({ ok: true, value: of })
 const refuse = (reason: string, expected: string): Coerced => ({ ok: false, reason, expected })
 
-type Coercion = (cell: string, context: CoercionContext) => Coerced
+export type Coercion = (cell: string, context: CoercionContext) => Coerced
+
+/** The text of a cell of any shape: numbers in plain decimals, whatever has parts as canonical JSON. */
+export function textOf(cell: Json): string {
+  if (typeof cell === 'string') return cell
+  return typeof cell === 'number' ? decimalOfNumber(cell) : canonicalJson(cell)
+}
 
 const asText: Coercion = (cell) => value(cell)
 const asTrimmed: Coercion = (cell) => value(cell.trim())
@@ -180,13 +186,16 @@ const asJson: Coercion = (cell, { valueType }) => {
       'numbers in plain decimals that a JSON number holds exactly (about 15 digits)',
     )
   try {
-    const parsed = JSON.parse(cell) as Json
-    // Canonical, so that equal values have equal hashes. Nested too deep for that is refused as well.
-    if (valueType === 'array' ? Array.isArray(parsed) : isJsonObject(parsed))
-      return value(JSON.parse(canonicalJson(parsed)) as Json)
+    return shaped(JSON.parse(cell) as Json, valueType)
   } catch {
-    // Refused below.
+    return refuse('not_json', `JSON of the shape ${valueType}`)
   }
+}
+
+/** Canonical, so that equal values have equal hashes. @throws RangeError where it is nested too deep for that */
+function shaped(json: Json, valueType: string): Coerced {
+  if (valueType === 'array' ? Array.isArray(json) : isJsonObject(json))
+    return value(JSON.parse(canonicalJson(json)) as Json)
   return refuse('not_json', `JSON of the shape ${valueType}`)
 }
 
@@ -214,6 +223,32 @@ const byShape: Readonly<Record<string, Coercion>> = {
   boolean: asBoolean,
   object: asJson,
   array: asJson,
+}
+
+/**
+ * The value of a cell of any shape. A text is read as the mapping says; anything else says itself what it is: a number needs
+ * no separator, a boolean no words, an `{amount, unit}` no other unit, and a list of one is that one.
+ */
+export function coerceCell(coercion: Coercion, cell: Json, context: CoercionContext): Coerced {
+  if (typeof cell === 'string') return coercion(cell, context)
+  const { mapping, valueType } = context
+  if (coercion === asJson) return shaped(cell, valueType)
+  if (Array.isArray(cell)) {
+    const [only] = cell as readonly Json[]
+    if (only === undefined || cell.length > 1 || Array.isArray(only))
+      return refuse('not_single', 'one value, not a list')
+    return coerceCell(coercion, only, context)
+  }
+  if (cell === null) return refuse('not_a_value', 'a value, not null')
+  const plain = { ...mapping, decimal: undefined, true: undefined, false: undefined }
+  if (coercion !== asCurrency || !isJsonObject(cell))
+    return coercion(textOf(cell), { ...context, mapping: plain })
+  const { amount, unit } = cell
+  if ((typeof amount !== 'string' && typeof amount !== 'number') || typeof unit !== 'string')
+    return refuse('not_an_amount', 'an amount with its unit, {"amount": "1234.50", "unit": "EUR"}')
+  if (mapping.unit && mapping.unit !== unit)
+    return refuse('unit_differs', `an amount in ${mapping.unit}, as the mapping says`)
+  return asCurrency(textOf(amount), { ...context, mapping: { ...plain, unit } })
 }
 
 /** The coercion of a field type, by its name, else by its JSON shape, else as text. */

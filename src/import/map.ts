@@ -9,7 +9,7 @@ import { REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
 import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../core/sync.ts'
 import type { StagedItem } from '../ledger/ledger.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { coercionOf, type Coerced, type CoercionContext } from './coerce.ts'
+import { coerceCell, coercionOf, textOf, type Coerced, type CoercionContext } from './coerce.ts'
 import { keyOf } from './key.ts'
 import { checkMatching, checkProperty, checkType, type Target } from './target.ts'
 
@@ -31,10 +31,9 @@ interface Column {
   readonly empty: EmptyPolicy
   readonly member: string
   readonly split: string | undefined
-  coerce(cell: string, unit: string | null): Coerced
+  coerce(cell: Json, unit: string | null): Coerced
 }
 
-const textOf = (cell: Json): string => (typeof cell === 'string' ? cell : canonicalJson(cell))
 const cut = (text: string): string =>
   text.length > REPORT_VALUE_CHARS_MAX ? `${text.slice(0, REPORT_VALUE_CHARS_MAX)}…` : text
 
@@ -56,7 +55,7 @@ function compileColumn(
     options: new Map(property.options.map((option) => [option.value, option.label])),
     units: new Set(fieldType?.units ?? []),
   }
-  const coerceOne = coercionOf(mapping.type ?? property.field_type, valueType)
+  const coercion = coercionOf(mapping.type ?? property.field_type, valueType)
   return {
     property,
     name: mapping.column,
@@ -66,7 +65,8 @@ function compileColumn(
     member: `${JSON.stringify(property.name)}:`,
     split: mapping.split,
     coerce: (cell, unit) =>
-      coerceOne(
+      coerceCell(
+        coercion,
         cell,
         unit === null ? context : { ...context, mapping: { ...mapping, unit: unit.trim() } },
       ),
@@ -74,21 +74,22 @@ function compileColumn(
 }
 
 /** The values of a multi-value cell. */
-function partsOf(cell: Json, split: string | undefined): string[] {
-  if (Array.isArray(cell)) return cell.map((part) => textOf(part as Json))
-  const text = textOf(cell)
-  return split === undefined ? [text] : text.split(split).filter((part) => part.trim() !== '')
+function partsOf(cell: Json, split: string | undefined): readonly Json[] {
+  if (Array.isArray(cell)) return cell as readonly Json[]
+  if (split === undefined || typeof cell !== 'string') return [cell]
+  return cell.split(split).filter((part) => part.trim() !== '')
 }
 
 /** True for white space, and for a list of nothing: an import never erases by default. */
 function isEmpty(column: Column, cell: Json): boolean {
   if (cell === null || (typeof cell === 'string' && cell.trim() === '')) return true
+  if (Array.isArray(cell)) return cell.length === 0
   return column.property.is_multi && partsOf(cell, column.split).length === 0
 }
 
-function coerceCell(column: Column, row: SourceRow, cell: Json): Coerced {
+function coerceColumn(column: Column, row: SourceRow, cell: Json): Coerced {
   const unitCell = column.unitIndex < 0 ? null : textOf(row.cells[column.unitIndex] ?? '')
-  if (!column.property.is_multi) return column.coerce(textOf(cell), unitCell)
+  if (!column.property.is_multi) return column.coerce(cell, unitCell)
   const values: Json[] = []
   for (const part of partsOf(cell, column.split)) {
     const coerced = column.coerce(part, unitCell)
@@ -110,6 +111,7 @@ export function compileMapping(
 ): MappingPlan {
   const problems: string[] = []
   const warnings: string[] = []
+  const source = { columns: sourceColumns, hasUnits: 'records' in config.from }
   checkType(config, target, problems)
   checkMatching(config, target, problems, warnings)
   const columns: Column[] = []
@@ -117,7 +119,7 @@ export function compileMapping(
   // In the order of names, so that equal rows have equal payloads however the mapping is written.
   for (const name of Object.keys(config.properties).toSorted()) {
     const mapping = config.properties[name]!
-    const property = checkProperty(name, mapping, sourceColumns, target, problems, warnings)
+    const property = checkProperty(name, mapping, source, target, problems, warnings)
     if (!property) continue
     if (mapping.column !== undefined)
       columns.push(
@@ -179,7 +181,7 @@ export function compileMapping(
         }
         continue
       }
-      const coerced = coerceCell(column, row, cell)
+      const coerced = coerceColumn(column, row, cell)
       if (!coerced.ok) return invalid(column, cell, coerced.reason, `expected ${coerced.expected}`)
       if (isKey) {
         key = keyOf(coerced.value, matching.field_type)

@@ -6,7 +6,7 @@ import type { SyncConfig } from '../core/sync.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
 import type { Source } from '../sources/source.ts'
 import { compileMapping, type MappingPlan } from './map.ts'
-import { beatWhile } from './beat-while.ts'
+import { beatBetween, beatWhile } from './beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { readTarget } from './target.ts'
 
@@ -30,7 +30,7 @@ export async function stage(
   const { ledger, client, signal, tuning } = deps
   const { run, sync } = job
   const config = sync.import
-  const source = await openSource()
+  const source = await beatWhile(deps, openSource())
   try {
     const target = await beatWhile(deps, readTarget(deps, config.object_type))
     const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns)
@@ -47,14 +47,14 @@ export async function stage(
     )
     await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
     const fence = await ledger.beginStage(run, source.columns)
-    for await (const rows of source.chunks(LEDGER_ROWS_MAX, signal)) {
+    for await (const rows of beatBetween(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
       signal.throwIfAborted()
       await ledger.stageItems(
         run,
         fence,
         rows.map((row) => plan.map(row)),
       )
-      deps.beat()
+      deps.beat(rows.length)
     }
     const { rows, digest } = source.summary()
     const counts = await ledger.finishStage(

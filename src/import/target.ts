@@ -77,11 +77,18 @@ export function checkMatching(
     )
 }
 
+/** What a mapping needs to know of its source. */
+export interface SourceShape {
+  readonly columns: readonly string[]
+  /** Whether its amounts may come as `{amount, unit}`. */
+  readonly hasUnits: boolean
+}
+
 /** Whether one property can be written as it is mapped. Returns the property where it exists. */
 export function checkProperty(
   name: string,
   mapping: PropertyMapping,
-  columns: readonly string[],
+  source: SourceShape,
   target: Target,
   problems: string[],
   warnings: string[],
@@ -97,16 +104,17 @@ export function checkProperty(
   if (property.writability === 'create_only' && mapping.column !== undefined)
     warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
   for (const column of [mapping.column, mapping.unit_column])
-    if (column !== undefined && !columns.includes(column))
+    if (column !== undefined && !source.columns.includes(column))
       problems.push(
-        `column "${column}" (for ${name}) is not in the source; it has: ${columns.slice(0, 50).join(', ')}`,
+        `column "${column}" (for ${name}) is not in the source; it has: ${source.columns.slice(0, 50).join(', ')}`,
       )
   if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
     problems.push(
       `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each`,
     )
   const type = mapping.type ?? property.field_type
-  if (type === 'currency' && mapping.column !== undefined && !mapping.unit && !mapping.unit_column)
+  const hasUnit = source.hasUnits || mapping.unit || mapping.unit_column
+  if (type === 'currency' && mapping.column !== undefined && !hasUnit)
     problems.push(`property ${name} is a currency: give its unit or its unit_column`)
   if (mapping.split !== undefined && !property.is_multi)
     problems.push(`property ${name} holds one value: split does not apply`)

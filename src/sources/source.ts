@@ -14,7 +14,7 @@ export interface SourceRow {
 /** What a complete reading of a source found. */
 export interface SourceSummary {
   readonly rows: number
-  /** SHA-256 of the source's bytes, hex: two readings of the same input agree. */
+  /** SHA-256 of the source's bytes, or of its cells where it has none, hex: two readings of the same input agree. */
   readonly digest: string
 }
 

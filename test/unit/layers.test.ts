@@ -51,8 +51,17 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     node: ['node:crypto', 'node:events', 'node:http'],
   },
   sources: { value: ['core', 'contract'], type: ['client', 'warehouses'], packages: ['csv-parse'] },
-  warehouses: { value: ['core', 'contract'], type: ['client'], packages: [] },
-  ledger: { value: ['core', 'contract', 'sqlite'], type: ['client'], packages: ['pg'] },
+  postgres: { value: ['core'], packages: ['pg'], node: [] },
+  warehouses: {
+    value: ['core', 'contract', 'postgres'],
+    type: ['client'],
+    packages: ['@duckdb/node-api', 'pg'],
+  },
+  ledger: {
+    value: ['core', 'contract', 'sqlite', 'postgres'],
+    type: ['client'],
+    packages: ['pg'],
+  },
   import: WORK,
   mirror: WORK,
   config: { value: ['core', 'contract'], packages: ['yaml', 'zod'] },
@@ -69,9 +78,10 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   },
   dev: { value: [...IMPORTABLE, 'worker'], packages: ['@temporalio/*', 'zod'] },
   connections: { value: ['core', 'client', 'config'], packages: [] },
-  worker: { value: [...IMPORTABLE, 'dev', 'connections'], packages: ['@temporalio/*'] },
+  openers: { value: ['config', 'warehouses'], type: ['sources'], packages: [], node: [] },
+  worker: { value: [...IMPORTABLE, 'dev', 'connections', 'openers'], packages: ['@temporalio/*'] },
   cli: {
-    value: [...IMPORTABLE, 'dev', 'worker', 'connections'],
+    value: [...IMPORTABLE, 'dev', 'worker', 'connections', 'openers'],
     packages: ['commander', 'pino', '@temporalio/client'],
   },
 }
@@ -79,7 +89,8 @@ const LAYERS: Readonly<Record<string, Rule>> = {
 /** Packages that live in one folder of their layer. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['src/sources/csv/'],
-  pg: ['src/ledger/postgres/'],
+  '@duckdb/node-api': ['src/warehouses/duckdb/'],
+  pg: ['src/postgres/', 'src/ledger/postgres/', 'src/warehouses/postgres/'],
   undici: ['src/client/'],
 }
 
@@ -211,6 +222,8 @@ describe('the layers', () => {
       "import { Pool } from 'undici'\nimport { x } from './pacer/index.ts'",
     ],
     ['src/sources/csv/records.ts', "import { Parser } from 'csv-parse'"],
+    ['src/warehouses/duckdb/index.ts', "import { DuckDBInstance } from '@duckdb/node-api'"],
+    ['src/warehouses/postgres/index.ts', "import { resolveUrl } from '../../postgres/url.ts'"],
     ['src/sqlite/database.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
     ['src/service/data-file.ts', "import { openDatabase } from '../sqlite/database.ts'"],
     ['workflows/import.ts', "import type { Activities } from '../activities/index.ts'"],
@@ -241,6 +254,8 @@ describe('the layers', () => {
     ],
     ['src/ledger/postgres/index.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
     ['src/ledger/open.ts', "import pg from 'pg'"],
+    ['src/warehouses/index.ts', "import { DuckDBInstance } from '@duckdb/node-api'"],
+    ['src/sources/query/index.ts', "import { openWarehouse } from '../../warehouses/index.ts'"],
     ['workflows/import.ts', "import { openImport } from '../activities/index.ts'"],
     ['workflows/import.ts', "import 'node:crypto'"],
     ['workflows/import.ts', "import { join } from 'path'"],

@@ -5,10 +5,14 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { PoolClient } from 'pg'
-import type { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
+import {
+  clashes,
+  isLost,
+  translate,
+  type Subject as FailureSubject,
+} from '../../postgres/failures.ts'
 import { resolveConnection, type Connection } from './connection.ts'
-import { clashes, isLost, translate } from './failures.ts'
 import { setUp } from './set-up.ts'
 import { original, storable } from './text.ts'
 
@@ -18,19 +22,11 @@ const TRY_AGAIN_MS = 15
 export type Value = string | number | null | readonly (string | number | null)[]
 export type Row = Record<string, unknown>
 
-/** What the database is to its users: the words and the class of its errors, and its bounds. */
-export interface Subject {
-  /** `ledger`: "The ledger postgres://… cannot be reached". */
-  readonly noun: string
-  /** Codes begin with it: `ledger` gives `ledger_full`. */
-  readonly code: string
+/** What the database is to its users, and its bounds. */
+export interface Subject extends FailureSubject {
   readonly connections: number
   /** How long a connection is waited for: one that is free, or a new one. */
   readonly connectMaxMs: number
-  readonly lockMaxMs: number
-  readonly statementMaxMs: number
-  /** `reason` says what a person has to mend: the disk, or the rest. */
-  fail(code: string, message: string, reason: 'ledger' | 'disk'): SyncError
 }
 
 /** Runs prepared statements. Texts are few and fixed: each is prepared once a connection, and kept. */

@@ -22,6 +22,7 @@ test.each(['contacts', 'companies'])(
   async (name) => {
     const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
     const { from, properties } = config.syncs[name]!.import
+    if (!('csv' in from)) throw new Error('expected a CSV file')
     const header = (await readFile(from.csv, 'utf8')).split('\n')[0]!.split(from.delimiter!)
     const mapped = Object.values(properties).flatMap(({ column, unit_column }) => [
       column,

@@ -58,6 +58,7 @@ describe('a good configuration', () => {
           },
         },
       },
+      warehouses: {},
       temporal: {},
     })
   })
@@ -86,6 +87,32 @@ describe('a good configuration', () => {
       expect(config.connections['crm']!.service).toBe(service)
     },
   )
+
+  test('may have its ledger in a PostgreSQL, whose URL it does not hold', async () => {
+    const ledger = async (written: string) => {
+      const file = await configFile(`ledger: ${written}\n${good}`)
+      const env = { LEDGER_URL: 'postgres://u:sk_secret@h/db', WHERE: './secrets' }
+      const config = await loadConfig(file, env)
+      expect(JSON.stringify(config)).not.toContain('sk_secret')
+      return { folder: dirname(file), ledger: config.ledger }
+    }
+    const schema = 'records_sync'
+    expect((await ledger('{ postgres: "${LEDGER_URL}" }')).ledger).toEqual({
+      postgres: { env: 'LEDGER_URL' },
+      schema,
+    })
+    const { folder, ledger: inFile } = await ledger(
+      '{ postgres: { file: "${WHERE}/url" }, schema: mine }',
+    )
+    expect(inFile).toEqual({ postgres: { file: join(folder, 'secrets/url') }, schema: 'mine' })
+    expect((await ledger('{ postgres: { command: "op read ${ITEM}" } }')).ledger).toEqual({
+      postgres: { command: 'op read ${ITEM}' },
+      schema,
+    })
+    expect((await ledger('{ sqlite: a.db }')).ledger).toEqual({
+      sqlite: expect.stringMatching(/\/a\.db$/),
+    })
+  })
 
   test('may say how the quota is used, in part too', async () => {
     const quotaOf = async (quota: string) =>
@@ -149,7 +176,9 @@ describe('a bad setting is named with its place', () => {
       'an unknown key at the top',
       'syncs:',
       'schedules: {}\nsyncs:',
-      ['3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `syncs`, `temporal`'],
+      [
+        '3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `warehouses`, `syncs`, `temporal`',
+      ],
     ],
     [
       'an unknown kind of sync',
@@ -301,7 +330,48 @@ describe('a bad setting is named with its place', () => {
       'a ledger that is no file',
       'connections:',
       'ledger: postgres://u:sk_x@h/db\nconnections:',
-      ['1:9: `ledger` is not valid; expected the path of a file, not a URL'],
+      [
+        '1:9: `ledger` is not valid; expected the path of a file; a database is named by `ledger: { postgres: "${LEDGER_URL}" }`',
+      ],
+    ],
+    [
+      "a ledger's URL with its password",
+      'connections:',
+      'ledger: { postgres: "postgres://u:sk_x@h/db" }\nconnections:',
+      [
+        '1:21: `ledger.postgres` is not valid; its URL does not belong into this file, because it may hold a password; write `postgres: "${LEDGER_URL}"`, `postgres: { file: ./ledger-url }` or `postgres: { command: "…" }`',
+      ],
+    ],
+    [
+      'a password where the place of a URL belongs',
+      'connections:',
+      'ledger: { postgres: { url: sk_x, Sk_X: 1, env: 5 } }\nconnections:',
+      [
+        '1:23: unknown key `url`; valid keys: `env`, `file`, `command`',
+        '1:34: unknown key; valid keys: `env`, `file`, `command`',
+        '1:48: `ledger.postgres.env` is not valid; expected a text; put it in quotes',
+      ],
+    ],
+    [
+      'two ledgers',
+      'connections:',
+      'ledger: { sqlite: a.db, postgres: "${URL}" }\nconnections:',
+      ['1:9: expected exactly one of `sqlite` and `postgres`'],
+    ],
+    [
+      'no ledger, in two ways',
+      'connections:',
+      'ledger: { postgres: { env: A, file: b }, schema: Mine }\nconnections:',
+      [
+        '1:21: expected exactly one of `env`, `file` and `command`',
+        '1:50: `ledger.schema` is not valid; expected a name of a-z, 0-9 and _ that does not begin with a digit, at most 63 characters',
+      ],
+    ],
+    [
+      'a schema of a SQLite file',
+      'connections:',
+      'ledger: { sqlite: a.db, schema: mine }\nconnections:',
+      ['1:25: a SQLite file has no `schema`'],
     ],
     [
       'an address of Temporal',

@@ -85,6 +85,11 @@ const mapping = fc.oneof(
   json.filter(exact).map((value) => ({ value })),
 )
 
+const secretPlace = fc.oneof(
+  fc.record({ env: fc.stringMatching(/^[A-Z_]{1,9}$/) }),
+  fc.record({ file: path }),
+  fc.record({ command: text }),
+)
 const weight = fc.integer({ min: 1, max: 100 })
 const shares = fc.record({ import: weight, mirror: weight, backfill: weight }, optional)
 
@@ -98,18 +103,18 @@ const config = fc
           'http://127.0.0.1:8080/base',
           'http://[::1]:1',
         ),
-        key: fc.oneof(
-          fc.record({ env: fc.stringMatching(/^[A-Z_]{1,9}$/) }),
-          fc.record({ file: path }),
-          fc.record({ command: text }),
-        ),
+        key: secretPlace,
         quota: fc.record({ reserve_percent: fc.integer({ min: 0, max: 90 }), shares }, optional),
       }),
       { minKeys: 1, maxKeys: 3 },
     ),
     more: fc.record(
       {
-        ledger: path,
+        ledger: fc.oneof(
+          path,
+          fc.record({ sqlite: path }),
+          fc.record({ postgres: secretPlace, schema: fc.stringMatching(/^[a-z_]{1,9}$/) }),
+        ),
         temporal: fc.record({ address: fc.constant('localhost:7233'), namespace: text }, optional),
       },
       optional,
@@ -170,13 +175,21 @@ test('a valid configuration, written as YAML, loads to the same', async () => {
       const yaml = stringify(escaped(input), flow ? { collectionStyle: 'flow', lineWidth: 0 } : {})
       await writeFile(file, yaml)
       const loaded = await loadConfig(file, {})
-      expect(loaded.ledger.sqlite).toBe(absolute(input.ledger ?? '.records-sync/ledger.db'))
+      const { ledger: given = '.records-sync/ledger.db' } = input
+      const ledger = typeof given === 'string' ? { sqlite: given } : given
+      const placed = (at: { file: string } | object) =>
+        'file' in at ? { file: absolute(at.file) } : at
+      expect(loaded.ledger).toEqual(
+        'sqlite' in ledger
+          ? { sqlite: absolute(ledger.sqlite) }
+          : { ...ledger, postgres: placed(ledger.postgres) },
+      )
       expect(loaded.temporal).toEqual(input.temporal ?? {})
       const keys = Object.entries(input.connections).map(([of, { service, key, quota }]) => [
         of,
         {
           service,
-          key: 'file' in key ? { file: absolute(key.file) } : key,
+          key: placed(key),
           quota: {
             reserve: (quota.reserve_percent ?? 0) / 100,
             shares: { import: 60, mirror: 30, backfill: 10, ...quota.shares },

@@ -1,10 +1,21 @@
 // What PostgreSQL and its driver refuse, in our own words. Their messages quote values, names and hosts: they stay here.
 
-import { SyncError } from '../../core/errors.ts'
-import type { Subject } from './database.ts'
+import { SyncError } from '../core/errors.ts'
+
+/** What the database is to its users: the words and the class of its errors, and the bounds that they name. */
+export interface Subject {
+  /** `ledger`: "The ledger postgres://… cannot be reached". */
+  readonly noun: string
+  /** Codes begin with it: `ledger` gives `ledger_full`. */
+  readonly code: string
+  readonly lockMaxMs: number
+  readonly statementMaxMs: number
+  /** `reason` says what a person has to mend: the disk, or the rest. */
+  fail(code: string, message: string, reason: 'ledger' | 'disk'): SyncError
+}
 
 /** The SQLSTATE of the server, or the code of the operating system; '' where there is neither. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 

@@ -1,0 +1,119 @@
+// A SQL query as a source. Promise kept here: every row of the answer becomes exactly one row, numbered in the query's order,
+// or the reading ends with an error that names the sync.
+
+import { createHash } from 'node:crypto'
+import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
+import { canonicalJson } from '../../core/json.ts'
+import type { QueryFrom } from '../../core/sync.ts'
+import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
+import type { Source, SourceRow, SourceSummary } from '../source.ts'
+
+/**
+ * Opens the warehouse and asks it the query. The source closes the warehouse.
+ * @param sync its name, for messages
+ * @throws SourceError query_refused, query_header, query_column, query_value; Blocked where the warehouse is away
+ */
+export async function openQuery(
+  sync: string,
+  { query, warehouse: name }: QueryFrom,
+  openWarehouse: (name: string, signal?: AbortSignal) => Promise<Warehouse>,
+  signal?: AbortSignal,
+): Promise<Source> {
+  const fault = (code: string, message: string) =>
+    new SourceError(code, `Sync "${sync}", query of warehouse ${name}: ${message}`)
+  const ours = (error: unknown): unknown =>
+    error instanceof SyncError && !(error instanceof Blocked || error instanceof SourceError)
+      ? fault(error.code, error.message)
+      : error
+  const warehouse = await openWarehouse(name, signal)
+  try {
+    const reading = await warehouse.read(query, { signal })
+    checkColumns(reading.columns, fault)
+    return new QuerySource(reading, warehouse, fault, ours)
+  } catch (error) {
+    await warehouse.close()
+    throw ours(error)
+  }
+}
+
+type Fault = (code: string, message: string) => SourceError
+
+class QuerySource implements Source {
+  readonly columns: readonly string[]
+  readonly #reading: Reading
+  readonly #warehouse: Warehouse
+  readonly #fault: Fault
+  readonly #ours: (error: unknown) => unknown
+  #started = false
+  #summary: SourceSummary | undefined
+
+  constructor(
+    reading: Reading,
+    warehouse: Warehouse,
+    fault: Fault,
+    ours: (error: unknown) => unknown,
+  ) {
+    this.columns = reading.columns
+    this.#reading = reading
+    this.#warehouse = warehouse
+    this.#fault = fault
+    this.#ours = ours
+  }
+
+  async *chunks(
+    rowsMax: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<readonly SourceRow[], void, undefined> {
+    if (this.#started)
+      throw this.#fault('source_read_twice', 'the source was read before; expected one reading')
+    this.#started = true
+    // The digest is of the cells, a line each: a query has no bytes of its own.
+    const digest = createHash('sha256').update(`${canonicalJson(this.columns)}\n`)
+    let rows = 0
+    try {
+      for await (const chunk of this.#reading.chunks(rowsMax)) {
+        signal?.throwIfAborted()
+        yield chunk.map((cells) => {
+          digest.update(`${canonicalJson(cells)}\n`)
+          rows++
+          return { ordinal: rows, line: rows, cells }
+        })
+      }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw this.#ours(error)
+    }
+    this.#summary = { rows, digest: digest.digest('hex') }
+  }
+
+  summary(): SourceSummary {
+    if (this.#summary === undefined)
+      throw this.#fault('source_not_read', 'the summary is known after the last row only')
+    return this.#summary
+  }
+
+  close(): Promise<void> {
+    return this.#warehouse.close()
+  }
+}
+
+function checkColumns(columns: readonly string[], fault: Fault): void {
+  if (columns.length === 0)
+    throw fault('query_header', 'the answer has no columns; expected at least one')
+  const seen = new Map<string, number>()
+  columns.forEach((name, index) => {
+    const column = index + 1
+    if (name.trim() === '')
+      throw fault(
+        'query_header',
+        `column ${column} has no name; expected one, such as \`… AS name\``,
+      )
+    const earlier = seen.get(name)
+    if (earlier !== undefined)
+      throw fault(
+        'query_header',
+        `columns ${earlier} and ${column} have the same name ${JSON.stringify(name)}; expected each name once, such as \`… AS other_name\``,
+      )
+    seen.set(name, column)
+  })
+}

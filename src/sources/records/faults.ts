@@ -1,0 +1,12 @@
+// The one way in which a source of records complains: a stable code, which records of which connection, and what was
+// expected. Promise kept here: no value and no word of the service's own is ever quoted.
+
+import { SourceError } from '../../core/errors.ts'
+
+/** Makes the error of one source; the caller throws it. */
+export type Fault = (code: string, message: string) => SourceError
+
+export function faultsOf(objectType: string, connection: string): Fault {
+  return (code, message) =>
+    new SourceError(code, `Records of ${objectType} (connection ${connection}): ${message}`)
+}

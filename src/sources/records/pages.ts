@@ -1,0 +1,65 @@
+// The pages of a query, to its end. Promises kept here: a page that failed for the moment is asked for again with the same
+// cursor, so that a long reading does not begin anew; a query or a cursor that the service refuses ends the reading.
+
+import type { FilterNode, RecordPage } from '../../contract/index.ts'
+import type { RecordsClient } from '../../client/index.ts'
+import { ServiceFailure } from '../../core/errors.ts'
+import type { Clock } from '../../core/ports.ts'
+import type { Fault } from './faults.ts'
+
+/** Longest wait on the quota, and for a service that says when it is back: a reading that is left begins at its first row. */
+const WAIT_MAX_MS = 300_000
+
+export interface PagesOptions {
+  readonly objectType: string
+  readonly filter: FilterNode | undefined
+  readonly properties: readonly string[]
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  /** Waits before a page is asked for again, ms. */
+  readonly retryWaitsMs: readonly number[]
+}
+
+/**
+ * @throws SourceError records_query, records_cursor; ServiceFailure where a page fails after its last wait, or for good;
+ *   QuotaWait; the signal's reason
+ */
+export async function* pagesOf(
+  client: Pick<RecordsClient, 'recordPages'>,
+  { objectType, filter, properties, signal, clock, retryWaitsMs }: PagesOptions,
+  fault: Fault,
+): AsyncGenerator<RecordPage, void, undefined> {
+  const query = { properties: [...properties], ...(filter && { filter }) }
+  const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS } as const
+  let cursor: string | null | undefined
+  let pages = 0
+  let failures = 0
+  // Bounded: each pass brings a page, or is one of the waits in a row.
+  for (;;) {
+    try {
+      for await (const page of client.recordPages(objectType, { ...query, cursor }, options)) {
+        pages += 1
+        failures = 0
+        cursor = page.pagination.next_cursor
+        yield page
+      }
+      return
+    } catch (error) {
+      if (!(error instanceof ServiceFailure)) throw error
+      if (error.reason === 'cursor_invalid')
+        throw fault(
+          'records_cursor',
+          `the service refuses the cursor of page ${pages + 1} (cursors live 24 hours); expected one that it gave to be good; run the sync again, it begins at the first record`,
+        )
+      if (error.status === 400 || error.status === 422)
+        throw fault(
+          'records_query',
+          `the service refuses the query (${error.reason ?? error.problemCode ?? error.status}${error.field === undefined ? '' : ` at ${error.field}`}); expected a filter on properties of ${objectType}, with operators and values of their field types`,
+        )
+      const wait = Math.max(retryWaitsMs[failures] ?? Infinity, error.retryAfterMs ?? 0)
+      if (error.disposition !== 'retry' || wait > WAIT_MAX_MS) throw error
+      failures += 1
+      await clock.sleep(wait, signal)
+    }
+  }
+}

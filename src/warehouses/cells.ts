@@ -1,0 +1,59 @@
+// What both drivers need to turn values into cells, and to refuse those that cannot be any.
+
+import { SyncError } from '../core/errors.ts'
+import { decimalOfNumber } from '../core/decimal.ts'
+import type { Json } from '../core/json.ts'
+
+/** Turns one value that is not NULL into a cell. @throws NoCell */
+export type CellOf<Value> = (value: Value) => Json
+
+/** A value that cannot be a cell; thrown by a `CellOf`, which knows neither row nor column. */
+export class NoCell extends Error {}
+
+/** `17`, `0.1`, never with an exponent; the shortest text that means this double. */
+export function numberCell(value: number): string {
+  if (!Number.isFinite(value)) throw new NoCell('NaN or infinite; expected a finite number')
+  return decimalOfNumber(value)
+}
+
+/** An instant of no end, as both databases have them. */
+export function endless(): NoCell {
+  return new NoCell('infinite; expected a time of the calendar')
+}
+
+/** `2026-01-31 08:15:00.5` as `2026-01-31T08:15:00.5Z`. */
+export const instantCell = (text: string): string => `${text.replace(' ', 'T')}Z`
+
+/** The error for a value of a column, in the 1-based row of the answer. */
+export function noCellAt(error: NoCell, row: number, column: string): SyncError {
+  return new SyncError(
+    'query_value',
+    `row ${row}, column ${JSON.stringify(column)}: the value is ${error.message}; leave it out, or make it NULL, in the query`,
+  )
+}
+
+/** The error for a column whose values can never be cells. */
+export function noCellIn(column: string, type: string): SyncError {
+  return new SyncError(
+    'query_column',
+    `column ${JSON.stringify(column)} holds ${type}, which no property can take; convert it to text in the query, or leave it out`,
+  )
+}
+
+/** The error for a query that the warehouse refused: its code, and 1-based line and column of the query where known. */
+export function refused(
+  code: string,
+  place?: { line: number; column?: number | undefined },
+): SyncError {
+  const at =
+    place === undefined
+      ? ''
+      : place.column === undefined
+        ? `, at line ${place.line} of it`
+        : `, at line ${place.line}, column ${place.column} of it`
+  return new SyncError('query_refused', `the warehouse refused the query (${code})${at}`, {
+    reason: code,
+    line: place?.line ?? null,
+    column: place?.column ?? null,
+  })
+}

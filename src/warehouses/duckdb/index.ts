@@ -1,0 +1,235 @@
+// A DuckDB file as a warehouse, opened for reading only, and closed as soon as it was read: one process may write it.
+// The driver ends a stream that failed like one that is complete. So the answer is first put into a temporary table, whose
+// making tells every error, and then read and counted. Memory stays within MEMORY; what is more goes to temporary files.
+
+import { createHash } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  DuckDBInstance,
+  StatementType,
+  type DuckDBConnection,
+  type DuckDBResult,
+} from '@duckdb/node-api'
+import { SyncError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { systemClock } from '../../core/ports.ts'
+import { NoCell, noCellAt, noCellIn } from '../cells.ts'
+import type { OpenOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
+import { locked, lockOf, misunderstood, unanswered, unopened } from './failures.ts'
+import { cellOf, refusedIn } from './values.ts'
+
+const WAIT_MS = 30_000
+const ASK_AGAIN_MS = 250
+const INTERRUPT_MS = 50
+const MEMORY = '512MB'
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** @throws SyncError warehouse_missing, warehouse_not_duckdb, warehouse_unreadable; Blocked where the file stays locked */
+export async function openDuckdb(
+  name: string,
+  { duckdb: path, folder }: { duckdb: string; folder: string },
+  { waitMs = WAIT_MS, signal }: OpenOptions,
+): Promise<Warehouse> {
+  const place = `${name} (${path})`
+  const instance = await openFile(path, place, waitMs, signal)
+  try {
+    const connection = await instance.connect()
+    return new DuckdbWarehouse(place, instance, connection, folder)
+  } catch (error) {
+    instance.closeSync()
+    throw unopened(error, place)
+  }
+}
+
+/** From the cache: what one process opens twice has to share its lock, which would go with the first that closes. */
+async function openFile(
+  path: string,
+  place: string,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<DuckDBInstance> {
+  const hash = createHash('sha256').update(path).digest('hex').slice(0, 16)
+  for (let waited = 0; ; waited += ASK_AGAIN_MS) {
+    signal?.throwIfAborted()
+    try {
+      return await DuckDBInstance.fromCache(path, {
+        access_mode: 'READ_ONLY',
+        autoinstall_known_extensions: 'false',
+        memory_limit: MEMORY,
+        temp_directory: join(tmpdir(), `records-sync-duckdb-${process.pid}-${hash}`),
+      })
+    } catch (error) {
+      const lock = lockOf(error)
+      if (!lock) throw unopened(error, place)
+      if (waited >= waitMs) throw locked(place, lock.pid, waitMs)
+    }
+    await systemClock.sleep(ASK_AGAIN_MS, signal)
+  }
+}
+
+class DuckdbWarehouse implements Warehouse {
+  readonly place: string
+  readonly #instance: DuckDBInstance
+  readonly #connection: DuckDBConnection
+  readonly #folder: string
+  #stream: DuckDBResult | undefined
+  #working: Promise<unknown> = Promise.resolve()
+  #closing: Promise<void> | undefined
+
+  constructor(
+    place: string,
+    instance: DuckDBInstance,
+    connection: DuckDBConnection,
+    folder: string,
+  ) {
+    this.place = place
+    this.#instance = instance
+    this.#connection = connection
+    this.#folder = folder
+  }
+
+  async read(query: string, { signal, rowsMax }: ReadOptions = {}): Promise<Reading> {
+    const { columns, types } = await this.#work(signal, () => this.#describe(query))
+    columns.forEach((column, index) => {
+      const what = refusedIn(types[index]!)
+      if (what !== undefined) throw noCellIn(column, what)
+    })
+    const limit = rowsMax === undefined ? '' : `LIMIT ${rowsMax}`
+    const make = `CREATE TEMP TABLE answer AS FROM query(${quoted(query)}) ${limit}`
+    return { columns, chunks: (rows) => this.#chunks(make, columns, rows, signal) }
+  }
+
+  /** Does some work that ends with the signal, or with `close`. */
+  async #work<Result>(
+    signal: AbortSignal | undefined,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    signal?.throwIfAborted()
+    if (this.#closing) throw this.#closed()
+    const working = work()
+    this.#working = working.catch(() => {})
+    const interrupt = () => void this.#interruptUntil(working)
+    signal?.addEventListener('abort', interrupt, { once: true })
+    try {
+      return await working
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw this.#closing ? this.#closed() : unanswered(error, this.place)
+    } finally {
+      signal?.removeEventListener('abort', interrupt)
+    }
+  }
+
+  /** The columns as the query names them; a query that is anything but one SELECT is refused. */
+  async #describe(query: string) {
+    this.#connection.interrupt()
+    await this.#endStream()
+    await this.#connection.run(
+      `SET file_search_path = ${quoted(this.#folder)}; SET TimeZone = 'UTC'; DROP TABLE IF EXISTS temp.answer`,
+    )
+    return await this.#understand(query).catch((error: unknown) => {
+      throw misunderstood(error)
+    })
+  }
+
+  async #understand(query: string) {
+    const refuse = (found: string) =>
+      new SyncError('query_refused', `expected one SELECT; the query is ${found}`)
+    const statements = await this.#connection.extractStatements(query).catch((error: unknown) => {
+      // It says nothing of a text without a statement.
+      throw String(error).includes('native callback') ? refuse('empty') : error
+    })
+    if (statements.count !== 1) throw refuse(`${statements.count} statements`)
+    const prepared = await statements.prepare(0)
+    try {
+      if (prepared.statementType !== StatementType.SELECT)
+        throw refuse(`of the kind ${StatementType[prepared.statementType]}`)
+      if (prepared.parameterCount > 0) throw refuse('one with parameters')
+      const indexes = Array.from({ length: prepared.columnCount }, (_, index) => index)
+      return {
+        columns: indexes.map((index) => prepared.columnName(index)),
+        types: indexes.map((index) => prepared.columnType(index)),
+      }
+    } finally {
+      prepared.destroySync()
+    }
+  }
+
+  async *#chunks(
+    make: string,
+    columns: readonly string[],
+    rowsMax: number,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<readonly (readonly Json[])[], void, undefined> {
+    const { rows, stream } = await this.#work(signal, async () => {
+      const made = await this.#connection.run(make)
+      this.#stream = await this.#connection.stream('FROM temp.answer')
+      return { rows: Number((await made.getRows())[0]![0]), stream: this.#stream }
+    })
+    const cells = stream.columnTypes().map(cellOf)
+    let row = 0
+    let waiting: Json[][] = []
+    while (row < rows) {
+      const chunk = await this.#work(signal, () => stream.fetchChunk())
+      if (chunk === null || chunk.rowCount === 0) {
+        signal?.throwIfAborted()
+        throw new SyncError(
+          'query_torn',
+          `the answer ended after ${row} of ${rows} rows; the temporary files of DuckDB may be damaged`,
+        )
+      }
+      for (const values of chunk.getRows()) {
+        row++
+        waiting.push(
+          values.map((value, index) => {
+            if (value === null) return null
+            try {
+              return cells[index]!(value)
+            } catch (error) {
+              throw error instanceof NoCell ? noCellAt(error, row, columns[index]!) : error
+            }
+          }),
+        )
+      }
+      while (waiting.length >= rowsMax) {
+        yield waiting.slice(0, rowsMax)
+        waiting = waiting.slice(rowsMax)
+      }
+    }
+    if (waiting.length > 0) yield waiting
+  }
+
+  /** An interruption ends the statement that runs; one that has not begun yet is told again. */
+  async #interruptUntil(working: Promise<unknown>): Promise<void> {
+    const pulse = setInterval(() => this.#connection.interrupt(), INTERRUPT_MS)
+    this.#connection.interrupt()
+    await working.catch(() => {})
+    clearInterval(pulse)
+  }
+
+  #closed(): SyncError {
+    return new SyncError('warehouse_closed', `The warehouse ${this.place} was closed`)
+  }
+
+  /** Reads a stream to its end: one that is left before would keep the file, and its lock, until it is collected. */
+  async #endStream(): Promise<void> {
+    const stream = this.#stream
+    this.#stream = undefined
+    if (!stream) return
+    for (let rows = 1; rows > 0;) rows = (await stream.fetchChunk())?.rowCount ?? 0
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#interruptUntil(this.#working)
+    await this.#endStream()
+    this.#connection.closeSync()
+    this.#instance.closeSync()
+  }
+}

@@ -1,0 +1,181 @@
+// A PostgreSQL database as a warehouse: one connection, one transaction that may only read and sees one state, and a cursor on
+// the server, so that rows are made as they are asked for.
+
+import pg, { type FieldDef } from 'pg'
+import { SyncError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { resolveUrl } from '../../postgres/url.ts'
+import { NoCell, noCellAt, noCellIn, type CellOf } from '../cells.ts'
+import type { OpenOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
+import { misplaced, unanswered } from './failures.ts'
+import { cellOf, refusedIn, type PgType } from './values.ts'
+
+const WAIT_MS = 30_000
+const FETCH_ROWS_MAX = 1_000
+const CANCEL_MAX_MS = 5_000
+const DECLARE = 'DECLARE answer NO SCROLL CURSOR FOR '
+
+/** @throws SyncError warehouse_url; Blocked where it cannot be reached, or refuses us */
+export async function openPostgres(
+  name: string,
+  { url }: { url: string },
+  { waitMs = WAIT_MS, signal }: OpenOptions,
+): Promise<Warehouse> {
+  const resolved = resolveUrl(url)
+  if ('problem' in resolved) throw misplaced(name, resolved.problem)
+  const place = `${name} (${resolved.place})`
+  const config: pg.ClientConfig = {
+    ...resolved.config,
+    application_name: 'records-sync',
+    connectionTimeoutMillis: waitMs,
+    keepAlive: true,
+    options: [
+      'default_transaction_read_only=on',
+      'timezone=UTC',
+      'datestyle=ISO',
+      'intervalstyle=iso_8601',
+      'extra_float_digits=1',
+    ]
+      .map((setting) => `-c ${setting}`)
+      .join(' '),
+  }
+  signal?.throwIfAborted()
+  const client = new pg.Client(config)
+  // A connection that ends is told by the statement that fails, or by the next one.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw unanswered(error, place, null)
+  }
+  return new PostgresWarehouse(place, client, config)
+}
+
+class PostgresWarehouse implements Warehouse {
+  readonly place: string
+  readonly #client: pg.Client
+  readonly #config: pg.ClientConfig
+  #working: Promise<unknown> | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(place: string, client: pg.Client, config: pg.ClientConfig) {
+    this.place = place
+    this.#client = client
+    this.#config = config
+  }
+
+  async read(query: string, { signal }: ReadOptions = {}): Promise<Reading> {
+    const ask = (text: string) => this.#ask(text, { text: query, offset: DECLARE.length }, signal)
+    await ask('ROLLBACK')
+    await ask('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    await ask(DECLARE + query)
+    const { fields } = await ask('FETCH 0 FROM answer')
+    const types = await this.#types(fields, signal)
+    const cells = types.map((type, index) => {
+      const what = refusedIn(type)
+      if (what !== undefined) throw noCellIn(fields[index]!.name, what)
+      return cellOf(type)
+    })
+    const columns = fields.map((field) => field.name)
+    return { columns, chunks: (rowsMax) => this.#chunks(columns, cells, rowsMax, ask) }
+  }
+
+  async *#chunks(
+    columns: readonly string[],
+    cells: readonly CellOf<string>[],
+    rowsMax: number,
+    ask: (text: string) => Promise<{ rows: (string | null)[][] }>,
+  ): AsyncGenerator<readonly (readonly Json[])[], void, undefined> {
+    const size = Math.min(rowsMax, FETCH_ROWS_MAX)
+    for (let row = 0; ;) {
+      const { rows } = await ask(`FETCH FORWARD ${size} FROM answer`)
+      const chunk = rows.map((values) => {
+        row++
+        return values.map((value, index) => {
+          if (value === null) return null
+          try {
+            return cells[index]!(value)
+          } catch (error) {
+            throw error instanceof NoCell ? noCellAt(error, row, columns[index]!) : error
+          }
+        })
+      })
+      if (chunk.length > 0) yield chunk
+      if (chunk.length < size) return
+    }
+  }
+
+  /** The types of the columns: a domain is already its base type; the elements of an array are told by the catalogue. */
+  async #types(fields: readonly FieldDef[], signal: AbortSignal | undefined): Promise<PgType[]> {
+    const oids = [...new Set(fields.map((field) => field.dataTypeID))]
+    if (oids.length === 0) return []
+    const { rows } = await this.#ask(
+      `SELECT t.oid, coalesce(nullif(e.typbasetype, 0), e.oid) FROM pg_catalog.pg_type t
+       JOIN pg_catalog.pg_type e ON e.oid = t.typelem
+       WHERE t.oid IN (${oids.join()}) AND t.typinput = 'pg_catalog.array_in'::regproc`,
+      null,
+      signal,
+    )
+    const elements = new Map(rows.map(([oid, element]) => [Number(oid), Number(element)]))
+    return fields.map(({ dataTypeID: oid }) => ({ oid, element: elements.get(oid) ?? 0 }))
+  }
+
+  /** Runs one statement, its values as text. It is cancelled on the server where the signal, or `close`, says so. */
+  async #ask(
+    text: string,
+    query: { text: string; offset: number } | null,
+    signal: AbortSignal | undefined,
+  ): Promise<{ fields: FieldDef[]; rows: (string | null)[][] }> {
+    signal?.throwIfAborted()
+    if (this.#closing)
+      throw new SyncError('warehouse_closed', `The warehouse ${this.place} was closed`)
+    const cancel = () => void this.#cancel()
+    signal?.addEventListener('abort', cancel, { once: true })
+    try {
+      const working = this.#client.query<(string | null)[]>({
+        text,
+        rowMode: 'array',
+        // Lets one statement through, whatever the text holds.
+        queryMode: 'extended',
+        types: { getTypeParser: () => (value: string) => value },
+      } as pg.QueryArrayConfig)
+      this.#working = working.catch(() => {})
+      return (await working) as unknown as { fields: FieldDef[]; rows: (string | null)[][] }
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw unanswered(error, this.place, query)
+    } finally {
+      this.#working = undefined
+      signal?.removeEventListener('abort', cancel)
+    }
+  }
+
+  /** Asks the server, over another connection, to end what this one does; where that fails, the connection ends. */
+  async #cancel(): Promise<void> {
+    const { processID } = this.#client as unknown as { processID: number }
+    const other = new pg.Client({ ...this.#config, connectionTimeoutMillis: CANCEL_MAX_MS })
+    other.on('error', () => {})
+    try {
+      await other.connect()
+      await other.query(`SELECT pg_cancel_backend(${Number(processID)})`)
+    } catch {
+      await this.#client.end().catch(() => {})
+    } finally {
+      await other.end().catch(() => {})
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const working = this.#working
+    if (working) {
+      await this.#cancel()
+      await working
+    }
+    await this.#client.end().catch(() => {})
+  }
+}

@@ -1,0 +1,62 @@
+// PostgreSQL's values as cells (docs/warehouses.md, "Values"): all of them come as text.
+
+import pg from 'pg'
+import type { Json } from '../../core/json.ts'
+import { decimalOfNumber } from '../../core/decimal.ts'
+import { endless, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
+
+/** A type as the catalogue tells it. `element`: the type of an array's elements, 0 where it is no array. */
+export interface PgType {
+  readonly oid: number
+  readonly element: number
+}
+
+const BYTES = 17
+const text: CellOf<string> = (value) => value
+const finite = (value: string): string => {
+  if (/^-?infinity$/i.test(value)) throw endless()
+  return value
+}
+const exact: CellOf<string> = (value) => {
+  if (!/\d/.test(value)) throw new NoCell('NaN or infinite; expected a finite number')
+  return value
+}
+
+/** By the OIDs of the types, which are fixed. The texts are those of DateStyle ISO and TimeZone UTC. */
+const CELLS: Readonly<Record<number, CellOf<string>>> = {
+  // bool
+  16: (value) => value === 't',
+  // float4: its text is the shortest that means it as 32 bits, and so is the shortest of that text as 64.
+  700: (value) => (/\d/.test(value) ? decimalOfNumber(Number(value)) : exact(value)),
+  // float8
+  701: (value) => numberCell(Number(value)),
+  // numeric
+  1700: exact,
+  // date
+  1082: finite,
+  // timestamp
+  1114: (value) => instantCell(finite(value)),
+  // timestamptz
+  1184: (value) => instantCell(finite(value).replace('+00', '')),
+}
+
+/** The driver's own parser of arrays, whose declared type is another than what it is. */
+const arrays = pg.types.arrayParser as unknown as {
+  create(text: string, element: CellOf<string>): { parse(): Json[] }
+}
+
+/** What of a type cannot be a cell, in words; undefined where all of it can. */
+export function refusedIn({ oid, element }: PgType): string | undefined {
+  return oid === BYTES || element === BYTES ? 'bytes (bytea)' : undefined
+}
+
+/** How values of a type become cells. An array becomes an array of cells; what is nested in it becomes JSON text. */
+export function cellOf({ oid, element }: PgType): CellOf<string> {
+  if (element === 0) return CELLS[oid] ?? text
+  const cell = CELLS[element] ?? text
+  return (value) =>
+    arrays
+      .create(value, cell)
+      .parse()
+      .map((one) => (Array.isArray(one) ? JSON.stringify(one) : one))
+}

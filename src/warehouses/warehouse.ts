@@ -1,0 +1,53 @@
+// A warehouse as its users see it: a database that answers queries. Promise kept here: reading changes nothing in it, and a
+// message of its driver, which may quote values, never gets out.
+
+import type { Json } from '../core/json.ts'
+
+/** A DuckDB file (absolute path) and the folder from which paths in its queries count; or a PostgreSQL's URL, never shown. */
+export type WarehousePlace =
+  | { readonly duckdb: string; readonly folder: string }
+  | { readonly url: string }
+
+export interface OpenOptions {
+  /** How long a file that another process holds, or a connection, is waited for. Default 30,000 ms. */
+  readonly waitMs?: number
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ReadOptions {
+  /** Ends the query, also while its rows are read. */
+  readonly signal?: AbortSignal | undefined
+  /** Rows that are wanted at most: so many come at least, if there are. */
+  readonly rowsMax?: number
+}
+
+/** An open warehouse; one reading at a time. */
+export interface Warehouse {
+  /** Name in the configuration, and where it is, for messages. */
+  readonly place: string
+  /**
+   * Runs one query, a SELECT, in a transaction that may only read. Row after row is made as `chunks` asks for it: memory does
+   * not grow with their number.
+   * @throws SyncError `query_refused` with the warehouse's code and the place in the query, `query_column` for a column
+   *   whose values cannot be cells; Blocked where the warehouse is away
+   */
+  read(query: string, options?: ReadOptions): Promise<Reading>
+  /** Ends what is being read. Safe at any time, and twice. */
+  close(): Promise<void>
+}
+
+/** The answer of a query. */
+export interface Reading {
+  /** As the query names them: some may be empty, or the same. */
+  readonly columns: readonly string[]
+  /**
+   * The rows in the query's order, in chunks of at most `rowsMax`, as cells:
+   * - whole numbers, decimals and floating-point numbers: plain decimal text, exact or shortest;
+   * - booleans: true or false; NULL: null;
+   * - dates `YYYY-MM-DD`, times `HH:MM:SS[.ffffff]`, timestamps `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, always in UTC;
+   * - lists: an array of cells; structs, maps and what is nested in lists: JSON text;
+   * - everything else: the text that the warehouse gives.
+   * @throws SyncError `query_value` for a value that is no number or no time (NaN, infinity); as `read`
+   */
+  chunks(rowsMax: number): AsyncIterable<readonly (readonly Json[])[]>
+}
