@@ -65,7 +65,8 @@ connections:
   billing: { service: "https://billing.example.com", key: { file: ./key } }
 syncs: {}
 `
-const work = { limit: 600, seconds: 70, users: { 'worker 1 on a': { import: 5 } } }
+// Two minutes, so that a reset is seen whatever the second it begins at.
+const work = { limit: 600, seconds: 130, users: { 'worker 1 on a': { import: 5 } } }
 const orgs = ['https://api.example.com org 1', 'https://billing.example.com org 2']
 
 test('nothing is known yet: where it will appear', async () => {
