@@ -114,7 +114,7 @@ function resolved(file: string, output: ConfigOutput): Config {
     // One of the two is there, or the configuration was refused.
     warehouses: mapValues(output.warehouses, ({ duckdb, postgres }) =>
       postgres === undefined
-        ? { duckdb: absolute(duckdb!) }
+        ? { duckdb: duckdb === ':memory:' ? duckdb : absolute(duckdb!) }
         : { postgres: secretSource(postgres, absolute) },
     ),
     syncs: mapValues(output.syncs, ({ import: importing }, name) => ({

@@ -129,7 +129,9 @@ const ledger = z.union([
 const warehouse = z.strictObject({
   duckdb: pathText()
     .optional()
-    .describe('DuckDB file, relative to this file. Exactly one of `duckdb` and `postgres`.'),
+    .describe(
+      'DuckDB file, relative to this file, or `:memory:` for queries that read only Parquet, CSV and JSON files. Exactly one of `duckdb` and `postgres`.',
+    ),
   postgres: secretPlace(
     'URL',
     'its URL does not belong into this file, because it may hold a password; write `postgres: "${DWH_URL}"`, `postgres: { file: ./dwh-url }` or `postgres: { command: "…" }`',

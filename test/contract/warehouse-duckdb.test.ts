@@ -171,8 +171,24 @@ describe('a DuckDB file', () => {
     expect(missing.message).toBe('the warehouse refused the query (IO Error)')
   })
 
+  it('needs no file where a query only reads others, and nobody holds it', async () => {
+    writeFileSync(at('people.csv'), 'id,name\n1,Ada\n')
+    const place = { duckdb: ':memory:', folder }
+    const [one, two] = [await openWarehouse('lake', place), await openWarehouse('lake', place)]
+    for (const warehouse of [one, two]) {
+      expect(await answer(warehouse, "SELECT * FROM 'people.csv'")).toMatchObject({
+        rows: [['1', 'Ada']],
+      })
+      await warehouse.close()
+    }
+  })
+
   it.each([
-    ['none.duckdb', 'warehouse_missing', 'does not exist; expected a DuckDB file'],
+    [
+      'none.duckdb',
+      'warehouse_missing',
+      'does not exist; expected a DuckDB file, or `:memory:` for queries that only read files',
+    ],
     ['junk.duckdb', 'warehouse_not_duckdb', 'is no DuckDB file; expected one'],
     ['folder.duckdb', 'warehouse_not_duckdb', 'is no DuckDB file; expected one'],
   ])('%s is refused', async (file, code, sentence) => {

@@ -32,7 +32,10 @@ export function unopened(error: unknown, place: string): SyncError {
   const fail = (code: string, sentence: string) =>
     new SyncError(`warehouse_${code}`, `The warehouse ${place} ${sentence}`)
   if (message.includes('database does not exist'))
-    return fail('missing', 'does not exist; expected a DuckDB file')
+    return fail(
+      'missing',
+      'does not exist; expected a DuckDB file, or `:memory:` for queries that only read files',
+    )
   if (message.includes('not a valid DuckDB database file') || message.includes('Is a directory'))
     return fail('not_duckdb', 'is no DuckDB file; expected one')
   return fail('unreadable', 'cannot be opened; expected a DuckDB file that this user may read')

@@ -24,6 +24,9 @@ const ASK_AGAIN_MS = 250
 const INTERRUPT_MS = 50
 const MEMORY = '512MB'
 
+/** A database of its own for each read: for queries that read files only. */
+const NO_FILE = ':memory:'
+
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** @throws SyncError warehouse_missing, warehouse_not_duckdb, warehouse_unreadable; Blocked where the file stays locked */
@@ -54,12 +57,14 @@ async function openFile(
   for (let waited = 0; ; waited += ASK_AGAIN_MS) {
     signal?.throwIfAborted()
     try {
-      return await DuckDBInstance.fromCache(path, {
-        access_mode: 'READ_ONLY',
+      const settings = {
         autoinstall_known_extensions: 'false',
         memory_limit: MEMORY,
         temp_directory: join(tmpdir(), `records-sync-duckdb-${process.pid}-${hash}`),
-      })
+      }
+      // No file, nothing to lock and nothing to write to.
+      if (path === NO_FILE) return await DuckDBInstance.create(path, settings)
+      return await DuckDBInstance.fromCache(path, { access_mode: 'READ_ONLY', ...settings })
     } catch (error) {
       const lock = lockOf(error)
       if (!lock) throw unopened(error, place)
