@@ -7,6 +7,7 @@
 // Promises kept here: one request at a time into the unknown; inside a window never more in flight than the lowest Remaining;
 // nothing before a Retry-After has passed; never silent for long while somebody waits, so that no wait is for ever.
 
+import { Caution, Gate, Pace } from './brakes.ts'
 import { Flights, isAccepted } from './flights.ts'
 import type { Sent } from './flights.ts'
 import { OwnUse } from './own-use.ts'
@@ -58,17 +59,12 @@ const PROBE_AGAIN_S = 1.5
 const SILENT_S = 60
 /** How soon to ask again while an answer is awaited. */
 const SOON_S = 0.25
-/** Refusals without a Retry-After: the first wait; it doubles up to the last. */
-const MUTE_WAIT_S = 1
-const MUTE_WAIT_MAX_S = 5
 /** Requests saved up while nobody asked are let go within this time at the earliest. */
 const BURST_S = 0.2
 /** The same where permits are leased: the next ones come only with the next lease. */
 const LEASE_BURST_S = 0.5
 /** An answer this much older than the newest tells nothing new. */
 const STRAGGLER_S = 2
-/** Caution after a refusal fades over this time. */
-const CAUTION_S = 900
 /** Answers over which the share of refusals is taken. */
 const ANSWERS_MAX = 2_000
 
@@ -81,14 +77,12 @@ export class PacerState {
   private windows = new WindowModel()
   private rolling = new RollingModel()
   private settings: PacerSettings = { reserve: 0, isLeased: false }
-  /** Nothing is sent before this. */
-  private gate = 0
+  private gate = new Gate()
   /** Only one request may be out. */
   private isProbing = true
   private probedAt = -1e9
   /** Answers come without numbers: the service is slowed down by its refusals alone. */
   private isMute = false
-  private muteRefusals = 0
   private lastSentAt = -1e9
   /** The newest Remaining, and when its request was sent. */
   private newest = 0
@@ -101,16 +95,13 @@ export class PacerState {
   /** The minute in which a fixed window has to show its reset, and what was sent in it. */
   private learningSince = 0
   private sentLearning = 0
-  /** Credit kept back after refusals. */
-  private cautionRaw = 0
-  private cautionAt = 0
+  private caution = new Caution()
+  /** Of bulk requests. */
+  private pace = new Pace()
   private refused = 0
   private answers = 0
   /** An interactive call was refused: until then the next credit is its own. */
   private interactiveUntil = 0
-  /** Bulk requests that may go now: grows by `rate`. */
-  private tokens = 1
-  private tokensAt = 0
   /** Ours a second, lately. */
   private ownRate = 0
   /** The store is away: this process uses its own share only. */
@@ -123,6 +114,9 @@ export class PacerState {
     state.own = OwnUse.restore(state.own)
     state.windows = WindowModel.restore(state.windows)
     state.rolling = RollingModel.restore(state.rolling)
+    state.gate = Object.assign(new Gate(), state.gate)
+    state.caution = Object.assign(new Caution(), state.caution)
+    state.pace = Object.assign(new Pace(), state.pace)
     return state
   }
 
@@ -146,7 +140,7 @@ export class PacerState {
     const own = this.own.lastMinute(t)
     const siblings = Math.max(0, all - own)
     this.ownRate = own / PERIOD_S
-    this.tokens = 0
+    this.pace.slow(0)
     this.windows.epoch.othersPerS += siblings / PERIOD_S
     this.rolling.others.raw += siblings
     if (this.limit === null) return
@@ -168,7 +162,7 @@ export class PacerState {
       regime,
       remaining: limit === null ? null : this.newest,
       reset: clock && { from: clock.from + passed, to: clock.to + passed },
-      gate: this.gate,
+      gate: this.gate.until,
       ours: this.own.lastMinute(t),
       others: isKnown && t - this.newestSentAt <= PERIOD_S ? Math.round(others) : 0,
     }
@@ -184,7 +178,7 @@ export class PacerState {
 
   private decide(t: number, interactive: boolean): number {
     this.forgetLost(t)
-    if (t < this.gate) return this.gate
+    if (t < this.gate.until) return this.gate.until
     if (this.limit === null && !this.isMute) return this.flights.size === 0 ? 0 : t + SOON_S
     if (this.isProbing) return this.probe(t)
     const isUnlimited = this.limit === null || this.limit >= UNLIMITED_PER_MINUTE
@@ -204,11 +198,8 @@ export class PacerState {
     // Interactive calls skip pacing and caution, never credit.
     if (interactive) return 0
     const rate = this.rate(t, credit, allowance)
-    const tokensMax = Math.max(1, (this.settings.isLeased ? LEASE_BURST_S : BURST_S) * perSecond)
-    this.tokens = Math.min(tokensMax, this.tokens + rate * (t - this.tokensAt))
-    this.tokensAt = t
-    if (this.tokens >= 1 - 1e-9) return 0
-    return t + (rate > 1e-6 ? Math.min(0.5, (1 - this.tokens) / rate + 1e-6) : 0.5)
+    const burst = this.settings.isLeased ? LEASE_BURST_S : BURST_S
+    return this.pace.next(t, rate, Math.max(1, burst * perSecond))
   }
 
   private probe(t: number): number {
@@ -248,7 +239,7 @@ export class PacerState {
   /** Nobody has asked for so long that what is known may be wrong. */
   private isSilent(t: number): boolean {
     if (this.flights.size > 0) return false
-    const silence = t - Math.max(this.gate, this.lastSentAt)
+    const silence = t - Math.max(this.gate.until, this.lastSentAt)
     if (silence >= SILENT_S) return true
     if (this.regime === 'window' || this.isOnlyUser(t)) return false
     return silence >= 5 + 3 / this.perSecond()
@@ -300,7 +291,7 @@ export class PacerState {
     if (interactive) return this.regime === 'bucket' ? 1.2 : 1
     let need = t < this.interactiveUntil ? 2 : 1
     if (this.regime === 'bucket') need += 0.5
-    if (this.regime === 'rolling') need += Math.floor(this.caution(t) + 0.5)
+    if (this.regime === 'rolling') need += Math.floor(this.caution.now(t, this.highest) + 0.5)
     if (this.keepsOneForReset(t)) need += 1
     return need
   }
@@ -333,7 +324,7 @@ export class PacerState {
   private soon(t: number): number {
     if (this.flights.size > 0) return t + SOON_S
     const silence = Math.min(5, Math.max(0.5, 3 / this.perSecond()))
-    const at = Math.max(this.lastSentAt, this.gate) + silence
+    const at = Math.max(this.lastSentAt, this.gate.until) + silence
     return t >= at ? this.startProbe(t) : at
   }
 
@@ -365,12 +356,7 @@ export class PacerState {
   private kept(t: number): number {
     const isBucket = this.regime === 'bucket'
     const cushion = isBucket ? Math.min(1 + 0.004 * this.limit!, 0.4 * this.highest) : 0
-    return cushion + this.caution(t)
-  }
-
-  private caution(t: number): number {
-    const faded = this.cautionRaw * Math.exp(-(t - this.cautionAt) / CAUTION_S)
-    return Math.min(faded, 0.3 * this.highest)
+    return cushion + this.caution.now(t, this.highest)
   }
 
   /** The part of the quota that is ours while the store is away: what we used of what all used lately. */
@@ -398,7 +384,7 @@ export class PacerState {
     const { newest, newestSentAt } = this
     this.flights.add({ id, sentAt: t, epoch: number, lowest, lowestSentAt, newest, newestSentAt })
     this.sentLearning++
-    this.tokens = Math.max(-1, this.tokens - 1)
+    this.pace.sent()
     this.rolling.bucket.level -= 1
     this.ownRate = this.ownRate * Math.exp(-(t - this.lastSentAt) / 15) + 1 / 15
     this.lastSentAt = t
@@ -408,7 +394,7 @@ export class PacerState {
   onUnused(id: string): void {
     if (!this.flights.take(id)) return
     this.sentLearning--
-    this.tokens += 1
+    this.pace.unsent()
     this.rolling.bucket.level += 1
   }
 
@@ -473,22 +459,15 @@ export class PacerState {
     if (seen.status === 429) this.onRefusal(sent, wait, t)
   }
 
-  /** Closes the gate for as long as the service asks, or, where it refuses without saying how long, a little longer each time. */
+  /** Waits as the service asks. Gives the wait. */
   private obey({ status, retryAfter }: Seen, endedAt: number): number {
-    if (isAccepted(status)) this.muteRefusals = 0
+    if (isAccepted(status)) this.gate.opened()
     if (status !== 429 && status !== 503) return 0
-    let wait = retryAfter ?? 0
-    if (wait > 0) this.muteRefusals = 0
-    else {
-      wait = Math.min(MUTE_WAIT_MAX_S, MUTE_WAIT_S * 2 ** Math.min(this.muteRefusals, 10))
-      this.muteRefusals++
-    }
-    this.gate = Math.max(this.gate, endedAt + wait)
     if (status === 503) {
       this.isProbing = true
-      this.tokens = Math.min(this.tokens, 1)
+      this.pace.slow()
     }
-    return wait
+    return this.gate.close(retryAfter, endedAt)
   }
 
   /** Limit and Remaining, where both are known. A refusal says by itself that nothing remains. */
@@ -511,15 +490,15 @@ export class PacerState {
     if (this.limit === null) {
       this.learningSince = t
       this.sentLearning = 0
-      this.tokensAt = t
+      this.pace.restart(t)
     }
     this.limit = limit
     this.limitSince = t
     this.newest = remaining
     this.newestSentAt = sent.sentAt
     this.highest = remaining
-    this.cautionRaw = 0
-    this.tokens = Math.min(this.tokens, 1)
+    this.caution.forget()
+    this.pace.slow()
     this.windows.begin(remaining, sent.sentAt, t)
     this.windows.forgetTold()
     this.beginRolling(remaining, countedAt, t, this.flights.sentAfter(sent.sentAt))
@@ -554,8 +533,7 @@ export class PacerState {
 
   private enterWindow(t: number): 'settled' {
     this.regime = 'window'
-    this.tokens = Math.max(this.tokens, 0)
-    this.tokensAt = t
+    this.pace.restart(t)
     return 'settled'
   }
 
@@ -591,13 +569,7 @@ export class PacerState {
       this.answers /= 2
       this.refused /= 2
     }
-    // Once for all refusals of one moment.
-    if (t - this.cautionAt > 1.5 && this.regime !== 'learning') {
-      const limit = this.limit!
-      const more = this.caution(t) + Math.max(0.1, 0.0015 * limit)
-      this.cautionRaw = Math.min(more, 0.005 * limit + 0.6)
-      this.cautionAt = t
-    }
+    if (this.regime !== 'learning') this.caution.refused(t, this.limit!, this.highest)
   }
 
   private become(regime: Regime, t: number): void {
