@@ -96,10 +96,16 @@ export interface QuotaStore {
    */
   update<Result>(
     org: string,
-    work: (state: string | null, nowMs: number) => { readonly state: string; readonly result: Result },
+    work: (
+      state: string | null,
+      nowMs: number,
+    ) => { readonly state: string; readonly result: Result },
   ): Promise<Result>
   /** Every org's state, and the store's own time. */
-  all(): Promise<{ readonly nowMs: number; readonly orgs: readonly { org: string; state: string }[] }>
+  all(): Promise<{
+    readonly nowMs: number
+    readonly orgs: readonly { org: string; state: string }[]
+  }>
   /** The org that a key belongs to, as noted before; null where it was not. */
   orgOfKey(key: string): Promise<string | null>
   noteOrgOfKey(key: string, org: string): Promise<void>
