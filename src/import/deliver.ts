@@ -63,13 +63,16 @@ export function createDelivery(
         config.object_type,
         config.matching_property,
         { body: bodyOf(batch.items), count: batch.items.length },
-        { permit, priority, maxWaitMs: QUOTA_WAIT_MAX_MS },
+        { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS },
       )
       const answer = await beatWhile(deps, sending)
       return { kind: 'answer', answer, ended: ended(200, answer.requestId) } as const
     } catch (error) {
       // A refusal by the quota comes before the work: nothing was carried out.
       if (error instanceof QuotaWait) return { kind: 'wait', error, ended: ended(429) } as const
+      // A write that is on its way is not torn by the signal, so this one was not.
+      if (signal.aborted && error === signal.reason)
+        return { kind: 'wait', error, ended: ended(null) } as const
       if (!(error instanceof ServiceFailure)) throw error
       const status = error.kind === 'problem' ? (error.status ?? null) : null
       return { kind: 'failure', failure: error, ended: ended(status, error.requestId) } as const

@@ -282,6 +282,8 @@ export class Pacer implements Quota {
   }
 
   private letGo(line: Line): void {
+    // Refused: what was granted before goes back, and the next exchange tells how long to wait.
+    if (this.isUrgent) return
     const nowMs = this.clock.now()
     for (const waiter of line.waiters) {
       const id = line.stock.shift()

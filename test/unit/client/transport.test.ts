@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { selfSigned } from './certificate.ts'
 import {
@@ -18,6 +18,7 @@ import {
   problem,
   startWire,
 } from './wire.ts'
+import { settled } from './virtual-time.ts'
 import type { AnswerParts } from './wire.ts'
 
 const read = (client: ReturnType<typeof clientOf>) => client.readRecord('svc_contact', 'rec_1')
@@ -237,10 +238,17 @@ describe('no answer', () => {
   test('a request that never got a connection was certainly not sent', async () => {
     const wire = await startWire(() => {})
     const client = clientOf(wire.url, { timeoutMs: 500, connections: 1 })
+    // Both deadlines pass at one moment: the second must not get the connection that the first one leaves.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const both = [failureOf(write(client)), failureOf(write(client))]
+    for (let turns = 0; turns < 1_000 && wire.seen.length === 0; turns++) await settled()
+    for (let turns = 0; turns < 20; turns++) await settled()
+    vi.advanceTimersByTime(500)
     const [first, second] = await Promise.all(both)
     expect([first!.outcomeUnknown, second!.outcomeUnknown]).toEqual([true, false])
     expect(client.quota.closed).toEqual(['lost', 'unused'])
+    vi.useRealTimers()
     await client.close()
     expect(wire.seen).toHaveLength(1)
   })
