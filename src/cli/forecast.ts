@@ -1,11 +1,10 @@
 // How long so many requests take, and what that rests on: the org's quota as all processes know it, or, where nothing is
 // known of it yet, the limit alone.
 
-import type { BulkPriority } from '../client/pacer/org-quota.ts'
 import { UNLIMITED_PER_MINUTE } from '../client/pacer/state.ts'
 import { forecastMinutes, viewQuota, type QuotaView } from '../client/pacer/view.ts'
 import { SyncError } from '../core/errors.ts'
-import type { QuotaStore } from '../core/ports.ts'
+import { BULK_PRIORITIES, type BulkPriority, type QuotaStore } from '../core/ports.ts'
 import { duration, figure, utc } from './terminal.ts'
 
 export interface Forecast {
@@ -95,7 +94,7 @@ function sharedWith(
 ): string[] {
   const ours = limit - Math.max(view.reserve * limit, view.lastMinute.others)
   if (perMinute >= Math.floor(ours)) return []
-  const busy = (['import', 'mirror', 'backfill'] as const).filter(
+  const busy = BULK_PRIORITIES.filter(
     (other) =>
       other !== priority &&
       view.users.some(({ lastMinute, waiting }) => lastMinute[other] + waiting[other] > 0),

@@ -4,7 +4,7 @@
 import { UNLIMITED_PER_MINUTE } from '../client/pacer/state.ts'
 import type { QuotaView } from '../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../contract/index.ts'
-import { PRIORITIES, type Priority } from '../core/ports.ts'
+import { BULK_PRIORITIES, PRIORITIES, type Priority } from '../core/ports.ts'
 import { percentOf } from './forecast.ts'
 import { duration, figure, safe, table, utc, wrapped, type Terminal } from './terminal.ts'
 
@@ -196,7 +196,7 @@ function printExpected(terminal: Terminal, view: QuotaView, { width }: Screen): 
   const { available, limitPerMinute: limit } = view
   if (available === null || limit === null) return
   if (limit >= UNLIMITED_PER_MINUTE) return
-  const rows = (['import', 'mirror', 'backfill'] as const).map((priority) => [
+  const rows = BULK_PRIORITIES.map((priority) => [
     priority,
     available[priority],
     available[priority] * BATCH_ITEMS_MAX,

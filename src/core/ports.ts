@@ -43,6 +43,11 @@ export const systemClock: Clock = {
 /** Who asks for a permit; earlier ones go first. */
 export const PRIORITIES = ['interactive', 'import', 'mirror', 'backfill'] as const
 export type Priority = (typeof PRIORITIES)[number]
+/** Those that share what interactive callers leave. */
+export type BulkPriority = Exclude<Priority, 'interactive'>
+export const BULK_PRIORITIES = PRIORITIES.filter(
+  (priority): priority is BulkPriority => priority !== 'interactive',
+)
 
 /** What the quota learns from an answer: its status and the headers of specification section 8, as they came. */
 export interface Answer {

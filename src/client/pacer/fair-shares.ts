@@ -2,8 +2,8 @@
 // furthest behind is next (weighted fair queueing). One that wanted nothing for a while starts level with the others, so
 // that it can save nothing up.
 
-import { BULK_PRIORITIES } from './users.ts'
-import type { BulkPriority } from './users.ts'
+import { BULK_PRIORITIES } from '../../core/ports.ts'
+import type { BulkPriority } from '../../core/ports.ts'
 
 /** A priority that wanted nothing for this long, in seconds, is new when it comes back. Who waits asks every 5 s at least. */
 const IDLE_S = 6
@@ -15,7 +15,7 @@ export class FairShares {
   private readonly position: Record<BulkPriority, number>
   private readonly wantedAt: Record<BulkPriority, number>
 
-  constructor(data?: Pick<FairShares, never> | null) {
+  constructor(data?: object) {
     this.position = { import: 0, mirror: 0, backfill: 0 }
     this.wantedAt = { import: -1e9, mirror: -1e9, backfill: -1e9 }
     if (data) Object.assign(this, data)

@@ -2,17 +2,17 @@
 // in, permits go out. One process keeps it in memory; several keep its text in the `quota` row of a `QuotaStore`, and each
 // exchange runs on that row alone. Times are milliseconds of the store's clock.
 
-import { PRIORITIES } from '../../core/ports.ts'
-import type { Answer, Priority } from '../../core/ports.ts'
+import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
+import type { Answer, BulkPriority, Priority } from '../../core/ports.ts'
 import { FairShares } from './fair-shares.ts'
 import type { Weights } from './fair-shares.ts'
 import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
 import { PacerState } from './state.ts'
 import type { Seen } from './state.ts'
 import { Users } from './users.ts'
-import type { BulkPriority, ByPriority } from './users.ts'
+import type { ByPriority } from './users.ts'
 
-export type { BulkPriority } from './users.ts'
+export type { BulkPriority } from '../../core/ports.ts'
 
 /** What the configuration says of an org's quota. */
 export interface QuotaSettings {
@@ -171,8 +171,7 @@ export class OrgQuota {
     t: number,
     grant: (priority: BulkPriority) => void,
   ): number {
-    const here = () =>
-      (['import', 'mirror', 'backfill'] as const).filter((priority) => left[priority] > 0)
+    const here = () => BULK_PRIORITIES.filter((priority) => left[priority] > 0)
     const elsewhere = this.users.waitingElsewhere(user.id, t)
     this.shares.want(new Set([...here(), ...elsewhere]), t)
     // Bounded by what is wanted: every pass grants one, or ends.

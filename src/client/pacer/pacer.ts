@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events'
 import { QuotaWait, SyncError } from '../../core/errors.ts'
 import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
-import { PRIORITIES, silentLogger, systemClock } from '../../core/ports.ts'
+import { BULK_PRIORITIES, PRIORITIES, silentLogger, systemClock } from '../../core/ports.ts'
 import type {
   AcquireOptions,
   Clock,
@@ -31,8 +31,6 @@ const PERMITS_MAX = 40
 /** Whatever it was told, a process with callers asks again after this: others may have learned something. */
 const ASK_AGAIN_MAX_MS = 5_000
 const RETRY_AFTER_MIN_MS = 1_000
-
-const BULK = PRIORITIES.filter((priority): priority is BulkPriority => priority !== 'interactive')
 
 export interface PacerOptions {
   readonly clock?: Clock
@@ -259,7 +257,7 @@ export class Pacer implements Quota {
   private furthestBehind(left: Wanted, wanted: Wanted): BulkPriority | null {
     let least = Infinity
     let found: BulkPriority | null = null
-    for (const priority of BULK) {
+    for (const priority of BULK_PRIORITIES) {
       const { inFlight } = this.lines[PRIORITIES.indexOf(priority)]!
       const use = (inFlight + wanted[priority] + 1) / Math.max(1e-3, this.settings.shares[priority])
       if (left[priority] === 0 || use >= least) continue

@@ -1,12 +1,8 @@
 // Who shares an org's quota, what each process used lately, and which priority is next. Times are seconds.
 
-import { PRIORITIES } from '../../core/ports.ts'
-import type { Priority } from '../../core/ports.ts'
+import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
+import type { BulkPriority, Priority } from '../../core/ports.ts'
 
-export type BulkPriority = Exclude<Priority, 'interactive'>
-export const BULK_PRIORITIES = PRIORITIES.filter(
-  (priority): priority is BulkPriority => priority !== 'interactive',
-)
 export type ByPriority = Readonly<Record<Priority, number>>
 
 const SLOT_S = 10

@@ -1,11 +1,12 @@
 // What people see of an org's quota, read from its row.
 
+import { BULK_PRIORITIES } from '../../core/ports.ts'
+import type { BulkPriority } from '../../core/ports.ts'
 import { OrgQuota } from './org-quota.ts'
 import type { Totals } from './org-quota.ts'
 import { UNLIMITED_PER_MINUTE } from './state.ts'
 import type { Regime } from './state.ts'
-import { BULK_PRIORITIES } from './users.ts'
-import type { BulkPriority, ByPriority } from './users.ts'
+import type { ByPriority } from './users.ts'
 
 /** Times in ms of the store's clock. */
 export interface QuotaView {

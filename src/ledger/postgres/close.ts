@@ -3,9 +3,9 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
+import { liveStates, plannedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
-import { acceptItems, forgetItems, itemsAt, plannedOfRow, withPayload } from './items.ts'
-import { liveStates } from './runs.ts'
+import { acceptItems, forgetItems, itemsAt, withPayload } from './items.ts'
 import { deleteWork } from './stage.ts'
 
 type CloseMethods = Pick<

@@ -1,9 +1,6 @@
 // How statements find the rows they are about: each row by both columns of an index, whatever the planner takes the tables
 // to be. A condition such as `run = $1 AND ordinal = ANY ($2)` would let it read the whole run and throw most of it away.
 
-import type { PlannedItem } from '../ledger.ts'
-import type { Row } from './database.ts'
-
 /** `FROM` of a statement about the items that `$1` and `$2` name, which `itemsAt` gives. */
 export const wanted = 'FROM unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)'
 export const isWanted = 'items.run = wanted.run AND items.ordinal = wanted.ordinal'
@@ -35,11 +32,3 @@ export const forgetItems = `
   FROM (SELECT items.key, ${destination} AS destination ${wanted} JOIN items ON ${isWanted} OFFSET 0) AS item
   WHERE accepted.destination = item.destination AND accepted.key = item.key
     AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`
-
-export const plannedOfRow = (row: Row): PlannedItem => ({
-  ordinal: Number(row['ordinal']),
-  key: String(row['key']),
-  payload: String(row['payload']),
-  hash: String(row['hash']),
-  attempts: Number(row['attempts']),
-})

@@ -3,16 +3,9 @@
 
 import { FenceLost } from '../../core/errors.ts'
 import type { Ledger, PlannedItem, RequestOutcome, SentBatch, Segment } from '../ledger.ts'
+import { plannedOfRow } from '../rows.ts'
 import type { Database, Session } from './database.ts'
-import {
-  acceptItems,
-  forgetItems,
-  isWanted,
-  itemsAt,
-  plannedOfRow,
-  wanted,
-  withPayload,
-} from './items.ts'
+import { acceptItems, forgetItems, isWanted, itemsAt, wanted, withPayload } from './items.ts'
 
 type PushMethods = Pick<
   Ledger,

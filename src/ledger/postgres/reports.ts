@@ -1,15 +1,12 @@
 // What people ask a ledger: the items of a run by state, and its rejects by kind.
 
-import type { Json } from '../../core/json.ts'
-import { REJECT_STATES, type ItemState } from '../../core/states.ts'
+import { REJECT_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
+import { rejectGroupOfRow, reportedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 import { withPayload } from './items.ts'
 
 type ReportMethods = Pick<Ledger, 'report' | 'rejectGroups'>
-
-const text = (value: unknown): string | null => (value === null ? null : String(value))
-const number = (value: unknown): number | null => (value === null ? null : Number(value))
 
 export function reportMethods(db: Database): ReportMethods {
   return {
@@ -22,23 +19,7 @@ export function reportMethods(db: Database): ReportMethods {
          ORDER BY ordinal LIMIT $4`,
         [run, after, states, limit],
       )
-      return rows.map((row) => ({
-        ordinal: Number(row['ordinal']),
-        line: Number(row['line']),
-        key: text(row['key']),
-        state: row['state'] as ItemState,
-        raw: row['raw'] === null ? null : (JSON.parse(String(row['raw'])) as Json[]),
-        httpStatus: number(row['http_status']),
-        recordId: text(row['record_id']),
-        code: text(row['code']),
-        reason: text(row['reason']),
-        column: text(row['column']),
-        field: text(row['field']),
-        value: text(row['value']),
-        detail: text(row['detail']),
-        requestId: text(row['request_id']),
-        inDoubt: Number(row['in_doubt']) === 1,
-      }))
+      return rows.map(reportedOfRow)
     },
     async rejectGroups(run) {
       const rows = await db.all(
@@ -47,15 +28,7 @@ export function reportMethods(db: Database): ReportMethods {
          GROUP BY state, code, reason, "column", field ORDER BY items DESC, example LIMIT 1000`,
         [run, REJECT_STATES],
       )
-      return rows.map((row) => ({
-        state: row['state'] as ItemState,
-        code: text(row['code']),
-        reason: text(row['reason']),
-        column: text(row['column']),
-        field: text(row['field']),
-        items: Number(row['items']),
-        example: Number(row['example']),
-      }))
+      return rows.map(rejectGroupOfRow)
     },
   }
 }

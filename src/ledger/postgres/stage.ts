@@ -4,7 +4,7 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger, StagedItem } from '../ledger.ts'
 import type { Database, Session } from './database.ts'
-import { liveStates } from './runs.ts'
+import { liveStates } from '../rows.ts'
 
 type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
 

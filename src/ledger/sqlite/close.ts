@@ -4,9 +4,8 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
+import { liveStates, plannedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
-import { liveStates } from './runs.ts'
-import { plannedOfRow } from './push.ts'
 import { deleteWork } from './stage.ts'
 
 type CloseMethods = Pick<

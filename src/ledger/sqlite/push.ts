@@ -3,7 +3,8 @@
 
 import { FenceLost } from '../../core/errors.ts'
 import type { Ledger, PlannedItem, SentBatch, Segment } from '../ledger.ts'
-import type { Database, Row } from './database.ts'
+import { plannedOfRow } from '../rows.ts'
+import type { Database } from './database.ts'
 
 type PushMethods = Pick<
   Ledger,
@@ -18,14 +19,6 @@ type PushMethods = Pick<
   | 'release'
   | 'finishSegment'
 >
-
-export const plannedOfRow = (row: Row): PlannedItem => ({
-  ordinal: Number(row['ordinal']),
-  key: String(row['key']),
-  payload: String(row['payload']),
-  hash: String(row['hash']),
-  attempts: Number(row['attempts']),
-})
 
 export function pushMethods(db: Database, now: () => string): PushMethods {
   const checkFence = (run: number, segment: Segment, fence: number) => {

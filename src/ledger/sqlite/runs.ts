@@ -2,8 +2,9 @@
 
 import { LedgerError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { LIVE_STATES, type Books, type RunState } from '../../core/states.ts'
+import type { Books, RunState } from '../../core/states.ts'
 import type { Ledger, Progress, Run } from '../ledger.ts'
+import { liveStates } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 
 const text = (value: unknown): string | null =>
@@ -36,7 +37,6 @@ export function runOfRow(row: Row): Run {
 }
 
 /** The states in which a run holds its sync, as an SQL list. */
-export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
 
 type RunMethods = Pick<
   Ledger,

@@ -5,7 +5,7 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
-import { liveStates } from './runs.ts'
+import { liveStates } from '../rows.ts'
 
 type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
 

@@ -3,6 +3,7 @@
 
 import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
 import type { SourceError } from '../../core/errors.ts'
+import { OneReading } from '../one-reading.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
 import { faultsOf, shown, type Fault } from './faults.ts'
@@ -62,8 +63,7 @@ class CsvSource implements Source {
   readonly #batches: AsyncGenerator<Batch, void, undefined>
   readonly #file: InputFile
   readonly #fault: Fault
-  #started = false
-  #rows: number | undefined
+  readonly #once: OneReading
 
   constructor(
     columns: readonly string[],
@@ -77,6 +77,7 @@ class CsvSource implements Source {
     this.#batches = batches
     this.#file = file
     this.#fault = fault
+    this.#once = new OneReading(fault)
   }
 
   async *chunks(
@@ -85,9 +86,7 @@ class CsvSource implements Source {
   ): AsyncGenerator<readonly SourceRow[], void, undefined> {
     if (!Number.isSafeInteger(rowsMax) || rowsMax < 1)
       throw this.#fault('csv_options', `rowsMax is ${rowsMax}; expected a whole number above 0`)
-    if (this.#started)
-      throw this.#fault('source_read_twice', 'the source was read before; expected one reading')
-    this.#started = true
+    this.#once.begin()
     let rows = 0
     let waiting = [...this.#first]
     let waitingBytes = 0
@@ -109,13 +108,11 @@ class CsvSource implements Source {
       rows += Math.min(rowsMax, waiting.length)
       yield waiting.slice(0, rowsMax)
     }
-    this.#rows = rows
+    this.#once.end({ rows, digest: this.#file.digest() })
   }
 
   summary(): SourceSummary {
-    if (this.#rows === undefined)
-      throw this.#fault('source_not_read', 'the summary is known after the last row only')
-    return { rows: this.#rows, digest: this.#file.digest() }
+    return this.#once.summary()
   }
 
   close(): Promise<void> {

@@ -6,6 +6,7 @@ import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import type { QueryFrom } from '../../core/sync.ts'
 import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
+import { OneReading } from '../one-reading.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 
 /**
@@ -42,10 +43,8 @@ class QuerySource implements Source {
   readonly columns: readonly string[]
   readonly #reading: Reading
   readonly #warehouse: Warehouse
-  readonly #fault: Fault
   readonly #ours: (error: unknown) => unknown
-  #started = false
-  #summary: SourceSummary | undefined
+  readonly #once: OneReading
 
   constructor(
     reading: Reading,
@@ -56,7 +55,7 @@ class QuerySource implements Source {
     this.columns = reading.columns
     this.#reading = reading
     this.#warehouse = warehouse
-    this.#fault = fault
+    this.#once = new OneReading(fault)
     this.#ours = ours
   }
 
@@ -64,9 +63,7 @@ class QuerySource implements Source {
     rowsMax: number,
     signal?: AbortSignal,
   ): AsyncGenerator<readonly SourceRow[], void, undefined> {
-    if (this.#started)
-      throw this.#fault('source_read_twice', 'the source was read before; expected one reading')
-    this.#started = true
+    this.#once.begin()
     // The digest is of the cells, a line each: a query has no bytes of its own.
     const digest = createHash('sha256').update(`${canonicalJson(this.columns)}\n`)
     let rows = 0
@@ -83,13 +80,11 @@ class QuerySource implements Source {
       signal?.throwIfAborted()
       throw this.#ours(error)
     }
-    this.#summary = { rows, digest: digest.digest('hex') }
+    this.#once.end({ rows, digest: digest.digest('hex') })
   }
 
   summary(): SourceSummary {
-    if (this.#summary === undefined)
-      throw this.#fault('source_not_read', 'the summary is known after the last row only')
-    return this.#summary
+    return this.#once.summary()
   }
 
   close(): Promise<void> {

@@ -14,6 +14,7 @@ import { ServiceFailure } from '../../core/errors.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { RecordsFrom } from '../../core/sync.ts'
+import { OneReading } from '../one-reading.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { faultsOf, type Fault } from './faults.ts'
 import { pagesOf } from './pages.ts'
@@ -72,9 +73,7 @@ class RecordsSource implements Source {
   readonly #first: RecordPage | null
   readonly #pages: AsyncGenerator<RecordPage, void, undefined>
   readonly #stop: AbortController
-  readonly #fault: Fault
-  #started = false
-  #summary: SourceSummary | undefined
+  readonly #once: OneReading
 
   constructor(
     properties: readonly string[],
@@ -88,16 +87,14 @@ class RecordsSource implements Source {
     this.#first = first
     this.#pages = pages
     this.#stop = stop
-    this.#fault = fault
+    this.#once = new OneReading(fault)
   }
 
   async *chunks(
     rowsMax: number,
     signal?: AbortSignal,
   ): AsyncGenerator<readonly SourceRow[], void, undefined> {
-    if (this.#started)
-      throw this.#fault('source_read_twice', 'the source was read before; expected one reading')
-    this.#started = true
+    this.#once.begin()
     const onAbort = () => this.#stop.abort(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
@@ -132,7 +129,7 @@ class RecordsSource implements Source {
       }
     }
     if (waiting.length > 0) yield waiting
-    this.#summary = { rows: ordinal, digest: hash.digest('hex') }
+    this.#once.end({ rows: ordinal, digest: hash.digest('hex') })
   }
 
   async *#eachPage(): AsyncGenerator<RecordPage, void, undefined> {
@@ -149,9 +146,7 @@ class RecordsSource implements Source {
   }
 
   summary(): SourceSummary {
-    if (this.#summary === undefined)
-      throw this.#fault('source_not_read', 'the summary is known after the last row only')
-    return this.#summary
+    return this.#once.summary()
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,54 @@
+// What the drivers of the ledger share: the rows of its tables as what they mean, because the columns have the same names
+// whatever database holds them.
+
+import type { Json } from '../core/json.ts'
+import { LIVE_STATES, type ItemState } from '../core/states.ts'
+import type { Ledger, PlannedItem, ReportedItem } from './ledger.ts'
+
+type Row = Readonly<Record<string, unknown>>
+type RejectGroup = Awaited<ReturnType<Ledger['rejectGroups']>>[number]
+
+const text = (value: unknown): string | null => (value === null ? null : String(value))
+const number = (value: unknown): number | null => (value === null ? null : Number(value))
+
+/** The states of a run that is not over, as a list of SQL. */
+export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+
+/** Of `items` with its payload. */
+export const plannedOfRow = (row: Row): PlannedItem => ({
+  ordinal: Number(row['ordinal']),
+  key: String(row['key']),
+  payload: String(row['payload']),
+  hash: String(row['hash']),
+  attempts: Number(row['attempts']),
+})
+
+/** Of `items` with its payload. */
+export const reportedOfRow = (row: Row): ReportedItem => ({
+  ordinal: Number(row['ordinal']),
+  line: Number(row['line']),
+  key: text(row['key']),
+  state: row['state'] as ItemState,
+  raw: row['raw'] === null ? null : (JSON.parse(String(row['raw'])) as Json[]),
+  httpStatus: number(row['http_status']),
+  recordId: text(row['record_id']),
+  code: text(row['code']),
+  reason: text(row['reason']),
+  column: text(row['column']),
+  field: text(row['field']),
+  value: text(row['value']),
+  detail: text(row['detail']),
+  requestId: text(row['request_id']),
+  inDoubt: Number(row['in_doubt']) === 1,
+})
+
+/** Of items counted by kind of reject. */
+export const rejectGroupOfRow = (row: Row): RejectGroup => ({
+  state: row['state'] as ItemState,
+  code: text(row['code']),
+  reason: text(row['reason']),
+  column: text(row['column']),
+  field: text(row['field']),
+  items: Number(row['items']),
+  example: Number(row['example']),
+})
