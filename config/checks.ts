@@ -4,6 +4,7 @@
 import type { Issue } from '../src/core/errors.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import type { JsonObject } from '../src/core/json.ts'
+import { parametersOf } from '../src/core/query-parameters.ts'
 import { pathText } from './document.ts'
 import type { ConfigDocument, Path } from './document.ts'
 import { cut, valueAt } from './issues.ts'
@@ -12,9 +13,15 @@ import { listed, nearest } from './nearest.ts'
 /** The kinds of `from`, each with the settings that it alone has. */
 const SETTINGS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
   csv: ['delimiter', 'quote', 'encoding'],
-  query: ['warehouse'],
+  query: ['warehouse', 'watermark'],
   records: [],
 }
+
+/** Schemas that are no mirror's own. */
+const TAKEN_SCHEMAS: readonly (readonly [RegExp, string])[] = [
+  [/^(main|public)$/, 'is where a database puts what names no schema'],
+  [/^(information_schema|temp|system|pg_.*)$/, 'belongs to the database itself'],
+]
 
 /** The issues between settings. */
 export function crossCheck(document: ConfigDocument): Issue[] {
@@ -73,12 +80,52 @@ export function crossCheck(document: ConfigDocument): Issue[] {
       )
     if (kind === 'query' && typeof warehouse === 'string' && !Object.hasOwn(warehouses, warehouse))
       complain([...path, 'warehouse'], unknown([...path, 'warehouse'], 'warehouse', warehouses))
+    if (kind === 'query') checkWatermark(path, from, complain)
     const source = [...path, 'records', 'connection']
     const connection = valueAt(document.data, source)
     if (typeof connection === 'string' && !Object.hasOwn(connections, connection))
       complain(source, unknown(source, 'connection', connections))
   }
+  /** The mirror that writes to a place, as text of its warehouse and its schema. */
+  const mirrors = new Map<string, string>()
+  const checkMirror = (name: string) => {
+    const path = ['syncs', name, 'mirror']
+    const { from, to, schema = name, object_types: types, except } = mappingAt(document, path)
+    if (typeof from === 'string' && !Object.hasOwn(connections, from))
+      complain([...path, 'from'], unknown([...path, 'from'], 'connection', connections))
+    if (typeof to === 'string' && !Object.hasOwn(warehouses, to))
+      complain([...path, 'to'], unknown([...path, 'to'], 'warehouse', warehouses))
+    if (typeof to === 'string' && mappingAt(document, ['warehouses', to])['duckdb'] === ':memory:')
+      complain(
+        [...path, 'to'],
+        `the warehouse \`${to}\` is in memory only; a mirror needs a DuckDB file or a PostgreSQL database`,
+      )
+    if (Array.isArray(types) && except !== undefined)
+      complain(
+        [...path, 'except'],
+        '`except` belongs to `object_types: all`; remove it, and list what is mirrored',
+        'key',
+      )
+    if (typeof schema !== 'string' || typeof to !== 'string') return
+    // Where it is the name of the sync, it is changed by a setting that is not there yet.
+    const told = valueAt(document.data, [...path, 'schema']) !== undefined
+    const about = (message: string) =>
+      told
+        ? complain([...path, 'schema'], `${message}; choose another`)
+        : complain(['syncs', name], `${message}; choose another by \`schema\``, 'key')
+    const taken = TAKEN_SCHEMAS.find(([pattern]) => pattern.test(schema))
+    if (taken) about(`a mirror needs a schema of its own, and \`${schema}\` ${taken[1]}`)
+    const place = JSON.stringify([to, schema])
+    const other = mirrors.get(place)
+    if (other !== undefined)
+      about(
+        `the mirror \`${other}\` writes to the schema \`${schema}\` of the warehouse \`${cut(to)}\` already`,
+      )
+    else mirrors.set(place, name)
+  }
   for (const name of Object.keys(mappingAt(document, ['syncs']))) {
+    checkOneOf(['syncs', name], 'import', 'mirror')
+    checkMirror(name)
     const path = ['syncs', name, 'import']
     const importing = mappingAt(document, path)
     const properties = mappingAt(document, [...path, 'properties'])
@@ -102,6 +149,23 @@ export function crossCheck(document: ConfigDocument): Issue[] {
 }
 
 type Complain = (path: Path, message: string, at?: 'key' | 'value') => void
+
+/** A query that uses `:watermark` says what that is, and what is said is used. */
+function checkWatermark(path: Path, { query, watermark }: JsonObject, complain: Complain): void {
+  if (typeof query !== 'string') return
+  const isUsed = parametersOf(query).has('watermark')
+  if (isUsed && watermark === undefined)
+    complain(
+      [...path, 'query'],
+      'the query uses `:watermark`; say what it is, such as `watermark: { column: updated_at, initial: "1970-01-01T00:00:00Z" }` with a column of the answer',
+    )
+  if (!isUsed && watermark !== undefined)
+    complain(
+      [...path, 'watermark'],
+      'the query does not use `:watermark`; write `WHERE updated_at >= :watermark` in it, or remove `watermark`',
+      'key',
+    )
+}
 
 function checkMapping(path: Path, mapping: JsonObject, complain: Complain): void {
   const has = (name: string) => Object.hasOwn(mapping, name)

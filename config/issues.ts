@@ -100,7 +100,9 @@ function issuesOf(
           errors.every((one) => one.path.length > 0 || one.code !== 'invalid_type'),
         )
         .toSorted((a, b) => wrongKeys(a) - wrongKeys(b))
-      if (meant) return issuesOf(meant, document, path)
+      // One of a few words stands beside the other kinds: all of them were possible.
+      const isWord = meant?.length === 1 && isWordOf(meant[0]!)
+      if (meant && !isWord) return issuesOf(meant, document, path)
       return [
         at(path, document, wrong(path, document, `expected ${kindsOf(problem.errors.flat())}`)),
       ]
@@ -120,9 +122,16 @@ function issuesOf(
 const kindsOf = (problems: readonly SchemaIssue[]): string =>
   [
     ...new Set(
-      problems.map((one) => (one.code === 'invalid_type' ? kinds[one.expected] : undefined)),
+      problems.map((one) => {
+        if (isWordOf(one)) return listed(one.values.map(String))
+        return one.code === 'invalid_type' ? kinds[one.expected] : undefined
+      }),
     ),
   ].join(' or ')
+
+/** Whether the value itself should have been one of some words. */
+const isWordOf = (problem: SchemaIssue): problem is z.core.$ZodIssueInvalidValue =>
+  problem.code === 'invalid_value' && problem.path.length === 0
 
 /** Keys that are missing, unknown or hold something wrong. */
 const wrongKeys = (problems: readonly SchemaIssue[]): number =>

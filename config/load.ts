@@ -7,13 +7,19 @@ import type { OperationId, RequestOverride } from '../src/contract/index.ts'
 import { ConfigError } from '../src/core/errors.ts'
 import type { Issue } from '../src/core/errors.ts'
 import type { Json } from '../src/core/json.ts'
-import type { ImportConfig, PropertyMapping, RecordsFrom, SyncConfig } from '../src/core/sync.ts'
+import type {
+  ImportConfig,
+  MirrorConfig,
+  PropertyMapping,
+  RecordsFrom,
+  SyncConfig,
+} from '../src/core/sync.ts'
 import { crossCheck } from './checks.ts'
 import { readDocument } from './document.ts'
 import type { Environment } from './environment.ts'
 import { validate } from './issues.ts'
 import { configSchema, SECRET_VARIABLE } from './schema.ts'
-import type { ConfigOutput, FromOutput, MappingOutput } from './schema.ts'
+import type { ConfigOutput, ImportOutput, SyncOutput } from './schema.ts'
 import type { SecretSource } from './secret.ts'
 
 export interface ConnectionConfig {
@@ -117,15 +123,7 @@ function resolved(file: string, output: ConfigOutput): Config {
         ? { duckdb: duckdb === ':memory:' ? duckdb : absolute(duckdb!) }
         : { postgres: secretSource(postgres, absolute) },
     ),
-    syncs: mapValues(output.syncs, ({ import: importing }, name) => ({
-      name,
-      kind: 'import' as const,
-      import: {
-        ...importing,
-        from: fromOf(importing.from, absolute),
-        properties: mapValues(importing.properties, longForm),
-      },
-    })),
+    syncs: mapValues(output.syncs, (sync, name) => syncOf(name, sync, absolute)),
     temporal: output.temporal as Config['temporal'],
   }
 }
@@ -141,16 +139,51 @@ function ledgerOf(
   return { sqlite: absolute(sqlite!) }
 }
 
+/** One of the two is there, or the configuration was refused. */
+function syncOf(
+  name: string,
+  { import: importing, mirror }: SyncOutput,
+  absolute: (path: string) => string,
+): SyncConfig {
+  if (mirror !== undefined) {
+    const config: MirrorConfig = { ...mirror, schema: mirror.schema ?? name }
+    return { name, kind: 'mirror', mirror: config }
+  }
+  const { from, properties, ...rest } = importing!
+  return {
+    name,
+    kind: 'import',
+    import: {
+      ...rest,
+      from: fromOf(from, absolute),
+      properties: mapValues(properties, longForm),
+    },
+  }
+}
+
 /** One kind is there whole, or the configuration was refused. */
 function fromOf(
-  { csv, delimiter = ',', quote = '"', encoding, query, warehouse, records }: FromOutput,
+  {
+    csv,
+    delimiter = ',',
+    quote = '"',
+    encoding,
+    query,
+    warehouse,
+    watermark,
+    records,
+  }: ImportOutput['from'],
   absolute: (path: string) => string,
 ): ImportConfig['from'] {
   if (csv !== undefined)
     return { csv: absolute(csv), delimiter, quote, ...(encoding !== undefined && { encoding }) }
   // The document holds JSON values only.
   if (records !== undefined) return { records: records as RecordsFrom['records'] }
-  return { query: query!, warehouse: warehouse! }
+  return {
+    query: query!,
+    warehouse: warehouse!,
+    ...(watermark && { watermark: { ...watermark, initial: String(watermark.initial) } }),
+  }
 }
 
 function secretSource(
@@ -162,7 +195,7 @@ function secretSource(
   return key as SecretSource
 }
 
-function longForm(mapping: MappingOutput): PropertyMapping {
+function longForm(mapping: ImportOutput['properties'][string]): PropertyMapping {
   if (typeof mapping === 'string') return { column: mapping }
   const { value, ...rest } = mapping
   // The document holds JSON values only.

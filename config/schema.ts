@@ -35,6 +35,15 @@ const pathText = (expected = 'expected the path of a file, not a URL') =>
 const named = <T extends z.ZodType>(value: T) =>
   z.record(z.string().regex(NAME, nameExpected), value)
 const empty = () => z.enum(['omit', 'clear', 'reject'])
+const names = () =>
+  z.array(text()).refine((list) => new Set(list).size === list.length, 'expected each name once')
+const schemaName = () =>
+  z
+    .string()
+    .regex(
+      /^[a-z_][a-z0-9_]{0,62}$/,
+      'expected a name of a-z, 0-9 and _ that does not begin with a digit, at most 63 characters',
+    )
 const words = () => z.array(text()).min(1, 'expected at least one word')
 
 /** Exactly YYYY, one of MM and M, one of DD and D. */
@@ -115,12 +124,7 @@ const ledger = z.union([
       .describe(
         'PostgreSQL database, for workers on several machines. Where its URL is, such as `postgres://user:password@host:5432/database`, never the URL itself: `"${NAME}"` (a variable of the environment), or a mapping with one of the following.',
       ),
-    schema: z
-      .string()
-      .regex(
-        /^[a-z_][a-z0-9_]{0,62}$/,
-        'expected a name of a-z, 0-9 and _ that does not begin with a digit, at most 63 characters',
-      )
+    schema: schemaName()
       .default('records_sync')
       .describe('Schema of its own in that database; made by the first run. With `postgres` only.'),
   }),
@@ -262,6 +266,15 @@ const records = z.strictObject({
     ),
 })
 
+const watermark = z.strictObject({
+  column: text().describe(
+    'Column of the answer with numbers, dates, times or texts, best one that grows with every change of a row. Its greatest value is the next `:watermark`.',
+  ),
+  initial: z
+    .union([text(), z.number()])
+    .describe('What `:watermark` is at first, such as `1970-01-01T00:00:00Z` or `0`.'),
+})
+
 /** Exactly one of the kinds is named; what belongs to which kind is in checks.ts. */
 const from = z.strictObject({
   csv: pathText()
@@ -291,6 +304,11 @@ const from = z.strictObject({
       'One SQL query, a SELECT, whose rows are imported in its order. docs/warehouses.md says how values become cells.',
     ),
   warehouse: text().optional().describe('Name of the warehouse that answers the query.'),
+  watermark: watermark
+    .optional()
+    .describe(
+      'What `:watermark` is in the query, which then reads only what changed. docs/warehouses.md explains it.',
+    ),
   records: records
     .optional()
     .describe(
@@ -321,7 +339,75 @@ const importing = z.strictObject({
     .describe('Where each property gets its value: the name of a column, or a mapping.'),
 })
 
-const sync = z.strictObject({ import: importing.describe('Rows become records.') })
+const mirroring = z.strictObject({
+  from: text().describe('Name of the connection whose records are read.'),
+  to: text().describe(
+    'Name of the warehouse that is written to: a DuckDB file, which is made where it is missing, or a PostgreSQL database.',
+  ),
+  schema: schemaName()
+    .optional()
+    .describe(
+      'Schema of the warehouse for the tables of this mirror; it is made where it is missing, and nobody else may have tables in it. Default: the name of the sync.',
+    ),
+  object_types: z
+    .union([z.enum(['all']), names().min(1, 'expected at least one name')])
+    .default('all')
+    .describe(
+      'Object types whose records are mirrored, a table for each: a list of names, or `all` that the key can read, also those that are added later.',
+    ),
+  except: names()
+    .default([])
+    .describe('Object types that are left out. With `object_types: all` only.'),
+  associations: names()
+    .default([])
+    .describe(
+      'Associations whose links are mirrored, a table for each. Costs one request for each record of the type that an association begins at: `records-sync plan` says how long that takes. Default: none.',
+    ),
+  schema_changes: z
+    .enum(['evolve', 'freeze', 'ignore'])
+    .default('evolve')
+    .describe(
+      'What a new property, or one whose field type changed, means: `evolve` adds a column, `freeze` stops the run until a person decides, `ignore` leaves it out.',
+    ),
+  deletions: z
+    .enum(['soft', 'hard'])
+    .default('soft')
+    .describe(
+      'What the row of a deleted record becomes: `soft` keeps it and sets `_deleted_at`, `hard` removes it.',
+    ),
+  deletions_max_percent: between(0, 100)
+    .default(10)
+    .describe(
+      'Percent of the rows of a table, 0 to 100: a run that would delete more of them asks first, and `records-sync approve` answers.',
+    ),
+  full_every_hours: between(1, 8_760)
+    .default(24)
+    .describe(
+      'Hours, 1 to 8760, after which everything is read again, which also finds deleted records. In between a run reads what changed.',
+    ),
+  overlap_seconds: between(0, 86_400)
+    .default(300)
+    .describe(
+      'Seconds, 0 to 86400, that a run goes back behind the last change that it knows, because a change may show late.',
+    ),
+  modification_property: z
+    .record(text(), text())
+    .default({})
+    .describe(
+      'Property that says when a record was changed last, by object type, such as `{ svc_contact: svc_touched_at }`; a date with a time. Default: one like `svc_updated_at` where the type has it; where it has none, everything is read each time.',
+    ),
+})
+
+const sync = z.strictObject({
+  import: importing
+    .optional()
+    .describe('Rows become records. Exactly one of `import` and `mirror`.'),
+  mirror: mirroring
+    .optional()
+    .describe(
+      'Records become rows: the tables of a schema in a warehouse are kept like the records of a service. docs/mirror.md describes them.',
+    ),
+})
 
 const temporal = z.strictObject({
   address: z
@@ -345,7 +431,7 @@ export const configSchema = z.strictObject({
   connections: named(connection).describe('The services, by name.'),
   warehouses: named(warehouse)
     .default({})
-    .describe('The databases that queries are asked of, by name.'),
+    .describe('The databases that queries are asked of and that mirrors write to, by name.'),
   syncs: named(sync).describe('The jobs, by name.'),
   temporal: temporal
     .default({})
@@ -354,5 +440,5 @@ export const configSchema = z.strictObject({
 
 export type ConfigInput = z.input<typeof configSchema>
 export type ConfigOutput = z.output<typeof configSchema>
-export type FromOutput = ConfigOutput['syncs'][string]['import']['from']
-export type MappingOutput = ConfigOutput['syncs'][string]['import']['properties'][string]
+export type SyncOutput = ConfigOutput['syncs'][string]
+export type ImportOutput = NonNullable<SyncOutput['import']>

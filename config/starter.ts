@@ -34,6 +34,11 @@ syncs:
         # svc_birthday: { column: born, type: date, format: DD.MM.YYYY }
         # svc_lifetime_value: { column: amount, unit: EUR }
         # svc_source: { value: "csv import" }
+  # crm_tables:                          # the other way: the service's records as tables
+  #   mirror: { from: crm, to: lake }    # more: object_types, associations, deletions
+
+# warehouses:
+#   lake: { duckdb: ./lake.duckdb }      # or { postgres: \${DWH_URL} }
 
 # temporal: { address: localhost:7233, namespace: default }
 `

@@ -14,13 +14,14 @@ import {
 } from '@temporalio/worker'
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
 import { loadConfig, readLedgerPlace } from '../config/index.ts'
+import { importSync, mirrorSync } from '../workflows/names.ts'
 import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE, TASK_QUEUE } from '../workflows/queues.ts'
 import { connector } from './connections.ts'
-import { TemporalUnreachable } from './core/errors.ts'
+import { ConfigError, TemporalUnreachable } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
-import { findSync } from './core/sync.ts'
+import { findSync, type SyncConfig } from './core/sync.ts'
 import { openLedger, openQuotaStore } from './ledger/open.ts'
-import { sourceOpeners } from './openers.ts'
+import { mirrorOpener, sourceOpeners } from './openers.ts'
 import { openSource } from './sources/index.ts'
 
 /** What a worker is started with. */
@@ -30,7 +31,7 @@ export interface WorkerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly temporal: { readonly address: string; readonly namespace: string }
   readonly logger: Logger
-  /** Segments and stages that this process works on at the same time. Default 4; backfills have half as many beside them. */
+  /** Segments, stages and streams that this process works on at the same time. Default 4; backfills have half as many beside. */
   readonly ioSlots?: number
 }
 
@@ -78,6 +79,19 @@ function workflowCode(): Pick<TemporalWorkerOptions, 'workflowBundle' | 'workflo
   return { workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)) }
 }
 
+/** @throws ConfigError where there is no such sync, or another workflow is the one for it */
+function syncOfKind(
+  config: Parameters<typeof findSync>[0],
+  name: string,
+  kind: SyncConfig['kind'],
+): SyncConfig {
+  const sync = findSync(config, name)
+  if (sync.kind === kind) return sync
+  const workflow = sync.kind === 'import' ? importSync : mirrorSync
+  const message = `it is ${sync.kind === 'import' ? 'an import' : 'a mirror'}, which the workflow ${workflow} runs; "records-sync run ${name}" starts the right one`
+  throw new ConfigError(config.file, [{ path: `syncs.${name}`, message }])
+}
+
 /**
  * Connects, and starts to work.
  * @throws ConfigError, LedgerError, TemporalUnreachable before anything is polled
@@ -102,12 +116,10 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ledger,
     logger,
     clock: systemClock,
-    loadSync: async (name) => {
-      const config = await loadConfig(configFile, env)
-      return findSync(config, name)
-    },
+    loadSync: async (name, kind) => syncOfKind(await loadConfig(configFile, env), name, kind),
     connect: connections.connect,
-    openSource: (sync, signal) => openSource(sync, openers, signal),
+    openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
+    openMirrorTables: mirrorOpener(options),
     isLive: async ({ workflowId, workflowRunId }) => {
       try {
         const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()
@@ -119,6 +131,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
   }
   const activities = createActivities(deps)
+  const { openImport, openMirror, noteVerdict, closeMirror } = activities
   const ioSlots = options.ioSlots ?? 4
   const shared = {
     connection,
@@ -133,7 +146,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...shared,
       ...workflowCode(),
       taskQueue: TASK_QUEUE,
-      activities: { openImport: activities.openImport },
+      activities: { openImport, openMirror, noteVerdict, closeMirror },
       maxCachedWorkflows: 20,
     }),
     await Worker.create({

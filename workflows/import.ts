@@ -2,8 +2,6 @@
 // and counts; rows and keys never enter its history.
 
 import {
-  ActivityCancellationType,
-  ApplicationFailure,
   CancellationScope,
   isCancellation,
   proxyActivities,
@@ -12,43 +10,9 @@ import {
 } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import { ImportInput, progressQuery, type ImportProgress, type ImportResult } from './messages.ts'
-import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE } from './queues.ts'
+import { failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
 
-const retry = {
-  initialInterval: '1s',
-  backoffCoefficient: 2,
-  maximumInterval: '10s',
-} as const
-
-const template = { sync: 'contacts' }
-
-function parse(input: unknown): ImportInput {
-  const parsed = ImportInput.safeParse(input)
-  if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`,
-  )
-  throw failure(`Write ${JSON.stringify(template)}. ${issues.join('; ')}`, 'InvalidInput', [
-    { issues, template },
-  ])
-}
-
-/** A failure without a stack: stacks hold paths of the machine. */
-function failure(message: string, type: string, details: unknown[] = []): ApplicationFailure {
-  const made = ApplicationFailure.create({ message, type, nonRetryable: true, details })
-  made.stack = ''
-  return made
-}
-
-/** The first message of a failure's chain that is ours. */
-function messageOf(error: unknown): string {
-  let current = error
-  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
-    if (current instanceof ApplicationFailure) return current.message
-    current = current.cause
-  }
-  return 'the run failed; the worker log says more'
-}
+type Streaming = Pick<Activities, 'stageImport' | 'pushSegment' | 'closeImport'>
 
 /** Runs at most `limit` at a time; the first failure stops the rest from starting. */
 async function inLanes<Item>(
@@ -84,7 +48,7 @@ const details = (progress: ImportProgress): string =>
 
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
 export async function importSync(input?: unknown): Promise<ImportResult> {
-  const { sync, tuning, priority } = parse(input)
+  const { sync, tuning, priority } = parseInput(ImportInput, input, { sync: 'contacts' })
   let progress: ImportProgress = {
     sync,
     run: null,
@@ -103,19 +67,10 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
     description: 'Where the run is: step, rows, segments. Input: nothing.',
   })
 
-  const short = proxyActivities<Pick<Activities, 'openImport'>>({
-    startToCloseTimeout: '1m',
-    retry,
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  })
-  // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not spend them.
-  const streaming = proxyActivities<Omit<Activities, 'openImport'>>({
-    taskQueue: priority === 'backfill' ? BACKFILL_TASK_QUEUE : IO_TASK_QUEUE,
-    startToCloseTimeout: '1d',
-    heartbeatTimeout: tuning.heartbeat_timeout_ms ?? 60_000,
-    retry,
-    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  })
+  const short = proxyActivities<Pick<Activities, 'openImport'>>(SHORT)
+  const streaming = proxyActivities<Streaming>(
+    streamingOptions(priority, tuning.heartbeat_timeout_ms),
+  )
 
   const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [{ sync }])
   note({ run, step: 'stage' })

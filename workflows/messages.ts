@@ -1,10 +1,11 @@
-// The public face of the workflows: names, inputs, results and queries. Only names, ids and counts are in them.
+// The public face of the workflows: inputs, results, queries and updates. Only names, ids and counts are in them.
 
-import { defineQuery } from '@temporalio/workflow'
+import { defineQuery, defineUpdate } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { Books, RunState } from '../src/core/states.ts'
+import { approve, reject } from './names.ts'
 
-/** Times and sizes of a run; whoever leaves them out gets the values of production. */
+/** Times and sizes of an import; whoever leaves them out gets the values of production. */
 export const TuningInput = z
   .object({
     rows_per_segment: z.coerce.number().int().min(1_000),
@@ -49,3 +50,74 @@ export interface ImportProgress {
 }
 
 export const progressQuery = defineQuery<ImportProgress>('progress')
+
+/** Times and sizes of a mirror's run: those of `MirrorTuning` in src/mirror/ports.ts, which says what each is. */
+export const MirrorTuningInput = z
+  .object({
+    streams_in_flight: z.coerce.number().int().min(1).max(16),
+    readers: z.coerce.number().int().min(1).max(64),
+    rows_per_range: z.coerce.number().int().min(100).max(1_000_000),
+    rows_per_merge: z.coerce.number().int().min(1).max(1_000_000),
+    merge_ms: z.coerce.number().int().min(0).max(60_000),
+    stream_ms: z.coerce.number().int().min(1_000).max(1_800_000),
+    edges_ms: z.coerce.number().int().min(100).max(1_800_000),
+    read_backoff_ms: z.array(z.number().int().min(0)).min(1).max(10),
+    service_probe_ms: z.coerce.number().int().min(50),
+    blocked_probe_ms: z.coerce.number().int().min(50),
+    approval_ms: z.coerce.number().int().min(100),
+    heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
+  })
+  .partial()
+export type MirrorTuningInput = z.infer<typeof MirrorTuningInput>
+
+/** Input of `mirrorSync`. */
+export const MirrorInput = z.object({
+  sync: z.string().trim().min(1),
+  /** Whether everything is read again, even where what has changed would do. */
+  full: z.union([z.boolean(), z.stringbool()], { error: 'expected true or false' }).default(false),
+  /** Who goes first where several runs want the quota. A backfill also has activity slots of its own. */
+  priority: z.enum(['mirror', 'backfill']).default('mirror'),
+  tuning: MirrorTuningInput.default({}),
+})
+export type MirrorInput = z.infer<typeof MirrorInput>
+
+/** What a mirror's finished run returns. What it did is in the ledger, stream by stream. */
+export interface MirrorResult {
+  readonly run: number
+  readonly state: RunState
+}
+
+/** Where a mirror's run is with one stream; `waiting` for its turn, or for a person's `approval`. */
+export type StreamState = 'waiting' | 'working' | 'approval' | 'done' | 'failed'
+
+/** Answer of the query `progress`. */
+export interface MirrorProgress {
+  readonly sync: string
+  readonly run: number | null
+  readonly step: 'open' | 'discover' | 'records' | 'edges' | 'close' | 'closed'
+  readonly streams: readonly {
+    readonly kind: 'records' | 'edges'
+    /** Name of the object type. */
+    readonly name: string
+    readonly state: StreamState
+    /** The deletions that wait for approval: so many rows, of so many in the table. */
+    readonly deletions?: { readonly rows: number; readonly of: number }
+  }[]
+  readonly state: RunState
+}
+
+export const mirrorProgressQuery = defineQuery<MirrorProgress>('progress')
+
+/** Input of `approve` and `reject`: a stream by its name, or nothing for all that wait. */
+export const ApprovalInput = z
+  .object({ stream: z.string().trim().min(1).nullish() })
+  .nullish()
+  .transform((input) => input?.stream ?? null)
+
+/** Answer of `approve` and `reject`: the streams that the verdict is for. */
+export interface Decided {
+  readonly streams: readonly string[]
+}
+
+export const approveUpdate = defineUpdate<Decided, [unknown]>(approve)
+export const rejectUpdate = defineUpdate<Decided, [unknown]>(reject)

@@ -4,5 +4,5 @@
 export const TASK_QUEUE = 'records-sync'
 /** Task queue of the activities that stream rows; a worker has few slots for them. */
 export const IO_TASK_QUEUE = 'records-sync-io'
-/** The same for backfills: slots of their own, so that they never keep an import waiting for one. */
+/** The same for backfills: slots of their own, so that they never keep another run waiting for one. */
 export const BACKFILL_TASK_QUEUE = 'records-sync-backfill'

@@ -1,7 +1,8 @@
 // Books and runs, as text and as JSON.
 
 import { isBalanced, ITEM_STATES, sumOfStates, type Books } from '../core/states.ts'
-import type { Run } from '../ledger/ledger.ts'
+import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
+import { printStreams, streamToJson } from './streams.ts'
 import { figure, type Terminal } from './terminal.ts'
 
 const meanings: Readonly<Record<string, string>> = {
@@ -47,11 +48,29 @@ export function printBooks(terminal: Terminal, books: Books): void {
     terminal.out(`  ${figure(books.inDoubt)} rows are in doubt: the service may hold them.`)
 }
 
+/** The books of an import, or the streams of a mirror. */
+export type Account =
+  | { readonly kind: 'import'; readonly books: Books }
+  | { readonly kind: 'mirror'; readonly streams: readonly StreamBooks[] }
+
+/** The account of a run as the ledger holds it; null for an import whose books are still open. */
+export async function accountOf(ledger: Ledger, run: Run): Promise<Account | null> {
+  if (run.kind === 'mirror') return { kind: 'mirror', streams: await ledger.streams(run.id) }
+  return run.counts && { kind: 'import', books: run.counts }
+}
+
+export function printAccount(terminal: Terminal, account: Account): void {
+  if (account.kind === 'import') printBooks(terminal, account.books)
+  else printStreams(terminal, account.streams)
+}
+
 /** A run for programs. */
-export function runToJson(run: Run, books: Books | null) {
+export function runToJson(run: Run, account: Account | null) {
+  const books = account?.kind === 'import' ? account.books : null
   return {
     run: run.id,
     sync: run.sync,
+    kind: run.kind,
     state: run.state,
     reason: run.reason,
     message: run.message,
@@ -65,5 +84,6 @@ export function runToJson(run: Run, books: Books | null) {
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
     warnings: run.warnings,
+    ...(account?.kind === 'mirror' && { streams: account.streams.map(streamToJson) }),
   }
 }

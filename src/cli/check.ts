@@ -1,9 +1,16 @@
 // `records-sync check`: is everything as the configuration says? Reads only; writes nothing anywhere.
 
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { readWarehousePlace, type Config } from '../../config/index.ts'
+import type { RecordsClient } from '../client/index.ts'
+import { SyncError } from '../core/errors.ts'
 import { silentLogger } from '../core/ports.ts'
+import type { MirrorSync } from '../core/sync.ts'
 import { compileMapping } from '../import/map.ts'
 import { readTarget } from '../import/target.ts'
 import { EXIT, type CommandContext } from './context.ts'
+import { readMirrorTarget } from './mirror-target.ts'
 import { operationLines, operationRows, type OperationRow } from './operations.ts'
 import { safe, wrapped } from './terminal.ts'
 
@@ -21,6 +28,36 @@ interface Finding extends Told {
 }
 
 const indent = 8
+/** How long a warehouse that another process holds is waited for. */
+const WAREHOUSE_WAIT_MS = 5_000
+
+/** What a mirror finds on its service, and whether its warehouse can be opened. */
+async function checkMirror(
+  context: CommandContext,
+  config: Config,
+  sync: MirrorSync,
+  client: RecordsClient,
+): Promise<Told> {
+  const { types, associations, warnings } = await readMirrorTarget(client, sync)
+  const { to, schema } = sync.mirror
+  const place = await readWarehousePlace(config, to, context.env)
+  const missing = 'duckdb' in place && !existsSync(place.duckdb)
+  if (missing) {
+    const folder = dirname(place.duckdb)
+    if (!existsSync(folder))
+      throw new SyncError('warehouse_folder', `Warehouse ${to}: there is no folder ${folder}`)
+  } else {
+    const { openWarehouse } = await import('../warehouses/index.ts')
+    const warehouse = await openWarehouse(to, place, { waitMs: WAREHOUSE_WAIT_MS })
+    await warehouse.close()
+  }
+  const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+  const links = associations.length > 0 ? ` and ${counted(associations.length, 'association')}` : ''
+  return {
+    message: `${counted(types.length, 'object type')}${links} of ${sync.mirror.from}, into ${to}, schema ${schema}${missing ? '; the file is made by the first run' : ''}`,
+    warnings,
+  }
+}
 
 /** `operations`: lists them all, not only what is unusual. */
 export async function check(
@@ -60,6 +97,10 @@ export async function check(
       })
     for (const sync of Object.values(config.syncs))
       await examine(`sync ${sync.name}`, async () => {
+        if (sync.kind === 'mirror') {
+          const { client } = await connections.connect(sync.mirror.from)
+          return await checkMirror(context, config, sync, client)
+        }
         const { client } = await connections.connect(sync.import.to)
         const source = await openSource(sync, sourceOpeners(context, connections.connect))
         try {
@@ -85,7 +126,7 @@ export async function check(
     for (const { subject, ok: fine, message, warnings, operations = [] } of findings) {
       const { terminal } = context
       const state = fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
-      const [first = '', ...more] = wrapped(`${subject}: ${safe(message, 1_000)}`, indent)
+      const [first = '', ...more] = wrapped(`${subject}: ${safe(message, 4_000)}`, indent)
       for (const line of [`${state}  ${first.trimStart()}`, ...more]) terminal.out(line)
       for (const line of operationLines(operations, options.operations)) terminal.out(line)
       for (const warning of warnings)

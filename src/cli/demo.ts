@@ -1,15 +1,18 @@
 // `npm run demo`: the main job on real files, with embedded parts. It imports 4,000 contacts with planted mistakes,
-// shows the books and the rejects, and imports again to show that nothing is sent twice.
+// shows the books and the rejects, and imports again to show that nothing is sent twice. Then it mirrors the CRM into a
+// DuckDB file, works in the CRM, mirrors again, and asks for what changed in SQL.
 
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { silentLogger } from '../core/ports.ts'
 import { startEmbedded } from '../dev/embedded.ts'
 import { createContext, EXIT, type CommandContext } from './context.ts'
 import { terminalLogger } from './logging.ts'
 import { rejects, show } from './reports.ts'
 import { run } from './run.ts'
 import { untilSignal } from './service.ts'
+import { sql } from './sql.ts'
 
 export interface DemoOptions {
   /** Leave everything running until Ctrl-C. */
@@ -66,12 +69,32 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     const third = await run(context, 'companies', { detach: false })
     if (third === EXIT.stopped) return third
 
+    title('6. Mirror the CRM into a DuckDB file')
+    const mirrored = await run(context, 'crm_copy', { detach: false })
+    if (mirrored !== EXIT.done) return mirrored
+
+    title('7. Somebody works in the CRM: three contacts change, two are deleted')
+    const since = await workInCrm(context)
+
+    title('8. Mirror again: what changed is read, what is gone is found')
+    const again = await run(context, 'crm_copy', { detach: false })
+    if (again !== EXIT.done) return again
+
+    title('9. What changed, in SQL')
+    const query = `SELECT svc_first_name, svc_last_name, svc_job_title, _deleted_at IS NOT NULL AS deleted
+FROM crm_copy.svc_contact
+WHERE _version >= '${since}' OR _deleted_at IS NOT NULL
+ORDER BY deleted, _id`
+    terminal.out(query.replaceAll(/^/gm, '  '))
+    await sql(context, 'local', query, { limit: 20 })
+
     title('What to look at next')
     terminal.out(`  ${join(folder, 'records-sync.yaml')}  the configuration`)
     terminal.out(`  ${rejectsFile}  the rejected rows, with line and reason`)
     terminal.out(
       `  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`,
     )
+    terminal.out(`  ${join(folder, 'warehouse.duckdb')}  the mirror: open it with any DuckDB`)
     if (options.keep) {
       terminal.out(`  ${embedded.temporal.uiUrl}  the runs in the Temporal UI`)
       terminal.out('Everything stays up. Ctrl-C stops all parts.')
@@ -80,5 +103,32 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     return EXIT.done
   } finally {
     await embedded.stop()
+  }
+}
+
+/** Changes three contacts and deletes two. Returns the time before that, by the service's clock. */
+async function workInCrm({ configFile, env, terminal }: CommandContext): Promise<string> {
+  const { connector } = await import('../connections.ts')
+  const connections = connector({ configFile, env, logger: silentLogger })
+  try {
+    const { client } = await connections.connect('crm')
+    const { data } = await client.queryRecords('svc_contact', {
+      sorts: [{ property: 'svc_updated_at', direction: 'desc' }],
+      limit: 5,
+    })
+    const changed = data.slice(0, 3)
+    const deleted = data.slice(3)
+    let since: string | null = null
+    for (const { id } of changed) {
+      const properties = { svc_job_title: 'Head of Everything' }
+      const record = await client.updateRecord('svc_contact', id, properties)
+      since ??= String(record.properties['svc_updated_at'])
+    }
+    for (const { id } of deleted) await client.deleteRecord('svc_contact', id)
+    terminal.out(`  changed: ${changed.map(({ id }) => id).join(', ')}`)
+    terminal.out(`  deleted: ${deleted.map(({ id }) => id).join(', ')}`)
+    return since!
+  } finally {
+    await connections.close()
   }
 }

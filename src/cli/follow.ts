@@ -1,8 +1,8 @@
-// Follows a run: a live line from the ledger's counters until the workflow ends. Ctrl-C detaches; the run goes on.
+// Follows a run: a live line from the ledger until the workflow ends. Ctrl-C detaches; the run goes on.
 
 import type { WorkflowHandle } from '@temporalio/client'
-import type { Ledger, Progress, Run } from '../ledger/ledger.ts'
-import { bar, duration, figure, type Terminal } from './terminal.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Terminal } from './terminal.ts'
 
 const pollMs = 200
 
@@ -22,33 +22,6 @@ export function messageOf(error: unknown): string {
   return message
 }
 
-function progressLine(
-  run: Run,
-  progress: Progress,
-  pushedSince: { at: number; done: number },
-): string {
-  if (run.state === 'blocked') return `${run.sync}  ${run.message ?? 'blocked'}; asking again`
-  if (run.rowsRead === null) return `${run.sync}  staging  ${figure(progress.read)} rows`
-  const done = progress.created + progress.updated + progress.rejected + progress.failed
-  if (pushedSince.at === 0) {
-    pushedSince.at = Date.now()
-    pushedSince.done = done
-  }
-  const seconds = (Date.now() - pushedSince.at) / 1_000
-  const rate = seconds > 0.5 ? (done - pushedSince.done) / seconds : 0
-  const share = progress.planned === 0 ? 1 : done / progress.planned
-  const speed =
-    rate > 0
-      ? `  ${figure(Math.round(rate))}/s, ${duration(((progress.planned - done) / rate) * 1_000)} left`
-      : ''
-  const rejects = progress.rejected + progress.failed
-  return [
-    `${run.sync}  ${bar(share)} ${Math.floor(share * 100)} %`,
-    `${figure(done)} of ${figure(progress.planned)} rows${speed}`,
-    `${figure(progress.requests)} requests${rejects > 0 ? `, ${figure(rejects)} rejected` : ''}`,
-  ].join('  ')
-}
-
 /** Waits for the workflow's end and shows its progress. */
 export async function follow(options: {
   terminal: Terminal
@@ -57,9 +30,8 @@ export async function follow(options: {
   handle: WorkflowHandle
   /** Ends when the workflow ends, rejecting where it failed; gives up on abort. */
   untilEnded(signal: AbortSignal): Promise<unknown>
-  /** Called once: staging is complete, and so many rows are to be sent. */
-  planned(rows: number): void
-  quiet: boolean
+  /** What a person is shown of the run while it goes on; null shows nothing. */
+  line: ((ledger: Ledger, run: Run) => Promise<string>) | null
 }): Promise<Followed> {
   const { terminal, handle } = options
   const ended: { error: unknown }[] = []
@@ -76,27 +48,17 @@ export async function follow(options: {
     wake()
   }
   process.once('SIGINT', onSignal)
-  const pushedSince = { at: 0, done: 0 }
-  let isPlanned = false
   let ledger: Ledger | null = null
   const findRun = async (): Promise<Run | null> => {
     ledger ??= await options.ledger()
     const runs = (await ledger?.runs({ sync: options.sync, limit: 10 })) ?? []
     return runs.find((run) => run.workflowId === handle.workflowId) ?? null
   }
-  const progressOf = async (run: Run) => (await ledger?.progress(run.id)) ?? null
   try {
     // Bounded by the run: it ends, or a person detaches.
     while (ended.length === 0 && !detached) {
       const run = await findRun()
-      const progress = run && !options.quiet ? await progressOf(run) : null
-      if (run && progress) {
-        if (!isPlanned && run.rowsRead !== null) {
-          isPlanned = true
-          options.planned(progress.planned)
-        }
-        terminal.live(progressLine(run, progress, pushedSince))
-      }
+      if (run && ledger && options.line) terminal.live(await options.line(ledger, run))
       await Promise.race([
         result,
         new Promise<void>((resolve) => {

@@ -47,7 +47,7 @@ program
   .command('plan')
   .argument('<sync>')
   .description(
-    'what a run would do: rows, rejects, requests, minutes; writes nothing to the service',
+    'what a run would do: rows or records, rejects, requests, minutes; writes nothing to the service',
   )
   .action((sync: string) =>
     execute(async (context) => (await import('./plan.ts')).plan(context, sync)),
@@ -56,11 +56,13 @@ program
   .command('run')
   .argument('<sync>')
   .option('--detach', 'start the run and return at once', false)
+  .option('--full', 'of a mirror: read everything again, not only what changed', false)
   .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
   .addOption(
-    new Option('--priority <priority>', 'a backfill gives way to imports where they share a quota')
-      .choices(['import', 'backfill'])
-      .default('import'),
+    new Option(
+      '--priority <priority>',
+      'a backfill gives way to other runs where they share a quota; default: the kind of the sync',
+    ).choices(['import', 'mirror', 'backfill']),
   )
   .description('start a run and follow it; Ctrl-C detaches, the run goes on')
   .action((sync: string, options: RunOptions) =>
@@ -73,7 +75,7 @@ program
 program
   .command('show')
   .argument('<run>')
-  .description('one run: its state, its books, its rejects by kind')
+  .description('one run: its state, its books and rejects by kind, or its tables')
   .action((run: string) =>
     execute(async (context) => (await import('./reports.ts')).show(context, run)),
   )
@@ -85,6 +87,28 @@ program
   .description('the rejected rows as CSV: the original columns, line and reason')
   .action((run: string, options: { output?: string; exact: boolean }) =>
     execute(async (context) => (await import('./reports.ts')).rejects(context, run, options)),
+  )
+program
+  .command('approve')
+  .argument('<run>')
+  .option('--stream <name>', 'only the deletions of this one; default: all that wait')
+  .description('let the deletions be made that wait in a run of a mirror')
+  .action((run: string, options: { stream?: string }) =>
+    execute(async (context) => {
+      const { decide } = await import('./verdict.ts')
+      return await decide(context, run, { verdict: 'approve', stream: options.stream ?? null })
+    }),
+  )
+program
+  .command('reject')
+  .argument('<run>')
+  .option('--stream <name>', 'only the deletions of this one; default: all that wait')
+  .description('leave the rows where they are that a run of a mirror would delete')
+  .action((run: string, options: { stream?: string }) =>
+    execute(async (context) => {
+      const { decide } = await import('./verdict.ts')
+      return await decide(context, run, { verdict: 'reject', stream: options.stream ?? null })
+    }),
   )
 program
   .command('quota')

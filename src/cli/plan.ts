@@ -1,25 +1,29 @@
-// `records-sync plan SYNC`: what a run would do. It stages into the ledger, counts by SQL, and takes the rows out again;
-// nothing is written to the service. Needs no Temporal server.
+// `records-sync plan SYNC`: what a run would do, and how long its requests take. Nothing is written to the service. Needs no
+// Temporal server.
 
 import { hostname } from 'node:os'
-import { SyncError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
-import { silentLogger, systemClock } from '../core/ports.ts'
+import type { RecordsClient } from '../client/index.ts'
+import { silentLogger, type BulkPriority } from '../core/ports.ts'
 import { findSync } from '../core/sync.ts'
-import { DEFAULT_TUNING } from '../import/ports.ts'
-import { stage } from '../import/stage.ts'
-import { EXIT, type CommandContext } from './context.ts'
-import { forecast, quotaOfKey } from './forecast.ts'
-import { figure, safe, table, wrapped } from './terminal.ts'
+import type { CommandContext } from './context.ts'
+import { forecast, quotaOfKey, type Forecast } from './forecast.ts'
+import { planImport } from './plan-import.ts'
+import { planMirror } from './plan-mirror.ts'
+
+/** What the plan of either kind is made with. */
+export interface PlanParts {
+  /** Of the service that is written to, or mirrored. */
+  readonly client: RecordsClient
+  readonly keyFingerprint: string
+  connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }>
+  /** How long so many requests take, by what is known of the quota by then. Default: as urgent as the sync itself. */
+  forecastOf(requests: number, priority?: BulkPriority): Promise<Forecast>
+}
 
 export async function plan(context: CommandContext, name: string): Promise<number> {
-  const { terminal } = context
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   const { connector } = await import('../connections.ts')
-  const { sourceOpeners } = await import('../openers.ts')
-  const { openSource } = await import('../sources/index.ts')
-  const ledger = await context.openLedger({ readOnly: false })
   const quotas = await context.openQuotas()
   const connections = connector({
     configFile: context.configFile,
@@ -27,105 +31,25 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
     logger: silentLogger,
     quotas: { store: quotas, user: `plan ${process.pid} on ${hostname()}` },
   })
-  let run: number | null = null
   try {
-    const { client, keyFingerprint } = await connections.connect(sync.import.to)
-    const opened = await ledger.openRun({
-      sync: sync.name,
-      mode: 'plan',
-      workflowId: '',
-      workflowRunId: '',
-      config: sync as unknown as Json,
-    })
-    if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
-    run = opened.run.id
-    let rows = 0
-    const staged = await stage(
-      {
-        ledger,
-        client,
-        clock: systemClock,
-        logger: silentLogger,
-        tuning: DEFAULT_TUNING,
-        signal: new AbortController().signal,
-        priority: 'import',
-        beat: (read = 0) => {
-          rows += read
-          if (!context.json) terminal.live(`${sync.name}  reading, ${figure(rows)} rows`)
-        },
+    const connection = sync.kind === 'import' ? sync.import.to : sync.mirror.from
+    const { client, keyFingerprint } = await connections.connect(connection)
+    const parts: PlanParts = {
+      client,
+      keyFingerprint,
+      connect: connections.connect,
+      forecastOf: async (requests, priority = sync.kind) => {
+        const key = { origin: client.origin, fingerprint: keyFingerprint }
+        const { reserve } = config.connections[connection]!.quota
+        const limit = client.quota.limitPerMinute()
+        return forecast(requests, priority, await quotaOfKey(quotas, key), { limit, reserve })
       },
-      { run, sync, keyFingerprint },
-      () => openSource(sync, sourceOpeners(context, connections.connect)),
-    )
-    terminal.endLive()
-    const known = await ledger.knownKeys(run)
-    const groups = await ledger.rejectGroups(run)
-    const { requests, perMinute, minutes, text } = forecast(
-      Math.ceil(staged.planned / (await client.upsertsPerRequest())),
-      'import',
-      await quotaOfKey(quotas, {
-        origin: client.origin,
-        fingerprint: keyFingerprint,
-      }),
-      {
-        limit: client.quota.limitPerMinute(),
-        reserve: config.connections[sync.import.to]!.quota.reserve,
-      },
-    )
-    if (context.json) {
-      terminal.out(
-        JSON.stringify({
-          sync: sync.name,
-          ...staged,
-          known_keys: known,
-          new_keys: staged.planned - known,
-          requests,
-          requests_per_minute: perMinute,
-          minutes,
-          rejects: groups,
-        }),
-      )
-      return EXIT.done
     }
-    terminal.out(`Plan of ${sync.name} (nothing was written):`)
-    terminal.out(
-      table(
-        ['', 'rows'],
-        [
-          ['read', staged.rows],
-          ['to send', staged.planned],
-          ['  keys accepted before', known],
-          ['  keys new to us', staged.planned - known],
-          ['unchanged', staged.unchanged],
-          ['superseded by a later row', staged.superseded],
-          ['invalid', staged.invalid],
-          ['cells that clear a property', staged.cleared],
-        ],
-      ),
-    )
-    for (const line of wrapped(text, 0)) terminal.out(line)
-    for (const warning of staged.warnings)
-      terminal.out(terminal.style('yellow', `warning: ${safe(warning, 300)}`))
-    if (groups.length > 0)
-      terminal.out(
-        table(
-          ['rows', 'reason', 'column', 'property', 'first row'],
-          groups
-            .slice(0, 20)
-            .map((group) => [
-              group.items,
-              group.reason ?? '–',
-              safe(group.column ?? '–', 30),
-              safe(group.field ?? '–', 40),
-              group.example,
-            ]),
-        ),
-      )
-    return EXIT.done
+    return sync.kind === 'import'
+      ? await planImport(context, sync, parts)
+      : await planMirror(context, sync, parts)
   } finally {
-    terminal.endLive()
-    if (run !== null) await ledger.discard(run)
-    await ledger.close()
+    context.terminal.endLive()
     await connections.close()
     await quotas.close()
   }

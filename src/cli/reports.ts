@@ -4,11 +4,13 @@ import { createWriteStream } from 'node:fs'
 import { REJECT_STATES } from '../core/states.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
-import { printBooks, runToJson } from './books.ts'
+import { accountOf, printBooks, runToJson, type Account } from './books.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import { figure, safe, table } from './terminal.ts'
+import { printStreams, streamTotals } from './streams.ts'
+import { figure, safe, table, type Terminal } from './terminal.ts'
 
-async function runNamed(ledger: Ledger, text: string): Promise<Run> {
+/** @throws ConfigError that names the latest run */
+export async function runNamed(ledger: Ledger, text: string): Promise<Run> {
   const id = /^\d+$/.test(text) ? Number(text) : NaN
   const run = Number.isSafeInteger(id) ? await ledger.run(id) : null
   if (run) return run
@@ -20,39 +22,49 @@ async function runNamed(ledger: Ledger, text: string): Promise<Run> {
   ])
 }
 
+/** Rows that were read, those that were written (records, or rows of tables), and those that were not. */
+function figuresOf(run: Run, account: Account | null): (number | null)[] {
+  if (account?.kind === 'mirror') {
+    const { read, written, deleted } = streamTotals(account.streams)
+    return [read, written + deleted, null]
+  }
+  const states = account?.books.states
+  if (!states) return [run.rowsRead, null, null]
+  const rejects = REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
+  return [run.rowsRead, states.created + states.updated, rejects]
+}
+
 /** Every configured sync with its latest run. */
 export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
   const ledger = await context.findLedger()
   try {
     const rows = []
-    for (const sync of Object.keys(config.syncs))
-      rows.push({ sync, run: (await ledger?.runs({ sync, limit: 1 }))?.[0] })
+    for (const sync of Object.keys(config.syncs)) {
+      const run = (await ledger?.runs({ sync, limit: 1 }))?.[0]
+      rows.push({ sync, run, account: ledger && run ? await accountOf(ledger, run) : null })
+    }
     if (context.json) {
       context.terminal.out(
         JSON.stringify(
-          rows.map(({ sync, run }) => (run ? runToJson(run, run.counts) : { sync, run: null })),
+          rows.map(({ sync, run, account }) =>
+            run ? runToJson(run, account) : { sync, run: null },
+          ),
         ),
       )
       return EXIT.done
     }
     context.terminal.out(
       table(
-        ['sync', 'run', 'state', 'started', 'rows', 'sent', 'rejects'],
-        rows.map(({ sync, run }) => {
-          if (!run) return [sync, '–', 'never run', '–', '–', '–', '–']
-          const states = run.counts?.states
-          const rejects = states
-            ? REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
-            : null
+        ['sync', 'run', 'state', 'started', 'rows', 'written', 'rejects'],
+        rows.map(({ sync, run, account }) => {
+          if (!run) return [sync, null, 'never run', null, null, null, null]
           return [
             sync,
-            String(run.id),
+            run.id,
             run.reason ? `${run.state}: ${run.reason}` : run.state,
             run.openedAt.slice(0, 19).replace('T', ' '),
-            run.rowsRead === null ? '–' : figure(run.rowsRead),
-            states ? figure(states.created + states.updated) : '–',
-            rejects === null ? '–' : figure(rejects),
+            ...figuresOf(run, account),
           ]
         }),
       ),
@@ -63,32 +75,36 @@ export async function status(context: CommandContext): Promise<number> {
   }
 }
 
-/** One run: its state, its books, its rejects by kind. */
+/** One run: its state, its books and its rejects by kind, or its streams. */
 export async function show(context: CommandContext, runText: string): Promise<number> {
   const ledger = await context.openLedger()
   const { terminal } = context
   try {
     const run = await runNamed(ledger, runText)
+    if (run.kind === 'mirror') {
+      const streams = await ledger.streams(run.id)
+      if (context.json) terminal.out(JSON.stringify(runToJson(run, { kind: 'mirror', streams })))
+      else {
+        printHead(terminal, run, streamTotals(streams).requests)
+        terminal.out()
+        printStreams(terminal, streams)
+      }
+      return EXIT.done
+    }
     const books = run.counts ?? (await ledger.books(run.id))
     const groups = await ledger.rejectGroups(run.id)
     const progress = await ledger.progress(run.id)
     if (context.json) {
       terminal.out(
-        JSON.stringify({ ...runToJson(run, books), requests: progress.requests, rejects: groups }),
+        JSON.stringify({
+          ...runToJson(run, { kind: 'import', books }),
+          requests: progress.requests,
+          rejects: groups,
+        }),
       )
       return EXIT.done
     }
-    terminal.out(
-      `Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`,
-    )
-    if (run.message) terminal.out(`  ${safe(run.message, 400)}`)
-    terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
-    terminal.out(`  workflow ${run.workflowId}`)
-    if (run.keyFingerprint)
-      terminal.out(`  key#${run.keyFingerprint}, ${figure(progress.requests)} requests`)
-    if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
-    for (const warning of run.warnings)
-      terminal.out(terminal.style('yellow', `  warning: ${safe(warning, 300)}`))
+    printHead(terminal, run, progress.requests)
     terminal.out()
     printBooks(terminal, books)
     if (groups.length > 0) {
@@ -116,6 +132,21 @@ export async function show(context: CommandContext, runText: string): Promise<nu
   }
 }
 
+/** What a run is, and how it stands. */
+function printHead(terminal: Terminal, run: Run, requests: number): void {
+  terminal.out(
+    `Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`,
+  )
+  if (run.message) terminal.out(`  ${safe(run.message, 400)}`)
+  terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
+  terminal.out(`  workflow ${run.workflowId}`)
+  const key = run.keyFingerprint ? `key#${run.keyFingerprint}, ` : ''
+  terminal.out(`  ${key}${figure(requests)} requests`)
+  if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
+  for (const warning of run.warnings)
+    terminal.out(terminal.style('yellow', `  warning: ${safe(warning, 300)}`))
+}
+
 const formulaStart = /^[\s\u200B\uFEFF]*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/
 /** Numbers and telephone numbers: nothing that a spreadsheet could call. */
 const harmless = /^[+-]?[\d\s.,()/-]*$/
@@ -135,6 +166,12 @@ export async function rejects(
   const ledger = await context.openLedger()
   try {
     const run = await runNamed(ledger, runText)
+    if (run.kind === 'mirror') {
+      context.terminal.err(
+        `Run ${run.id} is of the mirror ${run.sync}: a mirror has no rejects. What did not fit its column is in _misfits of its row`,
+      )
+      return EXIT.done
+    }
     const stream =
       options.output === undefined
         ? process.stdout

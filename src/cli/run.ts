@@ -1,15 +1,17 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
 import type { Client } from '@temporalio/client'
-import { importSync } from '../../workflows/names.ts'
+import { importSync, mirrorSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
-import { findSync, type SyncConfig } from '../core/sync.ts'
-import { printBooks, runToJson } from './books.ts'
+import { findSync, type ImportSync, type SyncConfig } from '../core/sync.ts'
+import type { Run } from '../ledger/ledger.ts'
+import { accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { connectTemporal, EXIT, exitCodeOf, temporalOf, type CommandContext } from './context.ts'
 import { follow, messageOf } from './follow.ts'
 import { forecast, quotaOfKey } from './forecast.ts'
+import { importLine, mirrorLine } from './live.ts'
 import { figure, safe } from './terminal.ts'
 
 const workerAsksMax = 10
@@ -20,11 +22,13 @@ export interface RunOptions {
   readonly detach: boolean
   /** A JSON object of `tuning` settings. */
   readonly tuning?: string | undefined
-  /** What the run is to others that share the org's quota. Default `import`. */
-  readonly priority?: RunPriority
+  /** What the run is to others that share the org's quota. Default: what it is, an import or a mirror. */
+  readonly priority?: RunPriority | undefined
+  /** Of a mirror: everything is read again. */
+  readonly full?: boolean | undefined
 }
 
-type RunPriority = 'import' | 'backfill'
+type RunPriority = 'import' | 'mirror' | 'backfill'
 
 function parseTuning(text: string | undefined): object {
   if (text === undefined) return {}
@@ -37,6 +41,27 @@ function parseTuning(text: string | undefined): object {
   throw new ConfigError('--tuning', [
     { message: 'expected a JSON object such as {"in_flight": 4}' },
   ])
+}
+
+/** @throws ConfigError for what the sync's kind does not have */
+function checkOptions({ name, kind }: SyncConfig, { full, priority }: RunOptions): void {
+  if (full && kind !== 'mirror')
+    throw new ConfigError('--full', [
+      { message: `"${name}" is an import; only a mirror reads everything on request` },
+    ])
+  if (priority !== undefined && priority !== 'backfill' && priority !== kind)
+    throw new ConfigError('--priority', [
+      { message: `"${name}" is of the kind ${kind}; expected ${kind} or backfill` },
+    ])
+}
+
+/** The workflow of a sync, and its input. */
+function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
+  const priority = options.priority === 'backfill' ? { priority: 'backfill' } : {}
+  const input = { sync: sync.name, tuning, ...priority }
+  return sync.kind === 'import'
+    ? { type: importSync, input }
+    : { type: mirrorSync, input: { ...input, full: options.full ?? false } }
 }
 
 /** Whether a worker polls. One that has just started is known to the server only after a moment, so it is asked again. */
@@ -56,7 +81,7 @@ async function hasWorker(client: Client, namespace: string): Promise<boolean> {
 /** One line on what will be sent and how long that takes. */
 async function announce(
   context: CommandContext,
-  sending: { sync: SyncConfig; priority: RunPriority; rows: number; signal: AbortSignal },
+  sending: { sync: ImportSync; priority: RunPriority; rows: number; signal: AbortSignal },
 ): Promise<void> {
   const { sync, priority, rows, signal } = sending
   const quotas = await context.openQuotas()
@@ -81,6 +106,27 @@ async function announce(
   }
 }
 
+/** @throws SyncError `no_worker`, which says how to get one */
+export async function needWorker(
+  client: Client,
+  temporal: { readonly address: string; readonly namespace: string },
+): Promise<void> {
+  if (await hasWorker(client, temporal.namespace)) return
+  throw new SyncError(
+    'no_worker',
+    `No worker polls the queue ${TASK_QUEUE} at ${temporal.address}. Start one with "records-sync worker", or all parts with "records-sync dev"`,
+  )
+}
+
+async function accountOfRun(context: CommandContext, run: Run): Promise<Account | null> {
+  const ledger = await context.openLedger()
+  try {
+    return await accountOf(ledger, run)
+  } finally {
+    await ledger.close()
+  }
+}
+
 export async function run(
   context: CommandContext,
   name: string,
@@ -89,24 +135,20 @@ export async function run(
   const { terminal } = context
   const config = await context.loadConfig()
   const sync = findSync(config, name)
-  const tuning = parseTuning(options.tuning)
-  const { priority = 'import' } = options
+  checkOptions(sync, options)
+  const { type, input } = workflowOf(sync, parseTuning(options.tuning), options)
   const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
   try {
-    if (!(await hasWorker(client, temporal.namespace)))
-      throw new SyncError(
-        'no_worker',
-        `No worker polls the queue ${TASK_QUEUE} at ${temporal.address}. Start one with "records-sync worker", or all parts with "records-sync dev"`,
-      )
+    await needWorker(client, temporal)
     // A ledger that cannot be read from here is said before anything is started.
     if (!options.detach) await (await context.findLedger())?.close()
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
-    const handle = await client.workflow.start(importSync, {
+    const handle = await client.workflow.start(type, {
       taskQueue: TASK_QUEUE,
-      workflowId: `import-${sync.name}-${stamp}`,
-      args: [{ sync: sync.name, tuning, ...(priority === 'import' ? {} : { priority }) }],
-      staticSummary: `import ${sync.name}`,
+      workflowId: `${sync.kind}-${sync.name}-${stamp}`,
+      args: [input],
+      staticSummary: `${sync.kind} ${sync.name}`,
     })
     if (options.detach) {
       if (context.json) terminal.out(JSON.stringify({ workflow_id: handle.workflowId }))
@@ -114,6 +156,15 @@ export async function run(
       return EXIT.done
     }
     const following = new AbortController()
+    const line =
+      sync.kind === 'mirror'
+        ? mirrorLine(context)
+        : importLine((rows) => {
+            const { priority = 'import' } = options
+            const sending = { sync, priority, rows, signal: following.signal }
+            // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
+            if (rows > 0) announce(context, sending).catch(() => {})
+          })
     const followed = await follow({
       terminal,
       // Made by the worker when the run opens.
@@ -121,12 +172,7 @@ export async function run(
       sync: sync.name,
       handle,
       untilEnded: (signal) => client.withAbortSignal(signal, () => handle.result()),
-      planned: (rows) => {
-        const sending = { sync, priority, rows, signal: following.signal }
-        // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
-        if (rows > 0) announce(context, sending).catch(() => {})
-      },
-      quiet: context.json,
+      line: context.json ? null : line,
     }).finally(() => following.abort())
     if (followed.kind === 'detached') {
       terminal.err(
@@ -135,24 +181,25 @@ export async function run(
       return EXIT.done
     }
     const ended = followed.run
+    const account = ended && (await accountOfRun(context, ended))
     if (followed.error !== null || !ended) {
       const message = messageOf(followed.error)
       if (context.json)
         terminal.out(
-          JSON.stringify({ ...(ended ? runToJson(ended, ended.counts) : {}), error: { message } }),
+          JSON.stringify({ ...(ended ? runToJson(ended, account) : {}), error: { message } }),
         )
       else {
         terminal.err(terminal.style('red', safe(message, 2_000)))
-        if (ended?.counts) printBooks(terminal, ended.counts)
+        if (account) printAccount(terminal, account)
       }
       return EXIT.stopped
     }
-    if (context.json) terminal.out(JSON.stringify(runToJson(ended, ended.counts)))
+    if (context.json) terminal.out(JSON.stringify(runToJson(ended, account)))
     else {
       terminal.out(`Run ${ended.id} of ${ended.sync}: ${terminal.style('bold', ended.state)}`)
       for (const warning of ended.warnings)
         terminal.out(terminal.style('yellow', `  ${safe(warning, 300)}`))
-      if (ended.counts) printBooks(terminal, ended.counts)
+      if (account) printAccount(terminal, account)
       if (ended.state === 'complete_with_rejects')
         terminal.out(`  The rejects: ${context.hint(`rejects ${ended.id}`)}`)
     }

@@ -65,20 +65,24 @@ export function safe(text: string, charsMax = 120): string {
   return clean.length > charsMax ? `${clean.slice(0, charsMax - 1)}…` : clean
 }
 
-/** A plain table: columns as wide as their longest cell; numbers to the right. */
+/** A plain table: columns as wide as their longest cell; numbers to the right; `–` for null. */
 export function table(
   header: readonly string[],
-  rows: readonly (readonly (string | number)[])[],
+  rows: readonly (readonly (string | number | null)[])[],
 ): string {
   const cells = [
     header,
-    ...rows.map((row) => row.map((cell) => (typeof cell === 'number' ? figure(cell) : cell))),
+    ...rows.map((row) =>
+      row.map((cell) => (typeof cell === 'number' ? figure(cell) : (cell ?? '–'))),
+    ),
   ]
   const widths = header.map((_, column) =>
     Math.max(...cells.map((row) => (row[column] ?? '').length)),
   )
   const numeric = header.map(
-    (_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === 'number'),
+    (_, column) =>
+      rows.some((row) => typeof row[column] === 'number') &&
+      rows.every((row) => typeof row[column] !== 'string'),
   )
   const line = (row: readonly string[]) =>
     row

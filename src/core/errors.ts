@@ -122,13 +122,17 @@ export class QuotaWait extends SyncError {
   }
 }
 
-/** Somebody else has taken this segment over; whoever sees this error must stop and settle nothing more. */
+/** Somebody else has taken this segment, or stream, over; whoever sees this error must stop and settle nothing more. */
 export class FenceLost extends SyncError {
-  constructor(run: number, segment: number) {
-    super('fence_lost', `Run ${run}: segment ${segment} was taken over by another worker`, {
-      run,
-      segment,
-    })
+  /** @param part first ordinal of a segment, or name of a stream; a stream's fence need not know its run */
+  constructor(run: number | null, part: number | string) {
+    super(
+      'fence_lost',
+      typeof part === 'string'
+        ? `Stream ${part} was taken over by another worker`
+        : `Run ${run}: segment ${part} was taken over by another worker`,
+      { run, [typeof part === 'string' ? 'stream' : 'segment']: part },
+    )
   }
 }
 

@@ -43,6 +43,8 @@ export interface QueryFrom {
   readonly query: string
   /** Name of the warehouse that answers it. */
   readonly warehouse: string
+  /** What `:watermark` is in it: the greatest value that this column of its answers had, at first `initial`. */
+  readonly watermark?: { readonly column: string; readonly initial: string } | undefined
 }
 
 /** The records of a Records Service as the source of an import. */
@@ -71,12 +73,48 @@ export interface ImportConfig {
   readonly properties: Readonly<Record<string, PropertyMapping>>
 }
 
-/** A named, configured job. */
-export interface SyncConfig {
+/** What a new property, or one with another field type, does to its table. */
+export type SchemaChanges = 'evolve' | 'freeze' | 'ignore'
+
+export interface MirrorConfig {
+  /** Name of the service's connection. */
+  readonly from: string
+  /** Name of the warehouse. */
+  readonly to: string
+  /** Schema of its own in that warehouse. Default: the name of the sync. */
+  readonly schema: string
+  readonly object_types: 'all' | readonly string[]
+  /** Object types that `all` leaves out. */
+  readonly except: readonly string[]
+  /** Names of the associations whose edges are mirrored. */
+  readonly associations: readonly string[]
+  readonly schema_changes: SchemaChanges
+  /** Whether a deleted record's row stays, with the time. */
+  readonly deletions: 'soft' | 'hard'
+  /** Share of a table, in percent, above which deletions wait for approval. */
+  readonly deletions_max_percent: number
+  /** Age of the last complete listing after which there is another one. */
+  readonly full_every_hours: number
+  /** How far an incremental read goes back behind what was read already. */
+  readonly overlap_seconds: number
+  /** Property that tells when a record was changed last, by object type. Default: found in the schema. */
+  readonly modification_property: Readonly<Record<string, string>>
+}
+
+export interface ImportSync {
   readonly name: string
   readonly kind: 'import'
   readonly import: ImportConfig
 }
+
+export interface MirrorSync {
+  readonly name: string
+  readonly kind: 'mirror'
+  readonly mirror: MirrorConfig
+}
+
+/** A named, configured job. */
+export type SyncConfig = ImportSync | MirrorSync
 
 /**
  * The sync of that name.

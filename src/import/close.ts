@@ -1,15 +1,9 @@
 // Close: what is left over gets a terminal state, the books are balanced and kept, payloads of accepted items go. A run
 // that does not balance is never complete, whatever else happened.
 
-import type { BlockReason } from '../core/errors.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-
-/** Why a run ends: by itself, on request, or because it cannot go on. */
-export type Ending =
-  | { readonly kind: 'finished' }
-  | { readonly kind: 'cancelled' }
-  | { readonly kind: 'failed'; readonly reason?: BlockReason; readonly message: string }
+import type { Ending } from '../runs/ending.ts'
 
 /** The closed run's state and books. */
 export interface CloseResult {

@@ -9,7 +9,7 @@ import type { Permit } from '../core/ports.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { PlannedItem, RequestOutcome, Segment, SentBatch } from '../ledger/ledger.ts'
 import { outcomeOf, refusedOutcome, takeApart } from './outcome.ts'
-import { beatWhile } from './beat-while.ts'
+import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 
 const operation = 'batchUpsert'

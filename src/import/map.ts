@@ -145,7 +145,15 @@ export function compileMapping(
     (property) => property.name === config.matching_property,
   )!
   const matchingConstant = constants.find((constant) => constant.property === matching)
+  const matchingColumn = columns.find((column) => column.property === matching)
   let cleared = 0
+  /** The key of a row that is invalid for another cell: what says later that it was mended. */
+  const keyIn = (row: SourceRow): string | null => {
+    const cell = row.cells[matchingColumn?.index ?? -1] ?? null
+    if (!matchingColumn || isEmpty(matchingColumn, cell)) return null
+    const coerced = coerceColumn(matchingColumn, row, cell)
+    return coerced.ok ? keyOf(coerced.value, matching.field_type) : null
+  }
 
   const map = (row: SourceRow): StagedItem => {
     const raw = JSON.stringify(row.cells)
@@ -155,7 +163,7 @@ export function compileMapping(
     const invalid = (column: Column, cell: Json, reason: string, detail: string): StagedItem => ({
       ...place,
       valid: false,
-      key,
+      key: key ?? keyIn(row),
       reason,
       column: column.name,
       field: column.property.name,

@@ -1,50 +1,58 @@
 // Stage: the source is read once, and every row becomes an item of the ledger, before anything is sent. An interrupted
-// stage starts again from the first row.
+// stage starts again from the first row. How far a query with a watermark was read is noted with the run; it counts when
+// the run is complete.
 
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../core/limits.ts'
-import type { SyncConfig } from '../core/sync.ts'
+import type { ImportSync } from '../core/sync.ts'
+import type { Window } from '../core/watermark.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
-import type { Source } from '../sources/source.ts'
+import type { Extent, Source } from '../sources/source.ts'
+import { carry } from './carry.ts'
 import { compileMapping, type MappingPlan } from './map.ts'
-import { beatBetween, beatWhile } from './beat-while.ts'
+import { beatBetween, beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { readTarget } from './target.ts'
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
+  /** Those of the source, and those that were carried. */
   readonly rows: number
+  /** Rows of the run before that were not accepted, and that the query did not return. */
+  readonly carried: number
   readonly warnings: readonly string[]
   /** Cells that will clear a property. */
   readonly cleared: number
 }
 
 /**
- * Stages a run.
+ * Stages a run. In a window only what the query returns, from `initial` on, and the watermark stays where it is.
  * @throws MappingError, SourceError before anything was sent; the caller closes the run
  */
 export async function stage(
   deps: ImportDeps,
-  job: { run: number; sync: SyncConfig; keyFingerprint: string },
-  openSource: () => Promise<Source>,
+  job: { run: number; sync: ImportSync; keyFingerprint: string; window?: Window | null },
+  openSource: (extent: Extent) => Promise<Source>,
 ): Promise<StageResult> {
   const { ledger, client, signal, tuning } = deps
-  const { run, sync } = job
+  const { run, sync, window = null } = job
   const config = sync.import
-  const source = await beatWhile(deps, openSource())
+  const target = await beatWhile(deps, readTarget(deps, config.object_type))
+  const destination = {
+    sync: sync.name,
+    origin: client.origin,
+    orgId: target.self.org_id,
+    objectType: config.object_type,
+    matchingProperty: config.matching_property,
+  }
+  const isIncremental = 'query' in config.from && config.from.watermark !== undefined
+  const last = isIncremental && window === null ? await ledger.lastReading(destination) : null
+  const source = await beatWhile(deps, openSource({ watermark: last?.watermark ?? null, window }))
   try {
-    const target = await beatWhile(deps, readTarget(deps, config.object_type))
     const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns)
-    await ledger.bindDestination(
-      run,
-      {
-        sync: sync.name,
-        origin: client.origin,
-        orgId: target.self.org_id,
-        objectType: config.object_type,
-        matchingProperty: config.matching_property,
-      },
-      { keyFingerprint: job.keyFingerprint, warnings: plan.warnings },
-    )
+    await ledger.bindDestination(run, destination, {
+      keyFingerprint: job.keyFingerprint,
+      warnings: plan.warnings,
+    })
     await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
     const fence = await ledger.beginStage(run, source.columns)
     for await (const rows of beatBetween(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
@@ -56,17 +64,20 @@ export async function stage(
       )
       deps.beat(rows.length)
     }
-    const { rows, digest } = source.summary()
+    const { rows: read, digest, watermark } = source.summary()
+    const kept = { run, fence, rows: read, columns: source.columns, plan }
+    const carried = last === null ? 0 : await carry(deps, kept, last)
+    const rows = read + carried
     const counts = await ledger.finishStage(
       run,
       fence,
-      { rows, digest, rowsPerSegment: tuning.rows_per_segment },
+      { rows, digest, watermark, rowsPerSegment: tuning.rows_per_segment },
       () => {
         signal.throwIfAborted()
         deps.beat()
       },
     )
-    return { ...counts, rows, warnings: plan.warnings, cleared: plan.cleared() }
+    return { ...counts, rows, carried, warnings: plan.warnings, cleared: plan.cleared() }
   } finally {
     await source.close()
   }

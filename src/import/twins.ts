@@ -4,7 +4,7 @@
 import type { ImportConfig } from '../core/sync.ts'
 import { bodyOf } from './deliver.ts'
 import { outcomeOf } from './outcome.ts'
-import { beatWhile } from './beat-while.ts'
+import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 
 /** Sends the later row of each pair once more. Returns how many were sent. */

@@ -14,7 +14,7 @@ import type { ImportConfig } from '../core/sync.ts'
 import type { WrittenItem } from '../ledger/ledger.ts'
 import { differences } from './compare.ts'
 import { keyOf } from './key.ts'
-import { beatWhile } from './beat-while.ts'
+import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 
 /** What reading back showed, in items. */

@@ -5,12 +5,13 @@
 import type { BlockReason } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Books, ItemState, RunState } from '../core/states.ts'
+import type { Watermark } from '../core/watermark.ts'
 
 /** A run as the ledger holds it. Times are ISO 8601 in UTC. */
 export interface Run {
   readonly id: number
   readonly sync: string
-  readonly kind: 'import'
+  readonly kind: 'import' | 'mirror'
   /** A `plan` stages and counts, and never sends; it does not hold the sync. */
   readonly mode: 'run' | 'plan'
   readonly state: RunState
@@ -28,7 +29,7 @@ export interface Run {
   /** Source rows read; null until staging is complete. */
   readonly rowsRead: number | null
   readonly warnings: readonly string[]
-  /** The state counts at close; they outlive the items. */
+  /** The state counts of an import at close; they outlive the items. */
   readonly counts: Books | null
   readonly openedAt: string
   readonly closedAt: string | null
@@ -67,6 +68,14 @@ export type StagedItem =
       readonly value: string | null
       readonly detail: string
     }
+
+/** The last run of a destination that is complete and that noted a watermark: the next one goes on from it. */
+export interface LastReading {
+  readonly run: number
+  readonly watermark: Watermark
+  /** The columns of its rows. */
+  readonly columns: readonly string[]
+}
 
 /** The share of a run that one activity works on: items `first` to `last`, by ordinal. */
 export interface Segment {
@@ -154,6 +163,31 @@ export interface Progress {
   readonly requests: number
 }
 
+/** What a mirror's run did to one stream: a table of the warehouse. The sums are those of the run so far. */
+export interface StreamBooks {
+  /** Such as `svc_contact`. */
+  readonly stream: string
+  /** Its table, with the schema; null until it is known. */
+  readonly table: string | null
+  readonly state: 'waiting' | 'pulling' | 'sweeping' | 'approval' | 'complete' | 'failed'
+  /** Whether everything was read, or what had changed. */
+  readonly mode: 'full' | 'incremental' | null
+  readonly requests: number
+  /** Rows that the service sent: a record that is sent twice is two. */
+  readonly read: number
+  readonly inserted: number
+  readonly changed: number
+  readonly unchanged: number
+  readonly deleted: number
+  /** Rows of the table with a value that did not fit its column. */
+  readonly misfits: number | null
+  /** Records by the service's own count, and rows of the table that are there; null until they were counted. */
+  readonly serviceCount: number | null
+  readonly tableCount: number | null
+  /** What a person should know about it, in one line. */
+  readonly message: string | null
+}
+
 /** What staging decided, in rows. */
 export interface StageCounts {
   readonly planned: number
@@ -173,6 +207,7 @@ export interface Ledger {
   /** Opens a run, in one transaction, or says which live run holds the sync. */
   openRun(run: {
     sync: string
+    kind: Run['kind']
     mode: 'run' | 'plan'
     workflowId: string
     workflowRunId: string
@@ -198,13 +233,37 @@ export interface Ledger {
   beginStage(run: number, columns: readonly string[]): Promise<number>
   /** Writes at most 1,000 items. */
   stageItems(run: number, fence: number, items: readonly StagedItem[]): Promise<void>
-  /** Marks superseded and unchanged items, slice by slice, and cuts the run into segments. */
+  /**
+   * Marks superseded and unchanged items, slice by slice, and cuts the run into segments. Notes the watermark that was
+   * reached: it counts from when the run is closed as complete, in the transaction that closes it.
+   */
   finishStage(
     run: number,
     fence: number,
-    source: { rows: number; digest: string; rowsPerSegment: number },
+    source: {
+      rows: number
+      digest: string
+      rowsPerSegment: number
+      watermark?: Watermark | undefined
+    },
     onSlice?: () => void,
   ): Promise<StageCounts>
+
+  lastReading(destination: Destination): Promise<LastReading | null>
+  /**
+   * Rows above `after`, in ordinal order, that a closed run left over: not accepted, or not found as they were sent. Without
+   * those whose key a later run brought in, and those without a key, of which nobody could tell that they were mended.
+   */
+  leftRows(
+    run: number,
+    options: { after: number; limit: number },
+  ): Promise<readonly { ordinal: number; raw: readonly Json[] }[]>
+  /** Which of at most 1,000 keys the items of a run have, of the ordinals `upTo`. */
+  stagedKeys(
+    run: number,
+    keys: readonly string[],
+    options: { upTo: number },
+  ): Promise<ReadonlySet<string>>
 
   /** The segments that still have planned or sent items. */
   openSegments(run: number): Promise<readonly Segment[]>
@@ -284,12 +343,20 @@ export interface Ledger {
       state: RunState
       reason?: BlockReason | 'abandoned' | null
       message?: string | null
-      books: Books
+      /** Null for a mirror, whose account is its streams. */
+      books: Books | null
     },
   ): Promise<void>
+  /** Notes where a mirror's run is with one stream: one row for each stream, written anew. */
+  noteStream(run: number, books: StreamBooks): Promise<void>
+  /** The streams of a mirror's run, in the order of their names. */
+  streams(run: number): Promise<readonly StreamBooks[]>
   /** Removes a plan's run and items. */
   discard(run: number): Promise<void>
-  /** Removes items and requests of runs closed before `before` (ISO 8601), in slices; `runs` and `accepted` stay. */
+  /**
+   * Removes items and requests of runs closed before `before` (ISO 8601), in slices; `runs` and `accepted` stay, and what
+   * the next incremental reading goes on from.
+   */
   prune(before: string): Promise<number>
 
   /** Items in the given states, in ordinal order, above `after`. */

@@ -2,8 +2,8 @@
 // whatever database holds them.
 
 import type { Json } from '../core/json.ts'
-import { LIVE_STATES, type ItemState } from '../core/states.ts'
-import type { Ledger, PlannedItem, ReportedItem } from './ledger.ts'
+import { LIVE_STATES, REJECT_STATES, type ItemState } from '../core/states.ts'
+import type { Ledger, PlannedItem, ReportedItem, StreamBooks } from './ledger.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type RejectGroup = Awaited<ReturnType<Ledger['rejectGroups']>>[number]
@@ -13,6 +13,13 @@ const number = (value: unknown): number | null => (value === null ? null : Numbe
 
 /** The states of a run that is not over, as a list of SQL. */
 export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+
+/** The states of a run whose watermark counts, as a list of SQL. */
+export const completeStates = "'complete', 'complete_with_rejects'"
+
+/** Whether a closed run left an item over: what it brought in is accepted, and was found where it was read back. */
+export const isLeft = (item: string): string =>
+  `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified <> 'equal')`
 
 /** Of `items` with its payload. */
 export const plannedOfRow = (row: Row): PlannedItem => ({
@@ -51,4 +58,57 @@ export const rejectGroupOfRow = (row: Row): RejectGroup => ({
   field: text(row['field']),
   items: Number(row['items']),
   example: Number(row['example']),
+})
+
+/** The columns of `streams` beside its run, in the order of `streamValues`. */
+export const STREAM_COLUMNS = [
+  'stream',
+  'table_name',
+  'state',
+  'mode',
+  'requests',
+  'read',
+  'inserted',
+  'changed',
+  'unchanged',
+  'deleted',
+  'misfits',
+  'service_count',
+  'table_count',
+  'message',
+] as const
+
+export const streamValues = (books: StreamBooks): readonly (string | number | null)[] => [
+  books.stream,
+  books.table,
+  books.state,
+  books.mode,
+  books.requests,
+  books.read,
+  books.inserted,
+  books.changed,
+  books.unchanged,
+  books.deleted,
+  books.misfits,
+  books.serviceCount,
+  books.tableCount,
+  books.message,
+]
+
+/** Of `streams`. */
+export const streamOfRow = (row: Row): StreamBooks => ({
+  stream: String(row['stream']),
+  table: text(row['table_name']),
+  state: row['state'] as StreamBooks['state'],
+  mode: row['mode'] as StreamBooks['mode'],
+  requests: Number(row['requests']),
+  read: Number(row['read']),
+  inserted: Number(row['inserted']),
+  changed: Number(row['changed']),
+  unchanged: Number(row['unchanged']),
+  deleted: Number(row['deleted']),
+  misfits: number(row['misfits']),
+  serviceCount: number(row['service_count']),
+  tableCount: number(row['table_count']),
+  message: text(row['message']),
 })

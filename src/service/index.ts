@@ -24,6 +24,7 @@ import type { OrgSchema } from './schema-file.ts'
 import type { User } from './keys.ts'
 import { digestOf } from './object-types.ts'
 import { Org } from './org.ts'
+import type { PropertyDefinition } from './properties.ts'
 import { seedContacts } from './seed.ts'
 import { checkedTls } from './server.ts'
 import type { Tls } from './server.ts'
@@ -98,6 +99,11 @@ export interface RunningService {
   /** While down, every connection is destroyed. */
   setDown(down: boolean): void
   stats(): Stats
+  /** Properties come and go, as when people change the settings of a CRM; what a property held goes with it. In memory only. */
+  changeType(
+    objectType: string,
+    change: { add?: readonly PropertyDefinition[]; remove?: readonly string[] },
+  ): void
   /** All live records of a type, in creation order, for tests and tools. */
   records(objectType: string, orgId?: number): RecordRepresentation[]
   close(): Promise<void>
@@ -170,6 +176,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     },
     setDown: (down) => app.setDown(down),
     stats: () => structuredClone(app.stats),
+    changeType: (objectType, change) => directory.org().changeType(objectType, change),
     records: (objectType, orgId) => {
       const org = directory.org(orgId)
       const type = org.types.get(objectType)

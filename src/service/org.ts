@@ -158,8 +158,16 @@ export class Org {
     const change = type.properties.has(changedProperty.name)
       ? { remove: [changedProperty.name] }
       : { add: [changedProperty] }
+    this.changeType(changedType, change)
+  }
+
+  /** @throws Error where the type is unknown, or the change contradicts itself */
+  changeType(name: string, change: Parameters<typeof withChange>[1]): void {
+    const type = this.types.get(name)
+    if (!type)
+      throw new Error(`objectType: one of ${[...this.types.keys()].join(', ')} was expected`)
     const changed = withChange(type, change)
-    this.types.set(type.name, changed)
+    this.types.set(name, changed)
     this.store(type).changeType(changed)
   }
 

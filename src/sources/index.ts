@@ -1,11 +1,12 @@
 // The registry of sources: from what a sync names to an opened source. A new source is one more line here.
 
-import type { SyncConfig } from '../core/sync.ts'
+import { SourceError } from '../core/errors.ts'
+import type { ImportSync } from '../core/sync.ts'
 import type { Warehouse } from '../warehouses/warehouse.ts'
 import { openCsv } from './csv/index.ts'
 import { openQuery } from './query/index.ts'
 import { openRecords, type SourceClient } from './records/index.ts'
-import type { Source } from './source.ts'
+import { FROM_THE_START, type Source } from './source.ts'
 
 /** Opens what a source names by its name in the configuration. */
 export interface SourceOpeners {
@@ -13,17 +14,27 @@ export interface SourceOpeners {
   connect(connection: string): Promise<{ client: SourceClient }>
 }
 
-/** @throws SourceError where the source cannot be opened or has no usable header; Blocked where it cannot be reached now */
+/**
+ * @param extent default: all of a file or of records, a query from the start
+ * @throws SourceError where the source cannot be opened, has no usable header, or knows no windows; Blocked where it cannot be
+ *   reached now
+ */
 export async function openSource(
-  sync: SyncConfig,
+  sync: ImportSync,
   openers: SourceOpeners,
   signal?: AbortSignal,
+  extent = FROM_THE_START,
 ): Promise<Source> {
   const { from } = sync.import
+  if (extent.window !== null && !('query' in from))
+    throw new SourceError(
+      'source_window',
+      `Sync "${sync.name}" cannot be read in a window; expected a query that uses \`:from\` and \`:to\``,
+    )
   if ('csv' in from) return await openCsv({ ...from, path: from.csv })
   if ('records' in from) {
     const { client } = await openers.connect(from.records.connection)
     return await openRecords(client, from.records, { signal })
   }
-  return await openQuery(sync.name, from, openers.openWarehouse, signal)
+  return await openQuery(sync.name, from, openers.openWarehouse, signal, extent)
 }

@@ -1,6 +1,7 @@
 // What rows come from. A source yields every row once, in order, with its place; it never skips one silently.
 
 import type { Json } from '../core/json.ts'
+import type { Watermark, Window } from '../core/watermark.ts'
 
 /** A row of a source: `cells` are in the order of the source's columns. */
 export interface SourceRow {
@@ -11,11 +12,24 @@ export interface SourceRow {
   readonly cells: readonly Json[]
 }
 
+/** Which rows of a source are read. */
+export interface Extent {
+  /** What the last complete reading reached; null: there was none. For a query that uses `:watermark`. */
+  readonly watermark: Watermark | null
+  /** For a query that uses `:from` and `:to`. */
+  readonly window: Window | null
+}
+
+/** The rows of the next reading, where there was none before. */
+export const FROM_THE_START: Extent = { watermark: null, window: null }
+
 /** What a complete reading of a source found. */
 export interface SourceSummary {
   readonly rows: number
   /** SHA-256 of the source's bytes, or of its cells where it has none, hex: two readings of the same input agree. */
   readonly digest: string
+  /** What the next reading begins with; absent where there is no watermark, or nothing moves it. */
+  readonly watermark?: Watermark
 }
 
 /** An opened source. Memory does not grow with its length. */

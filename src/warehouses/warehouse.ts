@@ -2,6 +2,7 @@
 // message of its driver, which may quote values, never gets out.
 
 import type { Json } from '../core/json.ts'
+import type { ColumnOrder } from '../core/watermark.ts'
 
 /** A DuckDB file (absolute path) and the folder from which paths in its queries count; or a PostgreSQL's URL, never shown. */
 export type WarehousePlace =
@@ -40,6 +41,8 @@ export interface Warehouse {
 export interface Reading {
   /** As the query names them: some may be empty, or the same. */
   readonly columns: readonly string[]
+  /** How the warehouse orders the values of each column; null where that is not known. */
+  readonly orders: readonly (ColumnOrder | null)[]
   /**
    * The rows in the query's order, in chunks of at most `rowsMax`, as cells:
    * - whole numbers, decimals and floating-point numbers: plain decimal text, exact or shortest;

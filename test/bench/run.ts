@@ -1,7 +1,9 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
-// `-- service` or `-- pacing` runs one of them. `-- pacing-real` runs only when it is asked for: it takes an hour of waiting.
+// `-- mirror`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
+// when it is asked for: it takes an hour of waiting.
 
 import { benchImport } from './import.ts'
+import { benchMirror } from './mirror.ts'
 import { benchPacingReal } from './pacing/real.ts'
 import { benchPacing } from './pacing/table.ts'
 import { benchService } from './service.ts'
@@ -17,5 +19,12 @@ if (wants('import'))
   await benchImport(
     quick ? { rows: 20_000, memoryRows: [] } : { rows: 200_000, memoryRows: [100_000, 1_000_000] },
   )
+if (wants('mirror'))
+  await benchMirror({
+    ...(quick
+      ? { rows: 100_000, rounds: 1, sizes: [20_000, 100_000] }
+      : { rows: 500_000, rounds: 3, sizes: [100_000, 1_000_000] }),
+    words: chosen,
+  })
 if (wants('pacing')) await benchPacing({ quick })
 if (chosen.includes('pacing-real')) await benchPacingReal({ minutes: quick ? 1 : 3, words: chosen })

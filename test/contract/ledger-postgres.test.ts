@@ -9,7 +9,16 @@ import { ledgerSuite } from './ledger.suite.ts'
 
 /** Handles of as many processes, which take turns: one for every process that comes and goes would be hundreds. */
 const HANDLES = 4
-const TABLES = ['accepted', 'requests', 'segments', 'items', 'payloads', 'runs', 'destinations']
+const TABLES = [
+  'accepted',
+  'requests',
+  'segments',
+  'items',
+  'payloads',
+  'streams',
+  'runs',
+  'destinations',
+]
 
 let postgres: Postgres
 let outside: pg.Client

@@ -2,11 +2,13 @@
 
 import { describe } from 'vitest'
 import { closingTests } from './ledger/closing.ts'
+import { incrementalTests } from './ledger/incremental.ts'
 import { interleavingTests } from './ledger/interleavings.ts'
 import { pushingTests } from './ledger/pushing.ts'
 import { runTests } from './ledger/runs.ts'
 import type { Open } from './ledger/scene.ts'
 import { stagingTests } from './ledger/staging.ts'
+import { streamTests } from './ledger/streams.ts'
 
 /** The tests of a driver; `open` gives each of them a new, empty ledger. */
 export function ledgerSuite(name: string, open: Open): void {
@@ -15,6 +17,8 @@ export function ledgerSuite(name: string, open: Open): void {
     stagingTests(open)
     pushingTests(open)
     closingTests(open)
+    incrementalTests(open)
     interleavingTests(open)
+    streamTests(open)
   })
 }

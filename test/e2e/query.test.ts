@@ -1,4 +1,5 @@
-// An import whose rows are a query's answer: through a worker, twice, with balanced books and nothing sent again.
+// An import whose rows are a query's answer: through a worker, twice, with balanced books and nothing sent again; and by a
+// watermark, with only what is new.
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProject, type Project } from './project.ts'
@@ -30,6 +31,21 @@ syncs:
         svc_last_name: name
         svc_score: score
         svc_email: mails
+  recent:
+    import:
+      from:
+        warehouse: lake
+        query: |
+          SELECT 'r-' || id AS id, id AS place, name, mails FROM read_csv('export-*.csv')
+          WHERE place >= :watermark ORDER BY place
+        watermark: { column: place, initial: 0 }
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      properties:
+        svc_external_id: id
+        svc_last_name: name
+        svc_email: mails
 `,
   })
   project.write(
@@ -55,4 +71,27 @@ it('imports the rows of a query, and sends nothing twice', async () => {
     state: 'complete',
     books: { states: { unchanged: 3, created: 0 } },
   })
+}, 60_000)
+
+it('imports what is new since the last run, and again what was refused', async () => {
+  const states = async () => {
+    const { state, books } = await (await project.start('recent')).result()
+    return { state, read: books.read, ...books.states }
+  }
+  const first = await states()
+  expect(first).toMatchObject({ state: 'complete_with_rejects', created: 2, rejected: 1 })
+  project.write('export-3.csv', 'id,name,points,mails\n4,Di,,d@x.org\n')
+  const plan = JSON.parse((await project.cli('plan', 'recent', '--json')).out)
+  expect(plan).toMatchObject({ rows: 3, carried: 1, planned: 2, unchanged: 1 })
+  const second = { state: 'complete_with_rejects', read: 3, created: 1, unchanged: 1, rejected: 1 }
+  expect(await states()).toMatchObject(second)
+  expect(await states()).toMatchObject({ ...second, read: 2, created: 0 })
+  project.write('export-4.csv', 'id,name,points,mails\n5,Ed,,e@x.org\n')
+  expect(await states()).toMatchObject(second)
+  expect([...project.held().keys()].filter((id) => id.startsWith('r-')).toSorted()).toEqual([
+    'r-2',
+    'r-3',
+    'r-4',
+    'r-5',
+  ])
 }, 60_000)

@@ -5,6 +5,9 @@ import { writeFileSync } from 'node:fs'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import type { WorkflowHandle } from '@temporalio/client'
 import { afterEach, expect, test } from 'vitest'
+import { RecordsClient } from '../../src/client/index.ts'
+import { approve, mirrorSync } from '../../workflows/names.ts'
+import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, type Project } from '../e2e/project.ts'
 
 let project: Project
@@ -49,4 +52,75 @@ test('an import whose mapping is hopeless', async () => {
   const handle = await project.start('contacts')
   await handle.result().catch(() => {})
   await save('import-failed', handle)
+})
+
+const mirrorConfig = `
+ledger: ./ledger.db
+connections:
+  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
+warehouses:
+  lake: { duckdb: ./lake.duckdb }
+syncs:
+  crm_copy:
+    mirror:
+      from: crm
+      to: lake
+      object_types: [svc_contact, svc_company]
+`
+const startMirror = async (input: object = {}) =>
+  await project.client.workflow.start(mirrorSync, {
+    taskQueue: TASK_QUEUE,
+    workflowId: `mirror-${Math.random().toString(36).slice(2)}`,
+    args: [{ sync: 'crm_copy', ...input }],
+  })
+
+test('a mirror whose streams hand over, and one whose deletions are approved', async () => {
+  project = await createProject({
+    config: mirrorConfig,
+    service: { seedRecords: 700, latencyMs: 250 },
+  })
+  await project.startWorker()
+  const first = await startMirror({ tuning: { stream_ms: 1_000, readers: 1 } })
+  await first.result()
+  await save('mirror-complete', first)
+  const client = new RecordsClient({ baseUrl: project.service.url, key: project.service.key })
+  const ids = project.service.records('svc_contact').map(({ id }) => ({ id }))
+  for (let from = 0; from < 100; from += 50)
+    await client.batchDelete('svc_contact', { items: ids.slice(from, from + 50) })
+  await client.close()
+  const second = await startMirror({ full: true })
+  await expect
+    .poll(() => second.executeUpdate(approve, { args: [undefined] }).catch(() => null), {
+      timeout: 60_000,
+      interval: 500,
+    })
+    .toEqual({ streams: ['svc_contact'] })
+  await second.result()
+  await save('mirror-approved', second)
+}, 300_000)
+
+test('a mirror that is cancelled', async () => {
+  project = await createProject({
+    config: mirrorConfig,
+    service: { seedRecords: 300, latencyMs: 500 },
+  })
+  await project.startWorker()
+  const handle = await startMirror()
+  await expect
+    .poll(() => project.service.stats().byOperation['queryRecords'] ?? 0, { timeout: 30_000 })
+    .toBeGreaterThan(0)
+  await handle.cancel()
+  await handle.result().catch(() => {})
+  await save('mirror-cancelled', handle)
+})
+
+test('a mirror one of whose streams fails', async () => {
+  project = await createProject({
+    config: `${mirrorConfig}      associations: [svc_contact_company]\n      modification_property: { svc_company: nothing }\n`,
+    service: { seedRecords: 100 },
+  })
+  await project.startWorker()
+  const handle = await startMirror()
+  await handle.result().catch(() => {})
+  await save('mirror-failed', handle)
 })

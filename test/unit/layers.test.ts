@@ -24,13 +24,14 @@ const IMPORTABLE = [
   'contract',
   'sqlite',
   'config',
+  'runs',
   'import',
   'mirror',
   'workflows',
   'activities',
 ]
 const WORK: Rule = {
-  value: ['core', 'contract'],
+  value: ['core', 'contract', 'runs'],
   type: ['client', 'sources', 'warehouses', 'ledger'],
   packages: [],
   node: ['node:crypto'],
@@ -55,18 +56,19 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   warehouses: {
     value: ['core', 'contract', 'postgres'],
     type: ['client'],
-    packages: ['@duckdb/node-api', 'pg'],
+    packages: ['@duckdb/node-api', 'pg', 'pg-copy-streams'],
   },
   ledger: {
     value: ['core', 'contract', 'sqlite', 'postgres'],
     type: ['client'],
     packages: ['pg'],
   },
+  runs: { value: ['core'], type: ['ledger'], packages: [], node: [] },
   import: WORK,
   mirror: WORK,
   config: { value: ['core', 'contract'], packages: ['yaml', 'zod'] },
   activities: {
-    value: ['core', 'import', 'mirror'],
+    value: ['core', 'runs', 'import', 'mirror'],
     type: [...PARTS, 'contract', 'config'],
     packages: ['@temporalio/activity', '@temporalio/common'],
   },
@@ -91,6 +93,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'csv-parse': ['src/sources/csv/'],
   '@duckdb/node-api': ['src/warehouses/duckdb/'],
   pg: ['src/postgres/', 'src/ledger/postgres/', 'src/warehouses/postgres/'],
+  'pg-copy-streams': ['src/warehouses/postgres/'],
   undici: ['src/client/'],
 }
 

@@ -3,7 +3,7 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { liveStates, plannedOfRow } from '../rows.ts'
+import { completeStates, isLeft, liveStates, plannedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 import { acceptItems, forgetItems, itemsAt, withPayload } from './items.ts'
 import { deleteWork } from './stage.ts'
@@ -132,13 +132,13 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       await inSlices(
         run,
         `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
-           (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)
-             IN ('created', 'updated')`,
+           (SELECT state IN ('created', 'updated') AND NOT coalesce(${isLeft('items')}, false)
+            FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)`,
       )
       await db.run(
         `UPDATE runs SET state = $1, reason = $2, message = $3, counts = $4::json, closed_at = $5::timestamptz
          WHERE id = $6 AND state IN (${liveStates})`,
-        [state, reason, message, JSON.stringify(books), now(), run],
+        [state, reason, message, books && JSON.stringify(books), now(), run],
       )
     },
 
@@ -148,6 +148,7 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       await deleteWork(db, run)
       await db.transaction(async (session) => {
         await session.run('DELETE FROM segments WHERE run = $1', [run])
+        await session.run('DELETE FROM streams WHERE run = $1', [run])
         await session.run('DELETE FROM runs WHERE id = $1', [run])
       })
     },
@@ -155,7 +156,11 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
     async prune(before) {
       const old = await db.all(
         `SELECT id FROM runs WHERE (closed_at < $1::timestamptz OR (mode = 'plan' AND opened_at < $1::timestamptz))
-           AND (SELECT true FROM items WHERE run = runs.id LIMIT 1) LIMIT 100`,
+           AND (SELECT true FROM items WHERE run = runs.id LIMIT 1)
+           AND (watermark IS NULL OR state NOT IN (${completeStates}) OR
+             (SELECT true FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
+                AND next.watermark IS NOT NULL AND next.state IN (${completeStates}) LIMIT 1))
+         LIMIT 100`,
         [before],
       )
       let removed = 0

@@ -6,10 +6,12 @@ import type { Ledger } from '../ledger.ts'
 import { closeMethods } from './close.ts'
 import type { Connection } from './connection.ts'
 import { openDatabase, type Subject } from './database.ts'
+import { incrementalMethods } from './incremental.ts'
 import { pushMethods } from './push.ts'
 import { reportMethods } from './reports.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
+import { streamMethods } from './streams.ts'
 
 const subject: Subject = {
   noun: 'ledger',
@@ -36,9 +38,11 @@ export async function openPostgresLedger(
     place: db.place,
     ...runMethods(db, now),
     ...stageMethods(db),
+    ...incrementalMethods(db),
     ...pushMethods(db, now),
     ...closeMethods(db, now),
     ...reportMethods(db),
+    ...streamMethods(db),
     close: () => db.close(),
   }
 }

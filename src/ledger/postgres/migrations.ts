@@ -140,4 +140,29 @@ export const MIGRATIONS: readonly string[] = [
     org text NOT NULL
   );
   `,
+  `
+  CREATE TABLE streams (
+    run integer NOT NULL REFERENCES runs (id),
+    -- In the order of their bytes, whatever the language of the database.
+    stream text COLLATE "C" NOT NULL,
+    table_name text,
+    state text NOT NULL,
+    mode text,
+    requests bigint NOT NULL,
+    read bigint NOT NULL,
+    inserted bigint NOT NULL,
+    changed bigint NOT NULL,
+    unchanged bigint NOT NULL,
+    deleted bigint NOT NULL,
+    misfits bigint,
+    service_count bigint,
+    table_count bigint,
+    message text,
+    PRIMARY KEY (run, stream)
+  ) WITH (fillfactor = 50);
+  `,
+  `
+  ALTER TABLE runs ADD COLUMN watermark json;
+  CREATE INDEX runs_watermark ON runs (destination, id) WHERE watermark IS NOT NULL;
+  `,
 ]

@@ -18,7 +18,7 @@ export function runOfRow(row: Row): Run {
   return {
     id: Number(row['id']),
     sync: String(row['sync']),
-    kind: 'import',
+    kind: row['kind'] as Run['kind'],
     mode: row['mode'] as Run['mode'],
     state: row['state'] as RunState,
     reason: text(row['reason']) as Run['reason'],
@@ -37,8 +37,6 @@ export function runOfRow(row: Row): Run {
     closedAt: row['closed_at'] === null ? null : time(row['closed_at']),
   }
 }
-
-/** The states in which a run holds its sync, as an SQL list. */
 
 type RunMethods = Pick<
   Ledger,
@@ -64,10 +62,11 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         const row = await session.one(
           `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
            SELECT CASE WHEN $2 = 'plan' THEN least(0, min(id)) - 1 ELSE greatest(0, max(id)) + 1 END,
-             $1, 'import', $2, 'running', $3, $4, $5::json, $6::timestamptz FROM runs RETURNING ${COLUMNS}`,
+             $1, $3, $2, 'running', $4, $5, $6::json, $7::timestamptz FROM runs RETURNING ${COLUMNS}`,
           [
             run.sync,
             run.mode,
+            run.kind,
             run.workflowId,
             run.workflowRunId,
             JSON.stringify(run.config),

@@ -173,11 +173,15 @@ export function stageMethods(db: Database): StageMethods {
             segments.map(({ planned }) => planned),
           ],
         )
-        await session.run('UPDATE runs SET rows_read = $1, source_digest = $2 WHERE id = $3', [
-          source.rows,
-          source.digest,
-          run,
-        ])
+        await session.run(
+          'UPDATE runs SET rows_read = $1, source_digest = $2, watermark = $3::json WHERE id = $4',
+          [
+            source.rows,
+            source.digest,
+            source.watermark ? JSON.stringify(source.watermark) : null,
+            run,
+          ],
+        )
       })
       return counts
     },

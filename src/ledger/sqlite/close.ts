@@ -4,7 +4,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { liveStates, plannedOfRow } from '../rows.ts'
+import { completeStates, isLeft, liveStates, plannedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 import { deleteWork } from './stage.ts'
 
@@ -140,13 +140,13 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       const drop = db.sql(
         `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
            (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
-             AND items.state IN ('created', 'updated'))`,
+             AND items.state IN ('created', 'updated') AND NOT coalesce(${isLeft('items')}, 0))`,
       )
       await inSlices(run, (first, last) => drop.run(run, first, last))
       db.sql(
         `UPDATE runs SET state = ?, reason = ?, message = ?, counts = ?, closed_at = ?
          WHERE id = ? AND state IN (${liveStates})`,
-      ).run(state, reason, message, JSON.stringify(books), now(), run)
+      ).run(state, reason, message, books && JSON.stringify(books), now(), run)
     },
 
     async discard(run) {
@@ -155,6 +155,7 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       await deleteWork(db, run)
       db.transaction(() => {
         db.sql('DELETE FROM segments WHERE run = ?').run(run)
+        db.sql('DELETE FROM streams WHERE run = ?').run(run)
         db.sql('DELETE FROM runs WHERE id = ?').run(run)
       })
     },
@@ -163,7 +164,11 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       const old = db
         .sql(
           `SELECT id FROM runs WHERE (closed_at < ?1 OR (mode = 'plan' AND opened_at < ?1))
-             AND EXISTS (SELECT 1 FROM items WHERE run = runs.id) LIMIT 100`,
+             AND EXISTS (SELECT 1 FROM items WHERE run = runs.id)
+             AND (watermark IS NULL OR state NOT IN (${completeStates}) OR EXISTS
+               (SELECT 1 FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
+                  AND next.watermark IS NOT NULL AND next.state IN (${completeStates})))
+           LIMIT 100`,
         )
         .all(before)
       let removed = 0

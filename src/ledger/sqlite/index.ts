@@ -4,10 +4,12 @@ import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
 import { closeMethods } from './close.ts'
 import { openDatabase } from './database.ts'
+import { incrementalMethods } from './incremental.ts'
 import { pushMethods } from './push.ts'
 import { reportMethods } from './reports.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
+import { streamMethods } from './streams.ts'
 
 /**
  * Opens the ledger file at `path`, made and migrated where needed.
@@ -24,9 +26,11 @@ export function openSqliteLedger(
     place: path,
     ...runMethods(db, now),
     ...stageMethods(db),
+    ...incrementalMethods(db),
     ...pushMethods(db, now),
     ...closeMethods(db, now),
     ...reportMethods(db),
+    ...streamMethods(db),
     async close() {
       db.close()
     },

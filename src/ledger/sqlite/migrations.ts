@@ -124,4 +124,28 @@ export const MIGRATIONS: readonly string[] = [
     FROM runs JOIN items ON items.run = runs.id
     GROUP BY runs.id, items.state;
   `,
+  `
+  CREATE TABLE streams (
+    run INTEGER NOT NULL REFERENCES runs (id),
+    stream TEXT NOT NULL,
+    table_name TEXT,
+    state TEXT NOT NULL,
+    mode TEXT,
+    requests INTEGER NOT NULL,
+    read INTEGER NOT NULL,
+    inserted INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    unchanged INTEGER NOT NULL,
+    deleted INTEGER NOT NULL,
+    misfits INTEGER,
+    service_count INTEGER,
+    table_count INTEGER,
+    message TEXT,
+    PRIMARY KEY (run, stream)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  ALTER TABLE runs ADD COLUMN watermark TEXT;
+  CREATE INDEX runs_watermark ON runs (destination, id) WHERE watermark IS NOT NULL;
+  `,
 ]

@@ -16,7 +16,7 @@ export function runOfRow(row: Row): Run {
   return {
     id: Number(row['id']),
     sync: String(row['sync']),
-    kind: 'import',
+    kind: row['kind'] as Run['kind'],
     mode: row['mode'] as Run['mode'],
     state: row['state'] as RunState,
     reason: text(row['reason']) as Run['reason'],
@@ -35,8 +35,6 @@ export function runOfRow(row: Row): Run {
     closedAt: text(row['closed_at']),
   }
 }
-
-/** The states in which a run holds its sync, as an SQL list. */
 
 type RunMethods = Pick<
   Ledger,
@@ -62,11 +60,12 @@ export function runMethods(db: Database, now: () => string): RunMethods {
           .sql(
             `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
              VALUES (CASE WHEN ?2 = 'plan' THEN (SELECT min(0, coalesce(min(id), 0)) - 1 FROM runs) END,
-               ?1, 'import', ?2, 'running', ?3, ?4, ?5, ?6) RETURNING *`,
+               ?1, ?3, ?2, 'running', ?4, ?5, ?6, ?7) RETURNING *`,
           )
           .get(
             run.sync,
             run.mode,
+            run.kind,
             run.workflowId,
             run.workflowRunId,
             JSON.stringify(run.config),

@@ -165,9 +165,10 @@ export function stageMethods(db: Database): StageMethods {
             segment.last,
             segment.planned,
           )
-        db.sql('UPDATE runs SET rows_read = ?, source_digest = ? WHERE id = ?').run(
+        db.sql('UPDATE runs SET rows_read = ?, source_digest = ?, watermark = ? WHERE id = ?').run(
           source.rows,
           source.digest,
+          source.watermark ? JSON.stringify(source.watermark) : null,
           run,
         )
       })

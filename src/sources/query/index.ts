@@ -1,5 +1,5 @@
 // A SQL query as a source. Promise kept here: every row of the answer becomes exactly one row, numbered in the query's order,
-// or the reading ends with an error that names the sync.
+// or the reading ends with an error that names the sync. What it reaches is known after the last row only.
 
 import { createHash } from 'node:crypto'
 import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
@@ -7,30 +7,41 @@ import { canonicalJson } from '../../core/json.ts'
 import type { QueryFrom } from '../../core/sync.ts'
 import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
 import { OneReading } from '../one-reading.ts'
-import type { Source, SourceRow, SourceSummary } from '../source.ts'
+import { FROM_THE_START, type Source, type SourceRow, type SourceSummary } from '../source.ts'
+import { Greatest } from './greatest.ts'
+import { goesOnFrom, queryOf } from './parameters.ts'
 
 /**
  * Opens the warehouse and asks it the query. The source closes the warehouse.
  * @param sync its name, for messages
- * @throws SourceError query_refused, query_header, query_column, query_value; Blocked where the warehouse is away
+ * @param extent default: from the start, without a window
+ * @throws SourceError query_refused, query_header, query_column, query_value, query_watermark, query_window; Blocked where
+ *   the warehouse is away
  */
 export async function openQuery(
   sync: string,
-  { query, warehouse: name }: QueryFrom,
+  from: QueryFrom,
   openWarehouse: (name: string, signal?: AbortSignal) => Promise<Warehouse>,
   signal?: AbortSignal,
+  extent = FROM_THE_START,
 ): Promise<Source> {
+  const { warehouse: name } = from
   const fault = (code: string, message: string) =>
     new SourceError(code, `Sync "${sync}", query of warehouse ${name}: ${message}`)
   const ours = (error: unknown): unknown =>
     error instanceof SyncError && !(error instanceof Blocked || error instanceof SourceError)
       ? fault(error.code, error.message)
       : error
+  const query = queryOf(from, extent, fault)
   const warehouse = await openWarehouse(name, signal)
   try {
     const reading = await warehouse.read(query, { signal })
     checkColumns(reading.columns, fault)
-    return new QuerySource(reading, warehouse, fault, ours)
+    const greatest = from.watermark
+      ? new Greatest(from.watermark.column, reading, goesOnFrom(from, extent), fault)
+      : null
+    // What a window finds is not where the next reading goes on.
+    return new QuerySource(reading, warehouse, extent.window ? null : greatest, fault, ours)
   } catch (error) {
     await warehouse.close()
     throw ours(error)
@@ -43,18 +54,21 @@ class QuerySource implements Source {
   readonly columns: readonly string[]
   readonly #reading: Reading
   readonly #warehouse: Warehouse
+  readonly #greatest: Greatest | null
   readonly #ours: (error: unknown) => unknown
   readonly #once: OneReading
 
   constructor(
     reading: Reading,
     warehouse: Warehouse,
+    greatest: Greatest | null,
     fault: Fault,
     ours: (error: unknown) => unknown,
   ) {
     this.columns = reading.columns
     this.#reading = reading
     this.#warehouse = warehouse
+    this.#greatest = greatest
     this.#once = new OneReading(fault)
     this.#ours = ours
   }
@@ -73,6 +87,7 @@ class QuerySource implements Source {
         yield chunk.map((cells) => {
           digest.update(`${canonicalJson(cells)}\n`)
           rows++
+          this.#greatest?.see(rows, cells)
           return { ordinal: rows, line: rows, cells }
         })
       }
@@ -80,7 +95,8 @@ class QuerySource implements Source {
       signal?.throwIfAborted()
       throw this.#ours(error)
     }
-    this.#once.end({ rows, digest: digest.digest('hex') })
+    const watermark = this.#greatest?.watermark()
+    this.#once.end({ rows, digest: digest.digest('hex'), ...(watermark && { watermark }) })
   }
 
   summary(): SourceSummary {

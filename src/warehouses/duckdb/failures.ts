@@ -3,10 +3,17 @@
 
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { refused } from '../cells.ts'
+import type { Use } from './file-gate.ts'
 
 const RETRY_MS = 10_000
 const CLASS = /^(?:[a-z ]+: )?([A-Z][A-Za-z ]{1,30}) Error:/i
 const PLACE = /^LINE (\d+): (.*)\n( *)\^/m
+
+/** What the file system refuses, whatever DuckDB was doing. */
+const FULL = /No space left on device|Disk quota exceeded|max_temp_directory_size/
+const DENIED = /Permission denied|Read-only file system|Operation not permitted/
+const DAMAGED =
+  /not a valid DuckDB database file|Is a directory|corrupt|checksum|Could not read enough bytes|Serialization Error/i
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
@@ -17,14 +24,22 @@ export function lockOf(error: unknown): { pid: string | undefined } | undefined 
   return { pid: /\(PID (\d+)\)/.exec(message)?.[1] }
 }
 
-export function locked(place: string, pid: string | undefined, waitMs: number): Blocked {
-  const who = pid === undefined ? 'another process' : `another process (PID ${pid})`
+/** @param holder who has the file open: `another process (PID 7)`, or something of this one */
+export function locked(place: string, holder: string, waitMs: number): Blocked {
   return new Blocked(
     'warehouse',
-    `The warehouse ${place} is held by ${who}, and was for ${waitMs / 1_000} s; end it, or let it close the file`,
+    `The warehouse ${place} is held by ${holder}, and was for ${waitMs / 1_000} s; end it, or let it close the file`,
     RETRY_MS,
   )
 }
+
+/** How another process that holds the file is named. */
+export const processOf = (pid: string | undefined): string =>
+  pid === undefined ? 'another process' : `another process (PID ${pid})`
+
+/** How this process is named, by what it does with the file. */
+export const ourOwn = (use: Use): string =>
+  `this process (PID ${process.pid}), which ${use === 'read' ? 'reads the answer of a query' : 'writes a mirror'}`
 
 /** Why a file cannot be opened. */
 export function unopened(error: unknown, place: string): SyncError {
@@ -53,6 +68,45 @@ export function unanswered(error: unknown, place: string): SyncError {
     )
   return refused(kind)
 }
+
+/** Why tables of a mirror cannot be read or written. */
+export function unwritten(error: unknown, place: string): unknown {
+  if (!(error instanceof Error) || error instanceof SyncError) return error
+  const { message } = error
+  // What has no class is none of DuckDB's.
+  if (!CLASS.test(message)) return error
+  const kind = kindOf(error)
+  const block = (reason: 'disk' | 'warehouse', sentence: string) =>
+    new Blocked(reason, `The warehouse ${place} ${sentence}`, RETRY_MS)
+  const fail = (code: string, sentence: string) =>
+    new SyncError(`warehouse_${code}`, `The warehouse ${place} ${sentence}`)
+  if (kind === 'Out of Memory Error' || message.includes('could not allocate block'))
+    return block('disk', 'has no memory left for a merge, and no room for temporary files')
+  if (FULL.test(message))
+    return block('disk', 'cannot be written: there is no room left on its disk')
+  if (DENIED.test(message))
+    return block(
+      'warehouse',
+      'cannot be written; this user needs the right to write the file and its folder',
+    )
+  if (DAMAGED.test(message))
+    return fail(
+      'damaged',
+      'is no DuckDB file, or a damaged one; put a whole one back, or remove it and its .wal, and it is mirrored anew',
+    )
+  if (kind === 'IO Error')
+    return block('warehouse', 'cannot be read or written; look for the disk of its file')
+  if (kind === 'Conversion Error')
+    return new SyncError('row_unfit', `A value does not fit its column in the warehouse ${place}`)
+  return fail(
+    'altered',
+    `refused a statement of the mirror (${kind}); its tables were altered, or others made indexes or constraints for them: remove those`,
+  )
+}
+
+/** Whether a file was closed although it could not be tidied up: what was committed is in its log, and so not lost. */
+export const isUntidy = (error: unknown): boolean =>
+  messageOf(error).includes('but CHECKPOINT during DETACH failed')
 
 /** Why a query that was only looked at is wrong: with its place, which is one of its own text. */
 export function misunderstood(error: unknown): SyncError {

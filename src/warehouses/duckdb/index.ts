@@ -2,9 +2,6 @@
 // The driver ends a stream that failed like one that is complete. So the answer is first put into a temporary table, whose
 // making tells every error, and then read and counted. Memory stays within MEMORY; what is more goes to temporary files.
 
-import { createHash } from 'node:crypto'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import {
   DuckDBInstance,
   StatementType,
@@ -16,8 +13,19 @@ import type { Json } from '../../core/json.ts'
 import { systemClock } from '../../core/ports.ts'
 import { NoCell, noCellAt, noCellIn } from '../cells.ts'
 import type { OpenOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
-import { locked, lockOf, misunderstood, unanswered, unopened } from './failures.ts'
-import { cellOf, refusedIn } from './values.ts'
+import {
+  locked,
+  lockOf,
+  misunderstood,
+  ourOwn,
+  processOf,
+  unanswered,
+  unopened,
+} from './failures.ts'
+import { enterFile, realFile } from './file-gate.ts'
+import { quoted } from './sql.ts'
+import { temporaryFolder } from './temporary.ts'
+import { cellOf, orderOf, refusedIn } from './values.ts'
 
 const WAIT_MS = 30_000
 const ASK_AGAIN_MS = 250
@@ -27,8 +35,6 @@ const MEMORY = '512MB'
 /** A database of its own for each read: for queries that read files only. */
 const NO_FILE = ':memory:'
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
 /** @throws SyncError warehouse_missing, warehouse_not_duckdb, warehouse_unreadable; Blocked where the file stays locked */
 export async function openDuckdb(
   name: string,
@@ -36,14 +42,35 @@ export async function openDuckdb(
   { waitMs = WAIT_MS, signal }: OpenOptions,
 ): Promise<Warehouse> {
   const place = `${name} (${path})`
-  const instance = await openFile(path, place, waitMs, signal)
+  const leave = await takeTurn(path, place, waitMs, signal)
   try {
-    const connection = await instance.connect()
-    return new DuckdbWarehouse(place, instance, connection, folder)
+    const instance = await openFile(path, place, waitMs, signal)
+    try {
+      const connection = await instance.connect()
+      return new DuckdbWarehouse(place, instance, connection, folder, leave)
+    } catch (error) {
+      instance.closeSync()
+      throw unopened(error, place)
+    }
   } catch (error) {
-    instance.closeSync()
-    throw unopened(error, place)
+    leave()
+    throw error
   }
+}
+
+/** Waits until nothing in this process writes the file. The function that comes back is for when it is closed again. */
+async function takeTurn(
+  path: string,
+  place: string,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<() => void> {
+  if (path === NO_FILE) return () => {}
+  // Of what has not even a folder, the opening tells.
+  const file = await realFile(path).catch(() => path)
+  const entered = await enterFile(file, 'read', waitMs, signal)
+  if (typeof entered === 'string') throw locked(place, ourOwn(entered), waitMs)
+  return entered
 }
 
 /** From the cache: what one process opens twice has to share its lock, which would go with the first that closes. */
@@ -53,14 +80,13 @@ async function openFile(
   waitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<DuckDBInstance> {
-  const hash = createHash('sha256').update(path).digest('hex').slice(0, 16)
   for (let waited = 0; ; waited += ASK_AGAIN_MS) {
     signal?.throwIfAborted()
     try {
       const settings = {
         autoinstall_known_extensions: 'false',
         memory_limit: MEMORY,
-        temp_directory: join(tmpdir(), `records-sync-duckdb-${process.pid}-${hash}`),
+        temp_directory: temporaryFolder('duckdb', path),
       }
       // No file, nothing to lock and nothing to write to.
       if (path === NO_FILE) return await DuckDBInstance.create(path, settings)
@@ -68,7 +94,7 @@ async function openFile(
     } catch (error) {
       const lock = lockOf(error)
       if (!lock) throw unopened(error, place)
-      if (waited >= waitMs) throw locked(place, lock.pid, waitMs)
+      if (waited >= waitMs) throw locked(place, processOf(lock.pid), waitMs)
     }
     await systemClock.sleep(ASK_AGAIN_MS, signal)
   }
@@ -79,6 +105,7 @@ class DuckdbWarehouse implements Warehouse {
   readonly #instance: DuckDBInstance
   readonly #connection: DuckDBConnection
   readonly #folder: string
+  readonly #leave: () => void
   #stream: DuckDBResult | undefined
   #working: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
@@ -88,11 +115,13 @@ class DuckdbWarehouse implements Warehouse {
     instance: DuckDBInstance,
     connection: DuckDBConnection,
     folder: string,
+    leave: () => void,
   ) {
     this.place = place
     this.#instance = instance
     this.#connection = connection
     this.#folder = folder
+    this.#leave = leave
   }
 
   async read(query: string, { signal, rowsMax }: ReadOptions = {}): Promise<Reading> {
@@ -103,7 +132,11 @@ class DuckdbWarehouse implements Warehouse {
     })
     const limit = rowsMax === undefined ? '' : `LIMIT ${rowsMax}`
     const make = `CREATE TEMP TABLE answer AS FROM query(${quoted(query)}) ${limit}`
-    return { columns, chunks: (rows) => this.#chunks(make, columns, rows, signal) }
+    return {
+      columns,
+      orders: types.map(orderOf),
+      chunks: (rows) => this.#chunks(make, columns, rows, signal),
+    }
   }
 
   /** Does some work that ends with the signal, or with `close`. */
@@ -236,5 +269,6 @@ class DuckdbWarehouse implements Warehouse {
     await this.#endStream()
     this.#connection.closeSync()
     this.#instance.closeSync()
+    this.#leave()
   }
 }

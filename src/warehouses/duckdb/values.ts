@@ -14,6 +14,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { decimalOfNumber } from '../../core/decimal.ts'
+import type { ColumnOrder } from '../../core/watermark.ts'
 import { endless, instantCell, numberCell, type CellOf } from '../cells.ts'
 
 type Cell = CellOf<DuckDBValue>
@@ -62,6 +63,15 @@ export function refusedIn(type: DuckDBType): string | undefined {
     default:
       return REFUSED[type.typeId]
   }
+}
+
+/** How values of a type are ordered, where their cells tell it. */
+export function orderOf({ typeId, alias }: DuckDBType): ColumnOrder | null {
+  if (NUMERIC.has(typeId)) return 'number'
+  if (TIMES.has(typeId)) return 'time'
+  if (typeId === DuckDBTypeId.DATE || typeId === DuckDBTypeId.TIMESTAMP_TZ) return 'time'
+  if (typeId === DuckDBTypeId.UUID) return 'text'
+  return typeId === DuckDBTypeId.VARCHAR && alias !== 'JSON' ? 'text' : null
 }
 
 /** The shortest decimal that means this 32-bit number: it comes widened to a double, with digits that it never had. */

@@ -1,11 +1,16 @@
-// What PostgreSQL refuses, in our own words: of a query its SQLSTATE and the place in it, of the rest what postgres/failures.ts
-// says.
+// What PostgreSQL refuses, in our own words: of a query its SQLSTATE and the place in it, of a mirror what a person has to do,
+// of the rest what postgres/failures.ts says.
 
 import { Blocked, SyncError } from '../../core/errors.ts'
-import { codeOf, translate } from '../../postgres/failures.ts'
+import { codeOf, translate, type Subject } from '../../postgres/failures.ts'
 import { refused } from '../cells.ts'
 
+/** How long a mirror waits for a lock, and for a statement. */
+export const LOCK_MAX_MS = 30_000
+export const STATEMENT_MAX_MS = 600_000
 const RETRY_MS = 10_000
+/** Of a page of 8 kB, what a row may have. */
+const ROW_BYTES_MAX = 8_160
 /** SQLSTATEs that are the query's own: syntax, names and rights, values, what is not supported or raised; parameters. */
 const QUERYS_OWN = /^(0A|20|21|22|23|25|26|2F|34|38|39|3F|42|44|54|P0|XX|08P01)/
 
@@ -18,13 +23,78 @@ export function unanswered(
   const code = codeOf(error)
   if (query !== null && error instanceof Error && 'severity' in error && QUERYS_OWN.test(code))
     return refused(`SQLSTATE ${code}`, placeOf(error, query))
-  return translate(error, place, {
+  return translate(error, place, subject(0, 0))
+}
+
+function subject(lockMaxMs: number, statementMaxMs: number): Subject {
+  return {
     noun: 'warehouse',
     code: 'warehouse',
-    lockMaxMs: 0,
-    statementMaxMs: 0,
+    lockMaxMs,
+    statementMaxMs,
     fail: (_, message) => new Blocked('warehouse', message, RETRY_MS),
-  })
+  }
+}
+
+/** What a mirror's user must be allowed, for each kind of its work; said where it is not. */
+export type Needs = Readonly<Record<'own' | 'change' | 'read' | 'write' | 'stage', string>>
+
+export function needsOf(schema: string): Needs {
+  const all = `ON ALL TABLES IN SCHEMA ${schema} TO it`
+  return {
+    own: `GRANT CREATE ON DATABASE … TO it, or let it own the schema ${schema}`,
+    change: `let it own the schema ${schema} and its tables`,
+    read: `GRANT USAGE ON SCHEMA ${schema} TO it and GRANT SELECT ${all}`,
+    write: `GRANT USAGE ON SCHEMA ${schema} TO it and GRANT SELECT, INSERT, UPDATE, DELETE ${all}`,
+    stage: 'GRANT TEMPORARY ON DATABASE … TO it',
+  }
+}
+
+/** SQLSTATEs of a mirror's own statements that say what a person has to mend, and the end of the sentence. */
+const TO_MEND: Readonly<Record<string, string>> = {
+  '25006':
+    'cannot be written: it is a standby, or its user may only read; name the primary in its URL, or set default_transaction_read_only off',
+  '53200': 'has no memory left for a merge; give it more, or run fewer streams at once',
+  '53400': 'lets its user have too little room for temporary files; raise temp_file_limit',
+}
+/** What is gone or other than it was: schema, table, column, type, function. */
+const ALTERED = /^(3F000|42P01|42703|42704|42804|42883|42809|42P07|42701|42710)$/
+/** Constraints that people added, or a column of theirs that demands a value. */
+const CONSTRAINED = /^23/
+
+/** The error of a statement of a mirror. `needs`: what to grant where the user may not run it. */
+export function unwritten(error: unknown, place: string, needs: string): unknown {
+  const code = codeOf(error)
+  const blocked = (sentence: string) =>
+    new Blocked('warehouse', `The warehouse ${place} ${sentence}`, RETRY_MS)
+  const altered = (sentence: string) =>
+    new SyncError('warehouse_altered', `The warehouse ${place} ${sentence}`)
+  if (!(error instanceof Error && 'severity' in error))
+    return translate(error, place, subject(LOCK_MAX_MS, STATEMENT_MAX_MS))
+  if (code === '42501') return blocked(`denies its user a permission: ${needs}`)
+  if (Object.hasOwn(TO_MEND, code)) return blocked(TO_MEND[code]!)
+  if (ALTERED.test(code))
+    return altered(
+      `was altered while the mirror wrote it (SQLSTATE ${code}); run the mirror again, which says what is missing`,
+    )
+  if (CONSTRAINED.test(code))
+    return altered(
+      `refuses a row by ${constraintOf(error)}; the tables of a mirror hold what the service says: drop it`,
+    )
+  if (code === '54000')
+    return new SyncError(
+      'warehouse_row',
+      `The warehouse ${place} cannot hold a row: all its columns together have ${ROW_BYTES_MAX} bytes, and a long value takes 18 of them. Leave the object type out by \`except\`, or mirror it into DuckDB`,
+    )
+  return translate(error, place, subject(LOCK_MAX_MS, STATEMENT_MAX_MS))
+}
+
+/** Names only: of the constraint or the column, and of its table. */
+function constraintOf(error: Error): string {
+  const { constraint, column, table, schema } = error as Error & Record<string, string | undefined>
+  const where = `${schema}.${table}`
+  if (constraint !== undefined) return `the constraint "${constraint}" of ${where}`
+  return `the column ${where}.${column}, which someone added and which demands a value`
 }
 
 /** Where in the query the server points to: 1-based characters of the text that was sent. */

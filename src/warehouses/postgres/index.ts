@@ -7,12 +7,12 @@ import type { Json } from '../../core/json.ts'
 import { resolveUrl } from '../../postgres/url.ts'
 import { NoCell, noCellAt, noCellIn, type CellOf } from '../cells.ts'
 import type { OpenOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
+import { cancelStatements } from './cancel.ts'
 import { misplaced, unanswered } from './failures.ts'
-import { cellOf, refusedIn, type PgType } from './values.ts'
+import { cellOf, orderOf, refusedIn, type PgType } from './values.ts'
 
 const WAIT_MS = 30_000
 const FETCH_ROWS_MAX = 1_000
-const CANCEL_MAX_MS = 5_000
 const DECLARE = 'DECLARE answer NO SCROLL CURSOR FOR '
 
 /** @throws SyncError warehouse_url; Blocked where it cannot be reached, or refuses us */
@@ -35,6 +35,7 @@ export async function openPostgres(
       'datestyle=ISO',
       'intervalstyle=iso_8601',
       'extra_float_digits=1',
+      'standard_conforming_strings=on',
     ]
       .map((setting) => `-c ${setting}`)
       .join(' '),
@@ -77,7 +78,11 @@ class PostgresWarehouse implements Warehouse {
       return cellOf(type)
     })
     const columns = fields.map((field) => field.name)
-    return { columns, chunks: (rowsMax) => this.#chunks(columns, cells, rowsMax, ask) }
+    return {
+      columns,
+      orders: types.map(orderOf),
+      chunks: (rowsMax) => this.#chunks(columns, cells, rowsMax, ask),
+    }
   }
 
   async *#chunks(
@@ -152,16 +157,10 @@ class PostgresWarehouse implements Warehouse {
 
   /** Asks the server, over another connection, to end what this one does; where that fails, the connection ends. */
   async #cancel(): Promise<void> {
-    const { processID } = this.#client as unknown as { processID: number }
-    const other = new pg.Client({ ...this.#config, connectionTimeoutMillis: CANCEL_MAX_MS })
-    other.on('error', () => {})
     try {
-      await other.connect()
-      await other.query(`SELECT pg_cancel_backend(${Number(processID)})`)
+      await cancelStatements(this.#config, [this.#client])
     } catch {
       await this.#client.end().catch(() => {})
-    } finally {
-      await other.end().catch(() => {})
     }
   }
 

@@ -3,6 +3,7 @@
 import pg from 'pg'
 import type { Json } from '../../core/json.ts'
 import { decimalOfNumber } from '../../core/decimal.ts'
+import type { ColumnOrder } from '../../core/watermark.ts'
 import { endless, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
 
 /** A type as the catalogue tells it. `element`: the type of an array's elements, 0 where it is no array. */
@@ -38,6 +39,18 @@ const CELLS: Readonly<Record<number, CellOf<string>>> = {
   1114: (value) => instantCell(finite(value)),
   // timestamptz
   1184: (value) => instantCell(finite(value).replace('+00', '')),
+}
+
+const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700])
+const TIMES: ReadonlySet<number> = new Set([1082, 1114, 1184])
+/** name, text, bpchar, varchar, uuid. */
+const TEXTS: ReadonlySet<number> = new Set([19, 25, 1042, 1043, 2950])
+
+/** How values of a type are ordered, where their cells tell it. */
+export function orderOf({ oid }: PgType): ColumnOrder | null {
+  if (NUMBERS.has(oid)) return 'number'
+  if (TIMES.has(oid)) return 'time'
+  return TEXTS.has(oid) ? 'text' : null
 }
 
 /** The driver's own parser of arrays, whose declared type is another than what it is. */

@@ -27,6 +27,7 @@ export function runTests(open: Open): void {
 
   const job = {
     sync: 'contacts',
+    kind: 'import' as const,
     mode: 'run' as const,
     workflowId: 'w',
     workflowRunId: 'r',

@@ -7,8 +7,10 @@ import type {
   Segment,
   SentBatch,
   StagedItem,
+  StreamBooks,
 } from '../../../src/ledger/ledger.ts'
 import { ITEM_STATES, sumOfStates, type ItemState } from '../../../src/core/states.ts'
+import type { Watermark } from '../../../src/core/watermark.ts'
 
 /** A ledger of its own for one test. */
 export interface Opened {
@@ -62,10 +64,12 @@ export async function openRun(
   ledger: Ledger,
   mode: 'run' | 'plan' = 'run',
   sync = 'contacts',
+  kind: Run['kind'] = 'import',
 ): Promise<Run> {
   opened++
   const result = await ledger.openRun({
     sync,
+    kind,
     mode,
     workflowId: `w${opened}`,
     workflowRunId: `r${opened}`,
@@ -78,6 +82,7 @@ export async function openRun(
 export interface StageOptions {
   readonly rowsPerSegment?: number
   readonly orgId?: number
+  readonly watermark?: Watermark
 }
 
 /** Stages the rows of a run, 1,000 at a time, to the end. */
@@ -99,9 +104,29 @@ export async function stage(
     rows: items.length,
     digest: 'd',
     rowsPerSegment: options.rowsPerSegment ?? 100_000,
+    watermark: options.watermark,
   }
   return { fence, counts: await ledger.finishStage(run, fence, source) }
 }
+
+/** The books of a stream of a mirror, as it begins. */
+export const stream = (name: string, change: Partial<StreamBooks> = {}): StreamBooks => ({
+  stream: name,
+  table: null,
+  state: 'waiting',
+  mode: null,
+  requests: 0,
+  read: 0,
+  inserted: 0,
+  changed: 0,
+  unchanged: 0,
+  deleted: 0,
+  misfits: null,
+  serviceCount: null,
+  tableCount: null,
+  message: null,
+  ...change,
+})
 
 /** A run that is staged and whose first segment is claimed. */
 export async function staged(

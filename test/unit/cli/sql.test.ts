@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { check } from '../../../src/cli/check.ts'
-import { createContext, report } from '../../../src/cli/context.ts'
+import type { CommandContext } from '../../../src/cli/context.ts'
 import { sql } from '../../../src/cli/sql.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
+import { said as saidOf } from './said.ts'
 
 let dir: string
 let service: RunningService
@@ -48,26 +49,8 @@ afterAll(async () => {
   rmSync(dir, { recursive: true })
 })
 
-/** Everything that a command says, and its exit code. */
-async function said(
-  command: (context: ReturnType<typeof createContext>) => Promise<number>,
-  json = false,
-) {
-  const out: string[] = []
-  const err: string[] = []
-  const context = createContext(
-    { config: configFile(), json },
-    {
-      out: (line = '') => void out.push(...line.split('\n')),
-      err: (line = '') => void err.push(line),
-      live: () => {},
-      endLive: () => {},
-      style: (_, text) => text,
-    },
-  )
-  const code = await command(context).catch((error: unknown) => report(error, context))
-  return { code, out, err }
-}
+const said = (command: (context: CommandContext) => Promise<number>, json = false) =>
+  saidOf(configFile(), command, json)
 
 test('sql prints a table of typed values', async () => {
   const query = `SELECT id, CASE WHEN id > 1 THEN name || chr(27) END AS name, [id, NULL] AS both, id > 1 AS more

@@ -3,14 +3,14 @@ import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { jsonSchemaText, withSettings } from '../../../config/generate.ts'
 import { loadConfig, starterConfig } from '../../../config/index.ts'
-import { load } from './project.ts'
+import { importOf, load, mirrorOf } from './project.ts'
 
 const example = new URL('../../../config/examples/contacts/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, example), 'utf8')
 
 test('the example loads', async () => {
   const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
-  expect(Object.keys(config.syncs)).toEqual(['contacts', 'companies'])
+  expect(Object.keys(config.syncs)).toEqual(['contacts', 'companies', 'crm_copy'])
   expect(config.connections['crm']).toMatchObject({
     service: 'http://127.0.0.1:8080',
     key: { env: 'RECORDS_API_KEY' },
@@ -21,7 +21,7 @@ test.each(['contacts', 'companies'])(
   'every column of the example %s is in its file',
   async (name) => {
     const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
-    const { from, properties } = config.syncs[name]!.import
+    const { from, properties } = importOf(config, name)
     if (!('csv' in from)) throw new Error('expected a CSV file')
     const header = (await readFile(from.csv, 'utf8')).split('\n')[0]!.split(from.delimiter!)
     const mapped = Object.values(properties).flatMap(({ column, unit_column }) => [
@@ -73,15 +73,19 @@ test('contacts.csv has new lines and quotes in cells, and many scripts', async (
 
 test('the starter configuration loads as it is', async () => {
   const config = await load(starterConfig())
-  expect(config.syncs['contacts']!.import.matching_property).toBe('svc_external_id')
+  expect(importOf(config, 'contacts').matching_property).toBe('svc_external_id')
 })
 
 test('its comments show settings that load too', async () => {
-  const text = starterConfig().replaceAll(/^( *)# (?=ledger:|temporal:|quota:|svc_)/gm, '$1')
+  const text = starterConfig().replaceAll(
+    /^( *)# (?=ledger:|temporal:|quota:|svc_|crm_tables:|  mirror:|warehouses:|  lake:)/gm,
+    '$1',
+  )
   const config = await load(text)
   expect(config.temporal).toEqual({ address: 'localhost:7233', namespace: 'default' })
+  expect(mirrorOf(config, 'crm_tables')).toMatchObject({ from: 'crm', to: 'lake' })
   expect(config.connections['crm']!.quota.reserve).toBe(0.2)
-  expect(Object.keys(config.syncs['contacts']!.import.properties)).toHaveLength(7)
+  expect(Object.keys(importOf(config, 'contacts').properties)).toHaveLength(7)
 })
 
 test('the JSON Schema and the reference are not stale', async () => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../../config/index.ts'
 import { DEFAULT_QUOTA_SETTINGS } from '../../../src/client/pacer/org-quota.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
-import { configFile, folder, issuesOf, load } from './project.ts'
+import { importOf, configFile, folder, issuesOf, load } from './project.ts'
 
 const good = `connections:
   crm: { service: https://api.example.com, key: "\${RECORDS_API_KEY}" }
@@ -133,7 +133,7 @@ describe('a good configuration', () => {
       'split: ";"',
       'true: ["yes"], false: ["no"]',
     )
-    const { properties } = (await load(text)).syncs['contacts']!.import
+    const { properties } = importOf(await load(text), 'contacts')
     expect(properties['svc_x']).toEqual({ column: 'id' })
     expect(properties['svc_email']).toEqual({ column: 'email', true: ['yes'], false: ['no'] })
   })
@@ -143,7 +143,7 @@ describe('a good configuration', () => {
       'svc_email: { column: email, split: ";" }',
       'svc_tags: { value: [a, 1.5, null, { b: true }] }',
     )
-    const { properties } = (await load(text)).syncs['contacts']!.import
+    const { properties } = importOf(await load(text), 'contacts')
     expect(properties['svc_tags']).toEqual({ value: ['a', 1.5, null, { b: true }] })
   })
 
@@ -183,8 +183,8 @@ describe('a bad setting is named with its place', () => {
     [
       'an unknown kind of sync',
       '    import:',
-      '    mirror: {}\n    import:',
-      ['5:5: unknown key `mirror`; valid keys: `import`'],
+      '    webhook: {}\n    import:',
+      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`'],
     ],
     [
       'an unknown key of a mapping',

@@ -7,6 +7,8 @@ import { onTestFinished } from 'vitest'
 import { loadConfig } from '../../../config/index.ts'
 import type { Config, Environment } from '../../../config/index.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
+import { findSync } from '../../../src/core/sync.ts'
+import type { ImportConfig, MirrorConfig } from '../../../src/core/sync.ts'
 
 /** An empty folder that lives as long as the test. */
 export async function folder(): Promise<string> {
@@ -38,4 +40,18 @@ export async function issuesOf(
     if (!(error instanceof ConfigError)) throw error
     return error.issues.map((issue) => `${issue.line}:${issue.column}: ${issue.message}`)
   }
+}
+
+/** What an import of the configuration is set to. */
+export function importOf(config: Config, name: string): ImportConfig {
+  const sync = findSync(config, name)
+  if (sync.kind !== 'import') throw new Error(`expected an import, ${name} is a ${sync.kind}`)
+  return sync.import
+}
+
+/** What a mirror of the configuration is set to. */
+export function mirrorOf(config: Config, name: string): MirrorConfig {
+  const sync = findSync(config, name)
+  if (sync.kind !== 'mirror') throw new Error(`expected a mirror, ${name} is an ${sync.kind}`)
+  return sync.mirror
 }

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { issuesOf, load } from './project.ts'
+import { importOf, issuesOf, load } from './project.ts'
 
 const project = (from: string) => `
 connections:
@@ -24,12 +24,12 @@ const records = (filter: string) =>
 test('everything that can be said', async () => {
   const filter =
     '{ $and: [{ property: svc_score, op: gte, value: 10 }, { $or: [{ property: x, op: is_null, value: true }] }] }'
-  const { syncs } = await load(
+  const config = await load(
     project(
       `{ records: { connection: crm, object_type: svc_lead, filter: ${filter}, properties: [svc_external_id] } }`,
     ),
   )
-  expect(syncs['copy_contacts']!.import.from).toEqual({
+  expect(importOf(config, 'copy_contacts').from).toEqual({
     records: {
       connection: 'crm',
       object_type: 'svc_lead',
@@ -45,10 +45,8 @@ test('everything that can be said', async () => {
 })
 
 test('the least that can be said, with source and destination in one connection', async () => {
-  const { syncs } = await load(
-    project('{ records: { connection: copy, object_type: svc_contact } }'),
-  )
-  expect(syncs['copy_contacts']!.import.from).toEqual({
+  const config = await load(project('{ records: { connection: copy, object_type: svc_contact } }'))
+  expect(importOf(config, 'copy_contacts').from).toEqual({
     records: { connection: 'copy', object_type: 'svc_contact' },
   })
 })
@@ -117,8 +115,8 @@ test.each([
 
 test('the example of docs/records.md loads', async () => {
   const page = await readFile(new URL('../../../docs/records.md', import.meta.url), 'utf8')
-  const { syncs } = await load(/```yaml\n([^]*?)```/.exec(page)![1]!)
-  expect(syncs['contacts_to_sandbox']!.import).toMatchObject({
+  const config = await load(/```yaml\n([^]*?)```/.exec(page)![1]!)
+  expect(importOf(config, 'contacts_to_sandbox')).toMatchObject({
     from: { records: { connection: 'crm', object_type: 'svc_contact' } },
     to: 'sandbox',
   })

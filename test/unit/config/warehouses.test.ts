@@ -3,7 +3,7 @@
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { loadConfig, readWarehousePlace } from '../../../config/index.ts'
-import { configFile, issuesOf } from './project.ts'
+import { configFile, importOf, issuesOf } from './project.ts'
 
 const good = `connections:
   crm: { service: https://api.example.com, key: "\${RECORDS_API_KEY}" }
@@ -34,7 +34,7 @@ test('a query and its warehouse load; no URL is in the configuration', async () 
     lake: { duckdb: join(dirname(file), 'lake.duckdb') },
     dwh: { postgres: { env: 'DWH_URL' } },
   })
-  expect(config.syncs['people']!.import.from).toEqual({
+  expect(importOf(config, 'people').from).toEqual({
     query: 'SELECT id FROM people ORDER BY id',
     warehouse: 'lake',
   })
@@ -61,6 +61,54 @@ test('the place of a warehouse is read when it is needed', async () => {
 })
 
 test.each([
+  ['"1970-01-01T00:00:00Z"', '1970-01-01T00:00:00Z'],
+  ['1970-01-01', '1970-01-01'],
+  ['0', '0'],
+])('a watermark that begins with %s loads', async (written, initial) => {
+  const query = 'SELECT id FROM people WHERE id >= :watermark'
+  const file = await configFile(
+    but(
+      from,
+      `{ query: "${query}", warehouse: lake, watermark: { column: id, initial: ${written} } }`,
+    ),
+  )
+  expect((await loadConfig(file, {})).syncs['people']).toMatchObject({
+    import: { from: { query, warehouse: 'lake', watermark: { column: 'id', initial } } },
+  })
+})
+
+test.each([
+  [
+    'a query whose watermark is not told',
+    'SELECT id FROM people ORDER BY id',
+    'SELECT id FROM people WHERE id >= :watermark',
+    [
+      '9:22: the query uses `:watermark`; say what it is, such as `watermark: { column: updated_at, initial: "1970-01-01T00:00:00Z" }` with a column of the answer',
+    ],
+  ],
+  [
+    'a watermark that the query does not use',
+    'warehouse: lake }',
+    'warehouse: lake, watermark: { column: id, initial: 0 } }',
+    [
+      '9:76: the query does not use `:watermark`; write `WHERE updated_at >= :watermark` in it, or remove `watermark`',
+    ],
+  ],
+  [
+    'a watermark without a beginning',
+    'warehouse: lake }',
+    'warehouse: lake, watermark: { column: id } }',
+    [
+      '9:76: missing key `initial` in `syncs.people.import.from.watermark`',
+      '9:76: the query does not use `:watermark`; write `WHERE updated_at >= :watermark` in it, or remove `watermark`',
+    ],
+  ],
+  [
+    'a watermark beside a CSV file',
+    from,
+    '{ csv: a.csv, watermark: { column: id, initial: 0 } }',
+    ['9:27: `watermark` belongs to `query`; remove it'],
+  ],
   [
     'a query without its warehouse',
     from,

@@ -239,7 +239,7 @@ describe('a row', () => {
       line: 4,
       raw: '["A1","2024-02-30"]',
       valid: false,
-      key: null,
+      key: 'A1',
       reason: 'not_a_date',
       column: 'born',
       field: 'svc_born',
@@ -248,12 +248,17 @@ describe('a row', () => {
     })
   })
 
-  it('knows its key where the key was read before the fault', () => {
-    const { item } = mapRow(
-      { ...id, svc_value: { column: 'v', unit: 'EUR' } },
-      { id: 'A1', v: 'x' },
-    )
-    expect(item).toMatchObject({ valid: false, key: 'A1', column: 'v' })
+  it('knows its key wherever the fault is, if the row has one', () => {
+    for (const property of ['svc_born', 'svc_value']) {
+      const mapping = { ...id, [property]: { column: 'v', unit: 'EUR' } }
+      for (const [cell, key] of [
+        [' A1 ', 'A1'],
+        ['', null],
+      ] as const) {
+        const { item } = mapRow(mapping, { id: cell, v: 'x' })
+        expect(item).toMatchObject({ valid: false, key })
+      }
+    }
   })
 
   it('shows the start of a long value only', () => {

@@ -30,6 +30,7 @@ import {
   stage,
   staged,
   statesOf,
+  stream,
 } from '../../contract/ledger/scene.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 
@@ -108,6 +109,21 @@ describe('opening', () => {
     for (const ledger of ledgers) expect(await ledger.run(id)).toMatchObject({ id })
     const { rows: versions } = await outside.query(`SELECT version FROM ${schema}.schema_version`)
     expect(versions).toEqual([{ version: MIGRATIONS.length }])
+  })
+
+  it('brings a schema of the first release up to date, with all that is in it', async () => {
+    await outside.query(
+      `CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${MIGRATIONS[0]!};
+       CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (1);
+       INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
+         VALUES (1, 'contacts', 'import', 'run', 'running', 'w', 'r', '{}', '2026-01-31T08:15:00Z');
+       RESET search_path`,
+    )
+    expect(await errorOf(open({ readOnly: true }))).toMatchObject({ code: 'ledger_older' })
+    const ledger = await open()
+    expect(await ledger.run(1)).toMatchObject({ sync: 'contacts', kind: 'import' })
+    await ledger.noteStream(1, stream('svc_contact'))
+    expect(await ledger.streams(1)).toEqual([stream('svc_contact')])
   })
 
   it('names its place without user and password', async () => {
@@ -393,6 +409,7 @@ describe('many at once', () => {
       Array.from({ length: 30 }, (_, index) =>
         ledgers[index % 3]!.openRun({
           sync: `sync ${index % 20}`,
+          kind: 'import',
           mode: 'run',
           workflowId: 'w',
           workflowRunId: 'r',

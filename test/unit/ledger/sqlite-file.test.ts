@@ -9,7 +9,7 @@ import { LedgerError } from '../../../src/core/errors.ts'
 import { openDatabase } from '../../../src/ledger/sqlite/database.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
-import { openRun, rows, stage, statesOf } from '../../contract/ledger/scene.ts'
+import { openRun, rows, stage, statesOf, stream } from '../../contract/ledger/scene.ts'
 
 let folder: string
 let path: string
@@ -94,6 +94,19 @@ describe('opening', () => {
       `schema version ${newer}; this release knows up to ${MIGRATIONS.length}`,
     )
     outside('INSERT INTO theirs VALUES (1)')
+  })
+
+  it('brings a file of the first release up to date, with all that is in it', async () => {
+    outside(`${MIGRATIONS[0]!}; PRAGMA user_version = 1;
+      INSERT INTO runs (sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
+        VALUES ('contacts', 'import', 'run', 'running', 'w', 'r', '{}', '2026-01-31T08:15:00.000Z')`)
+    const read = await errorOf(() => openSqliteLedger(path, { readOnly: true }))
+    expect(read.code).toBe('ledger_older')
+    const ledger = openSqliteLedger(path)
+    expect(await ledger.run(1)).toMatchObject({ sync: 'contacts', kind: 'import' })
+    await ledger.noteStream(1, stream('svc_contact'))
+    expect(await ledger.streams(1)).toEqual([stream('svc_contact')])
+    await ledger.close()
   })
 
   it('is undone where a migration fails: nothing half made stays', async () => {

@@ -11,16 +11,19 @@ import { isBalanced } from '../../../src/core/states.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { closeMethods } from '../../../src/ledger/sqlite/close.ts'
 import { openDatabase, type Database } from '../../../src/ledger/sqlite/database.ts'
+import { incrementalMethods } from '../../../src/ledger/sqlite/incremental.ts'
 import { pushMethods } from '../../../src/ledger/sqlite/push.ts'
 import { reportMethods } from '../../../src/ledger/sqlite/reports.ts'
 import { runMethods } from '../../../src/ledger/sqlite/runs.ts'
 import { stageMethods } from '../../../src/ledger/sqlite/stage.ts'
+import { streamMethods } from '../../../src/ledger/sqlite/streams.ts'
 import {
   accept,
   answered,
   badRow,
   booked,
   close,
+  destination,
   never,
   offBalance,
   openRun,
@@ -30,6 +33,7 @@ import {
   settle,
   stage,
   staged,
+  stream,
 } from '../../contract/ledger/scene.ts'
 
 let folder: string
@@ -48,9 +52,11 @@ const ledgerOn = (on: Database): Ledger => ({
   place: on.path,
   ...runMethods(on, now),
   ...stageMethods(on),
+  ...incrementalMethods(on),
   ...pushMethods(on, now),
   ...closeMethods(on, now),
   ...reportMethods(on),
+  ...streamMethods(on),
   async close() {},
 })
 
@@ -137,8 +143,13 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await close(ledger, run)
   await ledger.report(run, { states: ['unsent', 'invalid'], after: 0, limit: 10 })
   await ledger.rejectGroups(run)
+  await ledger.lastReading(destination)
+  await ledger.leftRows(run, { after: 0, limit: 10 })
+  await ledger.stagedKeys(run, ['k1'], { upTo: 10 })
   await ledger.run(run)
   await ledger.runs({ limit: 10 })
+  await ledger.noteStream((await openRun(ledger, 'run', 'mirror', 'mirror')).id, stream('svc_a'))
+  await ledger.streams(run)
   const plan = await openRun(ledger, 'plan')
   await stage(ledger, plan.id, many)
   await ledger.discard(plan.id)
@@ -168,7 +179,7 @@ describe('the file', () => {
     expect(plans.length).toBeGreaterThan(40)
     const scans = plans.filter(({ steps }) =>
       steps.some((step) =>
-        /^SCAN (items|payloads|accepted|requests|segments|other|later|same)\b/.test(step),
+        /^SCAN (items|payloads|accepted|requests|segments|streams|other|later|same)\b/.test(step),
       ),
     )
     expect(scans).toEqual([])

@@ -126,6 +126,7 @@ async function project(warehouse: string, query: string) {
     }),
   )
   const sync = findSync(await loadConfig(configFile, env), 'people')
+  if (sync.kind !== 'import') throw new Error('expected an import')
   const openers = sourceOpeners({ configFile, env }, () => Promise.reject(new Error('not asked')))
   return { sync, open: () => openSource(sync, openers) }
 }
@@ -162,6 +163,7 @@ describe.each(['duck', 'pg'])('an import from a query of %s', (warehouse) => {
     }
     const opened = await ledger.openRun({
       sync: sync.name,
+      kind: 'import',
       mode: 'run',
       workflowId: '',
       workflowRunId: '',

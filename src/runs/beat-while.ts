@@ -1,13 +1,19 @@
 // A wait that is bounded elsewhere, for the quota or for an answer, is progress: without a sign of life the run's other
 // half would take the worker for dead, and a cancel would not arrive.
 
-import type { ImportDeps } from './ports.ts'
+import type { Clock } from '../core/ports.ts'
+
+/** What a wait needs to say that the work is alive. */
+interface Pulse {
+  readonly clock: Clock
+  beat(): void
+}
 
 const EVERY_MS = 5_000
 
 /** Yields what `items` yields, and beats every 5 seconds while the next one is waited for. */
 export async function* beatBetween<Item>(
-  deps: Pick<ImportDeps, 'clock' | 'beat'>,
+  deps: Pulse,
   items: AsyncIterable<Item>,
 ): AsyncGenerator<Item, void, undefined> {
   const iterator = items[Symbol.asyncIterator]()
@@ -24,7 +30,7 @@ export async function* beatBetween<Item>(
 
 /** Gives what `wait` gives, and beats every 5 seconds until then. */
 export async function beatWhile<Result>(
-  { clock, beat }: Pick<ImportDeps, 'clock' | 'beat'>,
+  { clock, beat }: Pulse,
   wait: Promise<Result>,
 ): Promise<Result> {
   const over = new AbortController()

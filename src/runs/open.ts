@@ -22,7 +22,7 @@ export async function abandon(ledger: Ledger, run: Run): Promise<void> {
     state: 'failed',
     reason: 'abandoned',
     message: 'its workflow ended without closing the books (terminated, or its history was lost)',
-    books,
+    books: run.kind === 'import' ? books : null,
   })
 }
 
@@ -39,6 +39,7 @@ export async function open(
   for (let takeover = 0; takeover < takeoversMax; takeover++) {
     const opened = await ledger.openRun({
       sync: sync.name,
+      kind: sync.kind,
       mode: 'run',
       ...holder,
       config: sync as unknown as Json,

@@ -1,0 +1,176 @@
+// The activities of a mirror: thin, over the modules of src/mirror. The streams of a run work side by side: what one of
+// them notes in the ledger leaves the others' rows alone, and the run is `blocked` for as long as one waits for approval.
+
+import { ApplicationFailure } from '@temporalio/common'
+import type { Priority } from '../src/core/ports.ts'
+import { LIVE_STATES, type RunState } from '../src/core/states.ts'
+import type { MirrorSync } from '../src/core/sync.ts'
+import type { StreamBooks } from '../src/ledger/ledger.ts'
+import { closeMirror } from '../src/mirror/close.ts'
+import { discover } from '../src/mirror/discover.ts'
+import { edgesOf } from '../src/mirror/edges.ts'
+import {
+  DEFAULT_MIRROR_TUNING,
+  type Discovered,
+  type MirrorClient,
+  type MirrorDeps,
+  type MirrorTuning,
+  type StreamJob,
+  type StreamRef,
+  type StreamResult,
+} from '../src/mirror/ports.ts'
+import { mirrorStream } from '../src/mirror/stream.ts'
+import { beatWhile } from '../src/runs/beat-while.ts'
+import type { Ending } from '../src/runs/ending.ts'
+import type { MirrorTables } from '../src/warehouses/mirror-tables.ts'
+import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
+
+/** What a mirror needs besides. */
+export interface MirrorActivityDeps extends SharedDeps {
+  /** The client of a service's connection, and the fingerprint of the key in use. */
+  connect(connection: string): Promise<{ client: MirrorClient; keyFingerprint: string }>
+  /** The tables of a mirror, by the warehouse's name and the schema. What goes on in them ends with `signal`. */
+  openMirrorTables(warehouse: string, schema: string, signal: AbortSignal): Promise<MirrorTables>
+}
+
+type Step = {
+  readonly run: number
+  readonly tuning: Given<MirrorTuning>
+  readonly priority: Priority
+}
+
+export interface MirrorActivities {
+  openMirror(input: { sync: string }): Promise<number>
+  discoverMirror(input: Step): Promise<Discovered>
+  mirrorStream(input: Step & StreamJob): Promise<StreamResult>
+  /** A stream's deletions were decided upon: it waits for a person no more. */
+  noteVerdict(input: Step & { stream: StreamRef; approved: boolean }): Promise<void>
+  closeMirror(
+    input: Step & { ending: Ending },
+  ): Promise<{ state: RunState; message: string | null }>
+}
+
+export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
+  const { ledger, logger, clock } = deps
+  const { activity, runOf, liveRun, openRun } = shared(deps)
+
+  /** Notes a change of a stream's row, which discovery made; its figures stay. */
+  const change = async (
+    run: number,
+    { kind, name: type }: StreamRef,
+    what: Pick<StreamBooks, 'state' | 'message'>,
+  ): Promise<void> => {
+    const name = kind === 'edges' ? edgesOf(type) : type
+    const row = (await ledger.streams(run)).find(({ stream }) => stream === name)
+    if (row) await ledger.noteStream(run, { ...row, ...what })
+  }
+
+  /** The state of a run that works: `blocked` where one of its streams waits for approval. */
+  const settleState = async (run: number): Promise<void> => {
+    const waiting = (await ledger.streams(run)).filter(({ state }) => state === 'approval')
+    if (waiting.length === 0) return await ledger.setRunState(run, 'running')
+    const message = waiting.map(({ stream, message }) => `${stream}: ${message}`).join('; ')
+    await ledger.setRunState(run, 'blocked', 'approval', message)
+  }
+
+  /** Runs the body with the client and the tables of a run; one that was blocked asks `/self/` before it goes on. */
+  const work = <Result>(
+    { run: id, tuning: given, priority }: Step,
+    body: (deps: MirrorDeps, job: { sync: MirrorSync; keyFingerprint: string }) => Promise<Result>,
+  ): Promise<Result> => {
+    const tuning = withDefaults(DEFAULT_MIRROR_TUNING, given)
+    return activity(id, tuning, async ({ signal, beat: heartbeat }) => {
+      const run = await liveRun(id)
+      const sync = run.config as unknown as MirrorSync
+      const { client, keyFingerprint } = await deps.connect(sync.mirror.from)
+      let read = 0
+      const beat = (rows = 0) => {
+        read += rows
+        heartbeat({ read })
+      }
+      if (run.state === 'blocked') {
+        const self = client.readSelf({ signal, priority: 'interactive' })
+        await beatWhile({ clock, beat }, self)
+        await settleState(id)
+      }
+      const tables = await deps.openMirrorTables(sync.mirror.to, sync.mirror.schema, signal)
+      try {
+        return await body(
+          { ledger, client, tables, clock, logger, tuning, priority, signal, beat },
+          { sync, keyFingerprint },
+        )
+      } finally {
+        await tables.close()
+      }
+    })
+  }
+
+  /** Notes a stream that fails for good before its failure is told: the close reads who failed, and why. */
+  const noted = <Result>(
+    { run, stream, tuning }: Step & StreamJob,
+    body: () => Promise<Result>,
+  ): Promise<Result> =>
+    activity(run, withDefaults(DEFAULT_MIRROR_TUNING, tuning), async () => {
+      try {
+        return await body()
+      } catch (error) {
+        if (isFinal(error)) await change(run, stream, { state: 'failed', message: error.message })
+        throw error
+      }
+    })
+
+  return {
+    openMirror: ({ sync }) => activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror')),
+
+    discoverMirror: (input) =>
+      work(input, async (mirrorDeps, { sync, keyFingerprint }) => {
+        const { run } = input
+        const found = await discover(mirrorDeps, { run, sync, keyFingerprint })
+        logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
+        return found
+      }),
+
+    mirrorStream: (input) =>
+      noted(input, () =>
+        work(input, async (mirrorDeps, { sync }) => {
+          const { run, stream, sortable, full, verdict } = input
+          const job = { run, stream, sortable, full, verdict, config: sync.mirror }
+          const result = await mirrorStream(mirrorDeps, job)
+          logger.info({ run, ...stream, ...result }, 'mirror_stream')
+          if (result.state === 'approval') {
+            const share = Math.ceil((100 * result.rows) / Math.max(1, result.of))
+            const message = `${result.rows} of ${result.of} rows (${share} %) would be deleted; approve or reject it`
+            await change(run, stream, { state: 'approval', message })
+            await settleState(run)
+          }
+          return result
+        }),
+      ),
+
+    noteVerdict: ({ run, stream, approved, tuning }) =>
+      activity(run, withDefaults(DEFAULT_MIRROR_TUNING, tuning), async () => {
+        const { reason } = await liveRun(run)
+        await change(run, stream, { state: 'sweeping', message: null })
+        // What else blocks the run is not mended by a verdict.
+        if (reason === 'approval') await settleState(run)
+        logger.info({ run, ...stream, approved }, 'mirror_verdict')
+      }),
+
+    closeMirror: ({ run, ending, tuning }) =>
+      activity(run, withDefaults(DEFAULT_MIRROR_TUNING, tuning), async () => {
+        const row = await runOf(run)
+        // A retry of a close that was already written down.
+        if (!LIVE_STATES.includes(row.state)) return { state: row.state, message: row.message }
+        const closed = await closeMirror(ledger, run, ending)
+        logger.info({ run, state: closed.state }, 'run_closed')
+        return closed
+      }),
+  }
+}
+
+/** Whether the stream has failed for good. Whoever lost its fence has not: another worker goes on with it. */
+function isFinal(error: unknown): error is ApplicationFailure {
+  return (
+    error instanceof ApplicationFailure && error.nonRetryable === true && error.type !== 'FenceLost'
+  )
+}

@@ -1,0 +1,114 @@
+// What the activities of imports and mirrors have in common: what they are handed, the border for errors, opening a run,
+// and going on after a block.
+
+import { Context } from '@temporalio/activity'
+import { ApplicationFailure } from '@temporalio/common'
+import { SyncError } from '../src/core/errors.ts'
+import type { Clock, Logger } from '../src/core/ports.ts'
+import { LIVE_STATES } from '../src/core/states.ts'
+import type { SyncConfig } from '../src/core/sync.ts'
+import type { Ledger, Run } from '../src/ledger/ledger.ts'
+import { open, type Holder } from '../src/runs/open.ts'
+import { translate } from './failure.ts'
+
+/** What the composition root hands in for every kind of run. */
+export interface SharedDeps {
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly logger: Logger
+  /**
+   * Reads the configuration file now.
+   * @throws ConfigError where there is no such sync, or it is of another kind
+   */
+  loadSync(name: string, kind: SyncConfig['kind']): Promise<SyncConfig>
+  /** Whether a workflow execution is still open. */
+  isLive(holder: Holder): Promise<boolean>
+}
+
+/** A tuning as the workflows pass it on: what is left out has its default. */
+export type Given<Tuning> = { readonly [Name in keyof Tuning]?: Tuning[Name] | undefined }
+
+export function withDefaults<Tuning extends object>(
+  defaults: Tuning,
+  given: Given<Tuning>,
+): Tuning {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...(Object.fromEntries(set) as Partial<Tuning>) }
+}
+
+/** How long a blocked run waits before it asks again, ms, by what blocks it. */
+interface Probes {
+  readonly service_probe_ms: number
+  readonly blocked_probe_ms: number
+}
+
+/** What the body of an activity gets of its surroundings. */
+export interface Surroundings {
+  readonly signal: AbortSignal
+  /** Says that the work moves; `details` are shown beside the activity. */
+  beat(details?: object): void
+}
+
+export type Shared = ReturnType<typeof shared>
+
+export function shared({ ledger, logger, loadSync, isLive }: SharedDeps) {
+  const runOf = async (id: number): Promise<Run> => {
+    const run = await ledger.run(id)
+    if (!run) throw new SyncError('run_unknown', `Run ${id} is not in the ledger ${ledger.place}`)
+    return run
+  }
+
+  return {
+    /** @throws SyncError `run_unknown` */
+    runOf,
+
+    /** @throws SyncError `run_unknown`, `run_closed` */
+    async liveRun(id: number): Promise<Run> {
+      const run = await runOf(id)
+      if (LIVE_STATES.includes(run.state)) return run
+      throw new SyncError('run_closed', `Run ${id} is ${run.state}; nothing more can be done in it`)
+    },
+
+    /** Runs the body of an activity; its errors become failures here, and a block is noted in the run. */
+    async activity<Result>(
+      run: number | null,
+      probes: Probes,
+      body: (around: Surroundings) => Promise<Result>,
+    ): Promise<Result> {
+      // Taken before any await: an abort listener may not touch the context.
+      const context = Context.current()
+      const signal = context.cancellationSignal
+      try {
+        return await body({ signal, beat: (details) => context.heartbeat(details) })
+      } catch (error) {
+        // An AbortError that escapes would hang the activity until its heartbeat times out.
+        if (signal.aborted) throw signal.reason
+        if (error instanceof ApplicationFailure) throw error
+        const { failure, blocked } = translate(error, {
+          attempt: context.info.attempt,
+          serviceProbeMs: probes.service_probe_ms,
+          blockedProbeMs: probes.blocked_probe_ms,
+          logger,
+        })
+        if (blocked && run !== null)
+          await ledger.setRunState(run, 'blocked', blocked.reason, blocked.message).catch(() => {
+            // A ledger that is full or away cannot take the note; the failure itself says it.
+          })
+        throw failure
+      }
+    },
+
+    /** Opens a run of the sync for the workflow that asks. */
+    async openRun(name: string, kind: SyncConfig['kind']): Promise<number> {
+      const { workflowExecution } = Context.current().info
+      const sync = await loadSync(name, kind)
+      const holder: Holder = {
+        workflowId: workflowExecution?.workflowId ?? '',
+        workflowRunId: workflowExecution?.runId ?? '',
+      }
+      const run = await open({ ledger, logger, isLive }, { sync, holder })
+      logger.info({ run: run.id, sync: name }, 'run_opened')
+      return run.id
+    },
+  }
+}

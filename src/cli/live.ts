@@ -1,0 +1,69 @@
+// The one line that a person sees of a run while it goes on.
+
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { CommandContext } from './context.ts'
+import { streamTotals } from './streams.ts'
+import { bar, duration, figure, safe } from './terminal.ts'
+
+type Line = (ledger: Ledger, run: Run) => Promise<string>
+
+const blocked = (run: Run): string =>
+  `${run.sync}  ${safe(run.message ?? 'blocked', 300)}; asking again`
+
+/** Of an import. `planned` is called once: staging is complete, and so many rows are to be sent. */
+export function importLine(planned: (rows: number) => void): Line {
+  let isPlanned = false
+  let pushing: { readonly at: number; readonly done: number } | null = null
+  return async (ledger, run) => {
+    const progress = await ledger.progress(run.id)
+    if (!isPlanned && run.rowsRead !== null) {
+      isPlanned = true
+      planned(progress.planned)
+    }
+    if (run.state === 'blocked') return blocked(run)
+    if (run.rowsRead === null) return `${run.sync}  staging  ${figure(progress.read)} rows`
+    const rejects = progress.rejected + progress.failed
+    const done = progress.created + progress.updated + rejects
+    pushing ??= { at: Date.now(), done }
+    const seconds = (Date.now() - pushing.at) / 1_000
+    const rate = seconds > 0.5 ? (done - pushing.done) / seconds : 0
+    const share = progress.planned === 0 ? 1 : done / progress.planned
+    const speed =
+      rate > 0
+        ? `  ${figure(Math.round(rate))}/s, ${duration(((progress.planned - done) / rate) * 1_000)} left`
+        : ''
+    return [
+      `${run.sync}  ${bar(share)} ${Math.floor(share * 100)} %`,
+      `${figure(done)} of ${figure(progress.planned)} rows${speed}`,
+      `${figure(progress.requests)} requests${rejects > 0 ? `, ${figure(rejects)} rejected` : ''}`,
+    ].join('  ')
+  }
+}
+
+/** Of a mirror. What waits for approval is told in lines of its own, once. */
+export function mirrorLine(context: Pick<CommandContext, 'terminal' | 'hint'>): Line {
+  const told = new Set<string>()
+  return async (ledger, run) => {
+    const streams = await ledger.streams(run.id)
+    for (const { stream, state, message } of streams) {
+      if (state !== 'approval') told.delete(stream)
+      else if (!told.has(stream)) {
+        told.add(stream)
+        const how = context.hint(`approve ${run.id} --stream "${stream}"`)
+        context.terminal.err(
+          `${run.sync}  ${safe(stream, 80)}: ${safe(message ?? 'deletions wait for approval', 300)}: ${how}`,
+        )
+      }
+    }
+    if (run.state === 'blocked' && run.reason !== 'approval') return blocked(run)
+    if (streams.length === 0) return `${run.sync}  asking what there is to mirror`
+    const totals = streamTotals(streams)
+    const waiting = streams.filter(({ state }) => state === 'approval').length
+    return [
+      `${run.sync}  ${figure(totals.ended)} of ${figure(streams.length)} tables`,
+      `${figure(totals.read)} rows read, ${figure(totals.written)} changed, ${figure(totals.deleted)} deleted`,
+      `${figure(totals.requests)} requests`,
+      ...(waiting > 0 ? [`${figure(waiting)} waiting for approval`] : []),
+    ].join('  ')
+  }
+}

@@ -1,0 +1,114 @@
+// The plan of an import: it is staged into the ledger, counted by SQL, and its rows are taken out again. Nothing is written to
+// the service.
+
+import { SyncError } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
+import { silentLogger, systemClock } from '../core/ports.ts'
+import type { ImportSync } from '../core/sync.ts'
+import { DEFAULT_TUNING } from '../import/ports.ts'
+import { stage } from '../import/stage.ts'
+import { EXIT, type CommandContext } from './context.ts'
+import type { PlanParts } from './plan.ts'
+import { figure, safe, table, wrapped } from './terminal.ts'
+
+export async function planImport(
+  context: CommandContext,
+  sync: ImportSync,
+  { client, keyFingerprint, connect, forecastOf }: PlanParts,
+): Promise<number> {
+  const { terminal } = context
+  const { sourceOpeners } = await import('../openers.ts')
+  const { openSource } = await import('../sources/index.ts')
+  const ledger = await context.openLedger({ readOnly: false })
+  let run: number | null = null
+  try {
+    const opened = await ledger.openRun({
+      sync: sync.name,
+      kind: sync.kind,
+      mode: 'plan',
+      workflowId: '',
+      workflowRunId: '',
+      config: sync as unknown as Json,
+    })
+    if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
+    run = opened.run.id
+    let rows = 0
+    const staged = await stage(
+      {
+        ledger,
+        client,
+        clock: systemClock,
+        logger: silentLogger,
+        tuning: DEFAULT_TUNING,
+        signal: new AbortController().signal,
+        priority: 'import',
+        beat: (read = 0) => {
+          rows += read
+          if (!context.json) terminal.live(`${sync.name}  reading, ${figure(rows)} rows`)
+        },
+      },
+      { run, sync, keyFingerprint },
+      (extent) => openSource(sync, sourceOpeners(context, connect), undefined, extent),
+    )
+    terminal.endLive()
+    const known = await ledger.knownKeys(run)
+    const groups = await ledger.rejectGroups(run)
+    const { requests, perMinute, minutes, text } = await forecastOf(
+      Math.ceil(staged.planned / (await client.upsertsPerRequest())),
+    )
+    if (context.json) {
+      terminal.out(
+        JSON.stringify({
+          sync: sync.name,
+          ...staged,
+          known_keys: known,
+          new_keys: staged.planned - known,
+          requests,
+          requests_per_minute: perMinute,
+          minutes,
+          rejects: groups,
+        }),
+      )
+      return EXIT.done
+    }
+    terminal.out(`Plan of ${sync.name} (nothing was written):`)
+    terminal.out(
+      table(
+        ['', 'rows'],
+        [
+          ['read', staged.rows],
+          ['to send', staged.planned],
+          ['  keys accepted before', known],
+          ['  keys new to us', staged.planned - known],
+          ['unchanged', staged.unchanged],
+          ['superseded by a later row', staged.superseded],
+          ['invalid', staged.invalid],
+          ['cells that clear a property', staged.cleared],
+        ],
+      ),
+    )
+    for (const line of wrapped(text, 0)) terminal.out(line)
+    for (const warning of staged.warnings)
+      terminal.out(terminal.style('yellow', `warning: ${safe(warning, 300)}`))
+    if (groups.length > 0)
+      terminal.out(
+        table(
+          ['rows', 'reason', 'column', 'property', 'first row'],
+          groups
+            .slice(0, 20)
+            .map((group) => [
+              group.items,
+              group.reason ?? '–',
+              safe(group.column ?? '–', 30),
+              safe(group.field ?? '–', 40),
+              group.example,
+            ]),
+        ),
+      )
+    return EXIT.done
+  } finally {
+    terminal.endLive()
+    if (run !== null) await ledger.discard(run)
+    await ledger.close()
+  }
+}

@@ -1,0 +1,61 @@
+// What an incremental reading goes on from: the last complete run, how far it read, and the rows that it left over.
+
+import type { Json } from '../../core/json.ts'
+import type { Watermark } from '../../core/watermark.ts'
+import type { Ledger } from '../ledger.ts'
+import { completeStates, isLeft } from '../rows.ts'
+import type { Database } from './database.ts'
+
+type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
+
+export function incrementalMethods(db: Database): IncrementalMethods {
+  return {
+    async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
+      const row = await db.one(
+        `SELECT id, watermark, source_columns FROM runs
+         WHERE destination = (SELECT id FROM destinations WHERE sync = $1 AND origin = $2 AND org_id = $3
+             AND object_type = $4 AND matching_property = $5)
+           AND watermark IS NOT NULL AND state IN (${completeStates})
+         ORDER BY id DESC LIMIT 1`,
+        [sync, origin, orgId, objectType, matchingProperty],
+      )
+      if (!row) return null
+      return {
+        run: Number(row['id']),
+        watermark: row['watermark'] as Watermark,
+        columns: row['source_columns'] as string[],
+      }
+    },
+
+    async leftRows(run, { after, limit }) {
+      // Payloads first: of a closed run only those are there that were not accepted.
+      const rows = await db.all(
+        `SELECT payloads.ordinal, payloads.raw
+         FROM payloads JOIN LATERAL (SELECT key, state, verified FROM items
+           WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal LIMIT 1) AS item ON true
+         WHERE payloads.run = $1 AND payloads.ordinal > $2 AND item.key IS NOT NULL AND ${isLeft('item')}
+           AND (SELECT true FROM accepted
+             WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
+               AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)
+               AND accepted.key = item.key AND accepted.run > $1 AND accepted.hash IS NOT NULL) IS NULL
+         ORDER BY payloads.ordinal LIMIT $3`,
+        [run, after, limit],
+      )
+      return rows.map((row) => ({
+        ordinal: Number(row['ordinal']),
+        raw: JSON.parse(String(row['raw'])) as Json[],
+      }))
+    },
+
+    async stagedKeys(run, keys, { upTo }) {
+      const rows = await db.all(
+        `SELECT wanted.key FROM unnest($1::integer[], $2::text[]) AS wanted (run, key)
+         WHERE (SELECT true FROM items
+           WHERE hashtextextended(items.key, items.run) = hashtextextended(wanted.key, wanted.run)
+             AND items.key = wanted.key AND items.run + 0 = wanted.run AND items.ordinal::bigint <= $3 LIMIT 1)`,
+        [keys.map(() => run), keys, upTo],
+      )
+      return new Set(rows.map((row) => String(row['key'])))
+    },
+  }
+}

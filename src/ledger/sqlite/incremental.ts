@@ -1,0 +1,58 @@
+// What an incremental reading goes on from: the last complete run, how far it read, and the rows that it left over.
+
+import type { Json } from '../../core/json.ts'
+import type { Watermark } from '../../core/watermark.ts'
+import type { Ledger } from '../ledger.ts'
+import { completeStates, isLeft } from '../rows.ts'
+import type { Database } from './database.ts'
+
+type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
+
+export function incrementalMethods(db: Database): IncrementalMethods {
+  return {
+    async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
+      const row = db
+        .sql(
+          `SELECT id, watermark, source_columns FROM runs
+           WHERE destination = (SELECT id FROM destinations WHERE sync = ? AND origin = ? AND org_id = ?
+               AND object_type = ? AND matching_property = ?)
+             AND watermark IS NOT NULL AND state IN (${completeStates})
+           ORDER BY id DESC LIMIT 1`,
+        )
+        .get(sync, origin, orgId, objectType, matchingProperty)
+      if (!row) return null
+      return {
+        run: Number(row['id']),
+        watermark: JSON.parse(String(row['watermark'])) as Watermark,
+        columns: JSON.parse(String(row['source_columns'])) as string[],
+      }
+    },
+
+    async leftRows(run, { after, limit }) {
+      // Payloads first: of a closed run only those are there that were not accepted.
+      return db
+        .sql(
+          `SELECT payloads.ordinal, payloads.raw
+           FROM payloads CROSS JOIN items ON items.run = payloads.run AND items.ordinal = payloads.ordinal
+           WHERE payloads.run = ?1 AND payloads.ordinal > ?2 AND items.key IS NOT NULL AND ${isLeft('items')}
+             AND NOT EXISTS (SELECT 1 FROM accepted
+               WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+                 AND accepted.key = items.key AND accepted.run > ?1 AND accepted.hash IS NOT NULL)
+           ORDER BY payloads.ordinal LIMIT ?3`,
+        )
+        .all(run, after, limit)
+        .map((row) => ({
+          ordinal: Number(row['ordinal']),
+          raw: JSON.parse(String(row['raw'])) as Json[],
+        }))
+    },
+
+    async stagedKeys(run, keys, { upTo }) {
+      // Key by key: in a JSON list SQLite ends a text at U+0000.
+      const find = db.sql(
+        'SELECT 1 FROM items INDEXED BY items_key WHERE run = ? AND key = ? AND ordinal <= ? LIMIT 1',
+      )
+      return new Set(keys.filter((key) => find.get(run, key, upTo)))
+    },
+  }
+}

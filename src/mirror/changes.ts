@@ -1,0 +1,76 @@
+// What changed since the last time, in the order of modification times. Promises kept here: records that share a time are never
+// missed (the read goes back by the overlap, and takes the bound itself along); a clock that runs ahead does not move the
+// watermark into the future; a type that changes faster than it is read still comes to an end.
+
+import type { QueryBody, RecordRepresentation } from '../contract/index.ts'
+import type { MirrorRow } from '../warehouses/mirror-tables.ts'
+import type { Merger } from './merger.ts'
+import { isCursorRefused, type Reader } from './reader.ts'
+
+/** Times that the read may begin anew without having come further. */
+const ANEW_MAX = 3
+
+export interface ChangesParts {
+  readonly type: string
+  /** The property of modification times. */
+  readonly modified: string
+  readonly overlapMs: number
+  readonly reader: Reader
+  readonly merger: Pick<Merger, 'take'>
+  readonly signal: AbortSignal
+  isLate(): boolean
+  rowOf(record: RecordRepresentation): MirrorRow
+  instantOf(value: unknown): string | null
+  count(rows: number): void
+  /** Where the position keeps the watermark. */
+  watermark(): string | null
+  moveTo(watermark: string): void
+}
+
+/** Reads to the end of what had changed when it began. Returns whether it came there. */
+export async function readChanges(parts: ChangesParts): Promise<boolean> {
+  let start = since(parts.watermark(), parts.overlapMs)
+  let high: string | null | undefined
+  // Bounded: each new beginning has come further, or is counted.
+  for (let anew = 0; ;) {
+    let reached: string | null = null
+    try {
+      const body: QueryBody = {
+        ...(start !== null && {
+          filter: { property: parts.modified, op: 'gte', value: start },
+        }),
+        sorts: [{ property: parts.modified, direction: 'asc' }],
+      }
+      for await (const page of parts.reader.pages(parts.type, body)) {
+        parts.signal.throwIfAborted()
+        const last = page.records.at(-1)
+        reached = (last && parts.instantOf(last.properties[parts.modified])) ?? reached
+        parts.count(page.records.length)
+        const mark = reached === null ? null : earlier(reached, page.askedAt)
+        await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
+          if (mark !== null && isLater(mark, parts.watermark())) parts.moveTo(mark)
+        })
+        if (page.cursor === null) return true
+        // More than a page: what changes from now on is left for the next run.
+        high ??= parts.instantOf(await parts.reader.edge(parts.type, parts.modified, 'desc'))
+        if (high !== null && reached !== null && isLater(reached, high)) return true
+        if (parts.isLate()) return false
+      }
+      return true
+    } catch (error) {
+      if (!isCursorRefused(error)) throw error
+      anew = reached === null || reached === start ? anew + 1 : 0
+      if (anew > ANEW_MAX) throw error
+      start = reached ?? start
+    }
+  }
+}
+
+const since = (watermark: string | null, overlapMs: number): string | null =>
+  watermark === null || overlapMs === 0
+    ? watermark
+    : new Date(Date.parse(watermark) - overlapMs).toISOString()
+
+const isLater = (a: string, b: string | null): boolean =>
+  b === null || Date.parse(a) > Date.parse(b)
+const earlier = (a: string, b: string): string => (isLater(a, b) ? b : a)

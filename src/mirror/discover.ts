@@ -1,0 +1,165 @@
+// What a run has to do: the object types that are mirrored, and the definitions of their associations, which are a table of
+// their own. Promise kept here: nothing is written into a schema that mirrors another org.
+
+import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
+import { SyncError } from '../core/errors.ts'
+import type { MirrorConfig, MirrorSync } from '../core/sync.ts'
+import type { StreamBooks } from '../ledger/ledger.ts'
+import type { MirrorColumn, MirrorStream } from '../warehouses/mirror-tables.ts'
+import { edgesOf } from './edges.ts'
+import { nameFor } from './names.ts'
+import type { Discovered, MirrorDeps, StreamRef } from './ports.ts'
+import { Reader } from './reader.ts'
+
+/** Name of the stream of the association definitions, and of its table. */
+export const DEFINITIONS = 'associations'
+
+const NAMES = ['label', 'source', 'target', 'cardinality', 'description'] as const
+const COLUMNS: readonly MirrorColumn[] = NAMES.map((name) => ({
+  name,
+  property: name,
+  part: 'value',
+  fieldType: 'text',
+  type: { holds: 'text', list: false },
+  live: true,
+}))
+
+/**
+ * Asks the service what there is: four requests.
+ * @throws SyncError `warehouse_other_mirror`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
+ */
+export async function discover(
+  deps: MirrorDeps,
+  job: { readonly run: number; readonly sync: MirrorSync; readonly keyFingerprint: string },
+): Promise<Discovered> {
+  const { client, tables } = deps
+  const { mirror: config } = job.sync
+  const reader = new Reader(deps)
+  const self = await reader.ask((options) => client.readSelf(options))
+  await tables.own(`${client.origin} org ${self.org_id}`)
+  const types = await reader.ask((options) => client.listObjectTypes(options))
+  const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
+  const definitions = await reader.ask((options) => client.listAssociations(options))
+  const names = chosen(job.sync, types)
+  const sources = sourcesOf(job.sync, definitions, names)
+  const streams: StreamRef[] = [
+    ...names.map((name) => ({ kind: 'records' as const, name })),
+    ...sources.map((name) => ({ kind: 'edges' as const, name })),
+  ]
+  for (const { kind, name } of streams)
+    await deps.ledger.noteStream(job.run, waiting(kind === 'edges' ? edgesOf(name) : name))
+  await mirrorDefinitions(deps, job.run, config, definitions, reader)
+  return {
+    streams,
+    sortable: fieldTypes.filter(({ sortable }) => sortable).map(({ name }) => name),
+  }
+}
+
+/** The object types that are mirrored, in the order of their names. */
+function chosen(
+  { name: sync, mirror: config }: MirrorSync,
+  types: readonly ObjectSummary[],
+): string[] {
+  const there = types.map(({ name }) => name).toSorted()
+  const { object_types: wanted, except } = config
+  if (wanted === 'all') return there.filter((name) => !except.includes(name))
+  const unknown = wanted.filter((name) => !there.includes(name))
+  if (unknown.length === 0) return [...wanted].toSorted()
+  throw new SyncError(
+    'mirror_types',
+    `Sync "${sync}", object_types: ${unknown.join(', ')}: there is no such object type, or the key cannot read it; it can read: ${there.join(', ') || 'none'}`,
+  )
+}
+
+/** The types whose records are asked for their edges. */
+function sourcesOf(
+  { name: sync, mirror: config }: MirrorSync,
+  definitions: readonly AssociationWire[],
+  names: readonly string[],
+): string[] {
+  const sources = new Set<string>()
+  for (const name of config.associations) {
+    const definition = definitions.find((one) => one.name === name)
+    const refuse = (what: string) =>
+      new SyncError('mirror_associations', `Sync "${sync}", associations: ${name} ${what}`)
+    if (!definition)
+      throw refuse(
+        `is not an association of the service; there is: ${definitions.map((one) => one.name).join(', ') || 'none'}`,
+      )
+    if (!names.includes(definition.source))
+      throw refuse(
+        `begins at ${definition.source}, whose records are not mirrored; add it to object_types`,
+      )
+    sources.add(definition.source)
+  }
+  return [...sources].toSorted()
+}
+
+async function mirrorDefinitions(
+  deps: MirrorDeps,
+  run: number,
+  config: MirrorConfig,
+  definitions: readonly AssociationWire[],
+  reader: Reader,
+): Promise<void> {
+  const { tables, ledger } = deps
+  const streams = await tables.streams()
+  let stream: MirrorStream | undefined = streams.find(({ name }) => name === DEFINITIONS)
+  if (!stream) {
+    const taken = new Set(streams.map(({ table }) => table))
+    stream = { name: DEFINITIONS, table: nameFor(DEFINITIONS, taken), columns: COLUMNS }
+    await tables.change([{ ...stream, add: COLUMNS, retire: [], revive: [] }])
+  }
+  const { fence } = await tables.claim(DEFINITIONS)
+  const before = reader.now()
+  const batch = await tables.batch(stream)
+  let counts
+  try {
+    const rows = definitions.map((one) => ({
+      id: one.name,
+      version: null,
+      cells: NAMES.map((name) => one[name]),
+      misfits: null,
+    }))
+    await batch.add(rows, before)
+    counts = await batch.merge({ run, fence, position: 'null' })
+  } finally {
+    await batch.drop()
+  }
+  // The list came whole, in one answer.
+  const deleted = await tables.delete(stream, fence, 'null', {
+    before,
+    how: config.deletions,
+    at: reader.now(),
+  })
+  await ledger.noteStream(run, {
+    ...waiting(DEFINITIONS),
+    ...{ inserted: counts.inserted, changed: counts.changed, unchanged: counts.unchanged },
+    table: stream.table,
+    state: 'complete',
+    mode: 'full',
+    requests: reader.requests,
+    read: definitions.length,
+    deleted,
+    misfits: 0,
+    serviceCount: definitions.length,
+    tableCount: (await tables.count(stream)).rows,
+  })
+}
+
+const waiting = (stream: string): StreamBooks => ({
+  stream,
+  table: null,
+  state: 'waiting',
+  mode: null,
+  requests: 0,
+  read: 0,
+  inserted: 0,
+  changed: 0,
+  unchanged: 0,
+  deleted: 0,
+  misfits: null,
+  serviceCount: null,
+  tableCount: null,
+  message: null,
+})

@@ -1,0 +1,154 @@
+// A complete listing of a type. Promises kept here: every record that is there from its start to its end is merged at least
+// once; it goes on where it was left; only `has_more` ends a range.
+
+import type { ObjectSchema, QueryBody } from '../contract/index.ts'
+import type { MirrorRow } from '../warehouses/mirror-tables.ts'
+import type { RecordRepresentation } from '../contract/index.ts'
+import type { Merger } from './merger.ts'
+import type { Listing, Range } from './position.ts'
+import { filterOf, firstRanges, range, split } from './ranges.ts'
+import { isCursorRefused, type Reader } from './reader.ts'
+
+/** Times that a range may begin anew without having come further. */
+const ANEW_MAX = 3
+
+export interface ListingParts {
+  readonly type: string
+  readonly reader: Reader
+  readonly merger: Pick<Merger, 'take'>
+  readonly signal: AbortSignal
+  /** Whether the activity's time is over. */
+  isLate(): boolean
+  rowOf(record: RecordRepresentation): MirrorRow
+  /** The instant of a value of a time property, in its one form; null for none. */
+  instantOf(value: unknown): string | null
+  /** Rows that came. */
+  count(rows: number): void
+}
+
+/** Begins a listing: two or three requests. */
+export async function beginListing(
+  reader: Reader,
+  schema: ObjectSchema,
+  asked: {
+    readonly records: number
+    /** The property that the listing is ordered by, and the one of modification times. */
+    readonly by: string | null
+    readonly modified: string | null
+    readonly rowsPerRange: number
+    readonly readers: number
+    instantOf(value: unknown): string | null
+  },
+): Promise<Listing> {
+  const { by, modified, records } = asked
+  const startedAt = reader.now()
+  const edge = async (property: string, direction: 'asc' | 'desc') =>
+    asked.instantOf(await reader.edge(schema.name, property, direction))
+  const watermark = modified === null ? null : await edge(modified, 'desc')
+  let edges: { low: string; high: string } | null = null
+  if (by !== null && records > asked.rowsPerRange) {
+    const high = by === modified ? watermark : await edge(by, 'desc')
+    const low = await edge(by, 'asc')
+    if (low !== null && high !== null) edges = { low, high }
+  }
+  const ranges = firstRanges(records, edges, {
+    rowsPerRange: asked.rowsPerRange,
+    parts: asked.readers,
+  })
+  return { startedAt, watermark, by, ranges }
+}
+
+/** Goes on with a listing, `readers` ranges at a time. Returns whether it is complete. */
+export async function goOnListing(
+  listing: Listing,
+  readers: number,
+  parts: ListingParts,
+): Promise<boolean> {
+  const stop = new AbortController()
+  const isOver = () => parts.isLate() || stop.signal.aborted
+  const taken = new Set<Range>()
+  const isCut = listing.ranges.length > 1
+  const next = (): Range | null => {
+    let free = listing.ranges.find((one) => !one.done && !taken.has(one))
+    if (!free && isCut && listing.ranges.length < 16 * readers) {
+      const half = split(listing.ranges, listing.startedAt)
+      if (half) listing.ranges.push((free = half))
+    }
+    if (free) taken.add(free)
+    return free ?? null
+  }
+  const lane = async () => {
+    try {
+      // A page at least, however late it is: every activity comes further.
+      for (let one = next(); one !== null; one = isOver() ? null : next())
+        await readRange(listing, one, parts, isOver)
+    } catch (error) {
+      stop.abort()
+      throw error
+    }
+  }
+  const results = await Promise.allSettled(Array.from({ length: isCut ? readers : 1 }, lane))
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+  return listing.ranges.every((one) => one.done)
+}
+
+async function readRange(
+  listing: Listing,
+  one: Range,
+  parts: ListingParts,
+  isOver: () => boolean,
+): Promise<void> {
+  // Bounded: each new beginning has come further, or is counted.
+  for (let anew = 0; ;) {
+    // From here on a filter leaves out the records without a value, so they need a range of their own.
+    if (one.reached !== null && !listing.ranges.some(({ without }) => without))
+      listing.ranges.push(range(null, null, true))
+    const before = one.reached
+    try {
+      await readPages(listing, one, parts, isOver)
+      return
+    } catch (error) {
+      if (!isCursorRefused(error)) throw error
+      anew = one.reached === before ? anew + 1 : 0
+      if (anew > ANEW_MAX) throw error
+      one.cursor = null
+    }
+  }
+}
+
+async function readPages(
+  listing: Listing,
+  one: Range,
+  parts: ListingParts,
+  isOver: () => boolean,
+): Promise<void> {
+  const { by } = listing
+  const isOrdered = by !== null && !one.without
+  const filter = filterOf(by, one)
+  const body: QueryBody = {
+    ...(one.cursor !== null && { cursor: one.cursor }),
+    ...(filter && { filter }),
+    ...(isOrdered && { sorts: [{ property: by, direction: 'asc' }] }),
+  }
+  for await (const page of parts.reader.pages(parts.type, body)) {
+    parts.signal.throwIfAborted()
+    const last = page.records.at(-1)
+    const value = isOrdered && last ? parts.instantOf(last.properties[by]) : null
+    parts.count(page.records.length)
+    await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
+      // A cursor carries the bounds that its range had then; a value does not.
+      if (!isOrdered) one.cursor = page.cursor
+      if (value !== null) one.reached = value
+      // Another reader may have taken the rest of it meanwhile.
+      const isPast = value !== null && one.to !== null && Date.parse(value) >= Date.parse(one.to)
+      if (page.cursor === null || isPast) one.done = true
+    })
+    if (one.done || isOver()) return
+  }
+}
+
+/** A listing of the same type once more, from its first record. */
+export function again(listing: Listing): Listing {
+  const bounds = listing.ranges.map(({ from, to, without }) => range(from, to, without))
+  return { ...listing, ranges: bounds }
+}

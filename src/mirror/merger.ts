@@ -1,0 +1,134 @@
+// Rows on their way from pages to the table: gathered, and merged while the next ones are read. Promise kept here: the
+// position that is stored with a merge is the one after the pages of that merge, and of no other.
+
+import type {
+  MergeCounts,
+  MirrorBatch,
+  MirrorRow,
+  MirrorStream,
+} from '../warehouses/mirror-tables.ts'
+import type { MirrorDeps } from './ports.ts'
+
+/** Merges that may wait for one that goes on, in their size: whoever reads faster than the warehouse writes waits. */
+const WAITING_MAX = 6
+
+export interface MergerOptions {
+  readonly run: number
+  readonly fence: number
+  readonly stream: MirrorStream
+  /** The position now, as text. */
+  snapshot(): string
+  /** Called after each merge. */
+  merged(counts: MergeCounts): Promise<void>
+}
+
+interface Gathering {
+  readonly batch: MirrorBatch
+  readonly adding: Promise<void>[]
+  readonly sinceMs: number
+  rows: number
+}
+
+export class Merger {
+  readonly #deps: Pick<MirrorDeps, 'tables' | 'clock' | 'tuning' | 'beat'>
+  readonly #options: MergerOptions
+  #gathering: Promise<Gathering> | undefined
+  #merging: Promise<void> | undefined
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(
+    deps: Pick<MirrorDeps, 'tables' | 'clock' | 'tuning' | 'beat'>,
+    options: MergerOptions,
+  ) {
+    this.#deps = deps
+    this.#options = options
+  }
+
+  /**
+   * Takes the rows of one answer; `moved` says in the position that they were. Waits while the warehouse is far behind.
+   * @throws what a merge before it failed with
+   */
+  async take(rows: readonly MirrorRow[], askedAt: string, moved: () => void): Promise<void> {
+    const { tuning, clock } = this.#deps
+    const gathering = await this.#current()
+    this.#rethrow()
+    // No pause between these two: a merge that begins now has both, or neither.
+    gathering.adding.push(gathering.batch.add(rows, askedAt))
+    moved()
+    gathering.rows += rows.length
+    const isDue =
+      gathering.rows >= tuning.rows_per_merge || clock.now() - gathering.sinceMs >= tuning.merge_ms
+    if (isDue && this.#merging === undefined) this.#start()
+    if (gathering.rows >= WAITING_MAX * tuning.rows_per_merge) await this.#merging
+    this.#rethrow()
+  }
+
+  /** Merges what is left. */
+  async flush(): Promise<void> {
+    await this.#merging
+    this.#rethrow()
+    if (this.#gathering === undefined) return
+    await this.#current()
+    this.#start()
+    await this.#merging
+    this.#rethrow()
+  }
+
+  /** Forgets what was not merged, once a merge that goes on has ended. */
+  async drop(): Promise<void> {
+    await this.#merging
+    const gathering = await this.#gathering?.catch(() => undefined)
+    this.#gathering = undefined
+    if (!gathering) return
+    await Promise.allSettled(gathering.adding)
+    await gathering.batch.drop()
+  }
+
+  /** What is gathered now: a merge may have taken away what was gathered when the wait began. */
+  async #current(): Promise<Gathering> {
+    for (;;) {
+      const soon = (this.#gathering ??= this.#begin())
+      const gathering = await soon
+      if (this.#gathering === soon) return gathering
+    }
+  }
+
+  async #begin(): Promise<Gathering> {
+    const { tables, clock } = this.#deps
+    const batch = await tables.batch(this.#options.stream)
+    return { batch, adding: [], sinceMs: clock.now(), rows: 0 }
+  }
+
+  #start(): void {
+    const gathering = this.#gathering!
+    this.#gathering = undefined
+    const position = this.#options.snapshot()
+    this.#merging = this.#merge(gathering, position).then(
+      () => {
+        this.#merging = undefined
+      },
+      (error: unknown) => {
+        this.#merging = undefined
+        this.#failure ??= { error }
+      },
+    )
+  }
+
+  async #merge(gatheringSoon: Promise<Gathering>, position: string): Promise<void> {
+    const { run, fence } = this.#options
+    const { batch, adding } = await gatheringSoon
+    try {
+      await Promise.all(adding)
+      const counts = await batch.merge({ run, fence, position })
+      this.#deps.beat()
+      await this.#options.merged(counts)
+    } finally {
+      await Promise.allSettled(adding)
+      await batch.drop()
+    }
+  }
+
+  #rethrow(): void {
+    if (this.#failure) throw this.#failure.error
+  }
+}

@@ -1,0 +1,116 @@
+// What the mirror asks of its surroundings. The composition root hands these in; the tests hand in others.
+
+import type { RecordsClient } from '../client/index.ts'
+import type { Clock, Logger, Priority } from '../core/ports.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { MirrorTables } from '../warehouses/mirror-tables.ts'
+
+/** The client's operations that a mirror uses; all of them read. */
+export type MirrorClient = Pick<
+  RecordsClient,
+  | 'origin'
+  | 'quota'
+  | 'readSelf'
+  | 'listObjectTypes'
+  | 'readObjectType'
+  | 'listFieldTypes'
+  | 'queryRecords'
+  | 'recordPages'
+  | 'readRecord'
+  | 'aggregateRecords'
+  | 'listAssociations'
+  | 'associationEdgePages'
+>
+
+/** Times and sizes that a run may set; production values are the defaults. */
+export interface MirrorTuning {
+  /** Streams of a run that are worked on at the same time. */
+  readonly streams_in_flight: number
+  /** Listings of one stream that are read at the same time; how many there are follows the quota and the latency. */
+  readonly readers: number
+  /** Records of a range, about. */
+  readonly rows_per_range: number
+  /** Rows that are merged together, at least, */
+  readonly rows_per_merge: number
+  /** unless the first of them has waited for so long, ms. */
+  readonly merge_ms: number
+  /** Time after which a stream's activity hands over to the next, ms. */
+  readonly stream_ms: number
+  /** Time that a run spends on looking through the edges of records that have not changed, ms. */
+  readonly edges_ms: number
+  /** Waits before a request that failed for the moment is sent again, ms; after the last the run is blocked. */
+  readonly read_backoff_ms: readonly number[]
+  /** Wait before a run that is `blocked: service` asks again, ms. */
+  readonly service_probe_ms: number
+  /** The same for every other reason, ms. */
+  readonly blocked_probe_ms: number
+  /** How long a deletion waits for approval before it counts as rejected, ms. */
+  readonly approval_ms: number
+  readonly heartbeat_timeout_ms: number
+}
+
+export const DEFAULT_MIRROR_TUNING: MirrorTuning = {
+  streams_in_flight: 3,
+  readers: 8,
+  rows_per_range: 20_000,
+  rows_per_merge: 10_000,
+  merge_ms: 2_000,
+  stream_ms: 600_000,
+  edges_ms: 60_000,
+  read_backoff_ms: [500, 1_000, 2_000, 5_000],
+  service_probe_ms: 30_000,
+  blocked_probe_ms: 300_000,
+  approval_ms: 86_400_000,
+  heartbeat_timeout_ms: 60_000,
+}
+
+export interface MirrorDeps {
+  readonly ledger: Ledger
+  readonly client: MirrorClient
+  readonly tables: MirrorTables
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly tuning: MirrorTuning
+  /** In whose name the quota is asked. */
+  readonly priority: Priority
+  /** Aborted on cancel, pause and shutdown. What was read and not merged is read again. */
+  readonly signal: AbortSignal
+  /** Says that the work moves: once per page, and every few seconds of a wait. */
+  beat(rows?: number): void
+}
+
+/** A stream of a run: the records of an object type, or the association edges of these records. */
+export interface StreamRef {
+  readonly kind: 'records' | 'edges'
+  /** Name of the object type. */
+  readonly name: string
+}
+
+/** What discovery found for a run to do. Names only. */
+export interface Discovered {
+  readonly streams: readonly StreamRef[]
+  /** Field types whose properties the service sorts by. */
+  readonly sortable: readonly string[]
+}
+
+/** What a person decided about deletions of a stream; `rows` is the number that was asked about. */
+export interface Verdict {
+  readonly approved: boolean
+  readonly rows: number
+}
+
+/** How far a stream came: `again` hands over to the next activity, `approval` waits for a verdict. */
+export type StreamResult =
+  | { readonly state: 'done' }
+  | { readonly state: 'again' }
+  | { readonly state: 'approval'; readonly rows: number; readonly of: number }
+
+/** What one activity does of a stream. */
+export interface StreamJob {
+  readonly run: number
+  readonly stream: StreamRef
+  readonly sortable: readonly string[]
+  /** Whether everything is read, even where a part would do. */
+  readonly full: boolean
+  readonly verdict: Verdict | null
+}

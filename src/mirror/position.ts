@@ -1,0 +1,102 @@
+// Where a stream stands. It is stored in the warehouse, in the transaction that merges what was read: table and position
+// cannot disagree, and a warehouse that is gone begins anew.
+
+import { SyncError } from '../core/errors.ts'
+
+/** A share of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */
+export interface Range {
+  from: string | null
+  to: string | null
+  /** The records without a value of `by`. */
+  without: boolean
+  /** Value of `by` of the last record that was merged; a cursor that is refused is left for a filter from here. */
+  reached: string | null
+  /** Of the page after it. */
+  cursor: string | null
+  done: boolean
+}
+
+/** A complete listing that is under way. */
+export interface Listing {
+  /** When it began, an instant of our clock: rows seen before that were not seen by it. */
+  startedAt: string
+  /** The highest modification time then. */
+  watermark: string | null
+  /** The property that cuts it into ranges and orders them; null where the service orders by none. */
+  by: string | null
+  ranges: Range[]
+}
+
+/** What a run did so far. */
+export interface Tally {
+  requests: number
+  read: number
+  inserted: number
+  changed: number
+  unchanged: number
+  deleted: number
+}
+
+/**
+ * What comes next for the run that works on the stream:
+ * `list` a complete listing, `changes` what changed since, `sweep` the records that both of them lacked, `relist` a second
+ * complete listing where these are many, `resweep` what all lacked, `compare` the counts, `done`.
+ */
+export type Phase = 'list' | 'changes' | 'sweep' | 'relist' | 'resweep' | 'compare' | 'done'
+
+export interface Position {
+  v: 1
+  /** Changes up to this modification time were merged; null where none is known. */
+  watermark: string | null
+  /** When the last listing began that was complete. */
+  listedAt: string | null
+  /** Columns that it filled. */
+  columns: string[]
+  /** Rows that the service counted last. */
+  counted: number | null
+  /** Whether the counts differ in a way that only a complete listing mends. */
+  wanting: boolean
+  /** Rows that the service has no more and that stay, because a person rejected their deletion. */
+  kept: number
+  listing: Listing | null
+  run: { id: number; phase: Phase; full: boolean; tally: Tally }
+}
+
+/** A stream that was never read, for a run that begins. */
+export function firstPosition(run: number, full: boolean): Position {
+  return {
+    v: 1,
+    watermark: null,
+    listedAt: null,
+    columns: [],
+    counted: null,
+    wanting: false,
+    kept: 0,
+    listing: null,
+    run: beginning(run, full),
+  }
+}
+
+/** The state of a run that has done nothing yet. */
+export function beginning(id: number, full: boolean): Position['run'] {
+  const tally = { requests: 0, read: 0, inserted: 0, changed: 0, unchanged: 0, deleted: 0 }
+  return { id, phase: full ? 'list' : 'changes', full, tally }
+}
+
+/** @throws SyncError `position_unreadable` for a text that another version wrote, or a person changed */
+export function readPosition(text: string, place: string, stream: string): Position {
+  const position = parsed(text)
+  if (position?.v === 1 && position.run?.tally !== undefined) return position as Position
+  throw new SyncError(
+    'position_unreadable',
+    `${place}: the position of ${stream} in _records_sync_streams is not one that this version wrote; use the newest version, or set it to NULL to read the stream anew`,
+  )
+}
+
+function parsed(text: string): Partial<Position> | null {
+  try {
+    return JSON.parse(text) as Partial<Position> | null
+  } catch {
+    return null
+  }
+}

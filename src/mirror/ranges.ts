@@ -1,0 +1,76 @@
+// A complete listing in ranges of a property that does not change, or rarely: several are read at the same time, and none lives
+// near the 24 hours of a cursor. Whoever has nothing left to read takes half of what another has before it, so that no
+// counting is needed and records may lie as unevenly as they like.
+
+import type { FilterNode } from '../contract/index.ts'
+import type { Range } from './position.ts'
+
+/** Shortest time that is cut in two. */
+const SPAN_MIN_MS = 2
+
+export const range = (from: string | null, to: string | null, without = false): Range => ({
+  from,
+  to,
+  without,
+  reached: null,
+  cursor: null,
+  done: false,
+})
+
+/** The whole type, and, where it is large, `parts` equal shares of the time between its lowest and highest value. */
+export function firstRanges(
+  records: number,
+  edges: { readonly low: string; readonly high: string } | null,
+  size: { readonly rowsPerRange: number; readonly parts: number },
+): Range[] {
+  if (edges === null || records <= size.rowsPerRange) return [range(null, null)]
+  const low = Date.parse(edges.low)
+  const span = Date.parse(edges.high) - low
+  const parts = Math.max(
+    1,
+    Math.min(size.parts, Math.ceil(records / size.rowsPerRange), Math.floor(span / SPAN_MIN_MS)),
+  )
+  const cuts = Array.from({ length: parts - 1 }, (_, index) =>
+    instantOf(low + Math.round((span * (index + 1)) / parts)),
+  )
+  // The first begins at the lowest value only in name: one that is lower may have come since.
+  const ranges = cuts.map((to, index) => range(index === 0 ? null : cuts[index - 1]!, to))
+  return [...ranges, range(cuts.at(-1) ?? null, null), range(null, null, true)]
+}
+
+/**
+ * Cuts the range with the longest time left in two, and returns the new one; null where nothing is worth it.
+ * @param high no record lies above it
+ */
+export function split(ranges: readonly Range[], high: string): Range | null {
+  let longest: { one: Range; from: number; to: number } | null = null
+  for (const one of ranges) {
+    if (one.done || one.without || one.reached === null) continue
+    const from = Date.parse(one.reached)
+    const to = Date.parse(one.to ?? high)
+    if (!(to - from >= SPAN_MIN_MS)) continue
+    if (longest === null || to - from > longest.to - longest.from) longest = { one, from, to }
+  }
+  if (longest === null) return null
+  const { one, from, to } = longest
+  const middle = instantOf(Math.ceil((from + to) / 2))
+  const half = range(middle, one.to)
+  one.to = middle
+  return half
+}
+
+/** What a range asks for from where it stands; null for everything. */
+export function filterOf(
+  by: string | null,
+  { from, to, without, reached }: Range,
+): FilterNode | null {
+  if (by === null) return null
+  if (without) return { property: by, op: 'is_null', value: true }
+  const low = reached ?? from
+  const parts: FilterNode[] = []
+  if (low !== null) parts.push({ property: by, op: 'gte', value: low })
+  if (to !== null) parts.push({ property: by, op: 'lt', value: to })
+  return parts.length === 2 ? { $and: parts } : (parts[0] ?? null)
+}
+
+const instantOf = (ms: number): string => new Date(ms).toISOString()

@@ -1,0 +1,166 @@
+// Reads of the service, as the mirror asks them. Promises kept here: a page that failed for the moment is asked for again with
+// the same cursor; every answer carries the time at which it was asked for; every request is counted.
+
+import type {
+  AssociationEdgeWire,
+  FilterNode,
+  QueryBody,
+  RecordRepresentation,
+} from '../contract/index.ts'
+import { ServiceFailure } from '../core/errors.ts'
+import type { MirrorDeps } from './ports.ts'
+
+/** A page, and when it was asked for: an instant of our clock. */
+export interface ReadPage {
+  readonly records: readonly RecordRepresentation[]
+  readonly cursor: string | null
+  readonly askedAt: string
+}
+
+export type ReaderDeps = Pick<
+  MirrorDeps,
+  'client' | 'clock' | 'signal' | 'priority' | 'tuning' | 'beat'
+>
+
+/** Whether the service does not know a cursor any more: they live 24 hours. */
+export const isCursorRefused = (error: unknown): boolean =>
+  error instanceof ServiceFailure && error.reason === 'cursor_invalid'
+
+/**
+ * Reads of one stream.
+ * Its methods fail with ServiceFailure after the last wait, QuotaWait, and the signal's reason.
+ */
+export class Reader {
+  /** Requests sent since the start. */
+  requests = 0
+  readonly #deps: ReaderDeps
+
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps
+  }
+
+  now(): string {
+    return new Date(this.#deps.clock.now()).toISOString()
+  }
+
+  /** Every page of a query, from `body.cursor` on. */
+  async *pages(type: string, body: QueryBody): AsyncGenerator<ReadPage, void, undefined> {
+    const { client, signal, priority, beat } = this.#deps
+    let cursor = body.cursor ?? null
+    let failures = 0
+    // Bounded: each pass brings a page, or is one of the waits in a row.
+    for (;;) {
+      const pages = client.recordPages(type, { ...body, cursor }, { signal, priority })
+      try {
+        for (;;) {
+          const askedAt = this.now()
+          this.requests++
+          const step = await pages.next()
+          if (step.done === true) {
+            this.requests--
+            return
+          }
+          failures = 0
+          cursor = step.value.pagination.next_cursor ?? null
+          beat(step.value.data.length)
+          yield {
+            records: step.value.data,
+            cursor: step.value.pagination.has_more ? cursor : null,
+            askedAt,
+          }
+        }
+      } catch (error) {
+        await this.#waitAfter(error, failures++)
+      } finally {
+        await pages.return()
+      }
+    }
+  }
+
+  /** Records that match, by the service's own count. */
+  async count(type: string, filter?: FilterNode): Promise<number> {
+    const body = {
+      aggregations: [{ op: 'count' as const }],
+      ...(filter && { filter }),
+    }
+    const { results } = await this.ask((options) =>
+      this.#deps.client.aggregateRecords(type, body, options),
+    )
+    return Number(results[0]?.value ?? 0)
+  }
+
+  /** The lowest or highest value of a property; null where no record has one. */
+  async edge(type: string, property: string, direction: 'asc' | 'desc'): Promise<unknown> {
+    const body: QueryBody = {
+      filter: { property, op: 'is_null', value: false },
+      sorts: [{ property, direction }],
+      properties: [property],
+      limit: 1,
+    }
+    const { data } = await this.ask((options) =>
+      this.#deps.client.queryRecords(type, body, options),
+    )
+    return data[0]?.properties[property] ?? null
+  }
+
+  /** The record, or null where the service says that there is none. */
+  async record(type: string, id: string): Promise<RecordRepresentation | null> {
+    try {
+      return await this.ask((options) => this.#deps.client.readRecord(type, id, options))
+    } catch (error) {
+      if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
+        return null
+      throw error
+    }
+  }
+
+  /** The edges of a record; none where the service says that it is gone. */
+  async edges(type: string, id: string): Promise<AssociationEdgeWire[]> {
+    const { client, signal, priority } = this.#deps
+    const edges: AssociationEdgeWire[] = []
+    try {
+      await this.ask(async () => {
+        edges.length = 0
+        let pages = 0
+        for await (const page of client.associationEdgePages(type, id, { signal, priority })) {
+          edges.push(...page.data)
+          if (pages++ > 0) this.requests++
+        }
+      })
+    } catch (error) {
+      if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
+        return []
+      throw error
+    }
+    return edges
+  }
+
+  /** Asks until there is an answer, or the last wait is over. */
+  async ask<Result>(
+    request: (options: Pick<MirrorDeps, 'signal' | 'priority'>) => Promise<Result>,
+  ): Promise<Result> {
+    const { signal, priority, beat } = this.#deps
+    for (let failures = 0; ; failures++) {
+      try {
+        this.requests++
+        const result = await request({ signal, priority })
+        beat()
+        return result
+      } catch (error) {
+        await this.#waitAfter(error, failures)
+      }
+    }
+  }
+
+  /** Waits where it is worth it, and throws where it is not. */
+  async #waitAfter(error: unknown, failures: number): Promise<void> {
+    const { tuning, clock, signal, beat } = this.#deps
+    const wait = tuning.read_backoff_ms[failures]
+    if (!(error instanceof ServiceFailure) || error.disposition !== 'retry' || wait === undefined)
+      throw error
+    const longest = tuning.read_backoff_ms.at(-1)!
+    if ((error.retryAfterMs ?? 0) > longest) throw error
+    beat()
+    await clock.sleep(Math.max(wait, error.retryAfterMs ?? 0), signal)
+  }
+}

@@ -1,0 +1,37 @@
+// What the parameters of a query are in one reading of it.
+
+import type { SourceError } from '../../core/errors.ts'
+import { parametersOf, withParameters } from '../../core/query-parameters.ts'
+import type { QueryFrom } from '../../core/sync.ts'
+import type { Watermark } from '../../core/watermark.ts'
+import type { Extent } from '../source.ts'
+
+/** What the reading goes on from; null where it begins with `initial`, as every window does. */
+export function goesOnFrom({ watermark }: QueryFrom, extent: Extent): Watermark | null {
+  const last = extent.window === null ? extent.watermark : null
+  return last !== null && last.column === watermark?.column ? last : null
+}
+
+/**
+ * The query as the warehouse is asked it.
+ * @throws SourceError query_window where the query cannot be read in that window
+ */
+export function queryOf(
+  from: QueryFrom,
+  extent: Extent,
+  fault: (code: string, message: string) => SourceError,
+): string {
+  const used = parametersOf(from.query)
+  const { from: start, to: end } = extent.window ?? { from: null, to: null }
+  for (const [name, value] of [
+    ['from', start],
+    ['to', end],
+  ] as const)
+    if (value !== null && !used.has(name))
+      throw fault(
+        'query_window',
+        `it has no \`:${name}\`, so a window cannot bound it; expected one, such as \`WHERE (:from IS NULL OR day >= :from) AND (:to IS NULL OR day < :to)\``,
+      )
+  const watermark = goesOnFrom(from, extent)?.value ?? from.watermark?.initial ?? null
+  return withParameters(from.query, { watermark, from: start, to: end })
+}

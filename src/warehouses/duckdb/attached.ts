@@ -1,0 +1,181 @@
+// A DuckDB file, attached to a database in memory for one transaction at a time. Promises kept here: between two of them the
+// file is closed, so that others can open it; nobody in this process has it open at the same time (file-gate.ts); every wait
+// has an end.
+
+import { existsSync } from 'node:fs'
+import { link, rename, rm } from 'node:fs/promises'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { SyncError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
+import type { OpenOptions } from '../warehouse.ts'
+import { isUntidy, locked, lockOf, ourOwn, processOf, unwritten } from './failures.ts'
+import { enterFile } from './file-gate.ts'
+import { quoted } from './sql.ts'
+
+const WAIT_MS = 30_000
+const ASK_AGAIN_MS = 100
+const INTERRUPT_MS = 50
+
+/** Name of the file in SQL, while it is attached. */
+export const FILE = 'warehouse'
+
+/** What a statement answers: its rows, values as JavaScript has them. */
+export type Ask = (sql: string) => Promise<unknown[][]>
+
+export class AttachedFile {
+  /** For messages. */
+  readonly place: string
+  readonly #file: string
+  readonly #waitMs: number
+  readonly #closing = new AbortController()
+  readonly #signal: AbortSignal
+  readonly #working = new Set<Promise<unknown>>()
+
+  /** @param file as `realFile` gives it */
+  constructor(place: string, file: string, { waitMs = WAIT_MS, signal }: OpenOptions) {
+    this.place = place
+    this.#file = file
+    this.#waitMs = waitMs
+    this.#signal = AbortSignal.any([this.#closing.signal, ...(signal ? [signal] : [])])
+  }
+
+  exists(): boolean {
+    return existsSync(this.#file)
+  }
+
+  /**
+   * Runs `work` in one transaction on the file; any error undoes all of it.
+   * @param create whether a file that does not exist is made
+   * @throws Blocked where it is held by others, full or denied; SyncError `warehouse_…`
+   */
+  transaction<Result>(
+    connection: DuckDBConnection,
+    work: (ask: Ask) => Promise<Result>,
+    create = false,
+  ): Promise<Result> {
+    return this.#guard(async () => {
+      const until = Date.now() + this.#waitMs
+      const leave = await enterFile(this.#file, 'write', this.#waitMs, this.#signal)
+      if (typeof leave === 'string') throw locked(this.place, ourOwn(leave), this.#waitMs)
+      try {
+        if (create && !this.exists()) await this.#create(connection)
+        await this.#attach(connection, until)
+        try {
+          return await this.#transaction(connection, work)
+        } finally {
+          await connection.run(`DETACH ${FILE}`).catch((error: unknown) => {
+            if (!isUntidy(error)) throw error
+          })
+        }
+      } finally {
+        leave()
+      }
+    })
+  }
+
+  /** Runs a statement on what is in memory. @throws Blocked where there is no room for it */
+  prepare(connection: DuckDBConnection, sql: string): Promise<void> {
+    return this.#guard(async () => {
+      await this.#interruptible(connection, () => connection.run(sql))
+    })
+  }
+
+  /** An error of the driver in our words. */
+  explain(error: unknown): unknown {
+    return unwritten(error, this.place)
+  }
+
+  /** Does some work that `close` waits for; gives its errors in our words. */
+  async #guard<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#signal.throwIfAborted()
+    const working = work()
+    this.#working.add(working)
+    try {
+      return await working
+    } catch (error) {
+      this.#signal.throwIfAborted()
+      throw this.explain(error)
+    } finally {
+      this.#working.delete(working)
+    }
+  }
+
+  /** Under another name first: of a process that is killed there is a whole file, or none. */
+  async #create(connection: DuckDBConnection): Promise<void> {
+    const made = `${this.#file}.${process.pid}.new`
+    try {
+      await connection.run(`ATTACH ${quoted(made)} AS ${FILE} (TYPE duckdb)`)
+      await connection.run(`DETACH ${FILE}`)
+      await link(made, this.#file).catch((error: NodeJS.ErrnoException) => {
+        // Another process may have been faster; and not every file system has links.
+        if (error.code !== 'EEXIST') return rename(made, this.#file)
+      })
+    } finally {
+      await rm(made, { force: true })
+    }
+  }
+
+  async #attach(connection: DuckDBConnection, until: number): Promise<void> {
+    for (;;) {
+      this.#signal.throwIfAborted()
+      if (!this.exists())
+        throw new SyncError(
+          'warehouse_missing',
+          `The warehouse ${this.place} is gone: its file was removed or moved; run again, and it is mirrored anew`,
+        )
+      try {
+        await connection.run(`ATTACH ${quoted(this.#file)} AS ${FILE} (TYPE duckdb)`)
+        return
+      } catch (error) {
+        const lock = lockOf(error)
+        if (!lock) throw error
+        if (Date.now() >= until) throw locked(this.place, processOf(lock.pid), this.#waitMs)
+      }
+      await systemClock.sleep(ASK_AGAIN_MS, this.#signal)
+    }
+  }
+
+  async #transaction<Result>(
+    connection: DuckDBConnection,
+    work: (ask: Ask) => Promise<Result>,
+  ): Promise<Result> {
+    await connection.run('BEGIN')
+    try {
+      const result = await this.#interruptible(connection, () =>
+        work(async (sql) => (await connection.runAndReadAll(sql)).getRowsJS()),
+      )
+      await connection.run('COMMIT')
+      return result
+    } catch (error) {
+      // After a COMMIT that failed there is none.
+      await connection.run('ROLLBACK').catch(() => {})
+      throw error
+    }
+  }
+
+  /** An interruption ends the statement that runs; one that has not begun yet is told again. */
+  async #interruptible<Part>(
+    connection: DuckDBConnection,
+    part: () => Promise<Part>,
+  ): Promise<Part> {
+    let pulse: NodeJS.Timeout | undefined
+    const interrupt = () => {
+      connection.interrupt()
+      pulse = setInterval(() => connection.interrupt(), INTERRUPT_MS)
+    }
+    this.#signal.throwIfAborted()
+    this.#signal.addEventListener('abort', interrupt, { once: true })
+    try {
+      return await part()
+    } finally {
+      this.#signal.removeEventListener('abort', interrupt)
+      clearInterval(pulse)
+    }
+  }
+
+  /** Ends what is going on. */
+  async close(): Promise<void> {
+    this.#closing.abort(new SyncError('warehouse_closed', `The warehouse ${this.place} was closed`))
+    await Promise.allSettled(this.#working)
+  }
+}

@@ -1,0 +1,281 @@
+// The schema of a mirror: its books of owner, streams and columns, its tables, and whether they are what the books say.
+
+import { FenceLost, SyncError } from '../../core/errors.ts'
+import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
+import { FILE, type Ask } from './attached.ts'
+import { named, quoted, rowsOf, typeOf } from './sql.ts'
+
+const LAYOUT = 1
+
+/** The columns that every table has, with their types. */
+const OWN: readonly (readonly [name: string, type: string])[] = [
+  ['_id', 'VARCHAR'],
+  ['_version', 'TIMESTAMP WITH TIME ZONE'],
+  ['_first_seen_at', 'TIMESTAMP WITH TIME ZONE'],
+  ['_last_seen_at', 'TIMESTAMP WITH TIME ZONE'],
+  ['_deleted_at', 'TIMESTAMP WITH TIME ZONE'],
+  ['_run', 'BIGINT'],
+  ['_misfits', 'JSON'],
+]
+
+/** Where a mirror is: the name of its schema, and of the place for messages. */
+export interface Home {
+  readonly place: string
+  readonly schema: string
+}
+
+export const tableIn = (schema: string, table: string): string =>
+  `${FILE}.${named(schema)}.${named(table)}`
+
+/** The books. */
+const booksIn = (schema: string) => ({
+  mirror: tableIn(schema, '_records_sync_mirror'),
+  streams: tableIn(schema, '_records_sync_streams'),
+  columns: tableIn(schema, '_records_sync_columns'),
+})
+
+const lower = (name: string): string => name.toLowerCase()
+const textOfType = ({ holds, list }: ColumnType): string => (list ? `${holds}[]` : holds)
+
+/** Makes the schema and its books where they are missing. In a transaction. */
+export async function ownSchema(ask: Ask, { place, schema }: Home, owner: string): Promise<void> {
+  const other = (sentence: string) =>
+    new SyncError(
+      'warehouse_other_mirror',
+      `The schema ${schema} of the warehouse ${place} ${sentence}`,
+    )
+  const books = booksIn(schema)
+  const there = await tablesIn(ask, schema)
+  if (there.size === 0) {
+    await ask(`CREATE SCHEMA IF NOT EXISTS ${FILE}.${named(schema)}`)
+    await ask(`CREATE TABLE ${books.mirror} (owner VARCHAR, version INTEGER)`)
+    await ask(
+      `CREATE TABLE ${books.streams} (name VARCHAR, table_name VARCHAR, fence BIGINT, position VARCHAR)`,
+    )
+    await ask(
+      `CREATE TABLE ${books.columns} (stream VARCHAR, column_name VARCHAR, property VARCHAR, part VARCHAR,
+         field_type VARCHAR, type VARCHAR, live BOOLEAN, ordinal INTEGER)`,
+    )
+    await ask(`INSERT INTO ${books.mirror} VALUES (${quoted(owner)}, ${LAYOUT})`)
+    return
+  }
+  if (!there.has('_records_sync_mirror'))
+    throw other(
+      `has tables that no mirror made, such as ${[...there.values()][0]}; give the mirror a schema of its own, or drop them`,
+    )
+  const [row] = await ask(`SELECT owner, version FROM ${books.mirror}`)
+  const [holder, version] = row ?? []
+  if (holder !== owner)
+    throw other(
+      `mirrors ${String(holder)}, and not ${owner}; give this mirror another schema, or drop that one`,
+    )
+  if (version !== LAYOUT)
+    throw other(
+      `was made by another version of records-sync (layout ${String(version)}; expected ${LAYOUT})`,
+    )
+}
+
+/** The streams in the books. Their tables may be other than that: see `checkTables`. In a transaction. */
+export async function readStreams(ask: Ask, home: Home): Promise<MirrorStream[]> {
+  const books = booksIn(home.schema)
+  if (!(await tablesIn(ask, home.schema)).has('_records_sync_mirror')) return []
+  const streams = await ask(`SELECT name, table_name FROM ${books.streams} ORDER BY name`)
+  const columns = await ask(
+    `SELECT stream, column_name, property, part, field_type, type, live FROM ${books.columns}
+     ORDER BY stream, live DESC, ordinal`,
+  )
+  const byStream = new Map<unknown, MirrorColumn[]>()
+  for (const row of columns) {
+    const [stream] = row
+    if (!byStream.has(stream)) byStream.set(stream, [])
+    byStream.get(stream)!.push(columnOf(row))
+  }
+  const read = streams.map(([name, table]): MirrorStream => ({
+    name: name as string,
+    table: table as string,
+    columns: byStream.get(name) ?? [],
+  }))
+  const there = await columnsIn(ask, home.schema)
+  for (const stream of read) checkTable(home, stream, there.get(stream.table))
+  return read
+}
+
+function columnOf([, name, property, part, fieldType, type, live]: unknown[]): MirrorColumn {
+  const text = type as string
+  const list = text.endsWith('[]')
+  return {
+    name: name as string,
+    property: property as string,
+    part: part as MirrorColumn['part'],
+    fieldType: fieldType as string,
+    type: { holds: (list ? text.slice(0, -2) : text) as ColumnType['holds'], list },
+    live: live as boolean,
+  }
+}
+
+/** @throws SyncError `warehouse_altered` */
+function checkTable(
+  { place, schema }: Home,
+  { name, table, columns }: MirrorStream,
+  there: ReadonlyMap<string, string> | undefined,
+): void {
+  const where = `${schema}.${table}`
+  const altered = (what: string, drop: string) =>
+    new SyncError(
+      'warehouse_altered',
+      `The warehouse ${place} was altered: ${what}; put it back as it was, or have it mirrored anew: ${drop}` +
+        ['streams WHERE name', 'columns WHERE stream']
+          .map((book) => `DELETE FROM ${named(schema)}._records_sync_${book} = ${quoted(name)}`)
+          .join('; '),
+    )
+  if (!there) throw altered(`${where} is missing; expected the table of ${name}`, '')
+  const drop = `DROP TABLE ${named(schema)}.${named(table)}; `
+  const expected = [...OWN, ...columns.map((column) => [column.name, typeOf(column.type)] as const)]
+  for (const [column, type] of expected) {
+    const found = there.get(column)
+    if (found === undefined)
+      throw altered(`${where}.${column} is missing; expected type ${type}`, drop)
+    if (found !== type)
+      throw altered(`${where}.${column} has type ${found}; expected ${type}`, drop)
+  }
+}
+
+/** In a transaction. @throws SyncError `warehouse_altered` */
+export async function changeStreams(
+  ask: Ask,
+  home: Home,
+  changes: readonly StreamChange[],
+): Promise<void> {
+  const { schema } = home
+  const books = booksIn(schema)
+  const tables = await tablesIn(ask, schema)
+  const columns = await columnsIn(ask, schema)
+  const known = new Set((await ask(`SELECT name FROM ${books.streams}`)).map(([name]) => name))
+  for (const change of changes) {
+    const isNew = !known.has(change.name)
+    checkFree(home, change, isNew ? tables : new Map(), columns.get(change.table))
+    await applyChange(ask, schema, change, isNew)
+  }
+}
+
+/** Names are free when nothing has them, whatever the case. */
+function checkFree(
+  { place, schema }: Home,
+  { table, add }: StreamChange,
+  tables: ReadonlyMap<string, string>,
+  columns: ReadonlyMap<string, string> | undefined,
+): void {
+  const taken = (what: string) =>
+    new SyncError(
+      'warehouse_altered',
+      `The warehouse ${place} has ${what} already, which the mirror did not make; rename or drop it`,
+    )
+  const same = tables.get(lower(table))
+  if (same !== undefined) throw taken(`a table or a view ${schema}.${same}`)
+  const there = new Map([...(columns?.keys() ?? [])].map((name) => [lower(name), name]))
+  for (const { name } of add) {
+    const column = there.get(lower(name))
+    if (column !== undefined) throw taken(`a column ${schema}.${table}.${column}`)
+  }
+}
+
+async function applyChange(
+  ask: Ask,
+  schema: string,
+  { name, table, add, retire, revive }: StreamChange,
+  isNew: boolean,
+): Promise<void> {
+  const books = booksIn(schema)
+  const where = tableIn(schema, table)
+  const columns = add.map((column) => `${named(column.name)} ${typeOf(column.type)}`)
+  if (isNew) {
+    const own = OWN.map(([column, type]) => `${named(column)} ${type}`)
+    await ask(`CREATE TABLE ${where} (${[...own, ...columns].join()})`)
+    await ask(`INSERT INTO ${books.streams} VALUES (${quoted(name)}, ${quoted(table)}, 0, NULL)`)
+  } else for (const column of columns) await ask(`ALTER TABLE ${where} ADD COLUMN ${column}`)
+  if (add.length > 0) {
+    const [last] = await ask(
+      `SELECT coalesce(max(ordinal), 0) FROM ${books.columns} WHERE stream = ${quoted(name)}`,
+    )
+    const rows = add.map((column, index) => {
+      const texts = [name, column.name, column.property, column.part, column.fieldType]
+      return `(${[...texts, textOfType(column.type)].map(quoted).join()}, ${column.live}, ${Number(last![0]) + index + 1})`
+    })
+    await ask(`INSERT INTO ${books.columns} VALUES ${rows.join()}`)
+  }
+  for (const [names, live] of [
+    [retire, false],
+    [revive, true],
+  ] as const)
+    if (names.length > 0)
+      await ask(
+        `UPDATE ${books.columns} SET live = ${live}
+         WHERE stream = ${quoted(name)} AND column_name IN ${rowsOf(names)}`,
+      )
+}
+
+/** In a transaction. */
+export async function claimStream(
+  ask: Ask,
+  { place, schema }: Home,
+  stream: string,
+): Promise<{ fence: number; position: string | null }> {
+  const [row] = await ask(
+    `UPDATE ${booksIn(schema).streams} SET fence = fence + 1 WHERE name = ${quoted(stream)}
+     RETURNING fence, position`,
+  )
+  if (!row)
+    throw new SyncError(
+      'warehouse_altered',
+      `The warehouse ${place} does not know ${stream} any more; run again, and it is mirrored anew`,
+    )
+  return { fence: Number(row[0]), position: row[1] as string | null }
+}
+
+/** In a transaction. @throws FenceLost */
+export async function storePosition(
+  ask: Ask,
+  schema: string,
+  stream: string,
+  fence: number,
+  position: string,
+): Promise<void> {
+  const moved = await ask(
+    `UPDATE ${booksIn(schema).streams} SET position = ${quoted(position)}
+     WHERE name = ${quoted(stream)} AND fence = ${fence} RETURNING name`,
+  )
+  if (moved.length === 0) throw new FenceLost(null, stream)
+}
+
+/** Names of the columns of a table. */
+export async function columnsOf(ask: Ask, schema: string, table: string): Promise<string[]> {
+  const rows = await ask(
+    `SELECT column_name FROM duckdb_columns()
+     WHERE database_name = '${FILE}' AND schema_name = ${quoted(schema)} AND table_name = ${quoted(table)}`,
+  )
+  return rows.map(([name]) => name as string)
+}
+
+/** Types by column, by table. Of a view there is nothing that a mirror could write. */
+async function columnsIn(ask: Ask, schema: string): Promise<Map<string, Map<string, string>>> {
+  const rows = await ask(
+    `SELECT table_name, column_name, data_type FROM duckdb_columns() JOIN duckdb_tables()
+       USING (database_name, schema_name, table_name)
+     WHERE database_name = '${FILE}' AND schema_name = ${quoted(schema)}`,
+  )
+  const tables = new Map<string, Map<string, string>>()
+  for (const [table, column, type] of rows as [string, string, string][]) {
+    const columns = tables.get(table) ?? new Map<string, string>()
+    tables.set(table, columns.set(column, type))
+  }
+  return tables
+}
+
+/** Names of tables and views, by their name in lower case. */
+async function tablesIn(ask: Ask, schema: string): Promise<Map<string, string>> {
+  const of = `WHERE database_name = '${FILE}' AND schema_name = ${quoted(schema)}`
+  const rows = await ask(
+    `SELECT table_name FROM duckdb_tables() ${of} UNION ALL SELECT view_name FROM duckdb_views() ${of} AND NOT internal`,
+  )
+  return new Map(rows.map(([name]) => [lower(name as string), name as string]))
+}

@@ -1,0 +1,90 @@
+// Whose turn it is with a DuckDB file, inside of this process. Promise kept here: one writer, or any number of readers, and
+// nobody passes whoever waited longer. DuckDB's own lock is between processes; two openings of one file by one process would
+// not see each other's, and the first to close would take the lock away from the other.
+
+import { realpath } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+export type Use = 'read' | 'write'
+
+interface Waiter {
+  readonly use: Use
+  enter(): void
+}
+
+interface Gate {
+  readers: number
+  writing: boolean
+  readonly waiting: Waiter[]
+}
+
+const gates = new Map<string, Gate>()
+
+/** The one name of a file, also of one that does not exist yet. @throws ENOENT without its folder */
+export async function realFile(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return join(await realpath(dirname(path)), basename(path))
+  }
+}
+
+/**
+ * Waits until the file may be opened. The function that comes back is to be called once it is closed again.
+ * @param file as `realFile` gives it
+ * @returns how it is used now, where that did not end within `waitMs`
+ */
+export async function enterFile(
+  file: string,
+  use: Use,
+  waitMs: number,
+  signal: AbortSignal | undefined,
+): Promise<(() => void) | Use> {
+  signal?.throwIfAborted()
+  const gate = gates.get(file) ?? { readers: 0, writing: false, waiting: [] }
+  gates.set(file, gate)
+  const entered = await new Promise<boolean>((resolve, reject) => {
+    const waiter: Waiter = { use, enter: () => leaveQueue(() => resolve(true)) }
+    const leaveQueue = (then: () => void) => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      const at = gate.waiting.indexOf(waiter)
+      if (at >= 0) gate.waiting.splice(at, 1)
+      then()
+    }
+    const abort = () => {
+      leaveQueue(() => reject(signal!.reason as Error))
+      admit(file, gate)
+    }
+    const timer = setTimeout(() => {
+      leaveQueue(() => resolve(false))
+      admit(file, gate)
+    }, waitMs)
+    signal?.addEventListener('abort', abort, { once: true })
+    gate.waiting.push(waiter)
+    admit(file, gate)
+  })
+  if (!entered) return gate.writing ? 'write' : 'read'
+  let inside = true
+  return () => {
+    if (!inside) return
+    inside = false
+    if (use === 'write') gate.writing = false
+    else gate.readers--
+    admit(file, gate)
+  }
+}
+
+/** Lets in whoever may go now; forgets a file that nobody uses. */
+function admit(file: string, gate: Gate): void {
+  for (;;) {
+    const next = gate.waiting[0]
+    if (!next) break
+    if (gate.writing || (next.use === 'write' && gate.readers > 0)) return
+    if (next.use === 'write') gate.writing = true
+    else gate.readers++
+    next.enter()
+  }
+  if (!gate.writing && gate.readers === 0) gates.delete(file)
+}

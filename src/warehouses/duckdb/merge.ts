@@ -1,0 +1,233 @@
+// Rows on their way into a table: one JSON text each, in a temporary table of a database in memory; parsed and merged in SQL.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
+import { SyncError } from '../../core/errors.ts'
+import {
+  OWN_COLUMNS,
+  type MergeCounts,
+  type MirrorBatch,
+  type MirrorRow,
+  type MirrorStream,
+} from '../mirror-tables.ts'
+import type { Ask, AttachedFile } from './attached.ts'
+import { columnsOf, storePosition, tableIn } from './catalogue.ts'
+import { cast, instantOf, named } from './sql.ts'
+import { cellsWriter, checkInstant } from './staged.ts'
+import type { Staging } from './staging.ts'
+
+/** Cells that are made into text, or handed over, before others get a turn. */
+const TURN_CELLS = 20_000
+const FLUSH_ROWS = 1_000
+const FLUSH_CHARACTERS = 1_000_000
+
+/** One row for each id, with its cells as a list of texts. Made outside of the file, so that it need not be open meanwhile. */
+const LATEST = `CREATE OR REPLACE TEMP TABLE latest AS
+  SELECT id, version, seen, misfits, from_json(cells, '["VARCHAR"]') AS cells
+  FROM (
+    SELECT id, ${instantOf('version')} AS version, ${instantOf('seen')} AS seen, misfits, cells, rowid AS added
+    FROM temp.staged
+  )
+  QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC NULLS LAST, seen DESC, added DESC) = 1`
+
+/** @throws Blocked where there is no room left for it */
+export async function openBatch(
+  file: AttachedFile,
+  staging: Staging,
+  schema: string,
+  stream: MirrorStream,
+  onOver: (batch: MirrorBatch) => void,
+): Promise<MirrorBatch> {
+  const connection = await staging.connect()
+  try {
+    await staging.widen(connection, stream.columns.length)
+    await connection.run(
+      'CREATE TEMP TABLE staged (id VARCHAR, version VARCHAR, seen VARCHAR, misfits VARCHAR, cells VARCHAR)',
+    )
+    const appender = await connection.createAppender('staged', null, 'temp')
+    return new DuckdbBatch(file, connection, appender, schema, stream, onOver)
+  } catch (error) {
+    connection.closeSync()
+    throw error
+  }
+}
+
+class DuckdbBatch implements MirrorBatch {
+  rows = 0
+  readonly #file: AttachedFile
+  readonly #connection: DuckDBConnection
+  readonly #appender: DuckDBAppender
+  readonly #schema: string
+  readonly #stream: MirrorStream
+  readonly #onOver: (batch: MirrorBatch) => void
+  readonly #cells: (row: MirrorRow) => string
+  #waiting = { rows: 0, characters: 0 }
+  #merging: Promise<unknown> = Promise.resolve()
+  /** Why nothing can be done with it any more. */
+  #over: { readonly reason: unknown } | undefined
+
+  constructor(
+    file: AttachedFile,
+    connection: DuckDBConnection,
+    appender: DuckDBAppender,
+    schema: string,
+    stream: MirrorStream,
+    onOver: (batch: MirrorBatch) => void,
+  ) {
+    this.#onOver = onOver
+    this.#file = file
+    this.#connection = connection
+    this.#appender = appender
+    this.#schema = schema
+    this.#stream = stream
+    this.#cells = cellsWriter(stream.columns.filter(({ live }) => live))
+  }
+
+  async add(rows: readonly MirrorRow[], seenAt: string): Promise<void> {
+    checkInstant('_last_seen_at', seenAt)
+    const turn = Math.max(1, Math.floor(TURN_CELLS / (this.#stream.columns.length + 5)))
+    const cells: string[] = []
+    for (const [index, row] of rows.entries()) {
+      if (index > 0 && index % turn === 0) await nextTurn()
+      cells.push(this.#cells(row))
+    }
+    // A merge takes what is there when it begins.
+    await this.#merging
+    for (const [index, row] of rows.entries()) {
+      if (index > 0 && index % FLUSH_ROWS === 0) await nextTurn()
+      this.#append(row, seenAt, cells[index]!)
+    }
+  }
+
+  #append({ id, version, misfits }: MirrorRow, seenAt: string, cells: string): void {
+    if (this.#over) throw this.#over.reason
+    const appender = this.#appender
+    appender.appendVarchar(id)
+    if (version === null) appender.appendNull()
+    else appender.appendVarchar(version)
+    appender.appendVarchar(seenAt)
+    if (misfits === null) appender.appendNull()
+    else appender.appendVarchar(misfits)
+    appender.appendVarchar(cells)
+    appender.endRow()
+    this.rows++
+    const waiting = this.#waiting
+    waiting.rows++
+    waiting.characters += cells.length
+    if (waiting.rows >= FLUSH_ROWS || waiting.characters >= FLUSH_CHARACTERS) this.#flush()
+  }
+
+  /** Rows that could not be staged are lost, and so is the batch. */
+  #flush(): void {
+    this.#waiting = { rows: 0, characters: 0 }
+    try {
+      this.#appender.flushSync()
+    } catch (error) {
+      const reason = this.#file.explain(error)
+      this.#over = { reason }
+      throw reason
+    }
+  }
+
+  merge(into: { run: number; fence: number; position: string }): Promise<MergeCounts> {
+    const merging = this.#merging.then(() => this.#merge(into))
+    this.#merging = merging.catch(() => {})
+    return merging
+  }
+
+  async #merge({
+    run,
+    fence,
+    position,
+  }: {
+    run: number
+    fence: number
+    position: string
+  }): Promise<MergeCounts> {
+    if (this.#over) throw this.#over.reason
+    this.#flush()
+    await this.#file.prepare(this.#connection, LATEST)
+    const counts = await this.#file.transaction(this.#connection, async (ask) => {
+      await storePosition(ask, this.#schema, this.#stream.name, fence, position)
+      return await mergeLatest(ask, this.#schema, this.#stream, run)
+    })
+    this.#end()
+    return counts
+  }
+
+  /** The temporary tables go with their connection. */
+  #end(): void {
+    if (this.#over?.reason === OVER) return
+    this.#over = { reason: OVER }
+    this.#appender.clear()
+    this.#appender.closeSync()
+    this.#connection.closeSync()
+    this.#onOver(this)
+  }
+
+  async drop(): Promise<void> {
+    await this.#merging
+    this.#end()
+  }
+}
+
+const OVER = new SyncError('batch_over', 'The batch was merged or dropped before')
+
+/** Merges the rows of `latest`. In a transaction. */
+async function mergeLatest(
+  ask: Ask,
+  schema: string,
+  stream: MirrorStream,
+  run: number,
+): Promise<MergeCounts> {
+  const table = tableIn(schema, stream.table)
+  const live = stream.columns.filter((column) => column.live)
+  const values = live.map(({ type }, index) => cast(`l.cells[${index + 1}]`, type))
+  const differences = live.map(
+    ({ name }, index) => `t.${named(name)} IS DISTINCT FROM ${values[index]}`,
+  )
+  const ours = new Set([...OWN_COLUMNS, ...live.map(({ name }) => name)].map(lower))
+  // Columns that are not written any more, or that people added, keep what they hold.
+  const kept = (await columnsOf(ask, schema, stream.table)).filter((name) => !ours.has(lower(name)))
+  // The ids alone are asked first: where none of them is there, no other column has to be read.
+  const [present] = await ask(
+    `SELECT count(*) FROM ${table} t WHERE t."_id" IN (SELECT id FROM temp.latest)`,
+  )
+  await ask(
+    `CREATE OR REPLACE TEMP TABLE judged AS
+     SELECT l.id, t."_first_seen_at" AS first_seen, t."_last_seen_at" AS last_seen, t."_deleted_at" AS deleted, CASE
+         WHEN NOT CASE WHEN l.version <> t."_version" THEN l.version > t."_version" ELSE l.seen > t."_last_seen_at" END
+           THEN 'older'
+         WHEN t."_deleted_at" < l.seen OR t."_misfits" IS DISTINCT FROM l.misfits::JSON
+           ${differences.map((one) => ` OR ${one}`).join('')} THEN 'changed'
+         ELSE 'unchanged' END AS verdict
+       ${kept.map((name, index) => `, t.${named(name)} AS kept${index}`).join('')}
+     FROM temp.latest l JOIN ${table} t ON t."_id" = l.id
+     ${Number(present![0]) === 0 ? 'WHERE false' : ''}`,
+  )
+  await ask(
+    `DELETE FROM ${table} WHERE "_id" IN (SELECT id FROM temp.judged WHERE verdict <> 'older')`,
+  )
+  const columns = [...OWN_COLUMNS, ...live.map(({ name }) => name), ...kept]
+  await ask(
+    `INSERT INTO ${table} (${columns.map(named).join()})
+     SELECT l.id, l.version, coalesce(j.first_seen, l.seen), greatest(j.last_seen, l.seen),
+       CASE WHEN j.deleted < l.seen THEN NULL ELSE j.deleted END, ${run}, l.misfits::JSON
+       ${values.map((value) => `, ${value}`).join('')} ${kept.map((_, index) => `, j.kept${index}`).join('')}
+     FROM temp.latest l LEFT JOIN temp.judged j ON j.id = l.id
+     WHERE j.verdict IS DISTINCT FROM 'older'`,
+  )
+  const [counts] = await ask(
+    `SELECT (SELECT count(*) FROM temp.latest) - count(*), count(*) FILTER (WHERE verdict = 'changed'),
+       count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older') FROM temp.judged`,
+  )
+  const [inserted, changed, unchanged, older] = counts!.map(Number) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  return { inserted, changed, unchanged, older }
+}
+
+const lower = (name: string): string => name.toLowerCase()

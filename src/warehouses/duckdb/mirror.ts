@@ -1,0 +1,165 @@
+// A schema of a DuckDB file as the tables of a mirror. The file is open for one transaction at a time, and closed between
+// them; rows wait for their merge in memory.
+
+import { dirname } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { SyncError } from '../../core/errors.ts'
+import type {
+  Deletion,
+  MirrorBatch,
+  MirrorStream,
+  MirrorTables,
+  StreamChange,
+  Within,
+} from '../mirror-tables.ts'
+import type { OpenOptions } from '../warehouse.ts'
+import { AttachedFile, type Ask } from './attached.ts'
+import {
+  changeStreams,
+  claimStream,
+  ownSchema,
+  readStreams,
+  storePosition,
+  type Home,
+} from './catalogue.ts'
+import { realFile } from './file-gate.ts'
+import { openBatch } from './merge.ts'
+import { countRows, deleteRows, readIds } from './rows.ts'
+import { leaveStaging, openStaging, type Staging } from './staging.ts'
+
+/**
+ * The file is made by `own`, where it does not exist; it is not opened before the first call.
+ * @throws SyncError `warehouse_missing` without its folder, `warehouse_no_file` for a database in memory
+ */
+export async function openDuckdbMirror(
+  name: string,
+  { duckdb: path }: { duckdb: string },
+  schema: string,
+  options: OpenOptions = {},
+): Promise<MirrorTables> {
+  const place = `${name} (${path}), schema ${schema}`
+  if (path === ':memory:')
+    throw new SyncError(
+      'warehouse_no_file',
+      `The warehouse ${place} is in memory and would be lost; a mirror needs the path of a DuckDB file`,
+    )
+  const file = await realFile(path).catch(() => {
+    throw new SyncError(
+      'warehouse_missing',
+      `The folder ${dirname(path)} of the warehouse ${place} does not exist; make it, or correct the path`,
+    )
+  })
+  const staging = await openStaging(file)
+  try {
+    const connection = await staging.connect()
+    return new DuckdbMirror(
+      new AttachedFile(place, file, options),
+      file,
+      staging,
+      connection,
+      schema,
+    )
+  } catch (error) {
+    await leaveStaging(file)
+    throw error
+  }
+}
+
+class DuckdbMirror implements MirrorTables {
+  readonly place: string
+  readonly #attached: AttachedFile
+  readonly #file: string
+  readonly #staging: Staging
+  readonly #connection: DuckDBConnection
+  readonly #home: Home
+  readonly #batches = new Set<MirrorBatch>()
+  #closing: Promise<void> | undefined
+
+  constructor(
+    attached: AttachedFile,
+    file: string,
+    staging: Staging,
+    connection: DuckDBConnection,
+    schema: string,
+  ) {
+    this.place = attached.place
+    this.#attached = attached
+    this.#file = file
+    this.#staging = staging
+    this.#connection = connection
+    this.#home = { place: attached.place, schema }
+  }
+
+  own(owner: string): Promise<void> {
+    return this.#use((ask) => ownSchema(ask, this.#home, owner), true)
+  }
+
+  async streams(): Promise<readonly MirrorStream[]> {
+    if (!this.#attached.exists()) return []
+    return await this.#use((ask) => readStreams(ask, this.#home))
+  }
+
+  change(changes: readonly StreamChange[]): Promise<void> {
+    return this.#use((ask) => changeStreams(ask, this.#home, changes))
+  }
+
+  claim(stream: string): Promise<{ fence: number; position: string | null }> {
+    return this.#use((ask) => claimStream(ask, this.#home, stream))
+  }
+
+  move(stream: string, fence: number, position: string): Promise<void> {
+    return this.#use((ask) => storePosition(ask, this.#home.schema, stream, fence, position))
+  }
+
+  async batch(stream: MirrorStream): Promise<MirrorBatch> {
+    const batch = await openBatch(
+      this.#attached,
+      this.#staging,
+      this.#home.schema,
+      stream,
+      (over) => this.#batches.delete(over),
+    )
+    this.#batches.add(batch)
+    return batch
+  }
+
+  delete(
+    stream: MirrorStream,
+    fence: number,
+    position: string,
+    deletion: Deletion,
+  ): Promise<number> {
+    return this.#use(async (ask) => {
+      await storePosition(ask, this.#home.schema, stream.name, fence, position)
+      return await deleteRows(ask, this.#home.schema, stream, deletion)
+    })
+  }
+
+  count(stream: MirrorStream, within?: Within): Promise<{ rows: number; misfits: number }> {
+    return this.#use((ask) => countRows(ask, this.#home.schema, stream, within))
+  }
+
+  ids(
+    stream: MirrorStream,
+    choice: Parameters<MirrorTables['ids']>[1],
+  ): Promise<readonly string[]> {
+    return this.#use((ask) => readIds(ask, this.#home.schema, stream, choice))
+  }
+
+  /** The file's gate lets one in at a time, so one connection is enough for all calls. */
+  #use<Result>(work: (ask: Ask) => Promise<Result>, create = false): Promise<Result> {
+    return this.#attached.transaction(this.#connection, work, create)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#attached.close()
+    for (const batch of this.#batches) await batch.drop()
+    this.#connection.closeSync()
+    await leaveStaging(this.#file)
+  }
+}

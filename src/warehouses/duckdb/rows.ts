@@ -1,0 +1,78 @@
+// Rows of a mirror's table that are there: their number, their ids, and how they are marked as deleted or removed.
+
+import type { Deletion, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
+import type { Ask } from './attached.ts'
+import { tableIn } from './catalogue.ts'
+import { instantOf, named, quoted, rowsOf } from './sql.ts'
+
+const THERE = '"_deleted_at" IS NULL'
+
+const instant = (text: string): string => instantOf(quoted(text))
+
+function inside(within: Within | undefined): string[] {
+  if (!within) return []
+  const column = named(within.column)
+  return [
+    ...(within.from === null ? [] : [`${column} >= ${instant(within.from)}`]),
+    ...(within.to === null ? [] : [`${column} < ${instant(within.to)}`]),
+  ]
+}
+
+export async function countRows(
+  ask: Ask,
+  schema: string,
+  stream: MirrorStream,
+  within: Within | undefined,
+): Promise<{ rows: number; misfits: number }> {
+  const where = [THERE, ...inside(within)].join(' AND ')
+  const [row] = await ask(
+    `SELECT count(*), count("_misfits") FROM ${tableIn(schema, stream.table)} WHERE ${where}`,
+  )
+  return { rows: Number(row![0]), misfits: Number(row![1]) }
+}
+
+/** DuckDB compares texts by their bytes. */
+export async function readIds(
+  ask: Ask,
+  schema: string,
+  stream: MirrorStream,
+  { after, limit, seenBefore, versionFrom, within }: Parameters<MirrorTables['ids']>[1],
+): Promise<string[]> {
+  const where = [
+    THERE,
+    ...(after === null ? [] : [`"_id" > ${quoted(after)}`]),
+    ...(seenBefore === undefined ? [] : [`"_last_seen_at" < ${instant(seenBefore)}`]),
+    ...(versionFrom === undefined ? [] : [`"_version" >= ${instant(versionFrom)}`]),
+    ...inside(within),
+  ].join(' AND ')
+  // As JSON: the driver takes U+FEFF away where a text begins with it.
+  const rows = await ask(
+    `SELECT to_json("_id") FROM ${tableIn(schema, stream.table)} WHERE ${where} ORDER BY "_id" LIMIT ${limit}`,
+  )
+  return rows.map(([id]) => JSON.parse(id as string) as string)
+}
+
+/** Gives the number of rows. */
+export async function deleteRows(
+  ask: Ask,
+  schema: string,
+  stream: MirrorStream,
+  { before, ids, owners, how, at }: Deletion,
+): Promise<number> {
+  const table = tableIn(schema, stream.table)
+  const among = [
+    ...(ids ? [`"_id" IN ${rowsOf(ids)}`] : []),
+    ...(owners ? [`${named(owners.column)} IN ${rowsOf(owners.values)}`] : []),
+  ]
+  const where = [
+    THERE,
+    `"_last_seen_at" < ${instant(before)}`,
+    ...(among.length > 0 ? [`(${among.join(' OR ')})`] : []),
+  ].join(' AND ')
+  const [row] = await ask(
+    how === 'hard'
+      ? `DELETE FROM ${table} WHERE ${where}`
+      : `UPDATE ${table} SET "_deleted_at" = ${instant(at)} WHERE ${where}`,
+  )
+  return Number(row![0])
+}

@@ -1,0 +1,49 @@
+// Names, texts and types as DuckDB's SQL writes them.
+
+import { DECIMAL, type ColumnType } from '../mirror-tables.ts'
+
+/** A text as a literal. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+/** A name as an identifier. */
+export const named = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** Texts as rows of one column. */
+export const rowsOf = (texts: readonly string[]): string =>
+  `(SELECT unnest(from_json(${quoted(JSON.stringify(texts))}, '["VARCHAR"]')))`
+
+const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
+  text: 'VARCHAR',
+  decimal: `DECIMAL(${DECIMAL.digits},${DECIMAL.scale})`,
+  boolean: 'BOOLEAN',
+  date: 'DATE',
+  instant: 'TIMESTAMP WITH TIME ZONE',
+  json: 'JSON',
+}
+
+/** The type, as the catalogue names it. */
+export const typeOf = ({ holds, list }: ColumnType): string => `${TYPES[holds]}${list ? '[]' : ''}`
+
+/** An expression of a text that is one value. A wide decimal is parsed in 8 µs, one of 18 digits in 0.05. */
+function castOne(text: string, holds: ColumnType['holds']): string {
+  switch (holds) {
+    case 'text':
+      return text
+    case 'decimal':
+      return `coalesce(try_cast(${text} AS DECIMAL(18, ${DECIMAL.scale}))::${TYPES.decimal}, ${text}::${TYPES.decimal})`
+    case 'instant':
+      return instantOf(text)
+    default:
+      return `${text}::${TYPES[holds]}`
+  }
+}
+
+/** An expression of a text that is an instant; the time zone of the session is UTC. */
+export const instantOf = (text: string): string => `${text}::TIMESTAMP::TIMESTAMPTZ`
+
+/** The value of a type that an expression of its text stands for: of a list, a JSON array of texts. */
+export function cast(text: string, { holds, list }: ColumnType): string {
+  if (!list) return castOne(text, holds)
+  const items = `from_json(${text}, '["VARCHAR"]')`
+  return holds === 'text' ? items : `list_transform(${items}, lambda x: ${castOne('x', holds)})`
+}

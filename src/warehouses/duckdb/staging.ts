@@ -1,0 +1,83 @@
+// A database in memory, where rows wait for their merge: one for each file, shared by all mirrors of this process that write it.
+
+import { rm } from 'node:fs/promises'
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
+import { temporaryFolder } from './temporary.ts'
+
+const MEMORY_MB = 256
+/** DuckDB counts a whole block for every column that is written, although little of it is touched. */
+const COLUMN_MB = 1
+
+export class Staging {
+  readonly #instance: DuckDBInstance
+  readonly #folder: string
+  #memoryMb = MEMORY_MB
+
+  static async create(folder: string): Promise<Staging> {
+    const instance = await DuckDBInstance.create(':memory:', {
+      autoinstall_known_extensions: 'false',
+      memory_limit: `${MEMORY_MB}MB`,
+      preserve_insertion_order: 'false',
+      temp_directory: folder,
+      threads: '2',
+    })
+    return new Staging(instance, folder)
+  }
+
+  constructor(instance: DuckDBInstance, folder: string) {
+    this.#instance = instance
+    this.#folder = folder
+  }
+
+  /** A connection with temporary tables of its own. */
+  async connect(): Promise<DuckDBConnection> {
+    const connection = await this.#instance.connect()
+    try {
+      await connection.run(`SET TimeZone = 'UTC'`)
+      return connection
+    } catch (error) {
+      connection.closeSync()
+      throw error
+    }
+  }
+
+  /** Makes room for merges into a table of so many columns. */
+  async widen(connection: DuckDBConnection, columns: number): Promise<void> {
+    const memoryMb = MEMORY_MB + columns * COLUMN_MB
+    if (memoryMb <= this.#memoryMb) return
+    this.#memoryMb = memoryMb
+    await connection.run(`SET memory_limit = '${memoryMb}MB'`)
+  }
+
+  async end(): Promise<void> {
+    this.#instance.closeSync()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+const stagings = new Map<string, { users: number; readonly made: Promise<Staging> }>()
+let made = 0
+
+/** @param file as `realFile` gives it */
+export async function openStaging(file: string): Promise<Staging> {
+  let shared = stagings.get(file)
+  if (!shared) {
+    shared = { users: 0, made: Staging.create(temporaryFolder(`staging-${++made}`, file)) }
+    stagings.set(file, shared)
+  }
+  shared.users++
+  try {
+    return await shared.made
+  } catch (error) {
+    stagings.delete(file)
+    throw error
+  }
+}
+
+/** To be called once by everybody who opened it, with connections closed. The last one ends it. */
+export async function leaveStaging(file: string): Promise<void> {
+  const shared = stagings.get(file)!
+  if (--shared.users > 0) return
+  stagings.delete(file)
+  await (await shared.made).end()
+}

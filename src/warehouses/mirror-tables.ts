@@ -1,0 +1,162 @@
+// The tables of one mirror in a warehouse: a schema of their own, written by merges. Promises kept here: what a merge, or a
+// deletion, changes and the position that says so change in one transaction; a row is never replaced by an older version of
+// itself; whoever was overtaken (fences) changes nothing; a reader sees whole merges only.
+
+/** What a column holds: exact decimals; dates; instants in UTC; JSON texts. With `list`: any number of them, in order. */
+export interface ColumnType {
+  readonly holds: 'text' | 'decimal' | 'boolean' | 'date' | 'instant' | 'json'
+  readonly list: boolean
+}
+
+/** A column that holds a property, or the unit of a currency property. */
+export interface MirrorColumn {
+  /** Name in the warehouse: at most 63 bytes, unlike the table's others whatever their case, and no `SYSTEM_COLUMNS`. */
+  readonly name: string
+  readonly property: string
+  readonly part: 'value' | 'unit'
+  /** Field type of the property when the column was made, such as `number`, or `number[]` of a multi-value property. */
+  readonly fieldType: string
+  readonly type: ColumnType
+  /** Whether it is still written: false once its property is gone, or has a field type that asks for another column. */
+  readonly live: boolean
+}
+
+/**
+ * A table of the mirror: the records of an object type, or what else has ids. Beside `columns` it has these:
+ * `_id` text · `_version` instant, null where the record has none · `_first_seen_at`, `_last_seen_at` instants ·
+ * `_deleted_at` instant, null for what is there · `_run` whole number · `_misfits` JSON object, null where everything fitted.
+ */
+export interface MirrorStream {
+  /** Such as `svc_contact`; unique in the mirror. */
+  readonly name: string
+  readonly table: string
+  readonly columns: readonly MirrorColumn[]
+}
+
+export { DECIMAL, OWN_COLUMNS } from '../core/mirror.ts'
+
+/**
+ * One value, in its one form: decimals as canonical text (`-12.5`), dates `YYYY-MM-DD`, instants
+ * `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, JSON as its text. Whoever makes it has checked it against `ColumnType`.
+ */
+export type MirrorValue = string | boolean
+export type MirrorCell = MirrorValue | readonly MirrorValue[] | null
+
+export interface MirrorRow {
+  readonly id: string
+  /** When the record was changed last, as an instant; null where that is not known. */
+  readonly version: string | null
+  /** One for each live column of the stream, in their order. */
+  readonly cells: readonly MirrorCell[]
+  /** JSON object of what did not fit: property to value. */
+  readonly misfits: string | null
+}
+
+/** What a merge did, in rows; their sum is the number of different ids in it. */
+export interface MergeCounts {
+  readonly inserted: number
+  /** Had other content, or had been deleted. */
+  readonly changed: number
+  readonly unchanged: number
+  /** Left alone: the table had a newer version. */
+  readonly older: number
+}
+
+/** Rows on their way into a table; held in a place of their own until they are merged, outside of this process's heap. */
+export interface MirrorBatch {
+  /** Rows added so far. */
+  readonly rows: number
+  /**
+   * Adds the rows of one answer, which was asked for at `seenAt` (instant). Calls may overlap.
+   * @throws SyncError `row_unfit` for cells that do not fit the columns: an error of ours
+   */
+  add(rows: readonly MirrorRow[], seenAt: string): Promise<void>
+  /**
+   * Merges what was added, one row for each id: the one with the highest version, then the latest `seenAt`. A row of the
+   * table gives way to one whose version is not lower, and, where that is equal or unknown to either, whose `seenAt` is
+   * later. Then the batch is used up.
+   * @throws FenceLost; Blocked where the warehouse is locked, away or full. The batch can be merged again after that.
+   */
+  merge(into: {
+    readonly run: number
+    readonly fence: number
+    readonly position: string
+  }): Promise<MergeCounts>
+  /** Forgets what was not merged. Safe at any time, and twice. */
+  drop(): Promise<void>
+}
+
+/** A share of a table's rows that are there: with an instant column (by its name) in `[from, to)`; null is no bound. */
+export interface Within {
+  readonly column: string
+  readonly from: string | null
+  readonly to: string | null
+}
+
+/** Rows to mark or remove: they are there, were last seen before `before`, and are among `ids` or belong to `owners`. */
+export interface Deletion {
+  readonly before: string
+  /** At most 10,000. Default: whatever their id. */
+  readonly ids?: readonly string[]
+  /** Rows whose text column of this name has one of the values; at most 10,000. */
+  readonly owners?: { readonly column: string; readonly values: readonly string[] }
+  /** `soft` sets `_deleted_at` to `at`; `hard` removes the row. */
+  readonly how: 'soft' | 'hard'
+  readonly at: string
+}
+
+/** New tables, new columns and columns that are not written any more; nothing is ever dropped. */
+export interface StreamChange {
+  readonly name: string
+  readonly table: string
+  readonly add: readonly MirrorColumn[]
+  /** Names of columns that stop being live, or become live again. */
+  readonly retire: readonly string[]
+  readonly revive: readonly string[]
+}
+
+/** The drivers implement this; `test/contract/mirror-tables.suite.ts` holds for each of them. Closed when idle by themselves. */
+export interface MirrorTables {
+  /** Name of the warehouse in the configuration, where it is, and the schema, for messages. */
+  readonly place: string
+  /**
+   * Makes the schema where it is missing, and notes whose records it mirrors (such as `https://… org 7`).
+   * @throws SyncError `warehouse_other_mirror` where it holds those of somebody else, or tables that no mirror made
+   */
+  own(owner: string): Promise<void>
+  /**
+   * The streams there are, live columns first in the order in which they were made.
+   * @throws SyncError `warehouse_altered` where a table or a column is missing or has another type: which, and what to do
+   */
+  streams(): Promise<readonly MirrorStream[]>
+  /** In one transaction. @throws SyncError `warehouse_altered` where a name is taken by somebody else's table or column */
+  change(changes: readonly StreamChange[]): Promise<void>
+  /** Takes a stream over: whoever held it before can change nothing more. A stream that was never written has no position. */
+  claim(stream: string): Promise<{ readonly fence: number; readonly position: string | null }>
+  /** Stores a position alone. @throws FenceLost */
+  move(stream: string, fence: number, position: string): Promise<void>
+  /** Makes room for rows. Its columns are those of `stream` as given. */
+  batch(stream: MirrorStream): Promise<MirrorBatch>
+  /** Deletes and stores the position. Returns the number of rows. @throws FenceLost */
+  delete(stream: MirrorStream, fence: number, position: string, deletion: Deletion): Promise<number>
+  /** Rows that are there. `misfits`: those of them that have some. */
+  count(
+    stream: MirrorStream,
+    within?: Within,
+  ): Promise<{ readonly rows: number; readonly misfits: number }>
+  /** Ids of rows that are there, in the order of their bytes, above `after`. */
+  ids(
+    stream: MirrorStream,
+    choice: {
+      readonly after: string | null
+      readonly limit: number
+      /** Only rows last seen before this instant. */
+      readonly seenBefore?: string
+      /** Only rows of this version or a later one. */
+      readonly versionFrom?: string
+      readonly within?: Within
+    },
+  ): Promise<readonly string[]>
+  /** Ends what is going on; what was not merged is forgotten. Safe twice. */
+  close(): Promise<void>
+}

@@ -1,0 +1,178 @@
+// Rows as the text format of COPY, and the stream that takes them to the server.
+// Promise kept here: what arrives is what was given, character by character, or the row is refused.
+
+import type { PoolClient } from 'pg'
+import { from as copyFrom, type CopyStreamQuery } from 'pg-copy-streams'
+import { SyncError } from '../../core/errors.ts'
+import type {
+  ColumnType,
+  MirrorCell,
+  MirrorColumn,
+  MirrorRow,
+  MirrorValue,
+} from '../mirror-tables.ts'
+
+const NULL = String.raw`\N`
+const SPECIAL = /[\\\n\r\t]/
+const SPECIALS = /[\\\n\r\t]/g
+const ITEM_SPECIAL = /["\\]/
+const ITEM_SPECIALS = /["\\]/g
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  '\n': String.raw`\n`,
+  '\r': String.raw`\r`,
+  '\t': String.raw`\t`,
+}
+/** What no text of PostgreSQL holds: U+0000, and one half of a surrogate pair without the other. */
+const UNSTORABLE = /[\0\ud800-\udfff]/u
+const DECIMAL = /^-?\d+(?:\.\d+)?$/
+const DATE = /^\d{4}-\d\d-\d\d$/
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/
+
+/** A text as a field of COPY's text format. */
+export function escaped(text: string): string {
+  return SPECIAL.test(text) ? text.replaceAll(SPECIALS, (special) => ESCAPES[special]!) : text
+}
+
+/** A value as PostgreSQL reads its type; undefined where it does not fit. Only texts can have anything to escape. */
+type Write = (value: MirrorValue) => string | undefined
+
+const matching =
+  (pattern: RegExp): Write =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value) ? value : undefined
+const text: Write = (value) => (typeof value === 'string' ? value : undefined)
+
+const WRITE: Readonly<Record<ColumnType['holds'], Write>> = {
+  text,
+  json: text,
+  decimal: matching(DECIMAL),
+  date: matching(DATE),
+  instant: matching(INSTANT),
+  boolean: (value) => (typeof value === 'boolean' ? (value ? 't' : 'f') : undefined),
+}
+
+/** A value as an item of an array. */
+const item = (value: string): string =>
+  `"${ITEM_SPECIAL.test(value) ? value.replaceAll(ITEM_SPECIALS, String.raw`\$&`) : value}"`
+
+/** A cell as a field of a line; undefined where it does not fit. */
+function fieldOf({ holds, list }: ColumnType): (cell: MirrorCell) => string | undefined {
+  const write = WRITE[holds]
+  if (list)
+    return (cell) => {
+      if (cell === null) return NULL
+      if (typeof cell !== 'object') return undefined
+      const values = cell.map(write)
+      return values.includes(undefined)
+        ? undefined
+        : escaped(`{${values.map((value) => item(value!)).join()}}`)
+    }
+  if (write === text)
+    return (cell) => (cell === null ? NULL : typeof cell === 'string' ? escaped(cell) : undefined)
+  return (cell) => (cell === null ? NULL : typeof cell === 'object' ? undefined : write(cell))
+}
+
+const unfit = (column: string, expected: string): SyncError =>
+  new SyncError(
+    'row_unfit',
+    `A value does not fit the column ${column} of PostgreSQL; expected ${expected}`,
+  )
+
+/**
+ * Makes lines of rows: id, version, time of the request, misfits, then the cells.
+ * @throws SyncError `row_unfit` for a cell that is not of its column's type, or that PostgreSQL cannot store
+ */
+export function linesWriter(
+  columns: readonly MirrorColumn[],
+): (rows: readonly MirrorRow[], seenAt: string) => string {
+  const fields = columns.map(({ type }) => fieldOf(type))
+  const lineOf = ({ id, version, cells, misfits }: MirrorRow, seenAt: string): string => {
+    if (cells.length !== columns.length)
+      throw new SyncError(
+        'row_unfit',
+        `A row has ${cells.length} cells; expected ${columns.length}, one for each live column`,
+      )
+    if (version !== null && !INSTANT.test(version)) throw unfit('_version', 'an instant')
+    let line = `${escaped(id)}\t${version ?? NULL}\t${seenAt}\t${misfits === null ? NULL : escaped(misfits)}`
+    for (let index = 0; index < fields.length; index++) {
+      const field = fields[index]!(cells[index]!)
+      if (field === undefined) {
+        const { name, type } = columns[index]!
+        throw unfit(name, `${type.holds}${type.list ? ', a list' : ''}`)
+      }
+      line += `\t${field}`
+    }
+    return `${line}\n`
+  }
+  return (rows, seenAt) => {
+    let lines = ''
+    for (const row of rows) lines += lineOf(row, seenAt)
+    if (UNSTORABLE.test(lines))
+      throw unfit(unstorable(columns, rows), 'whole characters, and not U+0000')
+    return lines
+  }
+}
+
+function unstorable(columns: readonly MirrorColumn[], rows: readonly MirrorRow[]): string {
+  const bad = (value: unknown): boolean => UNSTORABLE.test(String(value))
+  for (const { id, cells } of rows) {
+    if (bad(id)) return '_id'
+    const column = columns[cells.findIndex(bad)]
+    if (column) return column.name
+  }
+  return '_misfits'
+}
+
+/** @throws SyncError `row_unfit` */
+export function checkInstant(column: string, value: string): void {
+  if (!INSTANT.test(value)) throw unfit(column, 'an instant')
+}
+
+/** Longest time in which the server may take nothing. */
+const STALLED_MS = 120_000
+
+type Done = (error?: Error | null) => void
+
+/** A COPY that goes on. Its errors are the driver's own. */
+export class Copy {
+  readonly #stream: CopyStreamQuery
+  readonly #failed: Promise<never>
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(client: PoolClient, statement: string) {
+    this.#stream = client.query(copyFrom(statement))
+    this.#failed = new Promise((_, reject) => this.#stream.on('error', reject))
+    this.#failed.catch(() => {})
+  }
+
+  /** One after the other: the stream must not hold more than one piece. Resolves when the server can take more. */
+  write(lines: string): Promise<void> {
+    const written = this.#last.then(() =>
+      this.#within((done) => this.#stream.write(lines, 'utf8', done)),
+    )
+    this.#last = written.catch(() => {})
+    return written
+  }
+
+  /** Resolves when the server has all rows. */
+  async end(): Promise<void> {
+    await this.#last
+    await this.#within((done) => this.#stream.end(done))
+  }
+
+  /** A COPY that failed tells it by an event only: it must not be written to any more, and calls nothing back. */
+  async #within(begin: (done: Done) => void): Promise<void> {
+    await Promise.race([this.#failed, Promise.resolve()])
+    let timer: NodeJS.Timeout | undefined
+    const done = new Promise<void>((resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('Query read timeout')), STALLED_MS)
+      begin((error) => (error ? reject(error) : resolve()))
+    })
+    try {
+      await Promise.race([this.#failed, done])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}

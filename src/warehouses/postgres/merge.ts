@@ -1,0 +1,215 @@
+// Rows on their way into a table: copied into a temporary table on a connection of its own, then merged in one transaction.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { FenceLost, SyncError } from '../../core/errors.ts'
+import { codeOf, isLost } from '../../postgres/failures.ts'
+import type { MergeCounts, MirrorBatch, MirrorRow, MirrorStream } from '../mirror-tables.ts'
+import { streamsIn, tableIn, type Home } from './catalogue.ts'
+import type { Connections, Lease } from './connections.ts'
+import { checkInstant, Copy, linesWriter } from './copy.ts'
+import { STATEMENT_MAX_MS, type Needs } from './failures.ts'
+import { quoted, sqlType } from './names.ts'
+
+/** Cells that are made into text before others get a turn. */
+const TURN_CELLS = 20_000
+const BATCH = 'pg_temp.records_sync_batch'
+/** The planner knows nothing of a temporary table: rows are found by the index of the ids, never by reading a whole table. */
+const MERGE_SETTINGS = `SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
+  SET LOCAL work_mem = '64MB'; SET LOCAL statement_timeout = ${STATEMENT_MAX_MS}`
+
+/** The columns of the temporary table have numbers, so that no name of a property is like one of ours. */
+const numbered = (stream: MirrorStream) =>
+  stream.columns.filter(({ live }) => live).map((column, index) => ({ ...column, as: `c${index}` }))
+
+/**
+ * One statement, so that what is judged is what is written. It judges the best row of each id (what does not differ is touched
+ * only: long values are not stored again), and gives the counts.
+ */
+function mergeText(home: Home, stream: MirrorStream): string {
+  const columns = numbered(stream)
+  const table = tableIn(home, stream.table)
+  const content = [
+    't."_misfits"::text IS DISTINCT FROM b.misfits::text',
+    ...columns.map(({ name, as }) => `t.${quoted(name)} IS DISTINCT FROM b.${as}`),
+  ]
+  const names = columns.map(({ name }) => quoted(name))
+  return `WITH judged AS MATERIALIZED (
+    SELECT b.*, CASE
+      WHEN t."_id" IS NULL THEN 'inserted'
+      WHEN NOT CASE WHEN b.version <> t."_version" THEN b.version > t."_version" ELSE b.seen_at > t."_last_seen_at" END
+        THEN 'older'
+      WHEN t."_deleted_at" < b.seen_at OR ${content.join(' OR ')} THEN 'changed'
+      ELSE 'unchanged' END AS verdict
+    FROM (SELECT DISTINCT ON (id) * FROM ${BATCH} ORDER BY id, version DESC NULLS LAST, seen_at DESC) AS b
+    LEFT JOIN ${table} AS t ON t."_id" = b.id
+  ), inserted AS (
+    INSERT INTO ${table} ("_id", "_version", "_first_seen_at", "_last_seen_at", "_run", "_misfits"${names.map((name) => `, ${name}`).join('')})
+    SELECT b.id, b.version, b.seen_at, b.seen_at, $1::bigint, b.misfits${columns.map(({ as }) => `, b.${as}`).join('')}
+    FROM judged AS b WHERE b.verdict = 'inserted'
+  ), touched AS (
+    UPDATE ${table} AS t SET "_version" = b.version,
+      "_last_seen_at" = greatest(t."_last_seen_at", b.seen_at), "_run" = $1::bigint
+    FROM judged AS b WHERE t."_id" = b.id AND b.verdict = 'unchanged'
+  ), changed AS (
+    UPDATE ${table} AS t SET "_version" = b.version,
+      "_last_seen_at" = greatest(t."_last_seen_at", b.seen_at), "_run" = $1::bigint, "_misfits" = b.misfits,
+      "_deleted_at" = CASE WHEN t."_deleted_at" < b.seen_at THEN NULL ELSE t."_deleted_at" END
+      ${columns.map(({ name, as }) => `, ${quoted(name)} = b.${as}`).join('')}
+    FROM judged AS b WHERE t."_id" = b.id AND b.verdict = 'changed'
+  )
+  SELECT count(*) FILTER (WHERE verdict = 'inserted'), count(*) FILTER (WHERE verdict = 'changed'),
+    count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older') FROM judged`
+}
+
+/** Stores a position. Whoever does so holds the stream until the end of the transaction. @throws FenceLost */
+export async function storePosition(
+  lease: Lease,
+  home: Home,
+  stream: string,
+  fence: number,
+  position: string,
+): Promise<void> {
+  const { count } = await lease.ask(
+    `UPDATE ${streamsIn(home)} SET position = $3 WHERE name = $1 AND fence = $2::bigint`,
+    [stream, fence, position],
+  )
+  if (count === 0) throw new FenceLost(null, stream)
+}
+
+/** @throws Blocked where the warehouse is away or denies it */
+export async function openBatch(
+  connections: Connections,
+  home: Home,
+  stream: MirrorStream,
+  needs: Needs,
+): Promise<MirrorBatch> {
+  const lease = await connections.lease()
+  try {
+    const columns = numbered(stream).map(({ as, type }) => `, ${as} ${sqlType(type)}`)
+    // It may go on for as long as rows come. That the table is there need not survive a crash.
+    await lease.ask(
+      `SET statement_timeout = 0; BEGIN; SET LOCAL synchronous_commit = off; DROP TABLE IF EXISTS ${BATCH};
+       CREATE TEMPORARY TABLE records_sync_batch (id text COLLATE "C" NOT NULL, version timestamptz,
+         seen_at timestamptz NOT NULL, misfits json${columns.join('')}); COMMIT`,
+    )
+    return new PostgresBatch(connections, lease, home, stream, needs)
+  } catch (error) {
+    lease.release('closed')
+    throw connections.explain(error, needs.stage)
+  }
+}
+
+type Into = Parameters<MirrorBatch['merge']>[0]
+
+/** Where the connection is lost, or a COPY failed, the rows are lost too: then `merge` throws why, whenever it is asked. */
+class PostgresBatch implements MirrorBatch {
+  rows = 0
+  readonly #connections: Connections
+  readonly #lease: Lease
+  readonly #home: Home
+  readonly #stream: MirrorStream
+  readonly #needs: Needs
+  readonly #lines: (rows: readonly MirrorRow[], seenAt: string) => string
+  #copy: Copy | undefined
+  #merging: Promise<unknown> = Promise.resolve()
+  /** Why nothing can be done with it any more. */
+  #over: { readonly reason: unknown } | undefined
+
+  constructor(
+    connections: Connections,
+    lease: Lease,
+    home: Home,
+    stream: MirrorStream,
+    needs: Needs,
+  ) {
+    this.#connections = connections
+    this.#needs = needs
+    this.#lease = lease
+    this.#home = home
+    this.#stream = stream
+    this.#lines = linesWriter(stream.columns.filter(({ live }) => live))
+  }
+
+  async add(rows: readonly MirrorRow[], seenAt: string): Promise<void> {
+    checkInstant('_last_seen_at', seenAt)
+    const parts: string[] = []
+    const turn = Math.max(1, Math.floor(TURN_CELLS / (this.#stream.columns.length + 4)))
+    for (let first = 0; first < rows.length; first += turn) {
+      if (first > 0) await nextTurn()
+      parts.push(this.#lines(rows.slice(first, first + turn), seenAt))
+    }
+    // A merge takes what is there when it begins.
+    await this.#merging
+    await this.#work(async () => {
+      this.#copy ??= new Copy(this.#lease.client, `COPY ${BATCH} FROM STDIN`)
+      for (const part of parts) await this.#copy.write(part)
+    })
+    this.rows += rows.length
+  }
+
+  merge(into: Into): Promise<MergeCounts> {
+    const merging = this.#merging.then(() => this.#merge(into))
+    this.#merging = merging.catch(() => {})
+    return merging
+  }
+
+  async #merge({ run, fence, position }: Into): Promise<MergeCounts> {
+    const lease = this.#lease
+    const counts = await this.#work(async () => {
+      // A COPY that failed fails again.
+      await this.#copy?.end()
+      this.#copy = undefined
+      return await lease.transaction(async () => {
+        await storePosition(lease, this.#home, this.#stream.name, fence, position)
+        const { rows } = await lease.ask(mergeText(this.#home, this.#stream), [run])
+        await lease.ask(`DROP TABLE ${BATCH}; RESET statement_timeout`)
+        return rows[0]!.map(Number) as [number, number, number, number]
+      }, MERGE_SETTINGS)
+    })
+    this.#end('back')
+    const [inserted, changed, unchanged, older] = counts
+    return { inserted, changed, unchanged, older }
+  }
+
+  async #work<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#check()
+    try {
+      return await work()
+    } catch (error) {
+      this.#check()
+      const reason = this.#unfit(error) ?? this.#connections.explain(error, this.#needs.write)
+      if (isLost(error)) {
+        this.#over = { reason }
+        this.#lease.release('closed')
+      }
+      throw reason
+    }
+  }
+
+  #check(): void {
+    if (this.#over) throw this.#over.reason
+  }
+
+  /** What the server says of a value that the lines told it. */
+  #unfit(error: unknown): SyncError | undefined {
+    if (!codeOf(error).startsWith('22')) return undefined
+    const { where } = error as { where?: string }
+    // The column comes before the value.
+    const found = /\b(id|version|seen_at|misfits|c(\d+))\b/.exec(where ?? '')
+    const column = numbered(this.#stream)[Number(found?.[2])]?.name ?? found?.[1] ?? 'unknown'
+    return new SyncError(
+      'row_unfit',
+      `A value does not fit the column ${column} of ${this.#home.schema}.${this.#stream.table} (SQLSTATE ${codeOf(error)})`,
+    )
+  }
+
+  #end(how: 'back' | 'closed'): void {
+    this.#over ??= { reason: new SyncError('batch_over', 'The batch was merged or dropped before') }
+    this.#lease.release(how)
+  }
+
+  /** The temporary table goes with its connection. */
+  async drop(): Promise<void> {
+    this.#end('closed')
+  }
+}

@@ -1,0 +1,122 @@
+// A schema of a PostgreSQL database as the tables of a mirror. Any number of processes may work on it: who writes a stream
+// holds the row of its fence until the end of his transaction. Whatever is lost with a connection, the next call has another.
+
+import { SyncError } from '../../core/errors.ts'
+import type {
+  Deletion,
+  MirrorBatch,
+  MirrorStream,
+  MirrorTables,
+  StreamChange,
+  Within,
+} from '../mirror-tables.ts'
+import type { OpenOptions } from '../warehouse.ts'
+import { changeStreams, ownSchema, readStreams, streamsIn, type Home } from './catalogue.ts'
+import { Connections } from './connections.ts'
+import { openBatch, storePosition } from './merge.ts'
+import { needsOf, type Needs } from './failures.ts'
+import { countRows, deleteRows, readIds } from './rows.ts'
+
+/**
+ * Nothing is asked of the server before the first call. The rows of a batch are lost with its connection, or when they cannot
+ * be copied: then `merge` throws the same again and again, and the batch has to be dropped. After any other failure of a merge
+ * it can be merged again.
+ * @throws SyncError `warehouse_url`
+ */
+export async function openPostgresMirror(
+  name: string,
+  { url }: { url: string },
+  schema: string,
+  options: OpenOptions = {},
+): Promise<MirrorTables> {
+  return new PostgresMirror(new Connections(name, { url, schema }, options), schema)
+}
+
+class PostgresMirror implements MirrorTables {
+  readonly place: string
+  readonly #connections: Connections
+  readonly #home: Home
+  readonly #needs: Needs
+
+  constructor(connections: Connections, schema: string) {
+    this.#connections = connections
+    this.place = connections.place
+    this.#home = { place: this.place, schema }
+    this.#needs = needsOf(schema)
+  }
+
+  own(owner: string): Promise<void> {
+    return this.#connections.use(this.#needs.own, (lease) =>
+      lease.transaction(() => ownSchema(lease, this.#home, owner)),
+    )
+  }
+
+  streams(): Promise<readonly MirrorStream[]> {
+    return this.#connections.use(this.#needs.read, (lease) => readStreams(lease, this.#home))
+  }
+
+  change(changes: readonly StreamChange[]): Promise<void> {
+    return this.#connections.use(this.#needs.change, (lease) =>
+      lease.transaction(() => changeStreams(lease, this.#home, changes)),
+    )
+  }
+
+  claim(stream: string): Promise<{ fence: number; position: string | null }> {
+    return this.#connections.use(this.#needs.write, async (lease) => {
+      const { rows } = await lease.ask(
+        `UPDATE ${streamsIn(this.#home)} SET fence = fence + 1 WHERE name = $1 RETURNING fence, position`,
+        [stream],
+      )
+      const row = rows[0]
+      if (!row)
+        throw new SyncError(
+          'warehouse_altered',
+          `The warehouse ${this.place} has no stream ${stream} in its books any more; run the mirror again`,
+        )
+      return { fence: Number(row[0]), position: row[1] ?? null }
+    })
+  }
+
+  move(stream: string, fence: number, position: string): Promise<void> {
+    return this.#connections.use(this.#needs.write, (lease) =>
+      storePosition(lease, this.#home, stream, fence, position),
+    )
+  }
+
+  batch(stream: MirrorStream): Promise<MirrorBatch> {
+    return openBatch(this.#connections, this.#home, stream, this.#needs)
+  }
+
+  delete(
+    stream: MirrorStream,
+    fence: number,
+    position: string,
+    deletion: Deletion,
+  ): Promise<number> {
+    return this.#connections.use(this.#needs.write, (lease) =>
+      lease.transaction(async () => {
+        await storePosition(lease, this.#home, stream.name, fence, position)
+        return await deleteRows(lease, this.#home, stream, deletion)
+      }),
+    )
+  }
+
+  count(stream: MirrorStream, within?: Within): Promise<{ rows: number; misfits: number }> {
+    return this.#connections.use(this.#needs.read, (lease) =>
+      countRows(lease, this.#home, stream, within),
+    )
+  }
+
+  ids(
+    stream: MirrorStream,
+    choice: Parameters<MirrorTables['ids']>[1],
+  ): Promise<readonly string[]> {
+    return this.#connections.use(this.#needs.read, (lease) =>
+      readIds(lease, this.#home, stream, choice),
+    )
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close()
+  }
+}

@@ -1,0 +1,28 @@
+// Names and types of a mirror's columns in SQL.
+
+import type { ColumnType } from '../mirror-tables.ts'
+
+/** An identifier, whatever it holds. */
+export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
+  text: 'text',
+  decimal: 'numeric',
+  boolean: 'boolean',
+  date: 'date',
+  instant: 'timestamp with time zone',
+  json: 'jsonb',
+}
+
+/** The type as the catalogue names it. */
+export function sqlType({ holds, list }: ColumnType): string {
+  return `${TYPES[holds]}${list ? '[]' : ''}`
+}
+
+/** `decimal`, `text[]`: as the books of the mirror name a type. */
+export const typeText = ({ holds, list }: ColumnType): string => (list ? `${holds}[]` : holds)
+
+export function typeOf(text: string): ColumnType {
+  const list = text.endsWith('[]')
+  return { holds: (list ? text.slice(0, -2) : text) as ColumnType['holds'], list }
+}

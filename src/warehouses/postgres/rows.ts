@@ -1,0 +1,90 @@
+// Rows of a mirror's table that are there: their number, their ids, and how they are marked as deleted or removed.
+
+import type { Deletion, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
+import { tableIn, type Home } from './catalogue.ts'
+import type { Lease } from './connections.ts'
+import { quoted } from './names.ts'
+
+/** Conditions of a statement, and the values of its parameters. */
+class Conditions {
+  readonly values: unknown[] = []
+  readonly #texts = ['"_deleted_at" IS NULL']
+
+  /** The parameter that stands for `value`. */
+  value(value: unknown): string {
+    return `$${this.values.push(value)}`
+  }
+
+  add(text: string): void {
+    this.#texts.push(text)
+  }
+
+  within(within: Within | undefined): void {
+    if (!within) return
+    const column = quoted(within.column)
+    if (within.from !== null) this.add(`${column} >= ${this.value(within.from)}::timestamptz`)
+    if (within.to !== null) this.add(`${column} < ${this.value(within.to)}::timestamptz`)
+  }
+
+  toString(): string {
+    return this.#texts.join(' AND ')
+  }
+}
+
+export async function countRows(
+  lease: Lease,
+  home: Home,
+  stream: MirrorStream,
+  within: Within | undefined,
+): Promise<{ rows: number; misfits: number }> {
+  const there = new Conditions()
+  there.within(within)
+  const { rows } = await lease.ask(
+    `SELECT count(*), count("_misfits") FROM ${tableIn(home, stream.table)} WHERE ${there}`,
+    there.values,
+  )
+  return { rows: Number(rows[0]![0]), misfits: Number(rows[0]![1]) }
+}
+
+export async function readIds(
+  lease: Lease,
+  home: Home,
+  stream: MirrorStream,
+  { after, limit, seenBefore, versionFrom, within }: Parameters<MirrorTables['ids']>[1],
+): Promise<string[]> {
+  const there = new Conditions()
+  if (after !== null) there.add(`"_id" COLLATE "C" > ${there.value(after)}`)
+  if (seenBefore !== undefined)
+    there.add(`"_last_seen_at" < ${there.value(seenBefore)}::timestamptz`)
+  if (versionFrom !== undefined) there.add(`"_version" >= ${there.value(versionFrom)}::timestamptz`)
+  there.within(within)
+  const { rows } = await lease.ask(
+    `SELECT "_id" FROM ${tableIn(home, stream.table)} WHERE ${there}
+     ORDER BY "_id" COLLATE "C" LIMIT ${there.value(limit)}`,
+    there.values,
+  )
+  return rows.map(([id]) => id!)
+}
+
+/** Gives the number of rows. */
+export async function deleteRows(
+  lease: Lease,
+  home: Home,
+  stream: MirrorStream,
+  { before, ids, owners, how, at }: Deletion,
+): Promise<number> {
+  const there = new Conditions()
+  there.add(`"_last_seen_at" < ${there.value(before)}::timestamptz`)
+  const among = []
+  if (ids) among.push(`"_id" = ANY (${there.value(ids)}::text[])`)
+  if (owners) among.push(`${quoted(owners.column)} = ANY (${there.value(owners.values)}::text[])`)
+  if (among.length > 0) there.add(`(${among.join(' OR ')})`)
+  const table = tableIn(home, stream.table)
+  const { count } = await lease.ask(
+    how === 'hard'
+      ? `DELETE FROM ${table} WHERE ${there}`
+      : `UPDATE ${table} SET "_deleted_at" = ${there.value(at)}::timestamptz WHERE ${there}`,
+    there.values,
+  )
+  return count
+}

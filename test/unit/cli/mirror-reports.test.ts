@@ -1,0 +1,236 @@
+// What `status`, `show`, `rejects` and the live line say of a mirror's runs, from a real ledger.
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { mirrorLine } from '../../../src/cli/live.ts'
+import { rejects, show, status } from '../../../src/cli/reports.ts'
+import { run as runCommand } from '../../../src/cli/run.ts'
+import { decide } from '../../../src/cli/verdict.ts'
+import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { accept, openRun, rows, stream } from '../../contract/ledger/scene.ts'
+import { said } from './said.ts'
+
+let folder: string
+let config: string
+let ledger: Ledger
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'records-sync-reports-'))
+  config = join(folder, 'records-sync.yaml')
+  await writeFile(
+    config,
+    `ledger: ./ledger.db
+connections: { crm: { service: "http://127.0.0.1:1", key: { file: ./key } } }
+warehouses: { lake: { duckdb: ./lake.duckdb } }
+syncs:
+  contacts:
+    import:
+      from: { csv: ./contacts.csv }
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      properties: { svc_external_id: id }
+  crm: { mirror: { from: crm, to: lake } }
+  idle: { mirror: { from: crm, to: lake } }
+`,
+  )
+  ledger = openSqliteLedger(join(folder, 'ledger.db'))
+})
+afterEach(async () => {
+  await ledger.close()
+  await rm(folder, { recursive: true })
+})
+
+const contact: StreamBooks = stream('svc_contact', {
+  table: 'crm.svc_contact',
+  state: 'complete',
+  mode: 'full',
+  requests: 29,
+  read: 2_345,
+  inserted: 2_300,
+  changed: 40,
+  unchanged: 5,
+  deleted: 3,
+  misfits: 0,
+  serviceCount: 2_345,
+  tableCount: 2_345,
+})
+
+/** A mirror's run with these streams. */
+async function mirrored(...streams: readonly StreamBooks[]): Promise<number> {
+  const { id } = await openRun(ledger, 'run', 'crm', 'mirror')
+  for (const one of streams) await ledger.noteStream(id, one)
+  return id
+}
+
+test('status: rows read and written of a mirror, beside those of an import', async () => {
+  await accept(ledger, rows(60))
+  await mirrored(contact, stream('svc_deal', { read: 10, changed: 7 }))
+  const { code, out } = await said(config, status)
+  expect(code).toBe(0)
+  expect(out.map((line) => line.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, 'then'))).toEqual([
+    'sync      run  state      started               rows  written  rejects',
+    '────────  ───  ─────────  ───────────────────  ─────  ───────  ───────',
+    'contacts    1  complete   then     60       60        0',
+    'crm         2  running    then  2,355    2,350        –',
+    'idle        –  never run  –                        –        –        –',
+  ])
+  const [line] = (await said(config, status, true)).out
+  expect(JSON.parse(line!)).toMatchObject([
+    { run: 1, kind: 'import', states: { created: 60 } },
+    { run: 2, kind: 'mirror', states: null, streams: [{ stream: 'svc_contact' }, {}] },
+    { sync: 'idle', run: null },
+  ])
+  expect(JSON.parse(line!)[0]).not.toHaveProperty('streams')
+})
+
+test('show: a line for each table, equal counts plain and different ones marked', async () => {
+  const id = await mirrored(
+    contact,
+    { ...contact, stream: 'svc_deal', table: 'crm.svc_deal', tableCount: 2_340, misfits: 1 },
+    stream('svc_note', { state: 'failed', message: 'the table was altered' }),
+  )
+  await ledger.closeRun(id, { state: 'failed', message: 'svc_note: altered', books: null })
+  const { code, out } = await said(config, (context) => show(context, String(id)))
+  expect(code).toBe(0)
+  expect(out[0]).toBe('Run 1 of crm: failed')
+  expect(out[1]).toBe('  svc_note: altered')
+  expect(out[4]).toBe('  58 requests')
+  expect(out.slice(5)).toEqual([
+    '',
+    '  table            state     mode   read  inserted  changed  deleted  requests  service counts      rows',
+    '  ───────────────  ────────  ────  ─────  ────────  ───────  ───────  ────────  ──────────────  ─  ─────',
+    '  crm.svc_contact  complete  full  2,345     2,300       40        3        29           2,345  =  2,345',
+    '  crm.svc_deal     complete  full  2,345     2,300       40        3        29           2,345  ≠  2,340',
+    '  svc_note         failed    –         0         0        0        0         0               –         –',
+    '  crm.svc_deal: the service counts 2,345 records, the table has 2,340 rows: what changes while it is',
+    '  read comes with the next run',
+    '  crm.svc_deal: 1 row has a value that did not fit its column; it is in _misfits',
+    '  svc_note: the table was altered',
+  ])
+})
+
+test('show --json has every figure of every stream', async () => {
+  const id = await mirrored({ ...contact, misfits: 2, message: 'm' })
+  const [line] = (await said(config, (context) => show(context, String(id)), true)).out
+  expect(JSON.parse(line!)).toMatchObject({
+    run: id,
+    kind: 'mirror',
+    state: 'running',
+    streams: [
+      {
+        stream: 'svc_contact',
+        table: 'crm.svc_contact',
+        state: 'complete',
+        mode: 'full',
+        requests: 29,
+        read: 2_345,
+        inserted: 2_300,
+        changed: 40,
+        unchanged: 5,
+        deleted: 3,
+        misfits: 2,
+        service_count: 2_345,
+        table_count: 2_345,
+        message: 'm',
+      },
+    ],
+  })
+})
+
+test('a run that ended before it knew its streams says so', async () => {
+  const id = await mirrored()
+  const { out } = await said(config, (context) => show(context, String(id)))
+  expect(out.at(-1)).toBe('  No streams: the run ended before it knew what to mirror.')
+})
+
+test('control characters of a message cannot steer the terminal', async () => {
+  const id = await mirrored(stream('svc_a', { state: 'failed', message: 'a\u001b[2Jb' }))
+  const { out } = await said(config, (context) => show(context, String(id)))
+  expect(out.at(-1)).toBe('  svc_a: a [2Jb')
+})
+
+test('rejects: a mirror has none', async () => {
+  const id = await mirrored(contact)
+  for (const json of [false, true])
+    expect(
+      await said(config, (context) => rejects(context, String(id), { exact: false }), json),
+    ).toEqual({
+      code: 0,
+      out: [],
+      err: [
+        'Run 1 is of the mirror crm: a mirror has no rejects. What did not fit its column is in _misfits of its row',
+      ],
+    })
+})
+
+test('the live line counts streams and rows, and tells once what waits for approval', async () => {
+  const id = await mirrored()
+  const err: string[] = []
+  const line = mirrorLine({
+    terminal: { err: (text = '') => void err.push(text) } as never,
+    hint: (command) => `records-sync ${command}`,
+  })
+  const now = async () => await line(ledger, (await ledger.run(id))!)
+  expect(await now()).toBe('crm  asking what there is to mirror')
+  await ledger.noteStream(id, contact)
+  await ledger.noteStream(id, stream('svc_deal', { state: 'pulling', read: 1_000, changed: 5 }))
+  expect(await now()).toBe(
+    'crm  1 of 2 tables  3,345 rows read, 2,345 changed, 3 deleted  29 requests',
+  )
+  await ledger.setRunState(id, 'blocked', 'auth', 'blocked: auth: the key was revoked')
+  expect(await now()).toBe('crm  blocked: auth: the key was revoked; asking again')
+  const waiting = stream('svc_deal', {
+    state: 'approval',
+    message: '9 of 10 rows would be deleted',
+  })
+  await ledger.noteStream(id, waiting)
+  await ledger.setRunState(id, 'blocked', 'approval', 'svc_deal: 9 of 10 rows would be deleted')
+  for (let time = 0; time < 2; time++) expect(await now()).toContain('1 waiting for approval')
+  const asked =
+    'crm  svc_deal: 9 of 10 rows would be deleted: records-sync approve 1 --stream "svc_deal"'
+  expect(err).toEqual([asked])
+  await ledger.noteStream(id, stream('svc_deal', { state: 'sweeping' }))
+  await now()
+  await ledger.noteStream(id, waiting)
+  await now()
+  expect(err).toEqual([asked, asked])
+})
+
+test('approve and reject are refused where nothing can wait', async () => {
+  const imported = await accept(ledger, rows(1))
+  const id = await mirrored(contact)
+  await ledger.closeRun(id, { state: 'complete', books: null })
+  const answer = (run: string) =>
+    said(config, (context) => decide(context, run, { verdict: 'approve', stream: null }))
+  expect(await answer(String(imported))).toEqual({
+    code: 2,
+    out: [],
+    err: ['RUN: run 1 is of the import contacts; only a mirror asks before it deletes'],
+  })
+  expect(await answer(String(id))).toEqual({
+    code: 3,
+    out: [],
+    err: ['Run 2 of crm is complete: nothing waits in it any more'],
+  })
+  expect(await answer('7')).toMatchObject({
+    code: 2,
+    err: ['RUN: there is no run "7"; the latest is 2'],
+  })
+})
+
+test('run refuses what the kind of a sync does not have, before it starts anything', async () => {
+  const attempt = (sync: string, options: object) =>
+    said(config, (context) => runCommand(context, sync, { detach: false, ...options }))
+  expect(await attempt('contacts', { full: true })).toMatchObject({
+    code: 2,
+    err: ['--full: "contacts" is an import; only a mirror reads everything on request'],
+  })
+  expect(await attempt('crm', { priority: 'import' })).toMatchObject({
+    code: 2,
+    err: ['--priority: "crm" is of the kind mirror; expected mirror or backfill'],
+  })
+  expect(await attempt('contacts', { priority: 'mirror' })).toMatchObject({ code: 2 })
+})

@@ -1,0 +1,33 @@
+// What a command says, and how it ends.
+
+import { createContext, report, type CommandContext } from '../../../src/cli/context.ts'
+
+export interface Said {
+  readonly code: number
+  /** Lines of standard output. */
+  readonly out: readonly string[]
+  /** Lines of standard error. */
+  readonly err: readonly string[]
+}
+
+/** Runs a command on the configuration at `config`. */
+export async function said(
+  config: string,
+  command: (context: CommandContext) => Promise<number>,
+  json = false,
+): Promise<Said> {
+  const out: string[] = []
+  const err: string[] = []
+  const context = createContext(
+    { config, json },
+    {
+      out: (line = '') => void out.push(...line.split('\n')),
+      err: (line = '') => void err.push(line),
+      live: () => {},
+      endLive: () => {},
+      style: (_, text) => text,
+    },
+  )
+  const code = await command(context).catch((error: unknown) => report(error, context))
+  return { code, out, err }
+}

@@ -1,0 +1,73 @@
+// Ranges of a listing: together they are the whole type, and no record is in two of them, however often they are cut.
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { FilterNode } from '../../../src/contract/index.ts'
+import { filterOf, firstRanges, range, split } from '../../../src/mirror/ranges.ts'
+
+const START = Date.UTC(2026, 0, 1)
+const at = (ms: number) => new Date(START + ms).toISOString()
+
+/** Whether a record with this value matches, by the rules of the specification. */
+function matches(filter: FilterNode | null, value: string | null): boolean {
+  if (filter === null) return true
+  if ('$and' in filter) return filter.$and.every((node) => matches(node, value))
+  if (!('op' in filter)) throw new Error('no such filter here')
+  if (filter.op === 'is_null') return (value === null) === filter.value
+  if (value === null) return false
+  const bound = String(filter.value)
+  return filter.op === 'gte' ? value >= bound : value < bound
+}
+
+const moments = fc.array(fc.integer({ min: -10, max: 100_000 }), { minLength: 1, maxLength: 40 })
+
+test('every record is in one range, one without a value too', () => {
+  fc.assert(
+    fc.property(
+      moments,
+      fc.integer({ min: 1, max: 50_000 }),
+      fc.integer({ min: 1, max: 16 }),
+      fc.integer({ min: 0, max: 30 }),
+      (times, records, parts, splits) => {
+        const edges = { low: at(0), high: at(90_000) }
+        const ranges = firstRanges(records, edges, { rowsPerRange: 1_000, parts })
+        const isCut = ranges.length > 1
+        expect(isCut).toBe(records > 1_000)
+        // What is being read has come somewhere.
+        for (const one of ranges) if (isCut && !one.without) one.reached = one.from ?? at(-10)
+        for (let time = 0; isCut && time < splits; time++) {
+          const half = split(ranges, at(90_000))
+          if (half === null) break
+          ranges.push(half)
+        }
+        for (const one of ranges) one.reached = null
+        for (const value of [null, ...times.map(at)])
+          expect(ranges.filter((one) => matches(filterOf('made', one), value))).toHaveLength(1)
+      },
+    ),
+  )
+})
+
+test('a small type is one listing without a filter', () => {
+  expect(
+    firstRanges(1_000, { low: at(0), high: at(9) }, { rowsPerRange: 1_000, parts: 8 }),
+  ).toEqual([range(null, null)])
+})
+
+test('what is cut is what is left of the longest, and never what is done', () => {
+  const short = { ...range(at(0), at(1_000)), reached: at(0) }
+  const long = { ...range(at(1_000), at(9_000)), reached: at(3_000) }
+  const done = { ...range(at(9_000), at(99_000)), reached: at(9_000), done: true }
+  expect(split([short, long, done], at(99_000))).toEqual(range(at(6_000), at(9_000)))
+  expect(long.to).toBe(at(6_000))
+})
+
+test('a moment is not cut in two', () => {
+  expect(split([{ ...range(at(0), at(1)), reached: at(0) }], at(1))).toBeNull()
+})
+
+test('a range goes on from where it was, that moment included', () => {
+  const one = { ...range(at(0), at(9)), reached: at(5) }
+  expect(matches(filterOf('made', one), at(5))).toBe(true)
+  expect(matches(filterOf('made', one), at(4))).toBe(false)
+})

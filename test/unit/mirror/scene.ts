@@ -1,0 +1,175 @@
+// A service, a ledger and a warehouse, all real, and runs of a mirror between them without Temporal. `difference` compares the
+// table with the service, by rules of its own.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { RecordsClient } from '../../../src/client/index.ts'
+import type { Json } from '../../../src/core/json.ts'
+import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
+import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
+import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
+import { openLedger } from '../../../src/ledger/open.ts'
+import { closeMirror } from '../../../src/mirror/close.ts'
+import { discover } from '../../../src/mirror/discover.ts'
+import {
+  DEFAULT_MIRROR_TUNING,
+  type MirrorClient,
+  type MirrorDeps,
+  type MirrorTuning,
+  type StreamResult,
+  type Verdict,
+} from '../../../src/mirror/ports.ts'
+import { mirrorStream } from '../../../src/mirror/stream.ts'
+import {
+  startService,
+  type RunningService,
+  type ServiceOptions,
+} from '../../../src/service/index.ts'
+import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import type { WarehousePlace } from '../../../src/warehouses/warehouse.ts'
+import { differenceOf, rowsOf } from '../../mirror-oracle.ts'
+
+export const SCHEMA = 'crm'
+export const CONTACT = 'svc_contact'
+
+export const quick: MirrorTuning = {
+  ...DEFAULT_MIRROR_TUNING,
+  rows_per_range: 150,
+  rows_per_merge: 300,
+  readers: 3,
+  read_backoff_ms: [1, 1, 1],
+}
+
+export interface RunOptions {
+  readonly full?: boolean
+  readonly config?: Partial<MirrorConfig>
+  readonly tuning?: Partial<MirrorTuning>
+  readonly clock?: Clock
+  readonly signal?: AbortSignal
+  /** What a person says where a deletion waits; null leaves it waiting. */
+  readonly verdict?: (asked: { rows: number; of: number }) => Verdict | null
+  /** The client, as the run sees it. */
+  readonly through?: (client: MirrorClient) => MirrorClient
+  readonly tables?: (tables: MirrorTables) => MirrorTables
+}
+
+export interface RunEnd {
+  readonly run: number
+  readonly state: string
+  readonly message: string | null
+  readonly streams: Readonly<Record<string, StreamBooks>>
+  /** Requests that the service saw during the run. */
+  readonly requests: number
+  /** The last thing that each stream said. */
+  readonly results: Readonly<Record<string, StreamResult>>
+}
+
+export interface Scene {
+  readonly service: RunningService
+  readonly client: RecordsClient
+  readonly ledger: Ledger
+  run(options?: RunOptions): Promise<RunEnd>
+  /** Rows of a SELECT, as cells. */
+  sql(query: string): Promise<readonly (readonly Json[])[]>
+  /** What of a type's table is not as the service has it; empty where they are equal. */
+  difference(type?: string): Promise<string[]>
+}
+
+export async function mirrorScene(
+  options: {
+    readonly service?: ServiceOptions
+    readonly place?: WarehousePlace
+    readonly config?: Partial<MirrorConfig>
+  } = {},
+): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'records-sync-mirror-'))
+  const place = options.place ?? { duckdb: join(folder, 'w.duckdb'), folder }
+  const service = await startService(options.service)
+  const client = new RecordsClient({ baseUrl: service.url, key: service.key })
+  const ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
+  onTestFinished(async () => {
+    await client.close()
+    await service.close()
+    await ledger.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const config: MirrorConfig = {
+    from: 'crm',
+    to: 'dwh',
+    schema: SCHEMA,
+    object_types: [CONTACT],
+    except: [],
+    associations: [],
+    schema_changes: 'evolve',
+    deletions: 'soft',
+    deletions_max_percent: 10,
+    full_every_hours: 24,
+    overlap_seconds: 2,
+    modification_property: {},
+    ...options.config,
+  }
+  let runs = 0
+
+  async function run(how: RunOptions = {}): Promise<RunEnd> {
+    const sync: MirrorSync = { name: 'copy', kind: 'mirror', mirror: { ...config, ...how.config } }
+    const before = service.stats().requests
+    const opened = await ledger.openRun({
+      sync: sync.name,
+      kind: 'mirror',
+      mode: 'run',
+      workflowId: `w${++runs}`,
+      workflowRunId: 'r',
+      config: sync as unknown as Json,
+    })
+    if (!('run' in opened)) throw new Error('a run is open')
+    const { id } = opened.run
+    const opening = await openMirrorTables('dwh', place, SCHEMA)
+    const tables = how.tables ? how.tables(opening) : opening
+    const deps: MirrorDeps = {
+      ledger,
+      client: how.through ? how.through(client) : client,
+      tables,
+      clock: how.clock ?? systemClock,
+      logger: silentLogger,
+      tuning: { ...quick, ...how.tuning },
+      priority: 'mirror',
+      signal: how.signal ?? new AbortController().signal,
+      beat: () => {},
+    }
+    const results: Record<string, StreamResult> = {}
+    try {
+      const { streams, sortable } = await discover(deps, { run: id, sync, keyFingerprint: 'k' })
+      for (const stream of streams) {
+        let verdict: Verdict | null = null
+        for (let calls = 0; calls < 500; calls++) {
+          const job = { run: id, stream, sortable, full: how.full ?? false, verdict }
+          const result = await mirrorStream(deps, { ...job, config: sync.mirror })
+          results[`${stream.kind} ${stream.name}`] = result
+          if (result.state === 'done') break
+          if (result.state === 'again') continue
+          verdict = how.verdict?.(result) ?? null
+          if (verdict === null) break
+        }
+      }
+      const closed = await closeMirror(ledger, id, { kind: 'finished' })
+      const books = await ledger.streams(id)
+      const requests = service.stats().requests - before
+      const byName = Object.fromEntries(books.map((one) => [one.stream, one]))
+      return { run: id, ...closed, streams: byName, requests, results }
+    } catch (error) {
+      await closeMirror(ledger, id, { kind: 'failed', message: 'ended by an error' })
+      throw error
+    } finally {
+      await tables.close()
+    }
+  }
+
+  const sql = (query: string) => rowsOf(place, query)
+  const difference = (type = CONTACT) =>
+    differenceOf({ service, client, sql, schema: SCHEMA }, type)
+
+  return { service, client, ledger, run, sql, difference }
+}

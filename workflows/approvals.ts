@@ -1,0 +1,59 @@
+// Deletions that wait for a person: the updates `approve` and `reject`, and what silence means.
+
+import { condition, setHandler } from '@temporalio/workflow'
+import type { Verdict } from '../activities/index.ts'
+import { ApprovalInput, approveUpdate, rejectUpdate, type Decided } from './messages.ts'
+import { failure, parseInput } from './run.ts'
+
+export interface Approvals {
+  /** Waits for the verdict on `rows` deletions of a stream; none within `timeoutMs` counts as rejected. */
+  ask(stream: string, rows: number, timeoutMs: number): Promise<Verdict>
+}
+
+/** Takes the updates from now on. One that nothing waits for is refused. */
+export function takeApprovals(): Approvals {
+  const asked = new Map<string, { approved: boolean | null }>()
+  const undecided = () => [...asked].filter(([, { approved }]) => approved === null)
+
+  /** The streams that an update is for. */
+  const chosen = (input: unknown): readonly string[] => {
+    const stream = parseInput(ApprovalInput, input, { stream: 'svc_contact' })
+    const waiting = undecided().map(([name]) => name)
+    if (waiting.length === 0)
+      throw failure('Nothing waits for approval in this run now', 'NothingWaits')
+    if (stream === null) return waiting
+    if (waiting.includes(stream)) return [stream]
+    const wrong = JSON.stringify(stream.slice(0, 100))
+    throw failure(
+      `${wrong} does not wait for approval; waiting: ${waiting.join(', ')}`,
+      'NothingWaits',
+    )
+  }
+  const decide =
+    (approved: boolean) =>
+    (input: unknown): Decided => {
+      const streams = chosen(input)
+      for (const stream of streams) asked.set(stream, { approved })
+      return { streams }
+    }
+  const validator = (input: unknown) => void chosen(input)
+  const example = 'Input: {"stream": "svc_contact"}, or nothing for all that wait.'
+  setHandler(approveUpdate, decide(true), {
+    validator,
+    description: `Lets the deletions that wait be made. ${example}`,
+  })
+  setHandler(rejectUpdate, decide(false), {
+    validator,
+    description: `Leaves the rows that would be deleted where they are. ${example}`,
+  })
+
+  return {
+    async ask(stream, rows, timeoutMs) {
+      asked.set(stream, { approved: null })
+      await condition(() => asked.get(stream)?.approved !== null, timeoutMs)
+      const approved = asked.get(stream)?.approved ?? false
+      asked.delete(stream)
+      return { approved, rows }
+    },
+  }
+}

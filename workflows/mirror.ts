@@ -1,0 +1,123 @@
+// The mirror, as a workflow: open, discover, then the streams, each slice by slice, then close. A stream that fails stops
+// no other; the run fails at the end and names it. No continue-as-new: slices bound the history (turns.ts), and the run in
+// the ledger belongs to this execution. Names, ids and counts are all that enters the history.
+
+import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
+import type { Activities, StreamRef, Verdict } from '../activities/index.ts'
+import { takeApprovals } from './approvals.ts'
+import { MirrorInput, type MirrorResult } from './messages.ts'
+import { nameOf, trackMirror } from './mirror-progress.ts'
+import { failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
+import { inTurn, nextSliceMs } from './turns.ts'
+
+type Short = Pick<Activities, 'openMirror' | 'noteVerdict' | 'closeMirror'>
+type Streaming = Pick<Activities, 'discoverMirror' | 'mirrorStream'>
+
+/** Those of DEFAULT_MIRROR_TUNING that this workflow itself keeps to. */
+export const DEFAULTS = {
+  streams_in_flight: 3,
+  stream_ms: 600_000,
+  approval_ms: 86_400_000,
+} as const
+
+const failuresMax = 5
+
+/** Brings the tables of a mirror up to date. Input: `{"sync": "crm_copy"}`; with `"full": true` everything is read. */
+export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
+  const { sync, full, tuning, priority } = parseInput(MirrorInput, input, { sync: 'crm_copy' })
+  const { note, noteStream, begin } = trackMirror(sync)
+  const approvals = takeApprovals()
+  const short = proxyActivities<Short>(SHORT)
+  const streaming = proxyActivities<Streaming>(
+    streamingOptions(priority, tuning.heartbeat_timeout_ms),
+  )
+
+  const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [{ sync }])
+  note({ run, step: 'discover' })
+
+  const turn = inTurn(tuning.streams_in_flight ?? DEFAULTS.streams_in_flight)
+  const failed: string[] = []
+  let slices = 0
+
+  /** Bounded by the slices that a run may have. */
+  const mirrorStream = async (stream: StreamRef, sortable: readonly string[]) => {
+    const summary = `mirror ${sync}, ${nameOf(stream)}`
+    const slice = async (verdict: Verdict | null) => {
+      const stream_ms = nextSliceMs(slices++, tuning.stream_ms ?? DEFAULTS.stream_ms)
+      noteStream(stream, { state: 'working' })
+      return await streaming.mirrorStream.executeWithOptions({ summary }, [
+        { run, stream, sortable, full, verdict, tuning: { ...tuning, stream_ms }, priority },
+      ])
+    }
+    let verdict: Verdict | null = null
+    for (;;) {
+      const result = await turn(() => slice(verdict))
+      if (result.state === 'done') return noteStream(stream, { state: 'done' })
+      if (result.state === 'again') {
+        noteStream(stream, { state: 'waiting' })
+        continue
+      }
+      const { rows, of } = result
+      noteStream(stream, { state: 'approval', deletions: { rows, of } })
+      // Without a place: whoever waits for a person keeps nobody else waiting.
+      verdict = await approvals.ask(stream.name, rows, tuning.approval_ms ?? DEFAULTS.approval_ms)
+      noteStream(stream, { state: 'waiting' })
+      await short.noteVerdict.executeWithOptions(
+        { summary: `${verdict.approved ? 'approved' : 'rejected'}: ${rows} of ${stream.name}` },
+        [{ run, stream, approved: verdict.approved, tuning, priority }],
+      )
+    }
+  }
+
+  /** Ends when every stream has ended. */
+  const mirrorStreams = async (streams: readonly StreamRef[], sortable: readonly string[]) => {
+    const results = await Promise.allSettled(
+      streams.map(async (stream) => {
+        try {
+          await mirrorStream(stream, sortable)
+        } catch (error) {
+          if (isCancellation(error)) throw error
+          failed.push(`${nameOf(stream)}: ${messageOf(error)}`)
+          noteStream(stream, { state: 'failed' })
+        }
+      }),
+    )
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  const work = async () => {
+    const { streams, sortable } = await streaming.discoverMirror.executeWithOptions(
+      { summary: `discover ${sync}` },
+      [{ run, tuning, priority }],
+    )
+    begin(streams)
+    for (const step of ['records', 'edges'] as const) {
+      note({ step })
+      await mirrorStreams(
+        streams.filter(({ kind }) => kind === step),
+        sortable,
+      )
+    }
+  }
+  const stopped = await work().then(
+    () => null,
+    (error: unknown) => ({ error }),
+  )
+  note({ step: 'close' })
+  const ending =
+    stopped === null
+      ? ({ kind: 'finished' } as const)
+      : isCancellation(stopped.error)
+        ? ({ kind: 'cancelled' } as const)
+        : ({ kind: 'failed', message: messageOf(stopped.error) } as const)
+  const { state, message } = await CancellationScope.nonCancellable(() =>
+    short.closeMirror.executeWithOptions({ summary: `close ${sync}` }, [
+      { run, ending, tuning, priority },
+    ]),
+  )
+  note({ step: 'closed', state })
+  if (stopped !== null) throw stopped.error
+  if (state === 'failed' || failed.length > 0)
+    throw failure(message ?? failed.slice(0, failuresMax).join('; '), 'MirrorFailed', [{ run }])
+  return { run, state }
+}

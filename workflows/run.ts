@@ -1,0 +1,77 @@
+// What the workflows of runs have in common: input that is checked first, failures without stacks, how activities are called.
+
+import {
+  ActivityCancellationType,
+  ApplicationFailure,
+  type ActivityOptions,
+} from '@temporalio/workflow'
+import type { z } from 'zod'
+import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE } from './queues.ts'
+
+const retry = {
+  initialInterval: '1s',
+  backoffCoefficient: 2,
+  maximumInterval: '10s',
+} as const
+
+/** Activities that ask the ledger and little else. */
+export const SHORT: ActivityOptions = {
+  startToCloseTimeout: '1m',
+  retry,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+}
+
+/** Activities that work for minutes, on a queue with few slots. */
+export function streamingOptions(
+  priority: string,
+  heartbeatTimeoutMs: number | undefined,
+): ActivityOptions {
+  // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not spend them.
+  return {
+    taskQueue: priority === 'backfill' ? BACKFILL_TASK_QUEUE : IO_TASK_QUEUE,
+    startToCloseTimeout: '1d',
+    heartbeatTimeout: heartbeatTimeoutMs ?? 60_000,
+    retry,
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  }
+}
+
+/**
+ * The input as `schema` reads it.
+ * @throws ApplicationFailure `InvalidInput`: what to write instead, then what is wrong; `template` is in its details too
+ */
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  input: unknown,
+  template: object,
+): z.infer<Schema> {
+  const parsed = schema.safeParse(input)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`,
+  )
+  throw failure(`Write ${JSON.stringify(template)}. ${issues.join('; ')}`, 'InvalidInput', [
+    { issues, template },
+  ])
+}
+
+/** A failure without a stack: stacks hold paths of the machine. */
+export function failure(
+  message: string,
+  type: string,
+  details: unknown[] = [],
+): ApplicationFailure {
+  const made = ApplicationFailure.create({ message, type, nonRetryable: true, details })
+  made.stack = ''
+  return made
+}
+
+/** The first message of a failure's chain that is ours. */
+export function messageOf(error: unknown): string {
+  let current = error
+  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
+    if (current instanceof ApplicationFailure) return current.message
+    current = current.cause
+  }
+  return 'the run failed; the worker log says more'
+}
