@@ -138,9 +138,6 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
           const result = await mirrorStream(mirrorDeps, job)
           logger.info({ run, ...stream, ...result }, 'mirror_stream')
           if (result.state === 'approval') {
-            const share = Math.ceil((100 * result.rows) / Math.max(1, result.of))
-            const message = `${result.rows} of ${result.of} rows (${share} %) would be deleted; approve or reject it`
-            await change(run, stream, { state: 'approval', message })
             await settleState(run)
           }
           return result

@@ -59,9 +59,9 @@ export async function planMirror(
   const unchanged = await forecastOf(
     OF_A_RUN + sum((type) => OF_A_TYPE_UNCHANGED + (isReadAlways(type) ? type.pages : 0)),
   )
-  const edges = await forecastOf(
-    [...sources.values()].reduce((total, records) => total + records, 0),
-  )
+  const asked = [...sources.values()].reduce((total, records) => total + records, 0)
+  // All of them are looked at in the time that is left over.
+  const edges = await forecastOf(asked, 'backfill')
 
   if (context.json) {
     terminal.out(

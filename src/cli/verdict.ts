@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client'
 import { approve, reject } from '../../workflows/names.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
+import { systemClock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/states.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from './context.ts'
@@ -18,6 +19,8 @@ import { safe } from './terminal.ts'
 const UPDATES = { approve, reject } as const
 /** How long a worker may take to pass the verdict on. */
 const ANSWER_MAX_MS = 30_000
+const ASKS_MAX = 10
+const ASK_EVERY_MS = 300
 
 /** `stream`: by its name; default: all that wait. */
 export async function decide(
@@ -31,16 +34,25 @@ export async function decide(
   try {
     await needWorker(client, temporal)
     const handle = client.workflow.getHandle(run.workflowId, run.workflowRunId)
-    const { streams } = await client
-      .withDeadline(Date.now() + ANSWER_MAX_MS, () =>
+    const send = () =>
+      client.withDeadline(Date.now() + ANSWER_MAX_MS, () =>
         handle.executeUpdate<{ streams: readonly string[] }, [{ stream: string | null }]>(
           UPDATES[verdict],
           { args: [{ stream }] },
         ),
       )
-      .catch((error: unknown) => {
-        throw refusalOf(error, run)
-      })
+    const decided = async (): Promise<readonly string[]> => {
+      for (let ask = 1; ; ask++) {
+        try {
+          return (await send()).streams
+        } catch (error) {
+          const isEarly = error instanceof WorkflowUpdateFailedError && ask < ASKS_MAX
+          if (!isEarly || !(await waits(context, run, stream))) throw refusalOf(error, run)
+          await systemClock.sleep(ASK_EVERY_MS)
+        }
+      }
+    }
+    const streams = await decided()
     if (streams.length === 0)
       throw new SyncError('nothing_waits', `Nothing waits for approval in run ${run.id}`)
     if (context.json)
@@ -54,6 +66,18 @@ export async function decide(
     return EXIT.done
   } finally {
     await close()
+  }
+}
+
+/** Whether deletions wait by the ledger. It knows of them a moment before the workflow can take a verdict. */
+async function waits(context: CommandContext, run: Run, stream: string | null): Promise<boolean> {
+  const ledger = await context.openLedger()
+  try {
+    return (await ledger.streams(run.id)).some(
+      (one) => one.state === 'approval' && (stream === null || one.stream === stream),
+    )
+  } finally {
+    await ledger.close()
   }
 }
 

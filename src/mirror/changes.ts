@@ -22,14 +22,15 @@ export interface ChangesParts {
   rowOf(record: RecordRepresentation): MirrorRow
   instantOf(value: unknown): string | null
   count(rows: number): void
-  /** Where the position keeps the watermark. */
-  watermark(): string | null
-  moveTo(watermark: string): void
+  /** What the position knows: the watermark, and where this run has come in its read, which begins before that. */
+  known(): { readonly watermark: string | null; readonly reached: string | null }
+  moveTo(watermark: string | null, reached: string): void
 }
 
 /** Reads to the end of what had changed when it began. Returns whether it came there. */
 export async function readChanges(parts: ChangesParts): Promise<boolean> {
-  let start = since(parts.watermark(), parts.overlapMs)
+  const known = parts.known()
+  let start = known.reached ?? since(known.watermark, parts.overlapMs)
   let high: string | null | undefined
   // Bounded: each new beginning has come further, or is counted.
   for (let anew = 0; ;) {
@@ -48,7 +49,9 @@ export async function readChanges(parts: ChangesParts): Promise<boolean> {
         parts.count(page.records.length)
         const mark = reached === null ? null : earlier(reached, page.askedAt)
         await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
-          if (mark !== null && isLater(mark, parts.watermark())) parts.moveTo(mark)
+          const { watermark } = parts.known()
+          const isAhead = mark !== null && isLater(mark, watermark)
+          if (reached !== null) parts.moveTo(isAhead ? mark : watermark, reached)
         })
         if (page.cursor === null) return true
         // More than a page: what changes from now on is left for the next run.

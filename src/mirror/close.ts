@@ -12,10 +12,12 @@ export async function closeMirror(
   run: number,
   ending: Ending,
 ): Promise<{ readonly state: RunState; readonly message: string | null }> {
-  const failed = (await ledger.streams(run)).filter(({ state }) => state === 'failed')
+  const failed = (await ledger.streams(run)).filter(({ state }) => state !== 'complete')
   const state =
     ending.kind === 'finished' ? (failed.length > 0 ? 'failed' : 'complete') : ending.kind
-  const names = failed.slice(0, NAMED_MAX).map(({ stream, message }) => `${stream}: ${message}`)
+  const names = failed
+    .slice(0, NAMED_MAX)
+    .map(({ stream, state, message }) => `${stream}: ${message ?? state}`)
   const more = failed.length > NAMED_MAX ? ` (and ${failed.length - NAMED_MAX} more)` : ''
   const message =
     ending.kind === 'failed'

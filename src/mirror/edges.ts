@@ -33,7 +33,14 @@ interface EdgesPosition {
   startedAt: string | null
   /** When the last look through all of them ended. */
   sweptAt: string | null
-  run: { id: number; full: boolean; phase: 'changed' | 'all' | 'done'; tally: Tally }
+  /** `after`: last id of the changed ones that this run has looked at. */
+  run: {
+    id: number
+    full: boolean
+    phase: 'changed' | 'all' | 'done'
+    after: string | null
+    tally: Tally
+  }
 }
 
 const TEXT = { holds: 'text', list: false } as const
@@ -86,7 +93,7 @@ function positionOf(stored: string | null, { run, full }: StreamJob): EdgesPosit
   }
   if (position.run?.id === run) return position
   const tally = { requests: 0, read: 0, inserted: 0, changed: 0, unchanged: 0, deleted: 0 }
-  return { ...position, run: { id: run, full, phase: 'changed', tally } }
+  return { ...position, run: { id: run, full, phase: 'changed', after: null, tally } }
 }
 
 class Edges {
@@ -140,12 +147,13 @@ class Edges {
     const startedAt = new Date(clock.now() - this.#job.config.overlap_seconds * 1_000).toISOString()
     const endsAtMs = clock.now() + tuning.stream_ms
     if (position.version !== null)
-      for (let after: string | null = null; ;) {
+      for (;;) {
+        const { after } = position.run
         const choice = { after, limit: OWNERS_MAX, versionFrom: position.version }
-        const ids: readonly string[] = await tables.ids(this.#source, choice)
+        const ids = await tables.ids(this.#source, choice)
+        position.run.after = ids.at(-1) ?? after
         await this.#read(ids, 'mirror')
         if (ids.length < OWNERS_MAX) break
-        after = ids.at(-1)!
         if (clock.now() >= endsAtMs) return false
       }
     position.version = startedAt

@@ -35,16 +35,12 @@ export function evolve(
   const steps = stepsOf(stream, properties)
   if (mode === 'freeze')
     return { change: null, stream, backfill: [], frozen: steps.map(({ objection }) => objection) }
-  const taken = steps.filter(({ kind }) => mode === 'evolve' || kind === 'gone' || kind === 'back')
-  const retire = taken.flatMap((step) => step.retire)
-  const revive = taken.flatMap((step) => step.revive)
-  const give = columnNamer(stream.columns)
-  const add = columnsOf(
-    taken.flatMap(({ add: property }) => (property ? [property] : [])),
-    give,
-    stream.columns,
-  )
-  if (taken.length === 0) return { change: null, stream, backfill: [], frozen: [] }
+  const chosen = steps.filter(({ kind }) => mode === 'evolve' || kind === 'gone' || kind === 'back')
+  if (chosen.length === 0) return { change: null, stream, backfill: [], frozen: [] }
+  const retire = chosen.flatMap((step) => step.retire)
+  const revive = chosen.flatMap((step) => step.revive)
+  const added = chosen.flatMap((step) => (step.add ? [step.add] : []))
+  const add = columnsOf(added, stream.columns)
   return {
     change: {
       name: stream.name,
@@ -64,7 +60,7 @@ function firstTime(
   properties: readonly PropertyWire[],
   takenTables: Iterable<string>,
 ): Evolved {
-  const columns = columnsOf(properties, columnNamer([]), [])
+  const columns = columnsOf(properties, [])
   const stream = { name: objectType, table: nameFor(objectType, takenTables), columns }
   const { name, table } = stream
   const change = { name, table, add: columns, retire: [], revive: [] }
@@ -112,17 +108,15 @@ function stepsOf(stream: MirrorStream, properties: readonly PropertyWire[]): Ste
   return steps
 }
 
-/** Names of columns are unlike those of the table that there are, and those that every table has. */
-function columnNamer(columns: readonly MirrorColumn[]): (wanted: string) => string {
-  return namer([...OWN_COLUMNS, ...SYSTEM_COLUMNS, ...columns.map(({ name }) => name)])
-}
-
-/** The columns of new properties. Values get their names first: a unit gives way to a property that is called so. */
+/**
+ * The columns of new properties; their names are unlike those that are there and those that every table has. Values get theirs
+ * first: a unit gives way to a property that is called so.
+ */
 function columnsOf(
   properties: readonly PropertyWire[],
-  give: (wanted: string) => string,
   there: readonly MirrorColumn[],
 ): MirrorColumn[] {
+  const give = namer([...OWN_COLUMNS, ...SYSTEM_COLUMNS, ...there.map(({ name }) => name)])
   const known = new Set(there.map(({ property }) => property))
   const wishes = properties.flatMap((property) => {
     const fieldType = fieldTypeOf(property)

@@ -53,7 +53,10 @@ export class Merger {
     const gathering = await this.#current()
     this.#rethrow()
     // No pause between these two: a merge that begins now has both, or neither.
-    gathering.adding.push(gathering.batch.add(rows, askedAt))
+    const added = gathering.batch.add(rows, askedAt)
+    // The merge hears of its failure, however much later it begins.
+    added.catch(() => {})
+    gathering.adding.push(added)
     moved()
     gathering.rows += rows.length
     const isDue =

@@ -59,7 +59,8 @@ export interface Position {
   /** Rows that the service has no more and that stay, because a person rejected their deletion. */
   kept: number
   listing: Listing | null
-  run: { id: number; phase: Phase; full: boolean; tally: Tally }
+  /** `reached`: changes up to this modification time were merged by this run, the overlap included. */
+  run: { id: number; phase: Phase; full: boolean; reached: string | null; tally: Tally }
 }
 
 /** A stream that was never read, for a run that begins. */
@@ -80,7 +81,7 @@ export function firstPosition(run: number, full: boolean): Position {
 /** The state of a run that has done nothing yet. */
 export function beginning(id: number, full: boolean): Position['run'] {
   const tally = { requests: 0, read: 0, inserted: 0, changed: 0, unchanged: 0, deleted: 0 }
-  return { id, phase: full ? 'list' : 'changes', full, tally }
+  return { id, phase: full ? 'list' : 'changes', full, reached: null, tally }
 }
 
 /** @throws SyncError `position_unreadable` for a text that another version wrote, or a person changed */

@@ -170,7 +170,10 @@ class Records {
   }
 
   #liveColumns(): string[] {
-    return this.#stream.columns.filter(({ live }) => live).map(({ name }) => name)
+    return this.#stream.columns
+      .filter(({ live }) => live)
+      .map(({ name }) => name)
+      .toSorted()
   }
 
   async run(): Promise<StreamResult> {
@@ -268,9 +271,10 @@ class Records {
         overlapMs: this.#job.config.overlap_seconds * 1_000,
         signal: this.#deps.signal,
         isLate: () => this.#isLate(),
-        watermark: () => position.watermark,
-        moveTo: (watermark) => {
+        known: () => ({ watermark: position.watermark, reached: position.run.reached }),
+        moveTo: (watermark, reached) => {
           position.watermark = watermark
+          position.run.reached = reached
         },
       })
       if (!isComplete) return { state: 'again' }
@@ -334,7 +338,9 @@ class Records {
     const may = permission(rows, of, config, verdict)
     if (may === 'ask') {
       this.#isWaiting = true
-      this.#say(`${share} would be deleted, more than ${config.deletions_max_percent} %`)
+      this.#say(
+        `${share} would be deleted, more than ${config.deletions_max_percent} %; approve or reject it`,
+      )
       return { state: 'approval', rows, of }
     }
     if (may === 'refused') {

@@ -73,17 +73,17 @@ it('imports the rows of a query, and sends nothing twice', async () => {
   })
 }, 60_000)
 
-it('imports what is new since the last run, and again what was refused', async () => {
+it('imports what is new since the last run, and again what was invalid', async () => {
   const states = async () => {
     const { state, books } = await (await project.start('recent')).result()
     return { state, read: books.read, ...books.states }
   }
   const first = await states()
-  expect(first).toMatchObject({ state: 'complete_with_rejects', created: 2, rejected: 1 })
+  expect(first).toMatchObject({ state: 'complete_with_rejects', created: 2, invalid: 1 })
   project.write('export-3.csv', 'id,name,points,mails\n4,Di,,d@x.org\n')
   const plan = JSON.parse((await project.cli('plan', 'recent', '--json')).out)
-  expect(plan).toMatchObject({ rows: 3, carried: 1, planned: 2, unchanged: 1 })
-  const second = { state: 'complete_with_rejects', read: 3, created: 1, unchanged: 1, rejected: 1 }
+  expect(plan).toMatchObject({ rows: 3, carried: 1, planned: 1, unchanged: 1 })
+  const second = { state: 'complete_with_rejects', read: 3, created: 1, unchanged: 1, invalid: 1 }
   expect(await states()).toMatchObject(second)
   expect(await states()).toMatchObject({ ...second, read: 2, created: 0 })
   project.write('export-4.csv', 'id,name,points,mails\n5,Ed,,e@x.org\n')

@@ -66,6 +66,7 @@ syncs:
       from: crm
       to: lake
       object_types: [svc_contact, svc_company]
+      overlap_seconds: 0
 `
 const startMirror = async (input: object = {}) =>
   await project.client.workflow.start(mirrorSync, {
@@ -97,7 +98,7 @@ test('a mirror whose streams hand over, and one whose deletions are approved', a
     .toEqual({ streams: ['svc_contact'] })
   await second.result()
   await save('mirror-approved', second)
-}, 300_000)
+}, 180_000)
 
 test('a mirror that is cancelled', async () => {
   project = await createProject({

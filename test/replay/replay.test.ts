@@ -14,6 +14,10 @@ test('there are recorded histories', () => {
     'import-cancelled.json',
     'import-complete.json',
     'import-failed.json',
+    'mirror-approved.json',
+    'mirror-cancelled.json',
+    'mirror-complete.json',
+    'mirror-failed.json',
   ])
 })
 
@@ -22,9 +26,12 @@ test.each(histories)('%s replays', async (name) => {
   await Worker.runReplayHistory({ workflowsPath }, history)
 })
 
-test('a history that does not fit is refused', async () => {
-  const text = readFileSync(`${folder}import-complete.json`, 'utf8')
-  const history: unknown = JSON.parse(text.replaceAll('"stageImport"', '"stageSomething"'))
+test.each([
+  { history: 'import-complete', activity: 'stageImport' },
+  { history: 'mirror-approved', activity: 'noteVerdict' },
+])('a $history that does not fit is refused', async ({ history: name, activity }) => {
+  const text = readFileSync(`${folder}${name}.json`, 'utf8')
+  const history: unknown = JSON.parse(text.replaceAll(`"${activity}"`, '"somethingElse"'))
   await expect(Worker.runReplayHistory({ workflowsPath }, history)).rejects.toThrow(
     /[Nn]ondeterminism/,
   )

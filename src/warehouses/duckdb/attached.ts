@@ -53,7 +53,7 @@ export class AttachedFile {
     work: (ask: Ask) => Promise<Result>,
     create = false,
   ): Promise<Result> {
-    return this.#guard(async () => {
+    return this.guard(async () => {
       const until = Date.now() + this.#waitMs
       const leave = await enterFile(this.#file, 'write', this.#waitMs, this.#signal)
       if (typeof leave === 'string') throw locked(this.place, ourOwn(leave), this.#waitMs)
@@ -75,7 +75,7 @@ export class AttachedFile {
 
   /** Runs a statement on what is in memory. @throws Blocked where there is no room for it */
   prepare(connection: DuckDBConnection, sql: string): Promise<void> {
-    return this.#guard(async () => {
+    return this.guard(async () => {
       await this.#interruptible(connection, () => connection.run(sql))
     })
   }
@@ -86,7 +86,7 @@ export class AttachedFile {
   }
 
   /** Does some work that `close` waits for; gives its errors in our words. */
-  async #guard<Result>(work: () => Promise<Result>): Promise<Result> {
+  async guard<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#signal.throwIfAborted()
     const working = work()
     this.#working.add(working)

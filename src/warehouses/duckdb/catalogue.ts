@@ -251,7 +251,7 @@ export async function storePosition(
 export async function columnsOf(ask: Ask, schema: string, table: string): Promise<string[]> {
   const rows = await ask(
     `SELECT column_name FROM duckdb_columns()
-     WHERE database_name = '${FILE}' AND schema_name = ${quoted(schema)} AND table_name = ${quoted(table)}`,
+     WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)}) AND table_name = ${quoted(table)}`,
   )
   return rows.map(([name]) => name as string)
 }
@@ -261,7 +261,7 @@ async function columnsIn(ask: Ask, schema: string): Promise<Map<string, Map<stri
   const rows = await ask(
     `SELECT table_name, column_name, data_type FROM duckdb_columns() JOIN duckdb_tables()
        USING (database_name, schema_name, table_name)
-     WHERE database_name = '${FILE}' AND schema_name = ${quoted(schema)}`,
+     WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)})`,
   )
   const tables = new Map<string, Map<string, string>>()
   for (const [table, column, type] of rows as [string, string, string][]) {
@@ -273,7 +273,7 @@ async function columnsIn(ask: Ask, schema: string): Promise<Map<string, Map<stri
 
 /** Names of tables and views, by their name in lower case. */
 async function tablesIn(ask: Ask, schema: string): Promise<Map<string, string>> {
-  const of = `WHERE database_name = '${FILE}' AND schema_name = ${quoted(schema)}`
+  const of = `WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)})`
   const rows = await ask(
     `SELECT table_name FROM duckdb_tables() ${of} UNION ALL SELECT view_name FROM duckdb_views() ${of} AND NOT internal`,
   )

@@ -111,16 +111,13 @@ class DuckdbMirror implements MirrorTables {
     return this.#use((ask) => storePosition(ask, this.#home.schema, stream, fence, position))
   }
 
-  async batch(stream: MirrorStream): Promise<MirrorBatch> {
-    const batch = await openBatch(
-      this.#attached,
-      this.#staging,
-      this.#home.schema,
-      stream,
-      (over) => this.#batches.delete(over),
-    )
-    this.#batches.add(batch)
-    return batch
+  batch(stream: MirrorStream): Promise<MirrorBatch> {
+    return this.#attached.guard(async () => {
+      const over = (one: MirrorBatch) => this.#batches.delete(one)
+      const batch = await openBatch(this.#attached, this.#staging, this.#home.schema, stream, over)
+      this.#batches.add(batch)
+      return batch
+    })
   }
 
   delete(

@@ -1,6 +1,6 @@
 // The schema of a mirror: its books of owner, streams and columns, its tables, and whether they are what the books say.
 
-import { SyncError } from '../../core/errors.ts'
+import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import type { Lease, Values } from './connections.ts'
 import { quoted, sqlType, typeOf, typeText } from './names.ts'
@@ -36,8 +36,6 @@ const booksIn = (home: Home) => ({
   streams: tableIn(home, '_records_sync_streams'),
   columns: tableIn(home, '_records_sync_columns'),
 })
-
-export const streamsIn = (home: Home): string => booksIn(home).streams
 
 /** Makes the schema and its books where they are missing. In a transaction. */
 export async function ownSchema(lease: Lease, home: Home, owner: string): Promise<void> {
@@ -92,9 +90,11 @@ export async function ownSchema(lease: Lease, home: Home, owner: string): Promis
   await lease.ask(`INSERT INTO ${books.mirror} VALUES ($1, $2)`, [owner, LAYOUT])
 }
 
-/** The streams of the books, each of its columns checked against the tables that there are. */
+/** The streams of the books, none where there are no books yet; each of them checked against its table. */
 export async function readStreams(lease: Lease, home: Home): Promise<MirrorStream[]> {
   const books = booksIn(home)
+  const there = await lease.ask('SELECT pg_catalog.to_regclass($1)', [books.columns])
+  if (there.rows[0]![0] === null) return []
   const { rows } = await lease.ask(
     `SELECT s.name, s.table_name, c.column_name, c.property, c.part, c.field_type, c.type, c.live
      FROM ${books.streams} AS s LEFT JOIN ${books.columns} AS c ON c.stream = s.name
@@ -168,10 +168,14 @@ async function tablesOf(
 /** @throws SyncError `warehouse_altered` */
 function checkTable(home: Home, stream: MirrorStream, found: Found | undefined): void {
   const table = `${home.schema}.${stream.table}`
-  const mend =
-    'put it back as it was, or drop the table and its rows in _records_sync_streams and _records_sync_columns, and it is mirrored anew'
+  const name = `'${stream.name.replaceAll("'", "''")}'`
+  const drop = found ? `DROP TABLE ${tableIn(home, stream.table)}; ` : ''
+  const books = booksIn(home)
   const altered = (what: string) =>
-    new SyncError('warehouse_altered', `The warehouse ${home.place} was altered: ${what}; ${mend}`)
+    new SyncError(
+      'warehouse_altered',
+      `The warehouse ${home.place} was altered: ${what}; put it back as it was, or have it mirrored anew: ${drop}DELETE FROM ${books.streams} WHERE name = ${name}; DELETE FROM ${books.columns} WHERE stream = ${name}`,
+    )
   if (!found) throw altered(`${table} is missing; expected the table of ${stream.name}`)
   const expected = [
     ...OWN,
@@ -283,4 +287,38 @@ async function applyChange(
      WHERE stream = $1 AND column_name = ANY ($2::text[] || $3::text[])`,
     [name, retire, revive],
   )
+}
+
+/** A stream's next fence, and its position. @throws SyncError `warehouse_altered` where the books do not know it */
+export async function claimStream(
+  lease: Lease,
+  home: Home,
+  stream: string,
+): Promise<{ fence: number; position: string | null }> {
+  const { rows } = await lease.ask(
+    `UPDATE ${booksIn(home).streams} SET fence = fence + 1 WHERE name = $1 RETURNING fence, position`,
+    [stream],
+  )
+  const row = rows[0]
+  if (!row)
+    throw new SyncError(
+      'warehouse_altered',
+      `The warehouse ${home.place} does not know ${stream} any more; run again, and it is mirrored anew`,
+    )
+  return { fence: Number(row[0]), position: row[1] ?? null }
+}
+
+/** Stores a position. Whoever does so holds the stream until the end of the transaction. @throws FenceLost */
+export async function storePosition(
+  lease: Lease,
+  home: Home,
+  stream: string,
+  fence: number,
+  position: string,
+): Promise<void> {
+  const { count } = await lease.ask(
+    `UPDATE ${booksIn(home).streams} SET position = $3 WHERE name = $1 AND fence = $2::bigint`,
+    [stream, fence, position],
+  )
+  if (count === 0) throw new FenceLost(null, stream)
 }

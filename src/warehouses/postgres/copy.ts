@@ -30,7 +30,7 @@ const DATE = /^\d{4}-\d\d-\d\d$/
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/
 
 /** A text as a field of COPY's text format. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return SPECIAL.test(text) ? text.replaceAll(SPECIALS, (special) => ESCAPES[special]!) : text
 }
 

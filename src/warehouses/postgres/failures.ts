@@ -75,7 +75,7 @@ export function unwritten(error: unknown, place: string, needs: string): unknown
   if (Object.hasOwn(TO_MEND, code)) return blocked(TO_MEND[code]!)
   if (ALTERED.test(code))
     return altered(
-      `was altered while the mirror wrote it (SQLSTATE ${code}); run the mirror again, which says what is missing`,
+      `was altered while it was mirrored (SQLSTATE ${code}); run the mirror again, which says what is missing`,
     )
   if (CONSTRAINED.test(code))
     return altered(

@@ -1,10 +1,10 @@
 // Rows on their way into a table: copied into a temporary table on a connection of its own, then merged in one transaction.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { FenceLost, SyncError } from '../../core/errors.ts'
-import { codeOf, isLost } from '../../postgres/failures.ts'
+import { SyncError } from '../../core/errors.ts'
+import { codeOf } from '../../postgres/failures.ts'
 import type { MergeCounts, MirrorBatch, MirrorRow, MirrorStream } from '../mirror-tables.ts'
-import { streamsIn, tableIn, type Home } from './catalogue.ts'
+import { storePosition, tableIn, type Home } from './catalogue.ts'
 import type { Connections, Lease } from './connections.ts'
 import { checkInstant, Copy, linesWriter } from './copy.ts'
 import { STATEMENT_MAX_MS, type Needs } from './failures.ts'
@@ -59,21 +59,6 @@ function mergeText(home: Home, stream: MirrorStream): string {
   )
   SELECT count(*) FILTER (WHERE verdict = 'inserted'), count(*) FILTER (WHERE verdict = 'changed'),
     count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older') FROM judged`
-}
-
-/** Stores a position. Whoever does so holds the stream until the end of the transaction. @throws FenceLost */
-export async function storePosition(
-  lease: Lease,
-  home: Home,
-  stream: string,
-  fence: number,
-  position: string,
-): Promise<void> {
-  const { count } = await lease.ask(
-    `UPDATE ${streamsIn(home)} SET position = $3 WHERE name = $1 AND fence = $2::bigint`,
-    [stream, fence, position],
-  )
-  if (count === 0) throw new FenceLost(null, stream)
 }
 
 /** @throws Blocked where the warehouse is away or denies it */
@@ -177,12 +162,7 @@ class PostgresBatch implements MirrorBatch {
       return await work()
     } catch (error) {
       this.#check()
-      const reason = this.#unfit(error) ?? this.#connections.explain(error, this.#needs.write)
-      if (isLost(error)) {
-        this.#over = { reason }
-        this.#lease.release('closed')
-      }
-      throw reason
+      throw this.#unfit(error) ?? this.#connections.explain(error, this.#needs.write)
     }
   }
 

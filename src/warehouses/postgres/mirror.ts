@@ -1,7 +1,6 @@
 // A schema of a PostgreSQL database as the tables of a mirror. Any number of processes may work on it: who writes a stream
 // holds the row of its fence until the end of his transaction. Whatever is lost with a connection, the next call has another.
 
-import { SyncError } from '../../core/errors.ts'
 import type {
   Deletion,
   MirrorBatch,
@@ -11,9 +10,16 @@ import type {
   Within,
 } from '../mirror-tables.ts'
 import type { OpenOptions } from '../warehouse.ts'
-import { changeStreams, ownSchema, readStreams, streamsIn, type Home } from './catalogue.ts'
+import {
+  changeStreams,
+  claimStream,
+  ownSchema,
+  readStreams,
+  storePosition,
+  type Home,
+} from './catalogue.ts'
 import { Connections } from './connections.ts'
-import { openBatch, storePosition } from './merge.ts'
+import { openBatch } from './merge.ts'
 import { needsOf, type Needs } from './failures.ts'
 import { countRows, deleteRows, readIds } from './rows.ts'
 
@@ -62,19 +68,9 @@ class PostgresMirror implements MirrorTables {
   }
 
   claim(stream: string): Promise<{ fence: number; position: string | null }> {
-    return this.#connections.use(this.#needs.write, async (lease) => {
-      const { rows } = await lease.ask(
-        `UPDATE ${streamsIn(this.#home)} SET fence = fence + 1 WHERE name = $1 RETURNING fence, position`,
-        [stream],
-      )
-      const row = rows[0]
-      if (!row)
-        throw new SyncError(
-          'warehouse_altered',
-          `The warehouse ${this.place} has no stream ${stream} in its books any more; run the mirror again`,
-        )
-      return { fence: Number(row[0]), position: row[1] ?? null }
-    })
+    return this.#connections.use(this.#needs.write, (lease) =>
+      claimStream(lease, this.#home, stream),
+    )
   }
 
   move(stream: string, fence: number, position: string): Promise<void> {

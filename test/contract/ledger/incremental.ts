@@ -160,6 +160,11 @@ export function incrementalTests(open: Open): void {
       expect(await left(run)).toEqual([2, 3, 4])
       await close(ledger, later.run)
       expect(await left(run)).toEqual([2, 3, 4])
+      // What is in flight, or was lost there, is brought in no longer.
+      const lost = await staged(ledger, [row(1, 'mended', 'c')])
+      await send(ledger, lost)
+      await close(ledger, lost.run)
+      expect(await left(run)).toEqual([1, 2, 3, 4])
     })
 
     it('stays as long as a run goes on from it, however old', async () => {

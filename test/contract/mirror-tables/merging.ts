@@ -225,9 +225,10 @@ export function mergingTests(place: OpenPlace): void {
       ])
       // Neither does one that was asked for before it was deleted.
       const between = '2026-01-01T00:05:30Z'
-      await scene.merge(contacts, [[between, [contact('soft', 'x')]]])
+      await scene.merge(contacts, [[between, [contact('soft', 'between')]]])
       expect((await scene.rows(contacts)).map(({ deleted }) => deleted)).toEqual([at(6)])
       expect(await scene.tables.count(contacts)).toEqual({ rows: 0, misfits: 0 })
+      await scene.merge(contacts, [[at(6), [contact('soft', 'x')]]])
       // It is as it was, and was deleted: that is a change.
       expect(await scene.merge(contacts, [[at(7), both]])).toEqual({
         ...NOTHING,

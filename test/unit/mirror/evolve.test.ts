@@ -267,7 +267,7 @@ describe('a property of another type', () => {
   })
 })
 
-it('2,000 properties are named in a moment, and once', () => {
+it('2,000 properties get names of their own, once', () => {
   const many = Array.from({ length: 2_000 }, (_, index) => property(`svc_p${index}`, 'currency'))
   const stream = made(...many)
   expect(new Set(stream.columns.map((column) => column.name)).size).toBe(4_000)

@@ -300,6 +300,13 @@ describe('a row', () => {
     expect(JSON.parse(named!)).toEqual({ '"p\\u0000"': 'x' })
   })
 
+  it('refuses a number that is not finite, which JSON cannot write', () => {
+    for (const value of [Infinity, -Infinity, NaN]) {
+      const { cells, misfits: text } = row(columnsOf('number'), { p: value })
+      expect([cells, text]).toEqual([[null], '{"p":null}'])
+    }
+  })
+
   it('knows names that every object has, and those with a meaning', () => {
     for (const name of ['constructor', 'toString', '__proto__']) {
       const named = columnsOf('text', false, name)

@@ -1,0 +1,356 @@
+// What is DuckDB's own in the tables of a mirror: one file, one process at a time, and nothing but the file to keep.
+
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { Blocked, SyncError } from '../../src/core/errors.ts'
+import { openWarehouse } from '../../src/warehouses/index.ts'
+import type { MirrorStream } from '../../src/warehouses/mirror-tables.ts'
+import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
+import type { OpenOptions } from '../../src/warehouses/warehouse.ts'
+import { at, column, contact, contacts, making, NOTHING, OWNER } from './mirror-tables/scene.ts'
+
+let folder: string
+let file: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "records-sync-file's-"))
+  file = join(folder, 'dwh.duckdb')
+  const made = folder
+  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
+})
+
+async function open(options: OpenOptions = {}, path = file) {
+  const tables = await openMirrorTables('dwh', { duckdb: path, folder }, 'crm', options)
+  onTestFinished(() => tables.close())
+  return tables
+}
+
+/** Tables with the stream `contacts`, taken over, and one row in a batch. */
+async function begun(options: OpenOptions = {}) {
+  const tables = await open(options)
+  await tables.own(OWNER)
+  await tables.change([making(contacts)])
+  const { fence } = await tables.claim(contacts.name)
+  const batch = await tables.batch(contacts)
+  await batch.add([contact('1', 'Ada')], at(0))
+  return { tables, fence, batch, into: { run: 1, fence, position: 'after Ada' } }
+}
+
+/** What a statement of somebody else answers, while nobody has the file. */
+async function ask(sql: string): Promise<unknown[][]> {
+  const instance = await DuckDBInstance.create(file)
+  const connection = await instance.connect()
+  try {
+    return (await connection.runAndReadAll(sql)).getRowsJS()
+  } finally {
+    connection.closeSync()
+    instance.closeSync()
+  }
+}
+
+const errorOf = async (work: Promise<unknown>): Promise<SyncError> => {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(SyncError)
+  return error as SyncError
+}
+
+/** Another process with a program of its own; it has said something when this returns. */
+async function another(program: string) {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--input-type=module', '--eval', program],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  )
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return child
+}
+
+/** Another process that has the file open until its input ends. */
+async function holder() {
+  const child = await another(
+    `import { DuckDBInstance } from '@duckdb/node-api'
+     const instance = await DuckDBInstance.create(${JSON.stringify(file)})
+     await instance.connect()
+     process.stdout.write('held')
+     process.stdin.resume().on('end', () => process.exit())`,
+  )
+  return {
+    pid: child.pid!,
+    async leave() {
+      child.stdin.end()
+      await once(child, 'exit')
+    },
+  }
+}
+
+describe('a file', () => {
+  it('that another process holds is waited for, its holder named, and no row lost', async () => {
+    const { tables, batch, into } = await begun({ waitMs: 0 })
+    const held = await holder()
+    const error = await errorOf(batch.merge(into))
+    expect(error).toBeInstanceOf(Blocked)
+    expect(error).toMatchObject({ reason: 'warehouse' })
+    expect(error.message).toBe(
+      `blocked: warehouse: The warehouse dwh (${file}), schema crm is held by another process (PID ${held.pid}), and was for 0 s; end it, or let it close the file`,
+    )
+    const stop = new AbortController()
+    const stopped = (await open({ signal: stop.signal })).streams()
+    stop.abort(new Error('enough'))
+    await expect(stopped).rejects.toThrow('enough')
+    const closing = await open()
+    const closed = errorOf(closing.streams())
+    await closing.close()
+    expect((await closed).code).toBe('warehouse_closed')
+    const patient = (await open()).count(contacts)
+    await held.leave()
+    expect(await patient).toEqual({ rows: 0, misfits: 0 })
+    expect(await batch.merge(into)).toEqual({ ...NOTHING, inserted: 1 })
+    expect(await tables.claim(contacts.name)).toMatchObject({ position: 'after Ada' })
+  })
+
+  it('is free for others between two calls', async () => {
+    const { tables, batch, into } = await begun()
+    await (await holder()).leave()
+    await batch.merge(into)
+    await (await holder()).leave()
+    expect(await ask('SELECT "_id", name FROM crm.svc_contact')).toEqual([['1', 'Ada']])
+    expect(await tables.count(contacts)).toEqual({ rows: 1, misfits: 0 })
+  })
+
+  it('is never open twice in this process: who reads a query and who merges wait for each other', async () => {
+    const { batch, into } = await begun({ waitMs: 20 })
+    const place = { duckdb: file, folder }
+    const reading = await openWarehouse('dwh', place)
+    const error = await errorOf(batch.merge(into))
+    expect(error).toBeInstanceOf(Blocked)
+    expect(error.message).toBe(
+      `blocked: warehouse: The warehouse dwh (${file}), schema crm is held by this process (PID ${process.pid}), which reads the answer of a query, and was for 0.02 s; end it, or let it close the file`,
+    )
+    const also = await openWarehouse('dwh', place)
+    const order: string[] = []
+    const merging = (await open())
+      .move(contacts.name, into.fence, 'moved')
+      .then(() => order.push('merged'))
+    // Whoever comes after a merge that waits does not pass it.
+    await sleep(5)
+    const later = openWarehouse('dwh', place).then(async (warehouse) => {
+      order.push('read')
+      await warehouse.close()
+    })
+    await reading.close()
+    expect(order).toEqual([])
+    await also.close()
+    await Promise.all([merging, later])
+    expect(order).toEqual(['merged', 'read'])
+    expect(await batch.merge(into)).toEqual({ ...NOTHING, inserted: 1 })
+  })
+
+  it('has one place for rows that wait, whoever writes it; several streams go on at once', async () => {
+    const ours = () =>
+      readdirSync(tmpdir()).filter((name) => name.startsWith(`records-sync-staging-`))
+    const before = ours()
+    const streams = ['a', 'b', 'c'].map((name) => ({ ...contacts, name, table: name }))
+    const all = await Promise.all(streams.map(() => open()))
+    await Promise.all(all.map((tables) => tables.own(OWNER)))
+    await all[0]!.change(streams.map(making))
+    await Promise.all(
+      streams.map(async (stream, index) => {
+        const tables = all[index]!
+        const { fence } = await tables.claim(stream.name)
+        for (const run of [1, 2, 3]) {
+          const batch = await tables.batch(stream)
+          const rows = Array.from({ length: 500 }, (_, row) =>
+            contact(`${run} ${row}`, stream.name),
+          )
+          await batch.add(rows, at(run))
+          const counts = await batch.merge({ run, fence, position: `${run}` })
+          expect(counts).toEqual({ ...NOTHING, inserted: 500 })
+        }
+      }),
+    )
+    for (const [index, stream] of streams.entries())
+      expect(await all[index]!.count(stream)).toEqual({ rows: 1_500, misfits: 0 })
+    await Promise.all(all.map((tables) => tables.close()))
+    expect(ours()).toEqual(before)
+    expect(await ask('SELECT count(*) FROM crm.b')).toEqual([[1_500n]])
+  })
+
+  it('is made where its folder is, and nowhere else', async () => {
+    const missing = join(folder, 'none', 'dwh.duckdb')
+    expect(await errorOf(open({}, missing))).toMatchObject({
+      code: 'warehouse_missing',
+      message: `The folder ${join(folder, 'none')} of the warehouse dwh (${missing}), schema crm does not exist; make it, or correct the path`,
+    })
+    expect((await errorOf(open({}, ':memory:'))).code).toBe('warehouse_no_file')
+    const tables = await open()
+    expect(await tables.streams()).toEqual([])
+    expect((await errorOf(tables.change([making(contacts)]))).code).toBe('warehouse_missing')
+    expect(existsSync(file)).toBe(false)
+    await tables.own(OWNER)
+    expect(readdirSync(folder)).toEqual(['dwh.duckdb'])
+  })
+
+  it('that was removed is said to be gone; the next run makes it anew', async () => {
+    const { tables, batch, into } = await begun()
+    rmSync(file)
+    expect((await errorOf(batch.merge(into))).code).toBe('warehouse_missing')
+    await tables.own(OWNER)
+    expect(await tables.streams()).toEqual([])
+  })
+
+  it.each([
+    ['something else', Buffer.from('id,name\n'.repeat(1_000))],
+    ['empty', Buffer.alloc(0)],
+  ])('that is %s is refused in words of ours', async (_, content) => {
+    writeFileSync(file, content)
+    expect(await errorOf((await open()).own(OWNER))).toMatchObject({
+      code: 'warehouse_damaged',
+      message: `The warehouse dwh (${file}), schema crm is no DuckDB file, or a damaged one; put a whole one back, or remove it and its .wal, and it is mirrored anew`,
+    })
+  })
+
+  it('with a constraint of others on a table is refused in words of ours, and mended by removing it', async () => {
+    const { batch, into } = await begun()
+    await ask('CREATE UNIQUE INDEX theirs ON crm.svc_contact (name)')
+    await batch.add([contact('2', 'Ada')], at(0))
+    const error = await errorOf(batch.merge(into))
+    expect(error.code).toBe('warehouse_altered')
+    expect(error.message).toMatch(/others made indexes or constraints for them: remove those$/)
+    await ask('DROP INDEX crm.theirs')
+    expect(await batch.merge(into)).toEqual({ ...NOTHING, inserted: 2 })
+  })
+})
+
+/** A file system of 4 MB, where this user may make one. */
+function smallDisk(): string | undefined {
+  const small = join(folder, 'small')
+  mkdirSync(small)
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', small], { stdio: 'ignore' })
+  } catch {
+    return undefined
+  }
+  onTestFinished(() => void execFileSync('umount', ['--lazy', small]))
+  return small
+}
+
+describe('a disk', () => {
+  it('that is full blocks a merge, which goes on when there is room', async (context) => {
+    const small = smallDisk()
+    if (small === undefined) return context.skip()
+    file = join(small, 'dwh.duckdb')
+    const { tables, fence } = await begun()
+    const ballast = join(small, 'ballast')
+    writeFileSync(ballast, Buffer.alloc(2_500_000))
+    const batch = await tables.batch(contacts)
+    const text = (row: number) => Array.from({ length: 40 }, (_, n) => `${row * n ** 3}`).join('-')
+    const rows = Array.from({ length: 10_000 }, (_, row) => contact(`${row}`, text(row)))
+    await batch.add(rows, at(1))
+    const into = { run: 1, fence, position: 'all' }
+    const error = await errorOf(batch.merge(into))
+    expect(error).toMatchObject({ code: 'blocked_disk' })
+    expect(error.message).toBe(
+      `blocked: disk: The warehouse dwh (${file}), schema crm cannot be written: there is no room left on its disk`,
+    )
+    expect(await tables.count(contacts)).toEqual({ rows: 0, misfits: 0 })
+    rmSync(ballast)
+    execFileSync('mount', ['-o', 'remount,size=64m', small])
+    expect(await batch.merge(into)).toEqual({ ...NOTHING, inserted: 10_000 })
+    execFileSync('mount', ['-o', 'remount,ro', small])
+    expect(await errorOf(tables.move(contacts.name, fence, 'on'))).toMatchObject({
+      reason: 'warehouse',
+      message: `blocked: warehouse: The warehouse dwh (${file}), schema crm cannot be written; this user needs the right to write the file and its folder`,
+    })
+  })
+})
+
+describe('a table', () => {
+  it('may have 2,000 columns, made at once or added', async () => {
+    const tables = await open()
+    await tables.own(OWNER)
+    const holds = ['text', 'decimal', 'instant'] as const
+    const columns = Array.from({ length: 2_000 }, (_, n) => column(`p${n}`, holds[n % 3]!))
+    const wide: MirrorStream = { name: 'wide', table: 'wide', columns }
+    await tables.change([making({ ...wide, columns: columns.slice(0, 1_500) })])
+    await tables.change([making({ ...wide, columns: columns.slice(1_500) })])
+    expect(await tables.streams()).toEqual([wide])
+    const { fence } = await tables.claim(wide.name)
+    const cell = ({ type }: (typeof columns)[number], n: number) =>
+      type.holds === 'text' ? `text ${n}` : type.holds === 'decimal' ? `${n}.5` : at(n)
+    const rows = Array.from({ length: 100 }, (_, id) => ({
+      id: `${id}`,
+      version: null,
+      misfits: null,
+      cells: columns.map(cell),
+    }))
+    for (const [run, counts] of [
+      [1, { ...NOTHING, inserted: 100 }],
+      [2, { ...NOTHING, unchanged: 100 }],
+    ] as const) {
+      const batch = await tables.batch(wide)
+      await batch.add(rows, at(run))
+      expect(await batch.merge({ run, fence, position: 'p' })).toEqual(counts)
+    }
+    const [row] = await ask(`SELECT count(*), sum(p1)::VARCHAR, min(p1998) FROM crm.wide`)
+    expect(row).toEqual([100n, '150.000000000', 'text 1998'])
+  }, 120_000)
+})
+
+describe('kill -9', () => {
+  it('at any moment leaves a whole file, and a position that says what is in the table', async () => {
+    const ROWS = 3_000
+    // Each merge makes all rows tell its number, and so does the position.
+    const program = `
+      import { openMirrorTables } from './src/warehouses/open-mirror.ts'
+      const stream = ${JSON.stringify(contacts)}
+      process.stdout.write('begins')
+      const tables = await openMirrorTables('dwh', ${JSON.stringify({ duckdb: file, folder })}, 'crm')
+      await tables.own(${JSON.stringify(OWNER)})
+      if ((await tables.streams()).length === 0)
+        await tables.change([{ name: stream.name, table: stream.table, add: stream.columns, retire: [], revive: [] }])
+      const { fence, position } = await tables.claim(stream.name)
+      for (let number = Number(position ?? 0) + 1; ; number++) {
+        const batch = await tables.batch(stream)
+        const rows = Array.from({ length: ${ROWS} }, (_, id) => ({ id: String(id), version: null, misfits: null, cells: [String(number), null, null] }))
+        await batch.add(rows, new Date(Date.UTC(2026, 0, 1) + number * 1000).toISOString())
+        await batch.merge({ run: number, fence, position: String(number) })
+        process.stdout.write('merged')
+      }`
+    let last = 0
+    for (const [merges, wait] of [
+      [0, 0],
+      [0, 300],
+      [1, 3],
+      [2, 10],
+      [1, 40],
+      [2, 80],
+    ] as const) {
+      const child = await another(program)
+      for (let merged = 0; merged < merges; merged++) await once(child.stdout, 'data')
+      await sleep(wait)
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      const tables = await open()
+      await tables.own(OWNER)
+      if ((await tables.streams()).length === 0) continue
+      const position = (await tables.claim(contacts.name)).position ?? '0'
+      const merged = Number(position)
+      expect(merged).toBeGreaterThanOrEqual(last)
+      last = merged
+      await tables.close()
+      const rows = await ask('SELECT name, count(*) FROM crm.svc_contact GROUP BY name')
+      expect(rows).toEqual(merged === 0 ? [] : [[position, BigInt(ROWS)]])
+    }
+    expect(last).toBeGreaterThan(0)
+  }, 120_000)
+})

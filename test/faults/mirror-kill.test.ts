@@ -1,0 +1,111 @@
+// `kill -9` of the worker while it mirrors: during listings, merges, sweeps and counts. At rest the tables equal the service, and
+// nothing is deleted that is there. RECORDS_SYNC_KILLS sets the number of kills (default 5).
+
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { RecordsClient } from '../../src/client/index.ts'
+import { seededRandom } from '../../src/service/faults.ts'
+import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
+import { mirrorSync } from '../../workflows/names.ts'
+import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { differenceOf, rowsOf } from '../mirror-oracle.ts'
+import { createProject, type Project } from '../e2e/project.ts'
+import { startPostgres, type Postgres } from '../postgres.ts'
+
+const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 5)
+const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const CONTACT = 'svc_contact'
+const contacts = 4_000
+
+let postgres: Postgres
+beforeAll(async () => {
+  postgres = await startPostgres()
+}, 120_000)
+afterAll(() => postgres.stop())
+
+let project: Project
+afterEach(async () => await project.stop())
+
+const config = (warehouse: string) => `
+ledger: ./ledger.db
+connections:
+  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
+warehouses:
+  dwh: ${warehouse}
+syncs:
+  copy:
+    mirror: { from: crm, to: dwh, object_types: [svc_contact, svc_company] }
+`
+
+test.each(['duckdb', 'postgres'])(
+  `${kills} kills at random moments (RECORDS_SYNC_SEED=${seed}), into %s`,
+  async (kind) => {
+    const isDuckdb = kind === 'duckdb'
+    project = await createProject({
+      service: { seedRecords: contacts, latencyMs: 25 },
+      config: config(isDuckdb ? '{ duckdb: ./dwh.duckdb }' : '{ postgres: { file: ./dwh-url } }'),
+    })
+    const { service } = project
+    let place: WarehousePlace = { duckdb: `${project.dir}/dwh.duckdb`, folder: project.dir }
+    if (!isDuckdb) {
+      place = { url: await postgres.newDatabase() }
+      project.write('dwh-url', place.url)
+    }
+    const client = new RecordsClient({ baseUrl: service.url, key: service.key })
+    const next = seededRandom(seed)
+    let killed = 0
+    // Bounded: every round kills at least once, or ends a run within the test's time.
+    for (let round = 1; killed < kills; round++) {
+      const ids = service.records(CONTACT).map(({ id }) => id)
+      const removed = ids.filter((_, index) => index % 97 === round)
+      for (let from = 0; from < removed.length; from += 50) {
+        const items = removed.slice(from, from + 50).map((id) => ({ id }))
+        await client.batchDelete(CONTACT, { items })
+      }
+      const changed = ids.filter((_, index) => index % 89 === 50)
+      for (const id of changed.slice(0, 20))
+        await client.updateRecord(CONTACT, id, { svc_job_title: `Round ${round}` })
+      await client.createRecord(CONTACT, { svc_first_name: `Round ${round}` })
+
+      let worker = project.spawnWorker()
+      const handle = await project.client.workflow.start(mirrorSync, {
+        taskQueue: TASK_QUEUE,
+        workflowId: `mirror-${kind}-${round}`,
+        args: [
+          {
+            sync: 'copy',
+            full: true,
+            tuning: {
+              readers: 2,
+              rows_per_range: 500,
+              rows_per_merge: 1_000,
+              merge_ms: 300,
+              heartbeat_timeout_ms: 1_000,
+              service_probe_ms: 200,
+              blocked_probe_ms: 200,
+            },
+          },
+        ],
+      })
+      let ended = false
+      const result = handle.result().finally(() => (ended = true))
+      result.catch(() => {})
+      while (!ended && killed < kills) {
+        await new Promise((resolve) => setTimeout(resolve, 700 + next() * 1_500))
+        if (ended) break
+        worker.kill('SIGKILL')
+        killed++
+        worker = project.spawnWorker()
+      }
+      expect(await result).toMatchObject({ state: 'complete' })
+      worker.kill('SIGKILL')
+      const sql = (query: string) => rowsOf(place, query)
+      expect(await differenceOf({ service, client, sql, schema: 'copy' }, CONTACT)).toEqual([])
+      // Each record has one row, whatever was read and merged twice.
+      expect(await sql(`SELECT count(*) - count(DISTINCT _id) FROM copy.${CONTACT}`)).toEqual([
+        ['0'],
+      ])
+    }
+    await client.close()
+  },
+  120_000 + kills * 20_000,
+)
