@@ -15,7 +15,12 @@ import {
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
 import { loadConfig, readLedgerPlace } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
-import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE, TASK_QUEUE } from '../workflows/queues.ts'
+import {
+  BACKFILL_TASK_QUEUE,
+  IO_TASK_QUEUE,
+  MIRROR_TASK_QUEUE,
+  TASK_QUEUE,
+} from '../workflows/queues.ts'
 import { connector } from './connections.ts'
 import { ConfigError, TemporalUnreachable } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
@@ -31,7 +36,10 @@ export interface WorkerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly temporal: { readonly address: string; readonly namespace: string }
   readonly logger: Logger
-  /** Segments, stages and streams that this process works on at the same time. Default 4; backfills have half as many beside. */
+  /**
+   * Segments and stages of imports that this process works on at the same time. Default 4; beside them as many streams of
+   * mirrors, and half as many of backfills.
+   */
   readonly ioSlots?: number
 }
 
@@ -152,6 +160,12 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     await Worker.create({
       ...shared,
       taskQueue: IO_TASK_QUEUE,
+      activities: { ...activities },
+      maxConcurrentActivityTaskExecutions: ioSlots,
+    }),
+    await Worker.create({
+      ...shared,
+      taskQueue: MIRROR_TASK_QUEUE,
       activities: { ...activities },
       maxConcurrentActivityTaskExecutions: ioSlots,
     }),

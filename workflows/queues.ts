@@ -6,3 +6,5 @@ export const TASK_QUEUE = 'records-sync'
 export const IO_TASK_QUEUE = 'records-sync-io'
 /** The same for backfills: slots of their own, so that they never keep another run waiting for one. */
 export const BACKFILL_TASK_QUEUE = 'records-sync-backfill'
+/** The same for mirrors: a pull of many object types keeps no import waiting. */
+export const MIRROR_TASK_QUEUE = 'records-sync-mirror'

@@ -6,7 +6,13 @@ import {
   type ActivityOptions,
 } from '@temporalio/workflow'
 import type { z } from 'zod'
-import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE } from './queues.ts'
+import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE, MIRROR_TASK_QUEUE } from './queues.ts'
+
+const queues: Readonly<Record<'import' | 'mirror' | 'backfill', string>> = {
+  import: IO_TASK_QUEUE,
+  mirror: MIRROR_TASK_QUEUE,
+  backfill: BACKFILL_TASK_QUEUE,
+}
 
 const retry = {
   initialInterval: '1s',
@@ -21,14 +27,14 @@ export const SHORT: ActivityOptions = {
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 }
 
-/** Activities that work for minutes, on a queue with few slots. */
+/** Activities that work for minutes, each kind of work on a queue of its own with few slots. */
 export function streamingOptions(
-  priority: string,
+  priority: keyof typeof queues,
   heartbeatTimeoutMs: number | undefined,
 ): ActivityOptions {
   // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not spend them.
   return {
-    taskQueue: priority === 'backfill' ? BACKFILL_TASK_QUEUE : IO_TASK_QUEUE,
+    taskQueue: queues[priority],
     startToCloseTimeout: '1d',
     heartbeatTimeout: heartbeatTimeoutMs ?? 60_000,
     retry,

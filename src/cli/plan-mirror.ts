@@ -2,6 +2,7 @@
 // nothing, neither into the ledger nor into the warehouse.
 
 import { PAGE_LIMIT_MAX } from '../contract/index.ts'
+import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
 import type { MirrorSync } from '../core/sync.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import type { Forecast } from './forecast.ts'
@@ -15,8 +16,6 @@ const OF_A_RUN = 4
 const OF_A_TYPE = 5
 /** The same where nothing changed: its properties, what changed, its count. */
 const OF_A_TYPE_UNCHANGED = 3
-/** Records up to which a type without a modification property is read whole by every run. */
-const READ_ALWAYS_MAX = 1_000
 
 interface Planned extends MirroredType {
   readonly records: number
@@ -46,7 +45,7 @@ export async function planMirror(
   terminal.endLive()
   const sum = (of: (type: Planned) => number) =>
     planned.reduce((total, type) => total + of(type), 0)
-  const isReadAlways = ({ modified, records }: Planned) => !modified && records <= READ_ALWAYS_MAX
+  const isReadAlways = ({ modified, records }: Planned) => !modified && records <= LISTED_ALWAYS_MAX
   const links = associations.map(({ name, source, target }) => ({
     name,
     source,

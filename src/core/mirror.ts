@@ -19,3 +19,6 @@ export const DECIMAL = { digits: 38, scale: 9 } as const
 
 /** Bytes of a name in UTF-8; PostgreSQL would cut a longer one. */
 export const NAME_BYTES_MAX = 63
+
+/** Records up to which a type without modification times is listed by every run. */
+export const LISTED_ALWAYS_MAX = 1_000

@@ -3,6 +3,7 @@
 
 import type { ObjectSchema, PropertyWire, RecordRepresentation } from '../contract/index.ts'
 import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
+import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MergeCounts, MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
@@ -20,8 +21,6 @@ import { beginning, firstPosition, readPosition, type Phase, type Position } fro
 import { Reader } from './reader.ts'
 import { compileRow } from './shapes.ts'
 
-/** Records up to which a type without modification times is listed by every run. */
-const LISTED_ALWAYS_MAX = 1_000
 /** Times that a table is looked at again because somebody else took a name for it. */
 const NAMINGS_MAX = 3
 

@@ -15,7 +15,7 @@ import { DEFAULT_MIRROR_TUNING, type StreamRef, type StreamResult } from '../../
 import type { Decided, MirrorProgress } from '../../workflows/messages.ts'
 import { DEFAULTS } from '../../workflows/mirror.ts'
 import { approve, mirrorSync, reject } from '../../workflows/names.ts'
-import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE, TASK_QUEUE } from '../../workflows/queues.ts'
+import { BACKFILL_TASK_QUEUE, MIRROR_TASK_QUEUE, TASK_QUEUE } from '../../workflows/queues.ts'
 import { inTurn, nextSliceMs } from '../../workflows/turns.ts'
 
 type StreamInput = Parameters<Activities['mirrorStream']>[0]
@@ -105,7 +105,7 @@ beforeAll(async () => {
   const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
   workers.push(
     await Worker.create({ ...options, taskQueue: TASK_QUEUE, workflowsPath }),
-    await Worker.create({ ...options, taskQueue: IO_TASK_QUEUE }),
+    await Worker.create({ ...options, taskQueue: MIRROR_TASK_QUEUE }),
     await Worker.create({ ...options, taskQueue: BACKFILL_TASK_QUEUE }),
   )
   running = workers.map((worker) => worker.run())
@@ -198,7 +198,7 @@ test('opens, discovers, mirrors every stream, and closes', async () => {
     verdict: null,
     priority: 'mirror',
   })
-  expect(scene.queue).toBe(IO_TASK_QUEUE)
+  expect(scene.queue).toBe(MIRROR_TASK_QUEUE)
   expect(await progressOf(handle)).toEqual({
     sync: String(scenes.length),
     run: scenes.length,
