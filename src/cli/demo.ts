@@ -5,14 +5,16 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { silentLogger } from '../core/ports.ts'
+import { RecordsClient } from '../client/index.ts'
 import { startEmbedded } from '../dev/embedded.ts'
+import type { RunningService } from '../service/index.ts'
 import { createContext, EXIT, type CommandContext } from './context.ts'
 import { terminalLogger } from './logging.ts'
 import { rejects, show } from './reports.ts'
 import { run } from './run.ts'
 import { untilSignal } from './service.ts'
 import { sql } from './sql.ts'
+import type { Terminal } from './terminal.ts'
 
 export interface DemoOptions {
   /** Leave everything running until Ctrl-C. */
@@ -37,7 +39,7 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
   title('1. Start: the Records Service, a Temporal server, a worker')
   const embedded = await startEmbedded({
     configFile,
-    env: process.env,
+    env: ownEnv(),
     stateDir: join(folder, '.records-sync'),
     servicePort: 0,
     serviceLimit: null,
@@ -48,6 +50,8 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
   })
   try {
     process.env['TEMPORAL_ADDRESS'] = embedded.temporal.address
+    process.env['RECORDS_URL'] = embedded.service!.url
+    process.env['RECORDS_API_KEY'] = embedded.service!.key
     terminal.out(`  Records Service  ${embedded.service?.url}`)
     terminal.out(`  Temporal UI      ${embedded.temporal.uiUrl}`)
     const context = createContext({ config: configFile, json: false }, terminal)
@@ -74,9 +78,9 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     if (mirrored !== EXIT.done) return mirrored
 
     title('7. Somebody works in the CRM: three contacts change, two are deleted')
-    const since = await workInCrm(context)
+    const since = await workInCrm(embedded.service!, terminal)
 
-    title('8. Mirror again: what changed is read, what is gone is found')
+    title('8. Mirror again: the last five minutes are read again, and what is gone is found')
     const again = await run(context, 'crm_copy', { detach: false })
     if (again !== EXIT.done) return again
 
@@ -106,12 +110,19 @@ ORDER BY deleted, _id`
   }
 }
 
-/** Changes three contacts and deletes two. Returns the time before that, by the service's clock. */
-async function workInCrm({ configFile, env, terminal }: CommandContext): Promise<string> {
-  const { connector } = await import('../connections.ts')
-  const connections = connector({ configFile, env, logger: silentLogger })
+/** The environment without what would lead the demo into somebody's CRM. */
+function ownEnv(): NodeJS.ProcessEnv {
+  const { RECORDS_URL: _url, RECORDS_API_KEY: _key, ...env } = process.env
+  return env
+}
+
+/** Changes three contacts and deletes two. Returns the time of the first change, by the service's clock. */
+async function workInCrm(
+  { url, key }: Pick<RunningService, 'url' | 'key'>,
+  terminal: Terminal,
+): Promise<string> {
+  const client = new RecordsClient({ baseUrl: url, key })
   try {
-    const { client } = await connections.connect('crm')
     const { data } = await client.queryRecords('svc_contact', {
       sorts: [{ property: 'svc_updated_at', direction: 'desc' }],
       limit: 5,
@@ -129,6 +140,6 @@ async function workInCrm({ configFile, env, terminal }: CommandContext): Promise
     terminal.out(`  deleted: ${deleted.map(({ id }) => id).join(', ')}`)
     return since!
   } finally {
-    await connections.close()
+    await client.close()
   }
 }

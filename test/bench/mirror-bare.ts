@@ -4,12 +4,13 @@
 
 import { once } from 'node:events'
 import {
+  DuckDBDataChunk,
   DuckDBDateValue,
   DuckDBDecimalValue,
   DuckDBInstance,
   DuckDBTimestampTZValue,
-  LIST,
-  VARCHAR,
+  listValue,
+  type DuckDBValue,
 } from '@duckdb/node-api'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -22,6 +23,8 @@ import { sqlType as postgresType } from '../../src/warehouses/postgres/names.ts'
 import { startFigures } from './mirror-figures.ts'
 
 const RANGES = 8
+/** As many as DuckDB takes at once. */
+const CHUNK_ROWS = 2_048
 const CONTACT = 'svc_contact'
 const CREATED = 'svc_created_at'
 const HOLDS: Readonly<Record<string, ColumnType['holds']>> = {
@@ -80,36 +83,40 @@ async function duckdbTable(file: string): Promise<Table> {
   const columns = COLUMNS.map(({ name, type }) => `"${name}" ${duckdbType(type)}`)
   await connection.run(`CREATE TABLE contacts (${columns.join()})`)
   const appender = await connection.createAppender('contacts')
-  const texts = LIST(VARCHAR)
+  const types = COLUMNS.map((_, index) => appender.columnType(index))
   const scale = 10 ** DECIMAL.scale
-  const append: Record<ColumnType['holds'], (value: Plain) => void> = {
-    text: (value) => appender.appendVarchar(value as string),
-    json: (value) => appender.appendVarchar(value as string),
-    boolean: (value) => appender.appendBoolean(value as boolean),
+  const valueOf: Record<ColumnType['holds'], (value: Plain) => DuckDBValue> = {
+    text: (value) => value as string,
+    json: (value) => value as string,
+    boolean: (value) => value as boolean,
     decimal: (value) => {
       const units = BigInt(Math.round(Number(value) * scale))
-      appender.appendDecimal(new DuckDBDecimalValue(units, DECIMAL.digits, DECIMAL.scale))
+      return new DuckDBDecimalValue(units, DECIMAL.digits, DECIMAL.scale)
     },
-    date: (value) =>
-      appender.appendDate(new DuckDBDateValue(Date.parse(value as string) / 86_400_000)),
-    instant: (value) => {
-      const micros = BigInt(Date.parse(value as string)) * 1_000n
-      appender.appendTimestampTZ(new DuckDBTimestampTZValue(micros))
-    },
+    date: (value) => new DuckDBDateValue(Date.parse(value as string) / 86_400_000),
+    instant: (value) => new DuckDBTimestampTZValue(BigInt(Date.parse(value as string)) * 1_000n),
+  }
+  let waiting: DuckDBValue[][] = []
+  // Three times as fast as value by value, where some are lists.
+  const flush = () => {
+    const chunk = DuckDBDataChunk.create(types, waiting.length)
+    chunk.setRows(waiting)
+    appender.appendDataChunk(chunk)
+    waiting = []
   }
   return {
     add(records, seenAt) {
       for (const record of records) {
-        for (const { type, of } of COLUMNS) {
+        const row = COLUMNS.map(({ type, of }) => {
           const value = of(record, seenAt)
-          if (value === null) appender.appendNull()
-          else if (type.list) appender.appendList(value as string[], texts)
-          else append[type.holds](value)
-        }
-        appender.endRow()
+          if (value === null) return null
+          return type.list ? listValue(value as string[]) : valueOf[type.holds](value)
+        })
+        if (waiting.push(row) === CHUNK_ROWS) flush()
       }
     },
     async end() {
+      if (waiting.length > 0) flush()
       appender.closeSync()
       connection.closeSync()
       instance.closeSync()
