@@ -30,6 +30,7 @@ export function firstRanges(
     1,
     Math.min(size.parts, Math.ceil(records / size.rowsPerRange), Math.floor(span / SPAN_MIN_MS)),
   )
+  if (parts === 1) return [range(null, null)]
   const cuts = Array.from({ length: parts - 1 }, (_, index) =>
     instantOf(low + Math.round((span * (index + 1)) / parts)),
   )
