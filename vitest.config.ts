@@ -1,4 +1,17 @@
+import { statfsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+
+/** A file system in memory with room enough: what the tests store there is not worth a wait for a disk. */
+function memoryFolder(): string | undefined {
+  try {
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    return bavail * bsize >= 4 * 1_024 ** 3 ? '/dev/shm' : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const folder = memoryFolder()
 
 export default defineConfig({
   test: {
@@ -10,6 +23,7 @@ export default defineConfig({
     maxWorkers: 2,
     // As Node does: the default import of a CommonJS module is its exports.
     deps: { interopDefault: false },
+    env: folder === undefined ? {} : { TMPDIR: folder },
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -26,7 +26,7 @@ export function takeApprovals(): Approvals {
     const wrong = JSON.stringify(stream.slice(0, 100))
     throw failure(
       `${wrong} does not wait for approval; waiting: ${waiting.join(', ')}`,
-      'NothingWaits',
+      'NotWaiting',
     )
   }
   const decide =

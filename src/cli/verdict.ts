@@ -1,6 +1,7 @@
 // `records-sync approve RUN` and `reject RUN`: what a person decides about deletions that wait in a mirror's run.
 
 import {
+  ApplicationFailure,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -46,8 +47,8 @@ export async function decide(
         try {
           return (await send()).streams
         } catch (error) {
-          const isEarly = error instanceof WorkflowUpdateFailedError && ask < ASKS_MAX
-          if (!isEarly || !(await waits(context, run, stream))) throw refusalOf(error, run)
+          const isEarly = ask < ASKS_MAX && isNothingWaiting(error)
+          if (!isEarly || !(await waits(context, run))) throw refusalOf(error, run)
           await systemClock.sleep(ASK_EVERY_MS)
         }
       }
@@ -69,13 +70,16 @@ export async function decide(
   }
 }
 
+const isNothingWaiting = (error: unknown): boolean =>
+  error instanceof WorkflowUpdateFailedError &&
+  error.cause instanceof ApplicationFailure &&
+  error.cause.type === 'NothingWaits'
+
 /** Whether deletions wait by the ledger. It knows of them a moment before the workflow can take a verdict. */
-async function waits(context: CommandContext, run: Run, stream: string | null): Promise<boolean> {
+async function waits(context: CommandContext, run: Run): Promise<boolean> {
   const ledger = await context.openLedger()
   try {
-    return (await ledger.streams(run.id)).some(
-      (one) => one.state === 'approval' && (stream === null || one.stream === stream),
-    )
+    return (await ledger.streams(run.id)).some(({ state }) => state === 'approval')
   } finally {
     await ledger.close()
   }

@@ -124,6 +124,8 @@ async function duckdbTable(file: string): Promise<Table> {
   }
 }
 
+const SPECIAL = /[\\\n\t]/
+
 async function postgresTable(url: string): Promise<Table> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -131,10 +133,12 @@ async function postgresTable(url: string): Promise<Table> {
   await client.query(`CREATE TABLE contacts (${columns.join()})`)
   const copy = client.query(copyFrom('COPY contacts FROM STDIN'))
   const escaped = (text: string) =>
-    text
-      .replaceAll('\\', '\\\\')
-      .replaceAll('\n', String.raw`\n`)
-      .replaceAll('\t', String.raw`\t`)
+    SPECIAL.test(text)
+      ? text
+          .replaceAll('\\', '\\\\')
+          .replaceAll('\n', String.raw`\n`)
+          .replaceAll('\t', String.raw`\t`)
+      : text
   const field = (value: Plain) => {
     if (value === null) return String.raw`\N`
     if (!Array.isArray(value)) return escaped(String(value))

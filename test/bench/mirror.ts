@@ -136,11 +136,15 @@ async function speed(
     await server.rate(0.5)
     const pages = await server.rate(2)
     const runs = { bare: [] as Figures[], pull: [] as Figures[], worker: [] as Figures[] }
+    const note = (name: keyof typeof runs, figures: Figures) => {
+      runs[name].push(figures)
+      console.error(`  ${name} ${whole(perSecond(figures))} rows/s`)
+    }
     for (let round = 1; round <= rounds; round++) {
       console.error(`mirror of ${rows} records into ${kind}, round ${round} of ${rounds}`)
       await inNewPlace(kind, postgres, async (place) => {
         const args = [kind, server.url, targetOf(place)]
-        runs.bare.push(await measured('./mirror-bare.ts', args))
+        note('bare', await measured('./mirror-bare.ts', args))
       })
       for (const [name, flags] of [
         ['pull', []],
@@ -148,7 +152,7 @@ async function speed(
       ] as const)
         await inNewPlace(kind, postgres, async (place, folder) => {
           const args = [server.url, folder, JSON.stringify(place)]
-          runs[name].push(await measured<MirrorFigures>('./mirror-run.ts', args, flags))
+          note(name, await measured<MirrorFigures>('./mirror-run.ts', args, flags))
         })
     }
     const bare = median(runs.bare.map(perSecond))

@@ -357,7 +357,7 @@ test('a verdict by name is for that stream alone; one that waits keeps no place'
     .poll(() => statesOf(handle), soon)
     .toEqual({ one: 'approval', two: 'approval', three: 'done' })
   expect(await refusal(decide(handle, approve, { stream: 'three' }))).toBe(
-    'NothingWaits: "three" does not wait for approval; waiting: one, two',
+    'NotWaiting: "three" does not wait for approval; waiting: one, two',
   )
   expect(await decide(handle, approve, { stream: ' two ' })).toEqual({ streams: ['two'] })
   await expect

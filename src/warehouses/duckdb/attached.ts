@@ -12,7 +12,7 @@ import { isUntidy, locked, lockOf, ourOwn, processOf, unwritten } from './failur
 import { enterFile } from './file-gate.ts'
 import { quoted } from './sql.ts'
 
-const WAIT_MS = 30_000
+const WAIT_MS = 10_000
 const ASK_AGAIN_MS = 100
 const INTERRUPT_MS = 50
 
