@@ -134,7 +134,9 @@ async function mirrorDefinitions(
   })
   await ledger.noteStream(run, {
     ...waiting(DEFINITIONS),
-    ...{ inserted: counts.inserted, changed: counts.changed, unchanged: counts.unchanged },
+    inserted: counts.inserted,
+    changed: counts.changed,
+    unchanged: counts.unchanged,
     table: stream.table,
     state: 'complete',
     mode: 'full',
