@@ -278,6 +278,22 @@ test('many records that share a modification time, without overlap', async () =>
   now += 1
 })
 
+test('a modification time in the future hides nothing that changes after it', async () => {
+  let ahead = 0
+  const clock = { now: () => Date.now() + ahead, sleep: async () => {} }
+  const s = await mirrorScene({ service: { clock } })
+  await s.client.createRecord(CONTACT, { svc_first_name: 'now' })
+  await s.run()
+  ahead = 365 * 86_400_000
+  await s.client.createRecord(CONTACT, { svc_first_name: 'next year' })
+  await s.run()
+  ahead = 0
+  await s.client.createRecord(CONTACT, { svc_first_name: 'now again' })
+  const { streams } = await s.run()
+  expect(streams[CONTACT]).toMatchObject({ mode: 'incremental', tableCount: 3, inserted: 1 })
+  expect(await s.difference()).toEqual([])
+})
+
 test('short and empty pages end nothing', async () => {
   const s = await mirrorScene({ service: { seedRecords: 450 } })
   s.service.setFaults({ seed: 7, rate: 0.5, kinds: ['short_page'] })

@@ -1,0 +1,38 @@
+// What may be deleted without a person, and what never.
+
+import { expect, test } from 'vitest'
+import { isPlausible, permission } from '../../../src/mirror/deletions.ts'
+
+const limit = { deletions_max_percent: 10 }
+
+test.each([
+  // At most ten rows, or at most the share, need nobody.
+  [10, 11, null, 'granted'],
+  [11, 110, null, 'granted'],
+  [11, 109, null, 'ask'],
+  [300, 900, null, 'ask'],
+  [300, 900, { approved: true, rows: 300 }, 'granted'],
+  [300, 900, { approved: true, rows: 400 }, 'granted'],
+  // More than was asked about: asked again.
+  [300, 900, { approved: true, rows: 299 }, 'ask'],
+  [300, 900, { approved: false, rows: 299 }, 'refused'],
+] as const)('%i of %i rows, %j: %s', (rows, of, verdict, may) => {
+  expect(permission(rows, of, limit, verdict)).toBe(may)
+})
+
+test('a limit of 0 lets only a few go, one of 100 all of them', () => {
+  expect(permission(11, 1_000_000, { deletions_max_percent: 0 }, null)).toBe('ask')
+  expect(permission(1_000, 1_000, { deletions_max_percent: 100 }, null)).toBe('granted')
+})
+
+test.each([
+  [990, 1_000, true],
+  [989, 1_000, false],
+  [0, 10, true],
+  [0, 11, false],
+  [9_900, 10_000, true],
+  [9_899, 10_000, false],
+  [5_000, 10, true],
+])('%i rows left of %i that the service counts: %s', (left, counted, plausible) => {
+  expect(isPlausible(left, counted)).toBe(plausible)
+})
