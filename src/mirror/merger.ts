@@ -10,7 +10,7 @@ import type {
 import type { MirrorDeps } from './ports.ts'
 
 /** Merges that may wait for one that goes on, in their size: whoever reads faster than the warehouse writes waits. */
-const WAITING_MAX = 6
+const WAITING_MAX = 4
 
 export interface MergerOptions {
   readonly run: number

@@ -133,7 +133,7 @@ syncs:
 `,
     )
     // As `npm run worker` starts it.
-    const flags = ['--max-old-space-size=256', '--max-semi-space-size=4']
+    const flags = ['--max-old-space-size=256', '--max-semi-space-size=8']
     const worker = spawn(process.execPath, [...flags, main, '--config', configFile, 'worker'], {
       env: { ...process.env, TEMPORAL_ADDRESS: temporal.address },
       stdio: ['ignore', 'inherit', 'pipe'],

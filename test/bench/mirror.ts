@@ -22,7 +22,7 @@ type WarehouseKind = (typeof WAREHOUSES)[number]
 type MirrorFigures = Figures & { readonly books: StreamBooks }
 
 /** As `npm run worker` starts it. */
-const WORKER_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=4']
+const WORKER_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8']
 
 const start = (program: string, args: readonly string[], flags: readonly string[] = []) =>
   spawn(
