@@ -8,7 +8,7 @@ import type { ImportSync } from '../core/sync.ts'
 import { DEFAULT_TUNING } from '../import/ports.ts'
 import { stage } from '../import/stage.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import type { PlanParts } from './plan.ts'
+import type { PlanParts } from './plan-parts.ts'
 import { figure, safe, table, wrapped } from './terminal.ts'
 
 export async function planImport(

@@ -7,7 +7,7 @@ import type { MirrorSync } from '../core/sync.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import type { Forecast } from './forecast.ts'
 import { readMirrorTarget, type MirroredType } from './mirror-target.ts'
-import type { PlanParts } from './plan.ts'
+import type { PlanParts } from './plan-parts.ts'
 import { figure, safe, table, wrapped } from './terminal.ts'
 
 /** Requests of a run beside those of its types: whose key it is, object types, field types, associations. */

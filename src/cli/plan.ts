@@ -2,23 +2,13 @@
 // Temporal server.
 
 import { hostname } from 'node:os'
-import type { RecordsClient } from '../client/index.ts'
-import { silentLogger, type BulkPriority } from '../core/ports.ts'
+import { silentLogger } from '../core/ports.ts'
 import { findSync } from '../core/sync.ts'
 import type { CommandContext } from './context.ts'
-import { forecast, quotaOfKey, type Forecast } from './forecast.ts'
+import { forecast, quotaOfKey } from './forecast.ts'
 import { planImport } from './plan-import.ts'
 import { planMirror } from './plan-mirror.ts'
-
-/** What the plan of either kind is made with. */
-export interface PlanParts {
-  /** Of the service that is written to, or mirrored. */
-  readonly client: RecordsClient
-  readonly keyFingerprint: string
-  connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }>
-  /** How long so many requests take, by what is known of the quota by then. Default: as urgent as the sync itself. */
-  forecastOf(requests: number, priority?: BulkPriority): Promise<Forecast>
-}
+import type { PlanParts } from './plan-parts.ts'
 
 export async function plan(context: CommandContext, name: string): Promise<number> {
   const config = await context.loadConfig()
