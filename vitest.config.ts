@@ -19,8 +19,8 @@ export default defineConfig({
     exclude: ['test/bench/**'],
     globalSetup: ['test/setup/global.ts'],
     pool: 'forks',
-    // One Temporal server serves all of them; more workers would only wait for it.
-    maxWorkers: 2,
+    // On two cores: some of the tests wait, for a heartbeat or a time-out, while others work.
+    maxWorkers: 3,
     // As Node does: the default import of a CommonJS module is its exports.
     deps: { interopDefault: false },
     env: folder === undefined ? {} : { TMPDIR: folder },

@@ -156,6 +156,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       taskQueue: TASK_QUEUE,
       activities: { openImport, openMirror, noteVerdict, closeMirror },
       maxCachedWorkflows: 20,
+      // What a worker that was killed had in its cache is waited for so long, and then read anew by another one.
+      stickyQueueScheduleToStartTimeout: '3s',
     }),
     await Worker.create({
       ...shared,

@@ -197,7 +197,7 @@ test('a candidate that is there after all stays, with what it holds now', async 
   expect(streams[CONTACT]).toMatchObject({ deleted: 0, tableCount: 300 })
 })
 
-test.each([1, 2, 3, 4, 5, 6])(
+test.each([1, 3, 6])(
   'a cursor that is refused on page %i is left for a filter: nothing is missed',
   async (nth) => {
     const s = await mirrorScene({ service: { seedRecords: 640 } })
@@ -343,32 +343,29 @@ test('short and empty pages end nothing', async () => {
   expect(await s.difference()).toEqual([])
 })
 
-test.each([1, 2, 3])(
-  'a bad day (%i): at rest the table equals the service',
-  async (seedOfFaults) => {
-    const s = await mirrorScene({ service: { seedRecords: 1_200 } })
-    const kinds = [
-      'reset_before',
-      'reset_after',
-      'torn_body',
-      'html_502',
-      'internal_500_before',
-      'expired_cursor',
-      'short_page',
-    ] as const
-    for (let round = 0; round < 4; round++) {
-      s.service.setFaults({ seed: seedOfFaults * 10 + round, rate: 0.25, kinds })
-      await s.run().catch(() => {})
-      s.service.setFaults(null)
-      const ids = idsOf(s)
-      await removeAll(s, [ids[round]!, ids[300 + round]!])
-      await s.client.updateRecord(CONTACT, ids[600 + round]!, { svc_job_title: `round ${round}` })
-    }
-    await s.run()
-    await s.run()
-    expect(await s.difference()).toEqual([])
-  },
-)
+test.each([1, 2])('a bad day (%i): at rest the table equals the service', async (seedOfFaults) => {
+  const s = await mirrorScene({ service: { seedRecords: 1_200 } })
+  const kinds = [
+    'reset_before',
+    'reset_after',
+    'torn_body',
+    'html_502',
+    'internal_500_before',
+    'expired_cursor',
+    'short_page',
+  ] as const
+  for (let round = 0; round < 4; round++) {
+    s.service.setFaults({ seed: seedOfFaults * 10 + round, rate: 0.25, kinds })
+    await s.run().catch(() => {})
+    s.service.setFaults(null)
+    const ids = idsOf(s)
+    await removeAll(s, [ids[round]!, ids[300 + round]!])
+    await s.client.updateRecord(CONTACT, ids[600 + round]!, { svc_job_title: `round ${round}` })
+  }
+  await s.run()
+  await s.run()
+  expect(await s.difference()).toEqual([])
+})
 
 describe('the schema changes', () => {
   const prepared = async () => {
