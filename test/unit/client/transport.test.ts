@@ -293,7 +293,8 @@ test('what is over leaves no timer behind', async () => {
   const before = timers()
   await Promise.all([read(client), write(client)])
   await client.close()
-  expect(timers()).toBe(before)
+  // Timers of tests before may run out meanwhile.
+  expect(timers()).toBeLessThanOrEqual(before)
 })
 
 test.each([
