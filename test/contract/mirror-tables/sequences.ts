@@ -147,7 +147,7 @@ export function sequenceTests(place: OpenPlace): void {
           for (const [index, drawn] of steps.entries())
             await take(scene, stream, model, drawn, index)
         }),
-        { numRuns: 25, endOnFailure: true },
+        { numRuns: 12, endOnFailure: true },
       )
     })
 
@@ -177,7 +177,7 @@ export function sequenceTests(place: OpenPlace): void {
           }
           expect(found[0]).toEqual(found[1])
         }),
-        { numRuns: 10, endOnFailure: true },
+        { numRuns: 5, endOnFailure: true },
       )
     })
   })

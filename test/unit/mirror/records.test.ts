@@ -436,7 +436,7 @@ test('the key of another org is refused before anything is written', async () =>
 test('association definitions and the edges of records, as they are and as they go', async () => {
   const s = await mirrorScene({
     service: { seedRecords: 30 },
-    config: { object_types: 'all', associations: ['svc_contact_company'] },
+    config: { object_types: [CONTACT, 'svc_company'], associations: ['svc_contact_company'] },
   })
   const company = await s.client.createRecord('svc_company', { svc_name: 'Acme' })
   const [one, two] = idsOf(s) as [string, string]
