@@ -53,7 +53,7 @@ export const DEFAULT_MIRROR_TUNING: MirrorTuning = {
   streams_in_flight: 3,
   readers: 8,
   rows_per_range: 20_000,
-  rows_per_merge: 20_000,
+  rows_per_merge: 10_000,
   merge_ms: 2_000,
   stream_ms: 600_000,
   edges_ms: 60_000,
