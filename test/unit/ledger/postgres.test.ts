@@ -160,8 +160,8 @@ describe('opening', () => {
     const { id } = await openRun(writer)
     const reader = await open({ readOnly: true })
     expect(await reader.run(id)).toMatchObject({ id })
-    for (const work of [reader.settleLeftovers(id), reader.setRunState(id, 'paused')])
-      expect(await errorOf(work)).toMatchObject({ code: 'ledger_read_only' })
+    for (const work of [() => reader.settleLeftovers(id), () => reader.setRunState(id, 'paused')])
+      expect(await errorOf(work())).toMatchObject({ code: 'ledger_read_only' })
   })
 
   it('works for a role that owns the schema and nothing else', async () => {
