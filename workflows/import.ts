@@ -9,33 +9,11 @@ import {
   setHandler,
 } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
+import { inLanes } from '../src/core/lanes.ts'
 import { ImportInput, progressQuery, type ImportProgress, type ImportResult } from './messages.ts'
 import { failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
 
 type Streaming = Pick<Activities, 'stageImport' | 'pushSegment' | 'closeImport'>
-
-/** Runs at most `limit` at a time; the first failure stops the rest from starting. */
-async function inLanes<Item>(
-  items: readonly Item[],
-  limit: number,
-  work: (item: Item) => Promise<void>,
-) {
-  const queue = [...items]
-  const lane = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
-      try {
-        await work(item)
-      } catch (error) {
-        queue.length = 0
-        throw error
-      }
-    }
-  }
-  const lanes = Array.from({ length: Math.min(limit, items.length) }, lane)
-  // Every lane ends before the run is closed, so that nobody works on closed books.
-  const results = await Promise.allSettled(lanes)
-  for (const result of results) if (result.status === 'rejected') throw result.reason
-}
 
 const details = (progress: ImportProgress): string =>
   [

@@ -1,6 +1,7 @@
 // Cells become property values: one table, by field type. Nothing is guessed, rounded or cut: what does not fit exactly
 // is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
 
+import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber, exactNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import type { PropertyMapping } from '../core/sync.ts'
@@ -84,14 +85,6 @@ const asBoolean: Coercion = (cell, { mapping }) => {
   if (yes.some((word) => word.toLowerCase() === text)) return value(true)
   if (no.some((word) => word.toLowerCase() === text)) return value(false)
   return refuse('not_a_boolean', `one of ${[...yes, ...no].join(', ')}`)
-}
-
-/** True for a day of the proleptic Gregorian calendar, years 1 to 9999. */
-export function isCalendarDay(year: number, month: number, day: number): boolean {
-  if (year < 1 || year > 9999 || month < 1 || month > 12 || day < 1) return false
-  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  const days = [31, leap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-  return day <= days[month - 1]!
 }
 
 const formats = new Map<string, RegExp>()

@@ -4,7 +4,7 @@
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MergeCounts, MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
-import type { Position } from './position.ts'
+import { addMerge, type Position } from './position.ts'
 import type { Reader } from './reader.ts'
 
 export interface AccountParts {
@@ -67,11 +67,8 @@ export class Account {
     if (position !== before) await this.#deps.tables.move(stream.name, fence, position)
   }
 
-  async merged({ inserted, changed, unchanged }: MergeCounts): Promise<void> {
-    const { tally } = this.position.run
-    tally.inserted += inserted
-    tally.changed += changed
-    tally.unchanged += unchanged
+  async merged(counts: MergeCounts): Promise<void> {
+    addMerge(this.position.run.tally, counts)
     await this.note()
   }
 

@@ -4,6 +4,7 @@
 
 import type { QueryBody, RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
+import { earlier, instantAt, isLater } from './instant.ts'
 import type { Merger } from './merger.ts'
 import { isCursorRefused, type Reader } from './reader.ts'
 
@@ -70,10 +71,4 @@ export async function readChanges(parts: ChangesParts): Promise<boolean> {
 }
 
 const since = (watermark: string | null, overlapMs: number): string | null =>
-  watermark === null || overlapMs === 0
-    ? watermark
-    : new Date(Date.parse(watermark) - overlapMs).toISOString()
-
-const isLater = (a: string, b: string | null): boolean =>
-  b === null || Date.parse(a) > Date.parse(b)
-const earlier = (a: string, b: string): string => (isLater(a, b) ? b : a)
+  watermark === null || overlapMs === 0 ? watermark : instantAt(Date.parse(watermark) - overlapMs)

@@ -2,6 +2,7 @@
 // listings lacked it; more than the configured share waits for a person; a listing that lacks what the service itself counts
 // deletes nothing.
 
+import { inLanes } from '../core/lanes.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
@@ -31,25 +32,15 @@ export async function confirm(
 ): Promise<string[]> {
   const { reader, merger } = parts
   const gone: string[] = []
-  const waiting = [...ids]
-  const lane = async () => {
-    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
-      const askedAt = reader.now()
-      const record = await reader.record(type, id).catch((error: unknown) => {
-        waiting.length = 0
-        throw error
-      })
-      if (record === null) gone.push(id)
-      else {
-        parts.count(1)
-        await merger.take([parts.rowOf(record)], askedAt, () => {})
-      }
+  await inLanes(ids, parts.readers, async (id) => {
+    const askedAt = reader.now()
+    const record = await reader.record(type, id)
+    if (record === null) gone.push(id)
+    else {
+      parts.count(1)
+      await merger.take([parts.rowOf(record)], askedAt, () => {})
     }
-  }
-  const lanes = await Promise.allSettled(
-    Array.from({ length: Math.min(parts.readers, ids.length) }, lane),
-  )
-  for (const one of lanes) if (one.status === 'rejected') throw one.reason
+  })
   return gone
 }
 

@@ -5,25 +5,16 @@ import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { MirrorConfig, MirrorSync } from '../core/sync.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
-import type { MirrorColumn, MirrorStream } from '../warehouses/mirror-tables.ts'
 import { edgesOf } from './edges.ts'
-import { nameFor } from './names.ts'
 import type { Discovered, MirrorDeps, StreamRef } from './ports.ts'
+import { noTally } from './position.ts'
 import { Reader } from './reader.ts'
+import { textStream } from './text-table.ts'
 
 /** Name of the stream of the association definitions, and of its table. */
 export const DEFINITIONS = 'associations'
 
 const NAMES = ['label', 'source', 'target', 'cardinality', 'description'] as const
-const COLUMNS: readonly MirrorColumn[] = NAMES.map((name) => ({
-  name,
-  property: name,
-  part: 'value',
-  fieldType: 'text',
-  type: { holds: 'text', list: false },
-  live: true,
-}))
-
 /**
  * Asks the service what there is: four requests.
  * @throws SyncError `warehouse_other_mirror`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
@@ -104,12 +95,11 @@ async function mirrorDefinitions(
 ): Promise<void> {
   const { tables, ledger } = deps
   const streams = await tables.streams()
-  let stream: MirrorStream | undefined = streams.find(({ name }) => name === DEFINITIONS)
-  if (!stream) {
-    const taken = new Set(streams.map(({ table }) => table))
-    stream = { name: DEFINITIONS, table: nameFor(DEFINITIONS, taken), columns: COLUMNS }
-    await tables.change([{ ...stream, add: COLUMNS, retire: [], revive: [] }])
-  }
+  const stream = await textStream(tables, streams, {
+    name: DEFINITIONS,
+    wanted: DEFINITIONS,
+    columns: NAMES,
+  })
   const { fence } = await tables.claim(DEFINITIONS)
   const before = reader.now()
   const batch = await tables.batch(stream)
@@ -154,12 +144,7 @@ const waiting = (stream: string): StreamBooks => ({
   table: null,
   state: 'waiting',
   mode: null,
-  requests: 0,
-  read: 0,
-  inserted: 0,
-  changed: 0,
-  unchanged: 0,
-  deleted: 0,
+  ...noTally(),
   misfits: null,
   serviceCount: null,
   tableCount: null,

@@ -3,19 +3,16 @@
 // what is kept of a record's edges is what one answer said.
 
 import { SyncError } from '../core/errors.ts'
+import { inLanes } from '../core/lanes.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
-import type {
-  MergeCounts,
-  MirrorColumn,
-  MirrorRow,
-  MirrorStream,
-} from '../warehouses/mirror-tables.ts'
+import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
+import { instantAt } from './instant.ts'
 import { Merger } from './merger.ts'
-import { nameFor } from './names.ts'
 import type { MirrorDeps, StreamJob, StreamResult } from './ports.ts'
-import type { Tally } from './position.ts'
+import { addMerge, noTally, type Tally } from './position.ts'
 import { Reader } from './reader.ts'
+import { textStream } from './text-table.ts'
 
 /** Records whose edges are merged together. */
 const OWNERS_MAX = 500
@@ -43,15 +40,7 @@ interface EdgesPosition {
   }
 }
 
-const TEXT = { holds: 'text', list: false } as const
-const COLUMNS: readonly MirrorColumn[] = ['association', 'source_id', 'target_id'].map((name) => ({
-  name,
-  property: name,
-  part: 'value',
-  fieldType: 'text',
-  type: TEXT,
-  live: true,
-}))
+const COLUMNS = ['association', 'source_id', 'target_id']
 
 /** Works on the edges of a type until they are done, or the activity's time is over. @throws as `mirrorRecords` */
 export async function mirrorEdges(
@@ -68,12 +57,8 @@ export async function mirrorEdges(
       'mirror_edges',
       `The edges of ${type} cannot be mirrored: its records are not; add it to object_types`,
     )
-  let stream = streams.find((one) => one.name === name)
-  if (!stream) {
-    const taken = new Set(streams.map(({ table }) => table))
-    stream = { name, table: nameFor(`${type}_edges`, taken), columns: COLUMNS }
-    await tables.change([{ ...stream, add: COLUMNS, retire: [], revive: [] }])
-  }
+  const wanted = `${type}_edges`
+  const stream = await textStream(tables, streams, { name, wanted, columns: COLUMNS })
   const { fence, position: stored } = await tables.claim(name)
   const position = positionOf(stored, job)
   const endsAtMs = clock.now() + (job.full ? tuning.stream_ms : tuning.edges_ms)
@@ -92,8 +77,7 @@ function positionOf(stored: string | null, { run, full }: StreamJob): EdgesPosit
     run: null!,
   }
   if (position.run?.id === run) return position
-  const tally = { requests: 0, read: 0, inserted: 0, changed: 0, unchanged: 0, deleted: 0 }
-  return { ...position, run: { id: run, full, phase: 'changed', after: null, tally } }
+  return { ...position, run: { id: run, full, phase: 'changed', after: null, tally: noTally() } }
 }
 
 class Edges {
@@ -144,7 +128,7 @@ class Edges {
   async #changed(): Promise<boolean> {
     const { tables, clock, tuning } = this.#deps
     const position = this.#position
-    const startedAt = new Date(clock.now() - this.#job.config.overlap_seconds * 1_000).toISOString()
+    const startedAt = instantAt(clock.now() - this.#job.config.overlap_seconds * 1_000)
     const endsAtMs = clock.now() + tuning.stream_ms
     if (position.version !== null)
       for (;;) {
@@ -176,7 +160,7 @@ class Edges {
     while (isDue) {
       const ids = await tables.ids(this.#source, { after: position.after, limit: OWNERS_MAX })
       const isLast = ids.length < OWNERS_MAX
-      position.startedAt ??= new Date(clock.now()).toISOString()
+      position.startedAt ??= instantAt(clock.now())
       position.after = isLast ? null : ids.at(-1)!
       await this.#read(ids, 'backfill')
       if (isLast) {
@@ -198,7 +182,7 @@ class Edges {
   async #forget(startedAt: string): Promise<void> {
     const position = this.#position
     position.startedAt = null
-    position.sweptAt = new Date(this.#deps.clock.now()).toISOString()
+    position.sweptAt = instantAt(this.#deps.clock.now())
     const deleted = await this.#deps.tables.delete(
       this.#stream,
       this.#fence,
@@ -220,27 +204,15 @@ class Edges {
       stream: this.#stream,
       // Where it stands is stored with the deletions: then all is known of these records.
       snapshot: () => this.#stored,
-      merged: (counts) => this.#merged(counts),
+      merged: async (counts) => addMerge(this.#position.run.tally, counts),
     })
-    const waiting = [...ids]
-    const lane = async () => {
-      for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+    try {
+      await inLanes(ids, tuning.readers, async (id) => {
         signal.throwIfAborted()
         const askedAt = reader.now()
         const rows = await this.#rowsOf(reader, id)
         await merger.take(rows, askedAt, () => {})
-      }
-    }
-    try {
-      const lanes = await Promise.allSettled(
-        Array.from({ length: tuning.readers }, () =>
-          lane().catch((error: unknown) => {
-            waiting.length = 0
-            throw error
-          }),
-        ),
-      )
-      for (const one of lanes) if (one.status === 'rejected') throw one.reason
+      })
       await merger.flush()
     } finally {
       await merger.drop()
@@ -275,13 +247,6 @@ class Edges {
   async #store(): Promise<void> {
     this.#stored = JSON.stringify(this.#position)
     await this.#deps.tables.move(this.#stream.name, this.#fence, this.#stored)
-  }
-
-  async #merged({ inserted, changed, unchanged }: MergeCounts): Promise<void> {
-    const { tally } = this.#position.run
-    tally.inserted += inserted
-    tally.changed += changed
-    tally.unchanged += unchanged
   }
 
   async #note(state: StreamBooks['state']): Promise<void> {

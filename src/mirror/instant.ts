@@ -1,5 +1,7 @@
 // Instants in their one form: UTC, with as many digits of a second as count, at most six.
 
+import { isCalendarDay } from '../core/calendar.ts'
+
 const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,12}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
@@ -15,7 +17,7 @@ export function instantOf(value: unknown, exact = false): string | null {
   if (exact && !/^0*$/.test(digits.slice(6))) return null
   const time = `${hour}:${minute}:${second}`
   const ms = Date.parse(`${year}-${month}-${day}T${time}${offset!.toUpperCase()}`)
-  if (Number.isNaN(ms) || !isDay(Number(year), Number(month), Number(day))) return null
+  if (Number.isNaN(ms) || !isCalendarDay(Number(year), Number(month), Number(day))) return null
   const utc = new Date(ms).toISOString()
   // An offset may lead out of the years 1 to 9999.
   if (utc.length !== 24 || utc < '0001') return null
@@ -23,9 +25,11 @@ export function instantOf(value: unknown, exact = false): string | null {
   return `${utc.slice(0, 19)}${fraction === '' ? '' : `.${fraction}`}Z`
 }
 
-/** Whether the Gregorian calendar has this day. */
-export function isDay(year: number, month: number, day: number): boolean {
-  if (year < 1 || month < 1 || month > 12 || day < 1) return false
-  if (month !== 2) return day <= ([4, 6, 9, 11].includes(month) ? 30 : 31)
-  return day <= ((year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28)
-}
+/** Of milliseconds since 1970. */
+export const instantAt = (ms: number): string => new Date(ms).toISOString()
+
+/** To the millisecond. Everything is later than none. */
+export const isLater = (a: string, b: string | null): boolean =>
+  b === null || Date.parse(a) > Date.parse(b)
+
+export const earlier = (a: string, b: string): string => (isLater(a, b) ? b : a)

@@ -3,13 +3,13 @@
 
 import type { FilterNode, RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
+import { instantAt } from './instant.ts'
 import type { Merger } from './merger.ts'
-import { filterOf, range } from './ranges.ts'
+import { filterOf, middleOf, range } from './ranges.ts'
 import type { Reader } from './reader.ts'
 
 /** Records that are listed rather than counted once more. */
 const LIST_MAX = 500
-const SPAN_MIN_MS = 2
 
 export interface NarrowParts {
   readonly type: string
@@ -47,8 +47,8 @@ export async function narrow(parts: NarrowParts): Promise<readonly string[] | nu
     (await tables.count(stream, { column, from, to })).rows
   const countService = (from: string | null, to: string | null) =>
     reader.count(type, filterOf(by, range(from, to)) as FilterNode)
-  const begin = low === null ? null : floorOf(low)
-  const end = high === null ? null : instantOf(Date.parse(high) + 1)
+  const begin = low === null ? null : instantAt(Date.parse(low))
+  const end = high === null ? null : instantAt(Date.parse(high) + 1)
 
   const missing: string[] = []
   const waiting: Interval[] = []
@@ -105,12 +105,3 @@ async function list(parts: NarrowParts, { from, to }: Interval): Promise<Set<str
   }
   return listed
 }
-
-function middleOf(from: string, to: string): string | null {
-  const low = Date.parse(from)
-  const high = Date.parse(to)
-  return high - low < SPAN_MIN_MS ? null : instantOf(Math.ceil((low + high) / 2))
-}
-
-const instantOf = (ms: number): string => new Date(ms).toISOString()
-const floorOf = (instant: string): string => instantOf(Date.parse(instant))

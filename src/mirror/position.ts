@@ -2,6 +2,7 @@
 // cannot disagree, and a warehouse that is gone begins anew.
 
 import { SyncError } from '../core/errors.ts'
+import type { MergeCounts } from '../warehouses/mirror-tables.ts'
 
 /** A share of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */
 export interface Range {
@@ -78,10 +79,25 @@ export function firstPosition(run: number, full: boolean): Position {
   }
 }
 
+/** Of a run that has done nothing yet. */
+export const noTally = (): Tally => ({
+  requests: 0,
+  read: 0,
+  inserted: 0,
+  changed: 0,
+  unchanged: 0,
+  deleted: 0,
+})
+
+export function addMerge(tally: Tally, { inserted, changed, unchanged }: MergeCounts): void {
+  tally.inserted += inserted
+  tally.changed += changed
+  tally.unchanged += unchanged
+}
+
 /** The state of a run that has done nothing yet. */
 export function beginning(id: number, full: boolean): Position['run'] {
-  const tally = { requests: 0, read: 0, inserted: 0, changed: 0, unchanged: 0, deleted: 0 }
-  return { id, phase: full ? 'list' : 'changes', full, reached: null, tally }
+  return { id, phase: full ? 'list' : 'changes', full, reached: null, tally: noTally() }
 }
 
 /** @throws SyncError `position_unreadable` for a text that another version wrote, or a person changed */

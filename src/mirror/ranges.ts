@@ -3,6 +3,7 @@
 // counting is needed and records may lie as unevenly as they like.
 
 import type { FilterNode } from '../contract/index.ts'
+import { instantAt } from './instant.ts'
 import type { Range } from './position.ts'
 
 /** Shortest time that is cut in two. */
@@ -32,7 +33,7 @@ export function firstRanges(
   )
   if (parts === 1) return [range(null, null)]
   const cuts = Array.from({ length: parts - 1 }, (_, index) =>
-    instantOf(low + Math.round((span * (index + 1)) / parts)),
+    instantAt(low + Math.round((span * (index + 1)) / parts)),
   )
   // The first begins at the lowest value only in name: one that is lower may have come since.
   const ranges = cuts.map((to, index) => range(index === 0 ? null : cuts[index - 1]!, to))
@@ -44,20 +45,26 @@ export function firstRanges(
  * @param high no record lies above it
  */
 export function split(ranges: readonly Range[], high: string): Range | null {
-  let longest: { one: Range; from: number; to: number } | null = null
+  let longest: { one: Range; middle: string; span: number } | null = null
   for (const one of ranges) {
     if (one.done || one.without || one.reached === null) continue
-    const from = Date.parse(one.reached)
-    const to = Date.parse(one.to ?? high)
-    if (!(to - from >= SPAN_MIN_MS)) continue
-    if (longest === null || to - from > longest.to - longest.from) longest = { one, from, to }
+    const to = one.to ?? high
+    const middle = middleOf(one.reached, to)
+    const span = Date.parse(to) - Date.parse(one.reached)
+    if (middle !== null && span > (longest?.span ?? 0)) longest = { one, middle, span }
   }
   if (longest === null) return null
-  const { one, from, to } = longest
-  const middle = instantOf(Math.ceil((from + to) / 2))
+  const { one, middle } = longest
   const half = range(middle, one.to)
   one.to = middle
   return half
+}
+
+/** The moment between two; null where they are too near to each other. */
+export function middleOf(from: string, to: string): string | null {
+  const low = Date.parse(from)
+  const high = Date.parse(to)
+  return high - low >= SPAN_MIN_MS ? instantAt(Math.ceil((low + high) / 2)) : null
 }
 
 /** What a range asks for from where it stands; null for everything. */
@@ -73,5 +80,3 @@ export function filterOf(
   if (to !== null) parts.push({ property: by, op: 'lt', value: to })
   return parts.length === 2 ? { $and: parts } : (parts[0] ?? null)
 }
-
-const instantOf = (ms: number): string => new Date(ms).toISOString()

@@ -8,6 +8,7 @@ import type {
   RecordRepresentation,
 } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
+import { instantAt } from './instant.ts'
 import type { MirrorDeps } from './ports.ts'
 
 /** A page, and when it was asked for: an instant of our clock. */
@@ -26,6 +27,10 @@ export type ReaderDeps = Pick<
 export const isCursorRefused = (error: unknown): boolean =>
   error instanceof ServiceFailure && error.reason === 'cursor_invalid'
 
+/** Whether the service itself says that there is no such record. */
+const isGone = (error: unknown): boolean =>
+  error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem'
+
 /**
  * Reads of one stream.
  * Its methods fail with ServiceFailure after the last wait, QuotaWait, and the signal's reason.
@@ -40,7 +45,7 @@ export class Reader {
   }
 
   now(): string {
-    return new Date(this.#deps.clock.now()).toISOString()
+    return instantAt(this.#deps.clock.now())
   }
 
   /** Every page of a query, from `body.cursor` on. */
@@ -108,8 +113,7 @@ export class Reader {
     try {
       return await this.ask((options) => this.#deps.client.readRecord(type, id, options))
     } catch (error) {
-      if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
-        return null
+      if (isGone(error)) return null
       throw error
     }
   }
@@ -128,8 +132,7 @@ export class Reader {
         }
       })
     } catch (error) {
-      if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
-        return []
+      if (isGone(error)) return []
       throw error
     }
     return edges

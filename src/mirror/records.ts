@@ -10,7 +10,7 @@ import { Account } from './account.ts'
 import { readChanges } from './changes.ts'
 import { creationProperty, modificationProperty } from './clocks.ts'
 import { ASKED_MAX, confirm, isPlausible, permission } from './deletions.ts'
-import { instantOf } from './instant.ts'
+import { earlier, instantOf } from './instant.ts'
 import { again, beginListing, goOnListing } from './listing.ts'
 import { Merger } from './merger.ts'
 import { narrow } from './narrow.ts'
@@ -348,5 +348,3 @@ export class Records {
     return this.#deps.clock.now() >= this.#endsAtMs
   }
 }
-
-const earlier = (a: string, b: string): string => (Date.parse(a) <= Date.parse(b) ? a : b)

@@ -2,6 +2,7 @@
 // form, or it is null and the value stands in the row's misfits; no value of a record is lost, and none is fatal.
 
 import type { PropertyWire } from '../contract/index.ts'
+import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import { DECIMAL } from '../core/mirror.ts'
@@ -13,7 +14,7 @@ import type {
   MirrorStream,
   MirrorValue,
 } from '../warehouses/mirror-tables.ts'
-import { instantOf, isDay } from './instant.ts'
+import { instantOf } from './instant.ts'
 
 /** By the name of a field type. */
 const HOLDS: ReadonlyMap<string, ColumnType['holds']> = new Map([
@@ -243,7 +244,7 @@ function startsWithDay(text: string): boolean {
   const year = digitsAt(text, 0) * 100 + digitsAt(text, 2)
   const month = digitsAt(text, 5)
   const day = digitsAt(text, 8)
-  return !Number.isNaN(year + month + day) && isDay(year, month, day)
+  return !Number.isNaN(year + month + day) && isCalendarDay(year, month, day)
 }
 
 /** The number of two digits, or NaN. */

@@ -1,6 +1,8 @@
 // Dates and times as text. Promise kept here: only real calendar days pass, and a time has one stored form: UTC with
 // milliseconds and Z, so that text order is time order.
 
+import { isCalendarDay } from '../core/calendar.ts'
+
 const time =
   /^(\d{4}-\d\d-\d\d)[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
@@ -10,8 +12,7 @@ export function parseDate(raw: unknown): string | undefined {
   const year = Number(raw.slice(0, 4))
   const month = Number(raw.slice(5, 7))
   const day = Number(raw.slice(8, 10))
-  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return undefined
-  return raw
+  return isCalendarDay(year, month, day) ? raw : undefined
 }
 
 /** `2026-01-02T03:04:05.678Z`, or undefined where `raw` is not RFC 3339 with an offset. */
@@ -23,9 +24,4 @@ export function parseDatetime(raw: unknown): string | undefined {
   // An offset may lead out of the years 1 to 9999: the stored form would not be a time itself, or of another length, so
   // that text order would no longer be time order.
   return utc.length === 24 && utc >= '0001' ? utc : undefined
-}
-
-function daysOf(year: number, month: number): number {
-  if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0 ? 29 : 28
-  return [4, 6, 9, 11].includes(month) ? 30 : 31
 }

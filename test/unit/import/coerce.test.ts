@@ -5,11 +5,11 @@ import { describe, expect, it } from 'vitest'
 import { canonicalDecimal } from '../../../src/core/decimal.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { PropertyMapping } from '../../../src/core/sync.ts'
+import { isCalendarDay } from '../../../src/core/calendar.ts'
 import {
   COERCIONS,
   coercionOf,
   dateFormatPattern,
-  isCalendarDay,
   type CoercionContext,
 } from '../../../src/import/coerce.ts'
 

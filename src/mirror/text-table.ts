@@ -1,0 +1,28 @@
+// Tables of a mirror whose columns are texts, and do not follow a schema.
+
+import type { MirrorColumn, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
+import { nameFor } from './names.ts'
+
+/** The stream of that name among `streams`, or a new one with these columns; its table is called `wanted` where that is free. */
+export async function textStream(
+  tables: Pick<MirrorTables, 'change'>,
+  streams: readonly MirrorStream[],
+  { name, wanted, columns: names }: { name: string; wanted: string; columns: readonly string[] },
+): Promise<MirrorStream> {
+  const known = streams.find((one) => one.name === name)
+  if (known) return known
+  const columns = names.map((column): MirrorColumn => ({
+    name: column,
+    property: column,
+    part: 'value',
+    fieldType: 'text',
+    type: { holds: 'text', list: false },
+    live: true,
+  }))
+  const table = nameFor(
+    wanted,
+    streams.map((one) => one.table),
+  )
+  await tables.change([{ name, table, add: columns, retire: [], revive: [] }])
+  return { name, table, columns }
+}
