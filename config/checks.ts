@@ -60,6 +60,23 @@ export function crossCheck(document: ConfigDocument): Issue[] {
     checkOneOf(['warehouses', name], 'duckdb', 'postgres')
     checkOneOf(['warehouses', name, 'postgres'], 'env', 'file', 'command')
   }
+  for (const name of Object.keys(mappingAt(document, ['notifications']))) {
+    checkOneOf(['notifications', name, 'url'], 'env', 'file', 'command')
+    const list = valueAt(document.data, ['notifications', name, 'syncs'])
+    for (const index of Array.isArray(list) ? list.keys() : []) {
+      const path = ['notifications', name, 'syncs', index]
+      const one = valueAt(document.data, path)
+      if (typeof one === 'string' && !Object.hasOwn(mappingAt(document, ['syncs']), one))
+        complain(path, unknown(path, 'sync', mappingAt(document, ['syncs'])))
+    }
+  }
+  checkOneOf(['temporal', 'api_key'], 'env', 'file', 'command')
+  const codecKeys = valueAt(document.data, ['temporal', 'encryption_keys'])
+  for (const index of Array.isArray(codecKeys) ? codecKeys.keys() : [])
+    checkOneOf(['temporal', 'encryption_keys', index], 'env', 'file', 'command')
+  const tls = mappingAt(document, ['temporal', 'tls'])
+  if (Object.hasOwn(tls, 'client_cert') !== Object.hasOwn(tls, 'client_key'))
+    complain(['temporal', 'tls'], 'expected `client_cert` and `client_key`, or neither', 'key')
   /** Settings of one kind of `from` beside those of another, and what a kind cannot do without. */
   const checkFrom = (path: Path) => {
     const from = mappingAt(document, path)
@@ -125,6 +142,14 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   }
   for (const name of Object.keys(mappingAt(document, ['syncs']))) {
     checkOneOf(['syncs', name], 'import', 'mirror')
+    checkOneOf(['syncs', name, 'schedule'], 'every', 'cron')
+    const schedule = mappingAt(document, ['syncs', name, 'schedule'])
+    if (Object.hasOwn(schedule, 'every') && Object.hasOwn(schedule, 'time_zone'))
+      complain(
+        ['syncs', name, 'schedule', 'time_zone'],
+        '`every` knows no time zone; remove it, or write `cron`',
+        'key',
+      )
     checkMirror(name)
     const path = ['syncs', name, 'import']
     const importing = mappingAt(document, path)

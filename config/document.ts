@@ -38,6 +38,11 @@ export function pathText(path: Path): string {
 function keepsVariables(path: Path): boolean {
   if (path[0] === 'ledger') return path[1] === 'postgres' && path[2] !== 'file'
   if (path[0] === 'warehouses') return path[2] === 'postgres' && path[3] !== 'file'
+  if (path[0] === 'notifications') return path[2] === 'url' && path[3] !== 'file'
+  if (path[0] === 'temporal')
+    return path[1] === 'api_key'
+      ? path[2] !== 'file'
+      : path[1] === 'encryption_keys' && path[3] !== 'file'
   return path[0] === 'connections' && path[2] === 'key' && path[3] !== 'file'
 }
 

@@ -3,7 +3,14 @@
 export { CONFIG_FILE, loadConfig } from './load.ts'
 export { readLedgerPlace } from './ledger.ts'
 export { readWarehousePlace } from './warehouse.ts'
-export type { Config, ConnectionConfig, LedgerConfig, WarehouseConfig } from './load.ts'
+export type {
+  Config,
+  ConnectionConfig,
+  LedgerConfig,
+  NotificationConfig,
+  TemporalConfig,
+  WarehouseConfig,
+} from './load.ts'
 export type { Environment } from './environment.ts'
 export { readSecret } from './secret.ts'
 export type { SecretSource } from './secret.ts'

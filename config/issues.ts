@@ -15,12 +15,15 @@ const kinds: Readonly<Record<string, string>> = {
   record: 'a mapping',
   array: 'a list',
   number: 'a number',
+  int: 'a whole number',
   boolean: 'true or false',
 }
 
 /** Keys and passwords are written, or strayed, below here. */
 const isSecret = (path: Path): boolean =>
-  path[0] === 'connections' || path[0] === 'warehouses' || (path[0] === 'ledger' && path.length > 1)
+  ['connections', 'warehouses', 'notifications'].includes(String(path[0])) ||
+  (path[0] === 'ledger' && path.length > 1) ||
+  (path[0] === 'temporal' && ['api_key', 'encryption_keys'].includes(String(path[1])))
 
 /** The value at `path` of `data`, undefined where there is none. */
 export function valueAt(data: unknown, path: Path): unknown {

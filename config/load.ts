@@ -14,11 +14,13 @@ import type {
   RecordsFrom,
   SyncConfig,
 } from '../src/core/sync.ts'
+import { parseEvery, type ScheduleConfig } from '../src/core/schedule.ts'
 import { crossCheck } from './checks.ts'
 import { readDocument } from './document.ts'
 import type { Environment } from './environment.ts'
 import { validate } from './issues.ts'
-import { configSchema, SECRET_VARIABLE } from './schema.ts'
+import { SECRET_VARIABLE } from './parts.ts'
+import { configSchema } from './schema.ts'
 import type { ConfigOutput, ImportOutput, SyncOutput } from './schema.ts'
 import type { SecretSource } from './secret.ts'
 
@@ -52,7 +54,39 @@ export interface Config {
   readonly connections: Readonly<Record<string, ConnectionConfig>>
   readonly warehouses: Readonly<Record<string, WarehouseConfig>>
   readonly syncs: Readonly<Record<string, SyncConfig>>
-  readonly temporal: { readonly address?: string; readonly namespace?: string }
+  readonly temporal: TemporalConfig
+  readonly worker: {
+    /** `host:port` of the metrics and the health of a worker. */
+    readonly listen?: string
+    readonly slots: number
+  }
+  readonly notifications: Readonly<Record<string, NotificationConfig>>
+}
+
+/** The Temporal server, as far as the file says it. Paths are absolute. */
+export interface TemporalConfig {
+  readonly address?: string
+  readonly namespace?: string
+  readonly tls?:
+    | boolean
+    | {
+        readonly server_ca?: string
+        readonly client_cert?: string
+        readonly client_key?: string
+        readonly server_name?: string
+      }
+  readonly api_key?: SecretSource
+  readonly encryption_keys?: readonly SecretSource[]
+  readonly ui?: string
+}
+
+/** A webhook. */
+export interface NotificationConfig {
+  readonly url: SecretSource
+  readonly on: readonly ('blocked' | 'failed' | 'rejects' | 'recovered')[]
+  readonly rejects_max: number
+  /** Absent: all. */
+  readonly syncs?: readonly string[]
 }
 
 /** Name of the file where none is given. */
@@ -124,7 +158,12 @@ function resolved(file: string, output: ConfigOutput): Config {
         : { postgres: secretSource(postgres, absolute) },
     ),
     syncs: mapValues(output.syncs, (sync, name) => syncOf(name, sync, absolute)),
-    temporal: output.temporal as Config['temporal'],
+    temporal: temporalOf(output.temporal, absolute),
+    worker: output.worker as Config['worker'],
+    notifications: mapValues(output.notifications, ({ url, ...rest }) => ({
+      ...rest,
+      url: secretSource(url, absolute),
+    })) as Config['notifications'],
   }
 }
 
@@ -139,25 +178,60 @@ function ledgerOf(
   return { sqlite: absolute(sqlite!) }
 }
 
+function temporalOf(
+  { tls, api_key, encryption_keys, ...rest }: ConfigOutput['temporal'],
+  absolute: (path: string) => string,
+): TemporalConfig {
+  const files = typeof tls === 'object' ? tls : {}
+  const paths = (['server_ca', 'client_cert', 'client_key'] as const).flatMap((name) => {
+    const path = files[name]
+    return path === undefined ? [] : [[name, absolute(path)] as const]
+  })
+  return {
+    ...(rest as Pick<TemporalConfig, 'address' | 'namespace' | 'ui'>),
+    ...(tls !== undefined && {
+      tls: typeof tls === 'boolean' ? tls : ({ ...tls, ...Object.fromEntries(paths) } as object),
+    }),
+    ...(api_key !== undefined && { api_key: secretSource(api_key, absolute) }),
+    ...(encryption_keys && {
+      encryption_keys: encryption_keys.map((key) => secretSource(key, absolute)),
+    }),
+  }
+}
+
+/** The long form of a schedule. One of `every` and `cron` is there, or the configuration was refused. */
+function scheduleOf(schedule: NonNullable<SyncOutput['schedule']>): ScheduleConfig {
+  if (typeof schedule === 'string') {
+    const every = /^every\s+(.*)$/i.exec(schedule.trim())?.[1]
+    const what = every === undefined ? { cron: schedule.trim() } : { every_ms: parseEvery(every)! }
+    return { ...what, time_zone: 'UTC', jitter_seconds: 0, catch_up_minutes: 60 }
+  }
+  const { every, cron, time_zone = 'UTC', jitter_seconds, catch_up_minutes } = schedule
+  const what = every === undefined ? { cron: cron!.trim() } : { every_ms: parseEvery(every)! }
+  return { ...what, time_zone, jitter_seconds, catch_up_minutes }
+}
+
 /** One of the two is there, or the configuration was refused. */
 function syncOf(
   name: string,
-  { import: importing, mirror }: SyncOutput,
+  { import: importing, mirror, schedule }: SyncOutput,
   absolute: (path: string) => string,
 ): SyncConfig {
+  const when = schedule === undefined ? {} : { schedule: scheduleOf(schedule) }
   if (mirror !== undefined) {
     const config: MirrorConfig = { ...mirror, schema: mirror.schema ?? name }
-    return { name, kind: 'mirror', mirror: config }
+    return { name, kind: 'mirror', mirror: config, ...when }
   }
   const { from, properties, ...rest } = importing!
   return {
     name,
     kind: 'import',
     import: {
-      ...rest,
+      ...(rest as Omit<ImportConfig, 'from' | 'properties'>),
       from: fromOf(from, absolute),
       properties: mapValues(properties, longForm),
     },
+    ...when,
   }
 }
 

@@ -4,13 +4,18 @@
 
 import { z } from 'zod'
 import { EVERY_OPERATION, FilterNode, requestOf } from '../src/contract/index.ts'
-
-/** Names of syncs and connections. */
-export const NAME = /^[a-z][a-z0-9_]{0,62}$/
-/** A secret given as a variable of the environment. */
-export const SECRET_VARIABLE = /^\$\{([A-Za-z_]\w*)\}$/
-const nameExpected =
-  'expected a name of a-z, 0-9 and _ that begins with a letter, at most 63 characters'
+import { notifications, schedule, temporal, worker } from './operating.ts'
+import {
+  between,
+  empty,
+  named,
+  names,
+  pathText,
+  schemaName,
+  secretPlace,
+  text,
+  words,
+} from './parts.ts'
 
 /** The field types a cell can be read as. */
 export const CELL_TYPES = [
@@ -28,23 +33,6 @@ export const CELL_TYPES = [
   'multi_select',
   'user',
 ] as const
-
-const text = () => z.string().min(1, 'expected a text that is not empty')
-const pathText = (expected = 'expected the path of a file, not a URL') =>
-  text().refine((path) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(path), expected)
-const named = <T extends z.ZodType>(value: T) =>
-  z.record(z.string().regex(NAME, nameExpected), value)
-const empty = () => z.enum(['omit', 'clear', 'reject'])
-const names = () =>
-  z.array(text()).refine((list) => new Set(list).size === list.length, 'expected each name once')
-const schemaName = () =>
-  z
-    .string()
-    .regex(
-      /^[a-z_][a-z0-9_]{0,62}$/,
-      'expected a name of a-z, 0-9 and _ that does not begin with a digit, at most 63 characters',
-    )
-const words = () => z.array(text()).min(1, 'expected at least one word')
 
 /** Exactly YYYY, one of MM and M, one of DD and D. */
 function isDateFormat(format: string): boolean {
@@ -83,27 +71,6 @@ const service = z.string().superRefine((address, context) => {
   const message = serviceProblem(address)
   if (message !== undefined) context.addIssue({ code: 'custom', message })
 })
-
-/** Where a secret is; `instead` says what to write where it stands here itself. */
-const secretPlace = (what: string, instead: string) =>
-  z.union([
-    z.string().regex(SECRET_VARIABLE, instead),
-    z.strictObject({
-      env: z
-        .string()
-        .regex(/^[A-Za-z_]\w*$/, 'expected the name of an environment variable')
-        .optional()
-        .describe(`Environment variable that holds the ${what}.`),
-      file: pathText()
-        .optional()
-        .describe(
-          `File that holds the ${what}, relative to this file; nobody but its owner may read it.`,
-        ),
-      command: text()
-        .optional()
-        .describe(`Shell command that prints the ${what} within 10 seconds.`),
-    }),
-  ])
 
 const key = secretPlace(
   'key',
@@ -170,10 +137,6 @@ const operations = z
     }
   })
 
-const between = (min: number, max: number) => {
-  const expected = `expected a number from ${min} to ${max}`
-  return z.number().min(min, expected).max(max, expected)
-}
 const weight = (who: string, initial: number) =>
   between(1, 100).default(initial).describe(`Share of ${who}, 1 to 100.`)
 
@@ -334,6 +297,22 @@ const importing = z.strictObject({
     .enum(['none', 'sample', 'all'])
     .default('sample')
     .describe('How much of what was written is read back and compared.'),
+  rows_max: z
+    .number()
+    .int()
+    .min(1, 'expected a number of at least 1')
+    .optional()
+    .describe('Rows: a run that would send more of them asks first. Default: no limit.'),
+  creates_max_percent: between(0, 100)
+    .optional()
+    .describe(
+      'Percent of the rows to be sent, 0 to 100: a run that would create more records than that asks first. Keys that no run has written before are looked up, 100 a request. Default: no limit.',
+    ),
+  clears_max_percent: between(0, 100)
+    .optional()
+    .describe(
+      'Percent of the values to be sent, 0 to 100: a run that would clear more of them asks first. Default: no limit.',
+    ),
   properties: z
     .record(text(), z.union([text(), mapping]))
     .describe('Where each property gets its value: the name of a column, or a mapping.'),
@@ -407,18 +386,11 @@ const sync = z.strictObject({
     .describe(
       'Records become rows: the tables of a schema in a warehouse are kept like the records of a service. docs/mirror.md describes them.',
     ),
-})
-
-const temporal = z.strictObject({
-  address: z
-    .string()
-    .regex(
-      /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/,
-      'expected host:port, such as `localhost:7233`',
-    )
+  schedule: schedule
     .optional()
-    .describe('Address of the Temporal server, `host:port`.'),
-  namespace: text().optional().describe('Namespace on the Temporal server.'),
+    .describe(
+      'When it runs by itself: `every 15 minutes`, a cron line such as `0 6 * * 1-5` (in UTC), or a mapping with one of the following. `records-sync schedules apply` makes it so.',
+    ),
 })
 
 /** A whole records-sync.yaml. */
@@ -435,7 +407,13 @@ export const configSchema = z.strictObject({
   syncs: named(sync).describe('The jobs, by name.'),
   temporal: temporal
     .default({})
-    .describe('The Temporal server. Default: what the environment says, else an embedded one.'),
+    .describe(
+      'The Temporal server. What the environment says (`TEMPORAL_ADDRESS` and its like) goes first; docs/temporal.md has the order.',
+    ),
+  worker: worker.prefault({}).describe('The workers of this configuration.'),
+  notifications: named(notifications)
+    .default({})
+    .describe('Who is told when a run needs a person, by name: docs/monitoring.md.'),
 })
 
 export type ConfigInput = z.input<typeof configSchema>

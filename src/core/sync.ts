@@ -3,6 +3,7 @@
 
 import { ConfigError } from './errors.ts'
 import type { Json } from './json.ts'
+import type { ScheduleConfig } from './schedule.ts'
 
 /** What an empty cell means: leave the property alone, clear it, or refuse the row. */
 export type EmptyPolicy = 'omit' | 'clear' | 'reject'
@@ -70,6 +71,12 @@ export interface ImportConfig {
   readonly mode: 'upsert'
   readonly empty: EmptyPolicy
   readonly verify: 'none' | 'sample' | 'all'
+  /** Rows to be sent above which a run asks first. */
+  readonly rows_max?: number
+  /** Share of the rows to be sent, in percent, that may be new records before a run asks. */
+  readonly creates_max_percent?: number
+  /** Share of the values to be sent, in percent, that may be cleared before a run asks. */
+  readonly clears_max_percent?: number
   readonly properties: Readonly<Record<string, PropertyMapping>>
 }
 
@@ -105,12 +112,14 @@ export interface ImportSync {
   readonly name: string
   readonly kind: 'import'
   readonly import: ImportConfig
+  readonly schedule?: ScheduleConfig
 }
 
 export interface MirrorSync {
   readonly name: string
   readonly kind: 'mirror'
   readonly mirror: MirrorConfig
+  readonly schedule?: ScheduleConfig
 }
 
 /** A named, configured job. */

@@ -60,6 +60,8 @@ describe('a good configuration', () => {
       },
       warehouses: {},
       temporal: {},
+      worker: { slots: 4 },
+      notifications: {},
     })
   })
 
@@ -177,14 +179,14 @@ describe('a bad setting is named with its place', () => {
       'syncs:',
       'schedules: {}\nsyncs:',
       [
-        '3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `warehouses`, `syncs`, `temporal`',
+        '3:1: unknown key `schedules`; valid keys: `ledger`, `connections`, `warehouses`, `syncs`, `temporal`, `worker`, `notifications`',
       ],
     ],
     [
       'an unknown kind of sync',
       '    import:',
       '    webhook: {}\n    import:',
-      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`'],
+      ['5:5: unknown key `webhook`; valid keys: `import`, `mirror`, `schedule`'],
     ],
     [
       'an unknown key of a mapping',

@@ -1,0 +1,157 @@
+// Settings of how a project is run: schedules, the Temporal server, workers, and who is told.
+
+import { z } from 'zod'
+import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/schedule.ts'
+import { between, names, pathText, secretPlace, text } from './parts.ts'
+
+const everyExpected = 'expected a time from 10 seconds to 366 days, such as `15 minutes`'
+const hostPort = (expected: string) =>
+  z.string().regex(/^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, expected)
+
+/** `every 15 minutes`, a cron line, or the long form. */
+export const schedule = z.union([
+  z.string().superRefine((line, context) => {
+    const every = /^every\s+(.*)$/i.exec(line.trim())?.[1]
+    if (every === undefined ? !isCron(line) : parseEvery(every) === undefined)
+      context.addIssue({
+        code: 'custom',
+        message:
+          every === undefined
+            ? `expected \`every 15 minutes\`, or ${CRON_EXPECTED}`
+            : everyExpected,
+      })
+  }),
+  z.strictObject({
+    every: z
+      .string()
+      .refine((time) => parseEvery(time) !== undefined, everyExpected)
+      .optional()
+      .describe(
+        'Time between two runs, such as `15 minutes`, `2 hours` or `1 day`. Exactly one of `every` and `cron`.',
+      ),
+    cron: z
+      .string()
+      .refine(isCron, `expected ${CRON_EXPECTED}`)
+      .optional()
+      .describe('Cron line: minute, hour, day of the month, month, day of the week.'),
+    time_zone: z
+      .string()
+      .refine(isTimeZone, 'expected a time zone such as `Europe/Berlin`')
+      .optional()
+      .describe('Time zone that the cron line is read in, such as `Europe/Berlin`. Default: UTC.'),
+    jitter_seconds: between(0, 86_400)
+      .default(0)
+      .describe('Seconds, 0 to 86400, by which a run may begin later, at random.'),
+    catch_up_minutes: between(1, 43_200)
+      .default(60)
+      .describe(
+        'Minutes, 1 to 43200: a run whose time passed while the Temporal server was down still begins where that was not longer ago.',
+      ),
+  }),
+])
+
+/** The Temporal server. */
+export const temporal = z.strictObject({
+  address: hostPort('expected host:port, such as `localhost:7233`')
+    .optional()
+    .describe('Address of the Temporal server, `host:port`.'),
+  namespace: text().optional().describe('Namespace on the Temporal server.'),
+  tls: z
+    .union([
+      z.boolean(),
+      z.strictObject({
+        server_ca: pathText()
+          .optional()
+          .describe(
+            'File with the certificates of the CA that the server is checked against, PEM.',
+          ),
+        client_cert: pathText()
+          .optional()
+          .describe('File with the client certificate, PEM. Together with `client_key`.'),
+        client_key: pathText()
+          .optional()
+          .describe(
+            'File with the key of the client certificate, PEM; nobody but its owner may read it.',
+          ),
+        server_name: text()
+          .optional()
+          .describe(
+            "Name that the server's certificate is checked for. Default: that of the address.",
+          ),
+      }),
+    ])
+    .optional()
+    .describe(
+      'Whether the connection is encrypted, and how: true, false, or a mapping with the following. Default: true with an API key, else false.',
+    ),
+  api_key: secretPlace(
+    'API key',
+    'a key does not belong into this file; write `api_key: "${TEMPORAL_API_KEY}"`, `api_key: { file: ./temporal-key }` or `api_key: { command: "…" }`',
+  )
+    .optional()
+    .describe('Where the API key for the Temporal server is, never the key itself.'),
+  encryption_keys: z
+    .array(
+      secretPlace(
+        'key',
+        'a key does not belong into this file; write `- { file: ./codec-key }`, `- "${CODEC_KEY}"` or `- { command: "…" }`',
+      ),
+    )
+    .min(1, 'expected at least one key')
+    .optional()
+    .describe(
+      'Where the keys are with which what Temporal keeps of a run is encrypted: 32 bytes each, in base64. The first one encrypts; all of them decrypt. Default: nothing is encrypted. docs/temporal.md explains it.',
+    ),
+  ui: z
+    .string()
+    .refine(
+      (address) => URL.canParse(address) && /^https?:$/.test(new URL(address).protocol),
+      'expected a URL such as `https://temporal.example.com`',
+    )
+    .optional()
+    .describe(
+      "Address of Temporal's web page, for links. Default: port 8233 of a server on this machine.",
+    ),
+})
+
+/** The workers. */
+export const worker = z.strictObject({
+  listen: hostPort('expected host:port, such as `127.0.0.1:9464`')
+    .optional()
+    .describe(
+      'Where a worker answers `/metrics`, `/healthz` and `/readyz`, `host:port`. Several workers of one machine need one each: `"127.0.0.1:${METRICS_PORT:-9464}"`. Default: nowhere.',
+    ),
+  slots: z
+    .number()
+    .int()
+    .min(1, 'expected a number from 1 to 100')
+    .max(100, 'expected a number from 1 to 100')
+    .default(4)
+    .describe(
+      'Pieces of imports that one worker works on at the same time, 1 to 100; as many of mirrors beside them, and half as many of backfills.',
+    ),
+})
+
+export const NOTIFIED = ['blocked', 'failed', 'rejects', 'recovered'] as const
+
+/** Who is told. */
+export const notifications = z.strictObject({
+  url: secretPlace(
+    'URL',
+    'its URL does not belong into this file, because whoever has it may post; write `url: "${SLACK_URL}"`, `url: { file: ./slack-url }` or `url: { command: "…" }`',
+  ).describe('Where the URL is that is posted to, never the URL itself.'),
+  on: z
+    .array(z.enum(NOTIFIED))
+    .min(1, 'expected at least one of blocked, failed, rejects and recovered')
+    .default([...NOTIFIED])
+    .describe(
+      'What is told: `blocked` (a run stands still, or waits for approval), `failed`, `rejects` (a run ended with more rejects than `rejects_max`), `recovered` (a run goes on, or the first one that succeeds after one that did not). Default: all of them.',
+    ),
+  rejects_max: z
+    .number()
+    .int()
+    .min(0, 'expected a number of at least 0')
+    .default(0)
+    .describe('Rejected rows of a run that are nothing to tell.'),
+  syncs: names().optional().describe('Syncs of which it is told. Default: all.'),
+})
