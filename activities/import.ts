@@ -1,8 +1,11 @@
 // The activities of an import: thin, over the modules of src/import.
 
+import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Priority } from '../src/core/ports.ts'
-import { LIVE_STATES } from '../src/core/states.ts'
+import { excessText, type Excess } from '../src/core/excess.ts'
+import { LIVE_STATES, type ItemState } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
+import type { Window } from '../src/core/watermark.ts'
 import { close, type CloseResult } from '../src/import/close.ts'
 import {
   DEFAULT_TUNING,
@@ -11,12 +14,14 @@ import {
   type Tuning,
 } from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push.ts'
+import { hasLimits, review } from '../src/import/review.ts'
 import { stage, type StageResult } from '../src/import/stage.ts'
 import { settleTwins } from '../src/import/twins.ts'
 import { verify } from '../src/import/verify.ts'
 import { beatWhile } from '../src/runs/beat-while.ts'
 import type { Ending } from '../src/runs/ending.ts'
 import type { Extent, Source } from '../src/sources/source.ts'
+import type { Progress } from '../src/ledger/ledger.ts'
 import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
 
 /** What an import needs besides. */
@@ -32,6 +37,15 @@ export interface SegmentRef {
   readonly last: number
 }
 
+/** A row that was refused or failed: what may cross Temporal of it. */
+export interface RowError {
+  readonly ordinal: number
+  readonly code: string
+  readonly reason: string | null
+  /** RFC 6901, into the item. */
+  readonly pointer: string | null
+}
+
 type Step = {
   readonly run: number
   readonly tuning: Given<Tuning>
@@ -40,17 +54,37 @@ type Step = {
 }
 
 export interface ImportActivities {
-  openImport(input: { sync: string }): Promise<number>
-  stageImport(
-    input: Step,
-  ): Promise<Pick<StageResult, 'rows' | 'planned'> & { segments: readonly SegmentRef[] }>
-  pushSegment(input: Step & { segment: SegmentRef }): Promise<PushResult>
+  openImport(input: { sync: string; limits?: BackfillLimits | null }): Promise<number>
+  stageImport(input: Step & { window?: Window | null }): Promise<
+    Pick<StageResult, 'rows' | 'planned' | 'invalid'> & {
+      segments: readonly SegmentRef[]
+      errors: readonly RowError[]
+      /** Whether a review is due. */
+      hasLimits: boolean
+    }
+  >
+  /** What is above the limits of the sync; the run waits for a person then. */
+  reviewImport(input: Step): Promise<{ excesses: readonly Excess[] }>
+  /** A person, or the time that ran out, has decided about a run that waited. */
+  noteImportVerdict(input: { run: number; approved: boolean }): Promise<void>
+  pushSegment(
+    input: Step & { segment: SegmentRef },
+  ): Promise<PushResult & { progress: Progress; errors: readonly RowError[] }>
   closeImport(input: Step & { ending: Ending }): Promise<CloseResult>
+  /** A run of any kind was stopped by a person, or goes on. */
+  noteParked(input: { run: number; isParked: boolean; reason: string | null }): Promise<void>
 }
+
+const errorsMax = 10
+/** What a service calls a reason, where it is a word; anything else could hold a value. */
+const wordOf = (text: string | null): string | null =>
+  text !== null && /^[a-z][a-z0-9_]{0,63}$/.test(text) ? text : null
+const pointerOf = (text: string | null): string | null =>
+  text !== null && /^[\w./~-]{1,200}$/.test(text) ? text : null
 
 export function importActivities(deps: ImportActivityDeps): ImportActivities {
   const { ledger, logger, clock } = deps
-  const { activity, runOf, liveRun, openRun } = shared(deps)
+  const { activity, runOf, liveRun, openRun, setState, tell, park } = shared(deps)
 
   const step = <Result>(
     { run, tuning: given, priority = 'import' }: Step,
@@ -69,19 +103,36 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     const { client, keyFingerprint } = await deps.connect(sync.import.to)
     if (run.state === 'blocked') {
       await beatWhile(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
-      await ledger.setRunState(id, 'running')
+      await setState(id, 'running')
     }
     return { sync, keyFingerprint, importDeps: { ...env, client } }
   }
 
+  /** The first rows above `after` in one of the states. */
+  const errorsOf = async (
+    run: number,
+    states: readonly ItemState[],
+    after: number,
+  ): Promise<readonly RowError[]> => {
+    const items = await ledger.report(run, { states, after, limit: errorsMax })
+    return items.map(({ ordinal, state, code, reason, field }) => ({
+      ordinal,
+      code: wordOf(code) ?? state,
+      reason: wordOf(reason),
+      pointer: pointerOf(field),
+    }))
+  }
+
   return {
-    openImport: ({ sync }) => activity(null, DEFAULT_TUNING, () => openRun(sync, 'import')),
+    openImport: ({ sync, limits }) =>
+      activity(null, DEFAULT_TUNING, () => openRun(sync, 'import', limits ?? null)),
 
     stageImport: (input) =>
       step(input, async (env) => {
         const { run } = input
         const { sync, keyFingerprint, importDeps } = await clientOf(run, env)
-        const result = await stage(importDeps, { run, sync, keyFingerprint }, (extent) =>
+        const { window = null } = input
+        const result = await stage(importDeps, { run, sync, keyFingerprint, window }, (extent) =>
           deps.openSource(sync, env.signal, extent),
         )
         for (const warning of result.warnings) logger.info({ run, warning }, 'mapping_warning')
@@ -89,15 +140,49 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         return {
           rows: result.rows,
           planned: result.planned,
+          invalid: result.invalid,
           segments: await ledger.openSegments(run),
+          errors: result.invalid === 0 ? [] : await errorsOf(run, ['invalid'], 0),
+          hasLimits: hasLimits(sync.import),
         }
       }),
+
+    reviewImport: (input) =>
+      step(input, async (env) => {
+        const { run } = input
+        const { sync, importDeps } = await clientOf(run, env)
+        const { planned } = await ledger.progress(run)
+        const excesses = await review(importDeps, { run, config: sync.import, planned })
+        if (excesses.length > 0) {
+          const message = `${planned} rows wait for approval: ${excessText(excesses)}`
+          await setState(run, 'blocked', 'approval', message)
+          logger.warn({ run, excesses }, 'run_waits_for_approval')
+        }
+        return { excesses }
+      }),
+
+    noteImportVerdict: ({ run, approved }) =>
+      activity(run, DEFAULT_TUNING, async () => {
+        const { reason } = await liveRun(run)
+        if (reason === 'approval') await setState(run, 'running')
+        logger.info({ run, approved }, 'run_verdict')
+      }),
+
+    noteParked: ({ run, isParked, reason }) =>
+      activity(run, DEFAULT_TUNING, () => park(run, isParked, reason)),
 
     pushSegment: (input) =>
       step(input, async (env) => {
         const { run, segment } = input
         const { sync, importDeps } = await clientOf(run, env)
-        return await push(importDeps, { run, config: sync.import, segment })
+        const pushed = await push(importDeps, { run, config: sync.import, segment })
+        const progress = await ledger.progress(run)
+        const hasErrors = progress.rejected + progress.failed > 0
+        return {
+          ...pushed,
+          progress,
+          errors: hasErrors ? await errorsOf(run, ['rejected', 'failed'], segment.first - 1) : [],
+        }
       }),
 
     closeImport: (input) =>
@@ -119,6 +204,8 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
           if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
         }
         const closed = await close(ledger, run, ending)
+        const message = ending.kind === 'finished' ? null : (ending.message ?? null)
+        await tell(row, { ...closed, message })
         logger.info({ run, state: closed.state, ...closed.books.states }, 'run_closed')
         return closed
       }),

@@ -1,17 +1,23 @@
 // The activities: thin, over the modules of src. Each is safe to run again at any point: the ledger, and the tables of a
 // mirror, know what is done. What crosses Temporal is a name, an id or a count.
 
+import {
+  backfillActivities,
+  type BackfillActivities,
+  type BackfillActivityDeps,
+} from './backfill.ts'
 import { importActivities, type ImportActivities, type ImportActivityDeps } from './import.ts'
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
 
-export type { SegmentRef } from './import.ts'
+export type { SyncSummary } from './backfill.ts'
+export type { RowError, SegmentRef } from './import.ts'
 export type { StreamRef, Verdict } from '../src/mirror/ports.ts'
 
 /** What the composition root hands in. */
-export type ActivityDeps = ImportActivityDeps & MirrorActivityDeps
+export type ActivityDeps = ImportActivityDeps & MirrorActivityDeps & BackfillActivityDeps
 
-export type Activities = ImportActivities & MirrorActivities
+export type Activities = ImportActivities & MirrorActivities & BackfillActivities
 
 export function createActivities(deps: ActivityDeps): Activities {
-  return { ...importActivities(deps), ...mirrorActivities(deps) }
+  return { ...importActivities(deps), ...mirrorActivities(deps), ...backfillActivities(deps) }
 }

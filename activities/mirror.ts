@@ -2,9 +2,11 @@
 // them notes in the ledger leaves the others' rows alone, and the run is `blocked` for as long as one waits for approval.
 
 import { ApplicationFailure } from '@temporalio/common'
+import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Priority } from '../src/core/ports.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { MirrorSync } from '../src/core/sync.ts'
+import type { Window } from '../src/core/watermark.ts'
 import type { StreamBooks } from '../src/ledger/ledger.ts'
 import { closeMirror } from '../src/mirror/close.ts'
 import { discover } from '../src/mirror/discover.ts'
@@ -40,8 +42,10 @@ type Step = {
 }
 
 export interface MirrorActivities {
-  openMirror(input: { sync: string }): Promise<number>
-  discoverMirror(input: Step): Promise<Discovered>
+  openMirror(input: { sync: string; limits?: BackfillLimits | null }): Promise<number>
+  discoverMirror(
+    input: Step & { window?: Window | null; only?: readonly string[] | null },
+  ): Promise<Discovered>
   mirrorStream(input: Step & StreamJob): Promise<StreamResult>
   /** A stream's deletions were decided upon: it waits for a person no more. */
   noteVerdict(input: Step & { stream: StreamRef; approved: boolean }): Promise<void>
@@ -52,7 +56,7 @@ export interface MirrorActivities {
 
 export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
   const { ledger, logger, clock } = deps
-  const { activity, runOf, liveRun, openRun } = shared(deps)
+  const { activity, runOf, liveRun, openRun, setState, tell } = shared(deps)
 
   /** Notes a change of a stream's row, which discovery made; its figures stay. */
   const change = async (
@@ -68,9 +72,9 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
   /** The state of a run that works: `blocked` where one of its streams waits for approval. */
   const settleState = async (run: number): Promise<void> => {
     const waiting = (await ledger.streams(run)).filter(({ state }) => state === 'approval')
-    if (waiting.length === 0) return await ledger.setRunState(run, 'running')
+    if (waiting.length === 0) return await setState(run, 'running')
     const message = waiting.map(({ stream, message }) => `${stream}: ${message}`).join('; ')
-    await ledger.setRunState(run, 'blocked', 'approval', message)
+    await setState(run, 'blocked', 'approval', message)
   }
 
   /** Runs the body with the client and the tables of a run; one that was blocked asks `/self/` before it goes on. */
@@ -120,12 +124,13 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     })
 
   return {
-    openMirror: ({ sync }) => activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror')),
+    openMirror: ({ sync, limits }) =>
+      activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror', limits ?? null)),
 
     discoverMirror: (input) =>
       work(input, async (mirrorDeps, { sync, keyFingerprint }) => {
-        const { run } = input
-        const found = await discover(mirrorDeps, { run, sync, keyFingerprint })
+        const { run, window = null, only = null } = input
+        const found = await discover(mirrorDeps, { run, sync, keyFingerprint, window, only })
         logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
         return found
       }),
@@ -133,8 +138,8 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     mirrorStream: (input) =>
       noted(input, () =>
         work(input, async (mirrorDeps, { sync }) => {
-          const { run, stream, sortable, full, verdict } = input
-          const job = { run, stream, sortable, full, verdict, config: sync.mirror }
+          const { run, stream, sortable, full, window = null, verdict } = input
+          const job = { run, stream, sortable, full, window, verdict, config: sync.mirror }
           const result = await mirrorStream(mirrorDeps, job)
           logger.info({ run, ...stream, ...result }, 'mirror_stream')
           if (result.state === 'approval') {
@@ -159,6 +164,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
         // A retry of a close that was already written down.
         if (!LIVE_STATES.includes(row.state)) return { state: row.state, message: row.message }
         const closed = await closeMirror(ledger, run, ending)
+        await tell(row, closed)
         logger.info({ run, state: closed.state }, 'run_closed')
         return closed
       }),

@@ -3,12 +3,15 @@
 
 import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
-import { SyncError } from '../src/core/errors.ts'
+import type { BackfillLimits } from '../src/core/backfill.ts'
+import { ConfigError, SyncError, type BlockReason } from '../src/core/errors.ts'
 import type { Clock, Logger } from '../src/core/ports.ts'
-import { LIVE_STATES } from '../src/core/states.ts'
+import type { Json } from '../src/core/json.ts'
+import { LIVE_STATES, type Books, type RunState } from '../src/core/states.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
 import type { Ledger, Run } from '../src/ledger/ledger.ts'
-import { open, type Holder } from '../src/runs/open.ts'
+import { ABANDONED, open, type Holder } from '../src/runs/open.ts'
+import type { RunWatch } from '../src/runs/watch.ts'
 import { translate } from './failure.ts'
 
 /** What the composition root hands in for every kind of run. */
@@ -23,6 +26,8 @@ export interface SharedDeps {
   loadSync(name: string, kind: SyncConfig['kind']): Promise<SyncConfig>
   /** Whether a workflow execution is still open. */
   isLive(holder: Holder): Promise<boolean>
+  /** Who is told of every change of a run's state. */
+  readonly watch: RunWatch
 }
 
 /** A tuning as the workflows pass it on: what is left out has its default. */
@@ -51,16 +56,51 @@ export interface Surroundings {
 
 export type Shared = ReturnType<typeof shared>
 
-export function shared({ ledger, logger, loadSync, isLive }: SharedDeps) {
+export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) {
   const runOf = async (id: number): Promise<Run> => {
     const run = await ledger.run(id)
     if (!run) throw new SyncError('run_unknown', `Run ${id} is not in the ledger ${ledger.place}`)
     return run
   }
 
+  /** Tells whoever watches that `before` is in another state now. */
+  const tell = async (
+    before: Run,
+    now: { state: RunState; reason?: Run['reason']; message?: string | null; books?: Books | null },
+  ): Promise<void> => {
+    const { state, reason = null, message = null, books = null } = now
+    await watch.changed({
+      run: before.id,
+      sync: before.sync,
+      kind: before.kind,
+      from: before.state,
+      to: state,
+      reason,
+      message,
+      books,
+      workflowId: before.workflowId,
+    })
+  }
+
+  /** Sets the state of a live run, and tells it where it is another one. */
+  const setState = async (
+    id: number,
+    state: RunState,
+    reason: BlockReason | null = null,
+    message: string | null = null,
+  ): Promise<void> => {
+    const before = await runOf(id)
+    if (!LIVE_STATES.includes(before.state)) return
+    await ledger.setRunState(id, state, reason, message)
+    if (before.state !== state || before.reason !== reason)
+      await tell(before, { state, reason, message })
+  }
+
   return {
     /** @throws SyncError `run_unknown` */
     runOf,
+    setState,
+    tell,
 
     /** @throws SyncError `run_unknown`, `run_closed` */
     async liveRun(id: number): Promise<Run> {
@@ -91,24 +131,70 @@ export function shared({ ledger, logger, loadSync, isLive }: SharedDeps) {
           logger,
         })
         if (blocked && run !== null)
-          await ledger.setRunState(run, 'blocked', blocked.reason, blocked.message).catch(() => {
+          await setState(run, 'blocked', blocked.reason, blocked.message).catch(() => {
             // A ledger that is full or away cannot take the note; the failure itself says it.
           })
         throw failure
       }
     },
 
-    /** Opens a run of the sync for the workflow that asks. */
-    async openRun(name: string, kind: SyncConfig['kind']): Promise<number> {
+    /** Opens a run of the sync for the workflow that asks. `limits`: of a backfill; they are kept with the run. */
+    async openRun(
+      name: string,
+      kind: SyncConfig['kind'],
+      limits: BackfillLimits | null = null,
+    ): Promise<number> {
       const { workflowExecution } = Context.current().info
-      const sync = await loadSync(name, kind)
-      const holder: Holder = {
-        workflowId: workflowExecution?.workflowId ?? '',
-        workflowRunId: workflowExecution?.runId ?? '',
+      const workflowId = workflowExecution?.workflowId ?? ''
+      try {
+        const sync = await loadSync(name, kind)
+        const holder: Holder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
+        const config = limits === null ? sync : { ...sync, backfill: limits }
+        const run = await open(
+          { ledger, logger, isLive, abandoned: (gone) => tell(gone, GONE) },
+          { sync: name, kind, holder, config: config as unknown as Json },
+        )
+        logger.info({ run: run.id, sync: name }, 'run_opened')
+        await watch.changed({
+          run: run.id,
+          sync: name,
+          kind,
+          from: null,
+          to: run.state,
+          reason: null,
+          message: null,
+          books: null,
+          workflowId,
+        })
+        return run.id
+      } catch (error) {
+        if (error instanceof ConfigError)
+          await watch.changed({
+            run: null,
+            sync: name,
+            kind,
+            from: null,
+            to: 'failed',
+            reason: null,
+            message: error.message,
+            books: null,
+            workflowId,
+          })
+        throw error
       }
-      const run = await open({ ledger, logger, isLive }, { sync, holder })
-      logger.info({ run: run.id, sync: name }, 'run_opened')
-      return run.id
+    },
+
+    /** A run was stopped by a person, or goes on. */
+    async park(id: number, isParked: boolean, reason: string | null): Promise<void> {
+      if (isParked) await setState(id, 'paused', null, reason)
+      else if ((await runOf(id)).state === 'paused') await setState(id, 'running')
+      logger.info({ run: id }, isParked ? 'run_paused' : 'run_resumed')
     },
   }
 }
+
+const GONE = {
+  state: 'failed',
+  reason: 'abandoned',
+  message: ABANDONED,
+} as const

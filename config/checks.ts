@@ -8,7 +8,7 @@ import { parametersOf } from '../src/core/query-parameters.ts'
 import { pathText } from './document.ts'
 import type { ConfigDocument, Path } from './document.ts'
 import { cut, valueAt } from './issues.ts'
-import { listed, nearest } from './nearest.ts'
+import { listed, nearest } from '../src/core/nearest.ts'
 
 /** The kinds of `from`, each with the settings that it alone has. */
 const SETTINGS_OF_KIND: Readonly<Record<string, readonly string[]>> = {

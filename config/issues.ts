@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Issue } from '../src/core/errors.ts'
 import { pathText } from './document.ts'
 import type { ConfigDocument, Path } from './document.ts'
-import { listed, nearest, suggestion } from './nearest.ts'
+import { listed, nearest, suggestion } from '../src/core/nearest.ts'
 
 type SchemaIssue = z.core.$ZodIssue
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { ConfigError, SyncError } from '../src/core/errors.ts'
 import type { Environment } from './environment.ts'
 import type { Config } from './load.ts'
-import { listed } from './nearest.ts'
+import { listed } from '../src/core/nearest.ts'
 import { readSecret } from './secret.ts'
 
 /**

@@ -4,12 +4,36 @@
 
 import { randomUUID } from 'node:crypto'
 import { loadConfig, readSecret } from '../config/index.ts'
-import { Pacer, RecordsClient } from './client/index.ts'
+import { Pacer, parseLimit, RecordsClient } from './client/index.ts'
 import { ConfigError } from './core/errors.ts'
-import type { AcquireOptions, Logger, Permit, Quota, QuotaStore } from './core/ports.ts'
+import type {
+  AcquireOptions,
+  Answer,
+  Logger,
+  Permit,
+  Priority,
+  Quota,
+  QuotaStore,
+} from './core/ports.ts'
 
 /** How long the question whose key this is may hold up a connection; it is asked again with the next one. */
 const FIND_ORG_MAX_MS = 10_000
+
+/** Who counts requests, by connection. Those without a key, for the service's description, are not told. */
+export interface RequestWatch {
+  /** A request was sent; `status` is null where no answer came. What the answer says of the quota, in requests. */
+  answered(
+    connection: string,
+    end: {
+      readonly priority: Priority
+      readonly status: number | null
+      readonly limit: number | null
+      readonly remaining: number | null
+    },
+  ): void
+  /** A request has waited for the quota, whether it was let go or not. */
+  waited(connection: string, wait: { readonly priority: Priority; readonly ms: number }): void
+}
 
 export interface ConnectorOptions {
   readonly configFile: string
@@ -21,6 +45,7 @@ export interface ConnectorOptions {
     /** What people see of this process, such as `worker 4711 on host-a`. */
     readonly user: string
   }
+  readonly watch?: RequestWatch
 }
 
 /** Clients by connection; one whose address or operations changed in the file is replaced. */
@@ -38,7 +63,7 @@ export function connector(options: ConnectorOptions) {
       let known = clients.get(name)
       if (!known || known.address !== address) {
         await known?.client.close()
-        const quota = new CurrentQuota(new Pacer())
+        const quota = new CurrentQuota(name, new Pacer(), options.watch)
         const client = new RecordsClient({
           baseUrl: service,
           operations,
@@ -70,16 +95,44 @@ interface Connection {
   readonly quota: CurrentQuota
 }
 
-/** The pacer of a connection, which changes as its key does. */
+/** The pacer of a connection, which changes as its key does; `watch` is told of every request. */
 class CurrentQuota implements Quota {
   pacer: Pacer
+  private readonly connection: string
+  private readonly watch: RequestWatch | undefined
 
-  constructor(pacer: Pacer) {
+  constructor(connection: string, pacer: Pacer, watch: RequestWatch | undefined) {
+    this.connection = connection
     this.pacer = pacer
+    this.watch = watch
   }
 
-  acquire(options?: AcquireOptions): Promise<Permit> {
-    return this.pacer.acquire(options)
+  async acquire(options: AcquireOptions = {}): Promise<Permit> {
+    const { connection, watch } = this
+    if (!watch) return await this.pacer.acquire(options)
+    const { priority = 'interactive' } = options
+    const since = performance.now()
+    const permit = await this.pacer.acquire(options).finally(() => {
+      watch.waited(connection, { priority, ms: performance.now() - since })
+    })
+    const end = (answer: Answer | null) =>
+      watch.answered(connection, {
+        priority,
+        status: answer?.status ?? null,
+        limit: parseLimit(answer?.limit),
+        remaining: parseLimit(answer?.remaining),
+      })
+    return {
+      observe(answer) {
+        permit.observe(answer)
+        end(answer)
+      },
+      lost() {
+        permit.lost()
+        end(null)
+      },
+      unused: () => permit.unused(),
+    }
   }
 
   limitPerMinute(): number | null {

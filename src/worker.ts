@@ -4,17 +4,19 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Client, WorkflowNotFoundError } from '@temporalio/client'
+import { IllegalStateError } from '@temporalio/common'
 import {
   DefaultLogger,
-  NativeConnection,
   Runtime,
   Worker,
+  type NativeConnection,
   type LogEntry,
   type WorkerOptions as TemporalWorkerOptions,
 } from '@temporalio/worker'
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
 import { loadConfig, readLedgerPlace } from '../config/index.ts'
-import { importSync, mirrorSync } from '../workflows/names.ts'
+import type { StateChange } from '../workflows/messages.ts'
+import { importSync, mirrorSync, stateChanged } from '../workflows/names.ts'
 import {
   BACKFILL_TASK_QUEUE,
   IO_TASK_QUEUE,
@@ -22,31 +24,43 @@ import {
   TASK_QUEUE,
 } from '../workflows/queues.ts'
 import { connector } from './connections.ts'
-import { ConfigError, TemporalUnreachable } from './core/errors.ts'
+import { ConfigError } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { findSync, type SyncConfig } from './core/sync.ts'
 import { openLedger, openQuotaStore } from './ledger/open.ts'
 import { mirrorOpener, sourceOpeners } from './openers.ts'
+import { createMonitor } from './monitoring/monitor.ts'
+import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
+import { watchers, type RunWatch } from './runs/watch.ts'
 import { openSource } from './sources/index.ts'
+import { readCodec } from './temporal/codec.ts'
+import type { TemporalSettings } from './temporal/settings.ts'
+import { connectWorker } from './temporal/worker.ts'
 
 /** What a worker is started with. */
 export interface WorkerOptions {
   /** Path of records-sync.yaml; read again at every open and connect, so a mended file needs no restart. */
   readonly configFile: string
   readonly env: Readonly<Record<string, string | undefined>>
-  readonly temporal: { readonly address: string; readonly namespace: string }
+  readonly temporal: TemporalSettings
   readonly logger: Logger
   /**
    * Segments and stages of imports that this process works on at the same time. Default 4; beside them as many streams of
    * mirrors, and half as many of backfills.
    */
   readonly ioSlots?: number
+  /** Name of this build: workers have versions then, and a run stays with the build that began it. */
+  readonly buildId?: string
+  /** How long batches in flight may take after `shutdown`, ms. Default 25 s. */
+  readonly shutdownForceMs?: number
 }
 
 /** A started worker. */
 export interface RunningWorker {
   /** Where its ledger is, for messages. */
   readonly ledger: string
+  /** `host:port` of its metrics and health; null where the configuration has no `worker.listen`. */
+  readonly listening: string | null
   /** Ends when the worker has stopped; rejects where it could not stop in time or lost its server for good. */
   readonly stopped: Promise<void>
   /** Stops polling; batches in flight are settled first. */
@@ -54,9 +68,15 @@ export interface RunningWorker {
 }
 
 const shutdownForceMs = 25_000
+const deploymentName = 'records-sync'
 const quiet = [/No workflows registered/]
 
-function installRuntime(logger: Logger): void {
+/** Where this process serves Temporal's own metrics; null where nobody asked for them when the runtime was installed. */
+let temporalPage: string | null = null
+const installTriesMax = 5
+
+/** One runtime a process: a second worker of the same process shares the first one's. */
+async function installRuntime(logger: Logger, isMonitored: boolean): Promise<void> {
   const write = ({ level, message, meta }: LogEntry) => {
     if (quiet.some((pattern) => pattern.test(message))) return
     const fields = {
@@ -66,15 +86,25 @@ function installRuntime(logger: Logger): void {
     const say = level === 'ERROR' ? logger.error : level === 'WARN' ? logger.warn : logger.debug
     say.call(logger, { ...fields, text: message }, 'temporal')
   }
-  try {
-    Runtime.install({
-      logger: new DefaultLogger('WARN', write),
-      telemetryOptions: { logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } } },
-      // Whoever starts the worker decides what a signal means: `dev` has a server to stop after it.
-      shutdownSignals: [],
-    })
-  } catch {
-    // One runtime a process; a second worker of the same process shares the first one's.
+  for (let tries = 1; ; tries++) {
+    // Where no port stays free for long enough, the page does without.
+    const page = isMonitored && tries < installTriesMax ? await temporalPageOnFreePort() : null
+    try {
+      Runtime.install({
+        logger: new DefaultLogger('WARN', write),
+        telemetryOptions: {
+          logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
+          ...(page && { metrics: { prometheus: page.exporter } }),
+        },
+        // Whoever starts the worker decides what a signal means: `dev` has a server to stop after it.
+        shutdownSignals: [],
+      })
+      temporalPage = page?.url ?? null
+      return
+    } catch (error) {
+      if (error instanceof IllegalStateError) return
+      if (page === null) throw error
+    }
   }
 }
 
@@ -85,6 +115,40 @@ function workflowCode(): Pick<TemporalWorkerOptions, 'workflowBundle' | 'workflo
   const codePath = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url))
   if (existsSync(codePath)) return { workflowBundle: { codePath } }
   return { workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)) }
+}
+
+/** A run stays with the build that began it, activities included: no code ever meets a history that another build wrote. */
+const versioned = (buildId: string) => ({
+  useWorkerVersioning: true as const,
+  version: { deploymentName, buildId },
+  defaultVersioningBehavior: 'PINNED' as const,
+})
+
+const tellMaxMs = 5_000
+
+/** Tells the workflow of a run what its workers have found: that it is blocked, or goes on. */
+function workflowTeller(client: Client, logger: Logger): RunWatch {
+  return {
+    async changed({ run, from, to, reason, message, workflowId }) {
+      const isMet = to === 'blocked' || (to === 'running' && from === 'blocked')
+      if (run === null || !isMet) return
+      const change: StateChange = { state: to, reason, message }
+      await client
+        .withDeadline(Date.now() + tellMaxMs, () =>
+          client.workflow.getHandle(workflowId).signal(stateChanged, change),
+        )
+        .catch(() => logger.warn({ run }, 'workflow_not_told'))
+    },
+  }
+}
+
+const answerMaxMs = 1_500
+
+async function isAnswering(connection: NativeConnection): Promise<boolean> {
+  await connection.withDeadline(Date.now() + answerMaxMs, () =>
+    connection.workflowService.getSystemInfo({}),
+  )
+  return true
 }
 
 /** @throws ConfigError where there is no such sync, or another workflow is the one for it */
@@ -102,29 +166,61 @@ function syncOfKind(
 
 /**
  * Connects, and starts to work.
- * @throws ConfigError, LedgerError, TemporalUnreachable before anything is polled
+ * @throws ConfigError, LedgerError, what `connectWorker` and `Monitor.listen` throw, before anything is polled
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const { configFile, env, temporal, logger } = options
   // What can be wrong on this machine is said before anything native is started.
   const config = await loadConfig(configFile, env)
   const place = await readLedgerPlace(config.ledger, env)
-  const ledger = await openLedger(place)
-  const quotas = await openQuotaStore(place)
-  installRuntime(logger)
-  const user = `worker ${process.pid} on ${hostname()}`
-  const connections = connector({ ...options, quotas: { store: quotas, user } })
-  const openers = sourceOpeners(options, connections.connect)
-  const connection = await NativeConnection.connect({ address: temporal.address }).catch(() => {
-    throw new TemporalUnreachable(temporal.address)
+  const monitor = createMonitor({
+    config,
+    loadConfig: () => loadConfig(configFile, env),
+    env,
+    ledger: await openLedger(place),
+    clock: systemClock,
+    logger,
   })
-  const client = new Client({ connection, namespace: temporal.namespace })
+  const { ledger } = monitor
+  const quotas = await openQuotaStore(place)
+  await installRuntime(logger, config.worker.listen !== undefined)
+  const user = `worker ${process.pid} on ${hostname()}`
+  const connections = connector({
+    ...options,
+    quotas: { store: quotas, user },
+    watch: monitor.requests,
+  })
+  const openers = sourceOpeners(options, connections.connect)
+  const codec = await readCodec(config.temporal.encryption_keys ?? [], env)
+  const connection = await connectWorker(temporal)
+  const converted = codec === null ? {} : { dataConverter: { payloadCodecs: [codec] } }
+  const client = new Client({ connection, namespace: temporal.namespace, ...converted })
+
+  const close = async () => {
+    await connections.close()
+    await quotas.close()
+    await ledger.close()
+    await connection.close().catch(() => {})
+    await monitor.close()
+  }
+  let polling: readonly Worker[] = []
+  const checks = {
+    worker: () => polling.length > 0 && polling.every((worker) => worker.getState() === 'RUNNING'),
+    temporal: () => isAnswering(connection),
+    ledger: () => ledger.runs({ limit: 1 }).then(() => true),
+  }
+  const listening = await monitor.listen({ temporalPage, checks }).catch(async (error: unknown) => {
+    await close()
+    throw error
+  })
 
   const deps: ActivityDeps = {
     ledger,
     logger,
     clock: systemClock,
+    watch: watchers([workflowTeller(client, logger), monitor.runs]),
     loadSync: async (name, kind) => syncOfKind(await loadConfig(configFile, env), name, kind),
+    loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
     connect: connections.connect,
     openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
     openMirrorTables: mirrorOpener(options),
@@ -139,13 +235,19 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     },
   }
   const activities = createActivities(deps)
-  const { openImport, openMirror, noteVerdict, closeMirror } = activities
+  // Those that ask the ledger or the configuration, and little else.
+  const { openImport, openMirror, closeMirror, noteVerdict, noteImportVerdict } = activities
+  const { noteParked, listSyncs, checkBackfill } = activities
   const ioSlots = options.ioSlots ?? 4
   const shared = {
     connection,
     namespace: temporal.namespace,
+    ...converted,
     shutdownGraceTime: 0,
-    shutdownForceTime: shutdownForceMs,
+    shutdownForceTime: options.shutdownForceMs ?? shutdownForceMs,
+    ...(options.buildId === undefined
+      ? {}
+      : { workerDeploymentOptions: versioned(options.buildId) }),
     maxHeartbeatThrottleInterval: '5s',
     defaultHeartbeatThrottleInterval: '5s',
   }
@@ -154,7 +256,16 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       ...shared,
       ...workflowCode(),
       taskQueue: TASK_QUEUE,
-      activities: { openImport, openMirror, noteVerdict, closeMirror },
+      activities: {
+        openImport,
+        openMirror,
+        closeMirror,
+        noteVerdict,
+        noteImportVerdict,
+        noteParked,
+        listSyncs,
+        checkBackfill,
+      },
       maxCachedWorkflows: 20,
       // What a worker that was killed had in its cache is waited for so long, and then read anew by another one.
       stickyQueueScheduleToStartTimeout: '3s',
@@ -178,19 +289,20 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       maxConcurrentActivityTaskExecutions: Math.max(1, Math.floor(ioSlots / 2)),
     }),
   ]
+  polling = workers
   const shutdown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
   }
   const stopped = (async () => {
-    try {
-      // If one of them fails the others have to stop too, or the process would work on with half of itself.
-      await Promise.all(workers.map((worker) => worker.run().finally(shutdown)))
-    } finally {
-      await connections.close()
-      await quotas.close()
-      await ledger.close()
-      await connection.close().catch(() => {})
+    // If one of them fails the others have to stop too, or the process would work on with half of itself.
+    const ended = await Promise.allSettled(workers.map((worker) => worker.run().finally(shutdown)))
+    const failed = ended.find((end) => end.status === 'rejected')
+    if (failed) {
+      // A request that was not answered in time holds its connection: that is not waited for.
+      void close().catch(() => {})
+      throw failed.reason
     }
+    await close()
   })()
-  return { ledger: ledger.place, stopped, shutdown }
+  return { ledger: ledger.place, listening, stopped, shutdown }
 }

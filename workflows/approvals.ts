@@ -1,4 +1,4 @@
-// Deletions that wait for a person: the updates `approve` and `reject`, and what silence means.
+// What waits for a person: the updates `approve` and `reject`, and what silence means.
 
 import { condition, setHandler } from '@temporalio/workflow'
 import type { Verdict } from '../activities/index.ts'
@@ -6,12 +6,25 @@ import { ApprovalInput, approveUpdate, rejectUpdate, type Decided } from './mess
 import { failure, parseInput } from './run.ts'
 
 export interface Approvals {
-  /** Waits for the verdict on `rows` deletions of a stream; none within `timeoutMs` counts as rejected. */
-  ask(stream: string, rows: number, timeoutMs: number): Promise<Verdict>
+  /** Waits for the verdict on `rows` of what `stream` names; none within `timeoutMs` counts as rejected. */
+  ask(stream: string, rows: number, timeoutMs: number): Promise<Verdict & { isTimeout: boolean }>
 }
 
+const WHAT = {
+  rows: {
+    approve: 'Lets the rows that wait be sent.',
+    reject: 'Sends none of the rows that wait, and ends the run.',
+    example: 'Input: nothing.',
+  },
+  deletions: {
+    approve: 'Lets the deletions that wait be made.',
+    reject: 'Leaves the rows that would be deleted where they are.',
+    example: 'Input: {"stream": "svc_contact"}, or nothing for all that wait.',
+  },
+} as const
+
 /** Takes the updates from now on. One that nothing waits for is refused. */
-export function takeApprovals(): Approvals {
+export function takeApprovals(what: keyof typeof WHAT): Approvals {
   const asked = new Map<string, { approved: boolean | null }>()
   const undecided = () => [...asked].filter(([, { approved }]) => approved === null)
 
@@ -37,23 +50,23 @@ export function takeApprovals(): Approvals {
       return { streams }
     }
   const validator = (input: unknown) => void chosen(input)
-  const example = 'Input: {"stream": "svc_contact"}, or nothing for all that wait.'
+  const { example, ...does } = WHAT[what]
   setHandler(approveUpdate, decide(true), {
     validator,
-    description: `Lets the deletions that wait be made. ${example}`,
+    description: `${does.approve} ${example}`,
   })
   setHandler(rejectUpdate, decide(false), {
     validator,
-    description: `Leaves the rows that would be deleted where they are. ${example}`,
+    description: `${does.reject} ${example}`,
   })
 
   return {
     async ask(stream, rows, timeoutMs) {
       asked.set(stream, { approved: null })
-      await condition(() => asked.get(stream)?.approved !== null, timeoutMs)
+      const isDecided = await condition(() => asked.get(stream)?.approved !== null, timeoutMs)
       const approved = asked.get(stream)?.approved ?? false
       asked.delete(stream)
-      return { approved, rows }
+      return { approved, rows, isTimeout: !isDecided }
     },
   }
 }

@@ -1,102 +1,180 @@
-// The import, as a workflow: open, stage, push segment by segment, close (which verifies first). It carries names, ids
-// and counts; rows and keys never enter its history.
+// The import, as a workflow: open, stage, review, push segment by segment, close (which verifies first). It carries names,
+// ids and counts; rows and keys never enter its history.
 
-import {
-  CancellationScope,
-  isCancellation,
-  proxyActivities,
-  setCurrentDetails,
-  setHandler,
-} from '@temporalio/workflow'
+import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
+import { excessText } from '../src/core/excess.ts'
 import { inLanes } from '../src/core/lanes.ts'
-import { ImportInput, progressQuery, type ImportProgress, type ImportResult } from './messages.ts'
-import { failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
+import type { BackfillLimits } from '../src/core/backfill.ts'
+import { takeApprovals } from './approvals.ts'
+import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
+import { APPROVAL_MS, failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
+import { showStanding } from './standing.ts'
+import { takeSteering } from './steering.ts'
+import { nextPushMs } from './turns.ts'
 
-type Streaming = Pick<Activities, 'stageImport' | 'pushSegment' | 'closeImport'>
+type Short = Pick<Activities, 'openImport' | 'noteParked' | 'noteImportVerdict'>
+type Streaming = Pick<Activities, 'stageImport' | 'reviewImport' | 'pushSegment' | 'closeImport'>
 
-const details = (progress: ImportProgress): string =>
-  [
-    `**${progress.sync}**: ${progress.step}, run ${progress.run ?? '–'}`,
-    '',
-    '| rows read | to send | segments |',
-    '|--:|--:|--:|',
-    `| ${progress.rows} | ${progress.planned} | ${progress.segments.done} of ${progress.segments.total} |`,
-  ].join('\n')
+const table = ({ rows, planned, created, updated, rejected, segments }: ImportProgress) => [
+  '',
+  '| rows | number |',
+  '|:--|--:|',
+  `| read | ${rows} |`,
+  `| to send | ${planned} |`,
+  `| created | ${created} |`,
+  `| updated | ${updated} |`,
+  `| rejected | ${rejected} |`,
+  `| segments done | ${segments.done} of ${segments.total} |`,
+]
 
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
 export async function importSync(input?: unknown): Promise<ImportResult> {
-  const { sync, tuning, priority } = parseInput(ImportInput, input, { sync: 'contacts' })
-  let progress: ImportProgress = {
-    sync,
-    run: null,
-    step: 'open',
-    rows: 0,
-    planned: 0,
-    segments: { total: 0, done: 0 },
-    requests: 0,
-    state: 'running',
-  }
-  const note = (change: Partial<ImportProgress>) => {
-    progress = { ...progress, ...change }
-    setCurrentDetails(details(progress))
-  }
-  setHandler(progressQuery, () => progress, {
-    description: 'Where the run is: step, rows, segments. Input: nothing.',
-  })
+  return await runImport(parseInput(ImportInput, input, { sync: 'contacts' }), null)
+}
 
-  const short = proxyActivities<Pick<Activities, 'openImport'>>(SHORT)
+/** Does a whole run. `limits`: those of a backfill. */
+export async function runImport(
+  { sync, tuning, priority }: ImportInput,
+  limits: BackfillLimits | null,
+): Promise<ImportResult> {
+  const standing = showStanding<ImportProgress>(
+    'import',
+    {
+      sync,
+      run: null,
+      step: 'open',
+      state: 'running',
+      message: null,
+      rows: 0,
+      planned: 0,
+      created: 0,
+      updated: 0,
+      rejected: 0,
+      segments: { total: 0, done: 0 },
+      requests: 0,
+    },
+    table,
+  )
+  const { note, noteErrors } = standing
+  const short = proxyActivities<Short>(SHORT)
   const streaming = proxyActivities<Streaming>(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
+  const approvals = takeApprovals('rows')
+  const steering = takeSteering({
+    paused: standing.notePause,
+    parked: async (isParked, reason) => {
+      const { run } = standing.progress()
+      if (run === null) return
+      const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
+      await short.noteParked.executeWithOptions({ summary }, [{ run, isParked, reason }])
+    },
+  })
+  const { steered } = steering
 
-  const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [{ sync }])
+  const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
+    { sync, limits },
+  ])
   note({ run, step: 'stage' })
+  const step = { run, tuning, priority }
+  let slices = 0
+  let invalid = 0
 
   const pushSegment = async (segment: SegmentRef) => {
     const summary = `push ${sync}, rows ${segment.first} to ${segment.last}`
-    // Bounded by the segment: each call sends for minutes, or ends it.
+    // Bounded by the slices that a run may have.
     for (let done = false; !done;) {
-      const pushed = await streaming.pushSegment.executeWithOptions({ summary }, [
-        { run, segment, tuning, priority },
-      ])
+      const segment_ms = nextPushMs(slices++, tuning.segment_ms)
+      const pushed = await steered(() =>
+        streaming.pushSegment.executeWithOptions({ summary }, [
+          { ...step, segment, tuning: { ...tuning, segment_ms } },
+        ]),
+      )
       done = pushed.done
-      note({ requests: progress.requests + pushed.requests })
+      const { created, updated } = pushed.progress
+      const rejected = invalid + pushed.progress.rejected + pushed.progress.failed
+      if (rejected !== standing.progress().rejected) standing.noteFailed(rejected)
+      noteErrors(pushed.errors)
+      note({ requests: standing.progress().requests + pushed.requests, created, updated, rejected })
     }
-    note({ segments: { ...progress.segments, done: progress.segments.done + 1 } })
+    const { segments } = standing.progress()
+    note({ segments: { ...segments, done: segments.done + 1 } })
+  }
+
+  /** Null where the run may go on, else why it may not. */
+  const refusal = async (): Promise<string | null> => {
+    note({ step: 'review' })
+    const { excesses } = await steered(() =>
+      streaming.reviewImport.executeWithOptions({ summary: `review ${sync}` }, [step]),
+    )
+    if (excesses.length === 0) return null
+    note({ step: 'approval' })
+    const { planned } = standing.progress()
+    standing.noteWait(`${planned} rows wait for approval: ${excessText(excesses)}`)
+    const timeoutMs = tuning.approval_ms ?? APPROVAL_MS
+    const { approved, isTimeout } = await approvals.ask(sync, planned, timeoutMs)
+    standing.noteWait(null)
+    await short.noteImportVerdict.executeWithOptions(
+      { summary: `${approved ? 'approved' : 'rejected'}: ${planned} rows of ${sync}` },
+      [{ run, approved }],
+    )
+    if (approved) return null
+    return isTimeout ? 'nobody approved it in time; nothing was sent' : 'rejected; nothing was sent'
+  }
+
+  const closeImport = async (ending: Parameters<Activities['closeImport']>[0]['ending']) => {
+    const summary = ending.kind === 'finished' ? `verify and close ${sync}` : `close ${sync}`
+    const closed = await streaming.closeImport.executeWithOptions({ summary }, [
+      { ...step, ending },
+    ])
+    const { created, updated, rejected, failed, invalid: bad } = closed.books.states
+    if (rejected + failed + bad !== standing.progress().rejected)
+      standing.noteFailed(rejected + failed + bad)
+    note({
+      step: 'closed',
+      state: closed.state,
+      message: ending.kind === 'finished' ? null : (ending.message ?? null),
+      created,
+      updated,
+      rejected: rejected + failed + bad,
+    })
+    return closed
   }
 
   try {
-    const staged = await streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [
-      { run, tuning, priority },
-    ])
+    const staged = await steered(() =>
+      streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [
+        { ...step, window: limits?.window ?? null },
+      ]),
+    )
+    invalid = staged.invalid
+    noteErrors(staged.errors)
+    if (invalid > 0) standing.noteFailed(invalid)
     note({
-      step: 'push',
       rows: staged.rows,
       planned: staged.planned,
+      rejected: invalid,
       segments: { total: staged.segments.length, done: 0 },
     })
+    const refused = staged.hasLimits ? await refusal() : null
+    if (refused !== null) {
+      steering.end()
+      return { run, ...(await closeImport({ kind: 'cancelled', message: refused })) }
+    }
+    note({ step: 'push' })
     await inLanes(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
     note({ step: 'close' })
-    const closed = await streaming.closeImport.executeWithOptions(
-      { summary: `verify and close ${sync}` },
-      [{ run, ending: { kind: 'finished' }, tuning, priority }],
-    )
-    note({ step: 'closed', state: closed.state })
+    const closed = await steered(() => closeImport({ kind: 'finished' }))
     if (closed.state === 'failed')
       throw failure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
     return { run, ...closed }
   } catch (error) {
-    const cancelled = isCancellation(error)
-    const ending = cancelled
+    steering.end()
+    const ending = isCancellation(error)
       ? ({ kind: 'cancelled' } as const)
       : ({ kind: 'failed', message: messageOf(error) } as const)
-    await CancellationScope.nonCancellable(async () => {
-      const closed = await streaming.closeImport.executeWithOptions({ summary: `close ${sync}` }, [
-        { run, ending, tuning, priority },
-      ])
-      note({ step: 'closed', state: closed.state })
-    })
+    await CancellationScope.nonCancellable(() => closeImport(ending))
     throw error
   }
 }

@@ -1,4 +1,5 @@
 // Entry of the workflow bundle: every workflow type by its name.
 
+export { backfill } from './backfill.ts'
 export { importSync } from './import.ts'
 export { mirrorSync } from './mirror.ts'

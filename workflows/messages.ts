@@ -1,9 +1,11 @@
 // The public face of the workflows: inputs, results, queries and updates. Only names, ids and counts are in them.
 
-import { defineQuery, defineUpdate } from '@temporalio/workflow'
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import { z } from 'zod'
+import type { RowError } from '../activities/index.ts'
+import type { BlockReason } from '../src/core/errors.ts'
 import type { Books, RunState } from '../src/core/states.ts'
-import { approve, reject } from './names.ts'
+import { approve, pause, reject, resume, stateChanged } from './names.ts'
 
 /** Times and sizes of an import; whoever leaves them out gets the values of production. */
 export const TuningInput = z
@@ -16,6 +18,7 @@ export const TuningInput = z
     blocked_probe_ms: z.coerce.number().int().min(50),
     resend_backoff_ms: z.array(z.number().int().min(0)).min(1).max(10),
     item_backoff_ms: z.array(z.number().int().min(0)).min(1).max(10),
+    approval_ms: z.coerce.number().int().min(100),
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
@@ -37,19 +40,34 @@ export interface ImportResult {
   readonly books: Books
 }
 
-/** Answer of the query `progress`. */
-export interface ImportProgress {
+/** Where every run is: answer of the query `progress`. */
+export interface RunProgress {
   readonly sync: string
   readonly run: number | null
-  readonly step: 'open' | 'stage' | 'push' | 'close' | 'closed'
-  readonly rows: number
-  readonly planned: number
-  readonly segments: { readonly total: number; readonly done: number }
-  readonly requests: number
+  readonly step: string
   readonly state: RunState
+  /** What a person should know about the state, in one line. */
+  readonly message: string | null
 }
 
-export const progressQuery = defineQuery<ImportProgress>('progress')
+/** The same of an import. The counts are those at the end of the last slice, a few minutes ago at most. */
+export interface ImportProgress extends RunProgress {
+  readonly step: 'open' | 'stage' | 'review' | 'approval' | 'push' | 'close' | 'closed'
+  readonly rows: number
+  readonly planned: number
+  readonly created: number
+  readonly updated: number
+  readonly rejected: number
+  readonly segments: { readonly total: number; readonly done: number }
+  readonly requests: number
+}
+
+export const progressQuery = defineQuery<RunProgress>('progress')
+
+/** Answer of the query `lastErrors`: rows of an import, or streams of a mirror that failed. At most 50, oldest first. */
+export type LastError = RowError | { readonly stream: string; readonly message: string }
+
+export const lastErrorsQuery = defineQuery<readonly LastError[]>('lastErrors')
 
 /** Times and sizes of a mirror's run: those of `MirrorTuning` in src/mirror/ports.ts, which says what each is. */
 export const MirrorTuningInput = z
@@ -90,10 +108,8 @@ export interface MirrorResult {
 /** Where a mirror's run is with one stream; `waiting` for its turn, or for a person's `approval`. */
 export type StreamState = 'waiting' | 'working' | 'approval' | 'done' | 'failed'
 
-/** Answer of the query `progress`. */
-export interface MirrorProgress {
-  readonly sync: string
-  readonly run: number | null
+/** Answer of the query `progress` of a mirror. */
+export interface MirrorProgress extends RunProgress {
   readonly step: 'open' | 'discover' | 'records' | 'edges' | 'close' | 'closed'
   readonly streams: readonly {
     readonly kind: 'records' | 'edges'
@@ -103,10 +119,7 @@ export interface MirrorProgress {
     /** The deletions that wait for approval: so many rows, of so many in the table. */
     readonly deletions?: { readonly rows: number; readonly of: number }
   }[]
-  readonly state: RunState
 }
-
-export const mirrorProgressQuery = defineQuery<MirrorProgress>('progress')
 
 /** Input of `approve` and `reject`: a stream by its name, or nothing for all that wait. */
 export const ApprovalInput = z
@@ -114,10 +127,31 @@ export const ApprovalInput = z
   .nullish()
   .transform((input) => input?.stream ?? null)
 
-/** Answer of `approve` and `reject`: the streams that the verdict is for. */
+/** Answer of `approve` and `reject`: what the verdict is for, streams of a mirror or an import by its name. */
 export interface Decided {
   readonly streams: readonly string[]
 }
 
+/** Input of `pause`: a reason, or nothing. */
+export const PauseInput = z
+  .union([z.string(), z.object({ reason: z.string().nullish() })])
+  .nullish()
+  .transform((input) => (typeof input === 'string' ? input : input?.reason)?.trim() || null)
+
+/** Answer of `pause` and `resume`: the state that the run goes to. */
+export interface Steered {
+  readonly state: 'paused' | 'running'
+}
+
+/** What a worker tells of a run: how the ledger has it. */
+export interface StateChange {
+  readonly state: RunState
+  readonly reason: BlockReason | 'abandoned' | null
+  readonly message: string | null
+}
+
 export const approveUpdate = defineUpdate<Decided, [unknown]>(approve)
 export const rejectUpdate = defineUpdate<Decided, [unknown]>(reject)
+export const pauseUpdate = defineUpdate<Steered, [unknown]>(pause)
+export const resumeUpdate = defineUpdate<Steered, [unknown]>(resume)
+export const stateChangedSignal = defineSignal<[StateChange]>(stateChanged)

@@ -1,8 +1,8 @@
 // Where a mirror's run is, for people: the query `progress`, and the table beside the run.
 
-import { setCurrentDetails, setHandler } from '@temporalio/workflow'
 import type { StreamRef } from '../activities/index.ts'
-import { mirrorProgressQuery, type MirrorProgress } from './messages.ts'
+import type { MirrorProgress } from './messages.ts'
+import { cell, showStanding } from './standing.ts'
 
 type StreamProgress = MirrorProgress['streams'][number]
 
@@ -12,40 +12,46 @@ const namesMax = 20
 export const nameOf = ({ kind, name }: StreamRef): string =>
   kind === 'edges' ? `edges of ${name}` : name
 
-function details({ sync, run, step, streams }: MirrorProgress): string {
+function table({ streams }: MirrorProgress): string[] {
   const rows = (['failed', 'approval', 'working', 'waiting', 'done'] as const).flatMap((state) => {
     const found = streams.filter((stream) => stream.state === state)
     if (found.length === 0) return []
     const names = found.slice(0, namesMax).map(nameOf)
     const rest = found.length > namesMax ? ' …' : ''
-    return [`| ${state} | ${found.length} | ${names.join(', ')}${rest} |`]
+    return [`| ${state} | ${found.length} | ${cell(names.join(', '))}${rest} |`]
   })
-  const head = rows.length === 0 ? [] : ['', '| state | streams | names |', '|:--|--:|:--|']
-  return [`**${sync}**: ${step}, run ${run ?? '–'}`, ...head, ...rows].join('\n')
+  return rows.length === 0 ? [] : ['', '| state | tables | names |', '|:--|--:|:--|', ...rows]
 }
 
-/** Answers the query from now on, with what is noted here. */
+/** Answers the queries from now on, with what is noted here. */
 export function trackMirror(sync: string) {
-  let progress: MirrorProgress = { sync, run: null, step: 'open', streams: [], state: 'running' }
-  setHandler(mirrorProgressQuery, () => progress, {
-    description: 'Where the run is: step, and the state of each stream. Input: nothing.',
-  })
-  const note = (change: Partial<MirrorProgress>) => {
-    progress = { ...progress, ...change }
-    setCurrentDetails(details(progress))
-  }
+  const standing = showStanding<MirrorProgress>(
+    'mirror',
+    { sync, run: null, step: 'open', streams: [], state: 'running', message: null },
+    table,
+  )
   return {
-    note,
+    standing,
     /** The streams that discovery found. */
     begin(streams: readonly StreamRef[]) {
-      note({ streams: streams.map(({ kind, name }) => ({ kind, name, state: 'waiting' })) })
+      standing.note({
+        streams: streams.map(({ kind, name }) => ({ kind, name, state: 'waiting' })),
+      })
     },
     noteStream({ kind, name }: StreamRef, change: Pick<StreamProgress, 'state' | 'deletions'>) {
-      const streams = progress.streams.map((stream) =>
-        stream.kind === kind && stream.name === name ? { kind, name, ...change } : stream,
+      const streams = standing
+        .progress()
+        .streams.map((stream) =>
+          stream.kind === kind && stream.name === name ? { kind, name, ...change } : stream,
+        )
+      standing.note({ streams })
+      const waits = streams.filter((stream) => stream.state === 'approval')
+      const asked = waits.map(
+        ({ name, deletions }) => `${name}: ${deletions?.rows} of ${deletions?.of} rows`,
       )
-      const waits = streams.some(({ state }) => state === 'approval')
-      note({ streams, state: waits ? 'blocked' : 'running' })
+      standing.noteWait(
+        waits.length === 0 ? null : `deletions wait for approval: ${asked.join(', ')}`,
+      )
     },
   }
 }

@@ -4,36 +4,60 @@
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, StreamRef, Verdict } from '../activities/index.ts'
+import type { BackfillLimits } from '../src/core/backfill.ts'
 import { takeApprovals } from './approvals.ts'
 import { MirrorInput, type MirrorResult } from './messages.ts'
 import { nameOf, trackMirror } from './mirror-progress.ts'
-import { failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
+import { APPROVAL_MS, failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
+import { takeSteering } from './steering.ts'
 import { inTurn, nextSliceMs } from './turns.ts'
 
-type Short = Pick<Activities, 'openMirror' | 'noteVerdict' | 'closeMirror'>
+type Short = Pick<Activities, 'openMirror' | 'noteParked' | 'noteVerdict' | 'closeMirror'>
 type Streaming = Pick<Activities, 'discoverMirror' | 'mirrorStream'>
 
 /** Those of DEFAULT_MIRROR_TUNING that this workflow itself keeps to. */
 export const DEFAULTS = {
   streams_in_flight: 3,
   stream_ms: 600_000,
-  approval_ms: 86_400_000,
+  approval_ms: APPROVAL_MS,
 } as const
 
 const failuresMax = 5
 
 /** Brings the tables of a mirror up to date. Input: `{"sync": "crm_copy"}`; with `"full": true` everything is read. */
 export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
-  const { sync, full, tuning, priority } = parseInput(MirrorInput, input, { sync: 'crm_copy' })
-  const { note, noteStream, begin } = trackMirror(sync)
-  const approvals = takeApprovals()
+  return await runMirror(parseInput(MirrorInput, input, { sync: 'crm_copy' }), null)
+}
+
+/** Does a whole run. `limits`: those of a backfill. */
+export async function runMirror(
+  { sync, full, tuning, priority }: MirrorInput,
+  limits: BackfillLimits | null,
+): Promise<MirrorResult> {
+  const { standing, noteStream, begin } = trackMirror(sync)
+  const { note } = standing
+  const approvals = takeApprovals('deletions')
   const short = proxyActivities<Short>(SHORT)
   const streaming = proxyActivities<Streaming>(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
 
-  const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [{ sync }])
+  const steering = takeSteering({
+    paused: standing.notePause,
+    parked: async (isParked, reason) => {
+      const { run } = standing.progress()
+      if (run === null) return
+      const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
+      await short.noteParked.executeWithOptions({ summary }, [{ run, isParked, reason }])
+    },
+  })
+  const { steered } = steering
+
+  const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
+    { sync, limits },
+  ])
   note({ run, step: 'discover' })
+  const window = limits?.window ?? null
 
   const turn = inTurn(tuning.streams_in_flight ?? DEFAULTS.streams_in_flight)
   const failed: string[] = []
@@ -45,9 +69,12 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
     const slice = async (verdict: Verdict | null) => {
       const stream_ms = nextSliceMs(slices++, tuning.stream_ms ?? DEFAULTS.stream_ms)
       noteStream(stream, { state: 'working' })
-      return await streaming.mirrorStream.executeWithOptions({ summary }, [
-        { run, stream, sortable, full, verdict, tuning: { ...tuning, stream_ms }, priority },
-      ])
+      const job = { stream, sortable, full, window, verdict }
+      return await steered(() =>
+        streaming.mirrorStream.executeWithOptions({ summary }, [
+          { run, ...job, tuning: { ...tuning, stream_ms }, priority },
+        ]),
+      )
     }
     let verdict: Verdict | null = null
     for (;;) {
@@ -60,11 +87,13 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
       const { rows, of } = result
       noteStream(stream, { state: 'approval', deletions: { rows, of } })
       // Without a place: whoever waits for a person keeps nobody else waiting.
-      verdict = await approvals.ask(stream.name, rows, tuning.approval_ms ?? DEFAULTS.approval_ms)
+      const timeoutMs = tuning.approval_ms ?? DEFAULTS.approval_ms
+      const { approved } = await approvals.ask(stream.name, rows, timeoutMs)
+      verdict = { approved, rows }
       noteStream(stream, { state: 'waiting' })
       await short.noteVerdict.executeWithOptions(
-        { summary: `${verdict.approved ? 'approved' : 'rejected'}: ${rows} of ${stream.name}` },
-        [{ run, stream, approved: verdict.approved, tuning, priority }],
+        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${stream.name}` },
+        [{ run, stream, approved, tuning, priority }],
       )
     }
   }
@@ -77,7 +106,9 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
           await mirrorStream(stream, sortable)
         } catch (error) {
           if (isCancellation(error)) throw error
-          failed.push(`${nameOf(stream)}: ${messageOf(error)}`)
+          const message = messageOf(error)
+          failed.push(`${nameOf(stream)}: ${message}`)
+          standing.noteErrors([{ stream: nameOf(stream), message }])
           noteStream(stream, { state: 'failed' })
         }
       }),
@@ -86,9 +117,10 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
   }
 
   const work = async () => {
-    const { streams, sortable } = await streaming.discoverMirror.executeWithOptions(
-      { summary: `discover ${sync}` },
-      [{ run, tuning, priority }],
+    const { streams, sortable } = await steered(() =>
+      streaming.discoverMirror.executeWithOptions({ summary: `discover ${sync}` }, [
+        { run, window, only: limits?.only ?? null, tuning, priority },
+      ]),
     )
     begin(streams)
     for (const step of ['records', 'edges'] as const) {
@@ -103,6 +135,7 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
     () => null,
     (error: unknown) => ({ error }),
   )
+  steering.end()
   note({ step: 'close' })
   const ending =
     stopped === null
@@ -115,7 +148,7 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
       { run, ending, tuning, priority },
     ]),
   )
-  note({ step: 'closed', state })
+  note({ step: 'closed', state, message })
   if (stopped !== null) throw stopped.error
   if (state === 'failed' || failed.length > 0)
     throw failure(message ?? failed.slice(0, failuresMax).join('; '), 'MirrorFailed', [{ run }])

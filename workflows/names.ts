@@ -6,7 +6,19 @@ export const importSync = 'importSync'
 /** Input: `{"sync": "crm_copy"}`. */
 export const mirrorSync = 'mirrorSync'
 
-/** Update of `mirrorSync`: lets deletions that wait be made. Input: `{"stream": "svc_contact"}`, or nothing for all. */
+/** Input: `{"sync": "crm_copy", "from": "2026-01-01", "to": "2026-02-01"}`; `{}` answers with what can be written. */
+export const backfill = 'backfill'
+
+/** Update of every run: lets what waits be done. Input: `{"stream": "svc_contact"}`, or nothing for all that wait. */
 export const approve = 'approve'
-/** Update of `mirrorSync`: leaves the rows that would be deleted. Input as that of `approve`. */
+/** Update of every run: leaves what waits undone. Input as that of `approve`. */
 export const reject = 'reject'
+/** Update of every run: it stops where it is, and keeps what is done. Input: `{"reason": "maintenance"}`, or nothing. */
+export const pause = 'pause'
+/** Update of every run: a paused one goes on. Input: nothing. */
+export const resume = 'resume'
+/** Signal of every run, sent by workers: what the ledger now says of it. */
+export const stateChanged = 'stateChanged'
+
+/** Memo of a `backfill` that is only there to be started like: it does nothing. */
+export const TEMPLATE_MEMO = 'template'

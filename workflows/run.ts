@@ -20,6 +20,9 @@ const retry = {
   maximumInterval: '10s',
 } as const
 
+/** How long a run waits for a verdict, ms, where nothing else is said. */
+export const APPROVAL_MS = 86_400_000
+
 /** Activities that ask the ledger and little else. */
 export const SHORT: ActivityOptions = {
   startToCloseTimeout: '1m',

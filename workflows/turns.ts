@@ -24,6 +24,14 @@ export function inTurn(limit: number) {
 const SLICES_MAX = 8_000
 const SLICES_PER_LENGTH = 300
 
+function checkSlices(slices: number): void {
+  if (slices >= SLICES_MAX)
+    throw failure(
+      `Start it again: it goes on from where it is. ${SLICES_MAX} time slices of a run are used up`,
+      'TooManySlices',
+    )
+}
+
 /**
  * Length of a run's next slice after so many, ms: it grows by the first one's length every 300, so that a run may take
  * months. With 3 at a time and 10 minutes: 10 million records at 60 requests a minute, 28 hours, are 400 slices or 2,400
@@ -31,10 +39,23 @@ const SLICES_PER_LENGTH = 300
  * @throws ApplicationFailure `TooManySlices`
  */
 export function nextSliceMs(slices: number, firstMs: number): number {
-  if (slices >= SLICES_MAX)
-    throw failure(
-      `Start it again: it goes on from where it is. ${SLICES_MAX} time slices of a run are used up`,
-      'TooManySlices',
-    )
+  checkSlices(slices)
   return firstMs * (1 + Math.floor(slices / SLICES_PER_LENGTH))
+}
+
+/** Length of the first slices of an import, ms, */
+const PUSH_FIRST_MS = 15_000
+/** by which they grow every so many, */
+const PUSH_GROWS_EVERY = 4
+/** up to this. */
+const PUSH_MAX_MS = 600_000
+
+/**
+ * Length of an import's next slice, ms: short at first, so that whoever looks on sees it move. The first 14 hours are 160
+ * slices or 1,000 events; a history has room for 2 months.
+ * @throws ApplicationFailure `TooManySlices`
+ */
+export function nextPushMs(slices: number, maxMs = PUSH_MAX_MS): number {
+  checkSlices(slices)
+  return Math.min(maxMs, PUSH_FIRST_MS * (1 + Math.floor(slices / PUSH_GROWS_EVERY)))
 }

@@ -1,5 +1,6 @@
 // Books and runs, as text and as JSON.
 
+import { backfillOf } from '../core/backfill.ts'
 import { isBalanced, ITEM_STATES, sumOfStates, type Books } from '../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
 import { printStreams, streamToJson } from './streams.ts'
@@ -74,6 +75,7 @@ export function runToJson(run: Run, account: Account | null) {
     state: run.state,
     reason: run.reason,
     message: run.message,
+    backfill: backfillOf(run.config),
     opened_at: run.openedAt,
     closed_at: run.closedAt,
     rows_read: books?.read ?? run.rowsRead,

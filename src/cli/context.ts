@@ -1,12 +1,13 @@
 // What every command shares: the configuration file, the ledger, the Temporal server, exit codes, and how errors end.
 
 import { relative, resolve } from 'node:path'
-import type { Client } from '@temporalio/client'
 import type { Config } from '../../config/index.ts'
-import { ConfigError, LedgerError, SyncError, TemporalUnreachable } from '../core/errors.ts'
+import { ConfigError, LedgerError, SyncError } from '../core/errors.ts'
 import type { QuotaStore } from '../core/ports.ts'
 import type { RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Connected } from '../temporal/client.ts'
+import { temporalSettings, type TemporalSettings } from '../temporal/settings.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 
 /** Exit codes (README, "Commands"). */
@@ -78,33 +79,14 @@ export function createContext(
   return context
 }
 
-/** The server's address and namespace: environment first, then the configuration, then the default. */
-export function temporalOf(
-  config: Config,
-  env: NodeJS.ProcessEnv,
-): { address: string; namespace: string } {
-  return {
-    address: env['TEMPORAL_ADDRESS'] || config.temporal.address || '127.0.0.1:7233',
-    namespace: env['TEMPORAL_NAMESPACE'] || config.temporal.namespace || 'default',
-  }
-}
+/** Which Temporal server this command talks to, and as who (docs/temporal.md). */
+export const temporalOf: (config: Config, env: NodeJS.ProcessEnv) => TemporalSettings =
+  temporalSettings
 
-/** Connects to the Temporal server, or says how to get one. */
-export async function connectTemporal(temporal: {
-  address: string
-  namespace: string
-}): Promise<{ client: Client; close(): Promise<void> }> {
-  const { Client, Connection } = await import('@temporalio/client')
-  const connection = await Connection.connect({
-    address: temporal.address,
-    connectTimeout: '5s',
-  }).catch(() => {
-    throw new TemporalUnreachable(temporal.address)
-  })
-  return {
-    client: new Client({ connection, namespace: temporal.namespace }),
-    close: async () => await connection.close(),
-  }
+/** Connects to the Temporal server, or says what is wrong and how to mend it. */
+export async function connectTemporal(settings: TemporalSettings): Promise<Connected> {
+  const { connectClient } = await import('../temporal/client.ts')
+  return await connectClient(settings)
 }
 
 /** The exit code of a run that ended, or stands, in `state`. */

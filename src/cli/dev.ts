@@ -37,7 +37,7 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
     'A worker is polling. In another terminal: records-sync run SYNC. Ctrl-C stops all parts.',
   )
   await untilSignal()
-  terminal.err('Stopping: batches in flight are settled first.')
+  terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
   await embedded.stop()
   return EXIT.done
 }

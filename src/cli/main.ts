@@ -7,7 +7,10 @@ import { perMinute, port, whole } from './arguments.ts'
 import { describeConform } from './conform-command.ts'
 import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
 import type { RunOptions } from './run.ts'
+import { describeSchedules } from './schedules-command.ts'
 import { describeService } from './service-command.ts'
+import { describeSteering } from './steer-command.ts'
+import type { WorkerCommandOptions } from './worker.ts'
 
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
 const { version } = JSON.parse(
@@ -88,28 +91,8 @@ program
   .action((run: string, options: { output?: string; exact: boolean }) =>
     execute(async (context) => (await import('./reports.ts')).rejects(context, run, options)),
   )
-program
-  .command('approve')
-  .argument('<run>')
-  .option('--stream <name>', 'only the deletions of this one; default: all that wait')
-  .description('let the deletions be made that wait in a run of a mirror')
-  .action((run: string, options: { stream?: string }) =>
-    execute(async (context) => {
-      const { decide } = await import('./verdict.ts')
-      return await decide(context, run, { verdict: 'approve', stream: options.stream ?? null })
-    }),
-  )
-program
-  .command('reject')
-  .argument('<run>')
-  .option('--stream <name>', 'only the deletions of this one; default: all that wait')
-  .description('leave the rows where they are that a run of a mirror would delete')
-  .action((run: string, options: { stream?: string }) =>
-    execute(async (context) => {
-      const { decide } = await import('./verdict.ts')
-      return await decide(context, run, { verdict: 'reject', stream: options.stream ?? null })
-    }),
-  )
+describeSteering(program, execute)
+describeSchedules(program.command('schedules'), execute)
 program
   .command('quota')
   .argument('[connection]', 'only the orgs of its service; default: all')
@@ -128,8 +111,11 @@ program
   )
 program
   .command('worker')
+  .option('--build-id <id>', 'runs stay with the build that begins them (docs/upgrades.md)')
   .description('run workflows and activities until stopped')
-  .action(() => execute(async (context) => (await import('./worker.ts')).worker(context)))
+  .action((options: WorkerCommandOptions) =>
+    execute(async (context) => (await import('./worker.ts')).worker(context, options)),
+  )
 program
   .command('dev')
   .option('--no-service', 'start no Records Service')
@@ -142,6 +128,24 @@ program
       execute(async (context) =>
         (await import('./dev.ts')).dev(context, { ...options, limit: options.limit ?? null }),
       ),
+  )
+program
+  .command('links')
+  .description("addresses that open Temporal's start form, filled in for a backfill of each sync")
+  .action(() => execute(async (context) => (await import('./links.ts')).links(context)))
+program
+  .command('notify')
+  .argument('<name>', 'a notification of the configuration')
+  .description('post a test message to a notification')
+  .action((name: string) =>
+    execute(async (context) => (await import('./notify.ts')).notify(context, name)),
+  )
+program
+  .command('codec-server')
+  .option('--port <port>', 'port on this machine', port, 8888)
+  .description('decrypt payloads for the Temporal UI, where temporal.encryption_keys is set')
+  .action((options: { port: number }) =>
+    execute(async (context) => (await import('./codec-server.ts')).codecServer(context, options)),
   )
 describeService(program.command('service'), execute)
 describeConform(program.command('conform'), execute)

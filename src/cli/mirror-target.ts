@@ -1,12 +1,16 @@
 // What a mirror finds on its service: its object types with their properties, and its associations. Every slip of the
 // configuration is collected, so that a person mends them all at once.
 
-import { listed, suggestion } from '../../config/nearest.ts'
+import { listed, suggestion } from '../core/nearest.ts'
 import type { RecordsClient } from '../client/index.ts'
-import type { AssociationWire, ObjectSchema, PropertyWire } from '../contract/index.ts'
+import {
+  modificationProperty,
+  type AssociationWire,
+  type ObjectSchema,
+  type PropertyWire,
+} from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { MirrorSync } from '../core/sync.ts'
-import { modificationProperty } from '../mirror/clocks.ts'
 
 /** Object types that are asked for at the same time. */
 const LANES = 8

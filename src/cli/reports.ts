@@ -1,6 +1,7 @@
 // `status`, `show` and `rejects`: what the ledger says.
 
 import { createWriteStream } from 'node:fs'
+import { backfillOf, backfillText } from '../core/backfill.ts'
 import { REJECT_STATES } from '../core/states.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
@@ -137,6 +138,8 @@ function printHead(terminal: Terminal, run: Run, requests: number): void {
   terminal.out(
     `Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`,
   )
+  const limits = backfillOf(run.config)
+  if (limits) terminal.out(`  ${safe(backfillText(limits), 300)}`)
   if (run.message) terminal.out(`  ${safe(run.message, 400)}`)
   terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
   terminal.out(`  workflow ${run.workflowId}`)

@@ -30,7 +30,7 @@ export interface RunOptions {
 
 type RunPriority = 'import' | 'mirror' | 'backfill'
 
-function parseTuning(text: string | undefined): object {
+export function parseTuning(text: string | undefined): object {
   if (text === undefined) return {}
   try {
     const parsed: unknown = JSON.parse(text)
@@ -127,17 +127,38 @@ async function accountOfRun(context: CommandContext, run: Run): Promise<Account 
   }
 }
 
+/** What is started: a workflow, its id's beginning, and its input. */
+export interface Job {
+  readonly sync: SyncConfig
+  readonly type: string
+  readonly id: string
+  readonly summary: string
+  readonly input: object
+  readonly priority: RunPriority
+}
+
 export async function run(
   context: CommandContext,
   name: string,
   options: RunOptions,
 ): Promise<number> {
-  const { terminal } = context
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   checkOptions(sync, options)
   const { type, input } = workflowOf(sync, parseTuning(options.tuning), options)
-  const temporal = temporalOf(config, context.env)
+  const label = { id: `${sync.kind}-${sync.name}`, summary: `${sync.kind} ${sync.name}` }
+  const priority = options.priority ?? sync.kind
+  return await startRun(context, { sync, type, input, priority, ...label }, options)
+}
+
+/** Starts a run, and follows it unless it is to be left alone. */
+export async function startRun(
+  context: CommandContext,
+  { sync, type, id, summary, input, priority }: Job,
+  options: { readonly detach: boolean },
+): Promise<number> {
+  const { terminal } = context
+  const temporal = temporalOf(await context.loadConfig(), context.env)
   const { client, close } = await connectTemporal(temporal)
   try {
     await needWorker(client, temporal)
@@ -146,9 +167,9 @@ export async function run(
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
     const handle = await client.workflow.start(type, {
       taskQueue: TASK_QUEUE,
-      workflowId: `${sync.kind}-${sync.name}-${stamp}`,
+      workflowId: `${id}-${stamp}`,
       args: [input],
-      staticSummary: `${sync.kind} ${sync.name}`,
+      staticSummary: summary,
     })
     if (options.detach) {
       if (context.json) terminal.out(JSON.stringify({ workflow_id: handle.workflowId }))
@@ -160,7 +181,6 @@ export async function run(
       sync.kind === 'mirror'
         ? mirrorLine(context)
         : importLine((rows) => {
-            const { priority = 'import' } = options
             const sending = { sync, priority, rows, signal: following.signal }
             // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
             if (rows > 0) announce(context, sending).catch(() => {})

@@ -1,10 +1,23 @@
-// `records-sync worker`: runs the workflows and activities until it is told to stop.
+// `records-sync worker`: runs the workflows and activities until it is told to stop. Told once, it lets the batches in flight
+// finish; told twice, or after 25 s, it ends at once, and the next worker sends again what was not answered.
 
+import { constants } from 'node:os'
 import { startWorker } from '../worker.ts'
 import { EXIT, temporalOf, type CommandContext } from './context.ts'
 import { jsonLogger, terminalLogger } from './logging.ts'
 
-export async function worker(context: CommandContext): Promise<number> {
+export interface WorkerCommandOptions {
+  /** Runs that a worker of this build begins go on with workers of this build only. */
+  readonly buildId?: string
+  /** How long batches in flight may take once it is told to stop, ms; default 25 s. */
+  readonly shutdownForceMs?: number
+}
+
+/** Ends with code 0 where every batch was settled; the process ends with 1 where one was not, with 128 + signal on a second signal. */
+export async function worker(
+  context: CommandContext,
+  options: WorkerCommandOptions = {},
+): Promise<number> {
   const config = await context.loadConfig()
   const temporal = temporalOf(config, context.env)
   const logger =
@@ -14,22 +27,25 @@ export async function worker(context: CommandContext): Promise<number> {
     env: context.env,
     temporal,
     logger,
+    ...options,
   })
-  logger.info({ ...temporal, ledger: running.ledger, pid: process.pid }, 'worker_started')
-  const stopOn = (signal: NodeJS.Signals) => {
-    process.once(signal, () => {
-      logger.info({ signal }, 'worker_stopping')
-      running.shutdown()
-      // A second signal ends at once; what was in flight is sent again by the next worker.
-      process.once(signal, () => process.exit(130))
-    })
+  const { address, namespace } = temporal
+  const { ledger, listening } = running
+  const build = options.buildId
+  logger.info({ address, namespace, build, ledger, listening, pid: process.pid }, 'worker_started')
+  let stopping = false
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    if (stopping) process.exit(128 + constants.signals[signal])
+    stopping = true
+    logger.info({ signal }, 'worker_stopping')
+    running.shutdown()
   }
-  stopOn('SIGINT')
-  stopOn('SIGTERM')
+  process.on('SIGINT', stop).on('SIGTERM', stop)
   try {
     await running.stopped
-  } catch {
-    logger.error({}, 'worker_stopped_by_force')
+  } catch (error) {
+    const { name } = error as Error
+    logger.error({ name }, stopping ? 'worker_stopped_by_force' : 'worker_failed')
     process.exit(1)
   }
   logger.info({}, 'worker_stopped')

@@ -1,5 +1,6 @@
 // The Records Service on the wire: the one description that service and client share.
 
+export * from './clocks.ts'
 export * from './limits.ts'
 export * from './names.ts'
 export * from './operations.ts'

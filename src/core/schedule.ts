@@ -32,6 +32,22 @@ export function parseEvery(text: string): number | undefined {
   return ms >= everyMinMs && ms <= everyMaxMs ? ms : undefined
 }
 
+/** `every 15 minutes`, `every day`; the inverse of `parseEvery`. */
+export function everyText(ms: number): string {
+  const [unit, size] = Object.entries(UNIT_MS).findLast(([, each]) => ms % each === 0) ?? [
+    'second',
+    1_000,
+  ]
+  const count = ms / size
+  return count === 1 ? `every ${unit}` : `every ${count} ${unit}s`
+}
+
+/** `every 15 minutes`, or `cron 0 6 * * 1-5 in Europe/Berlin`. */
+export function scheduleText(schedule: Pick<ScheduleConfig, 'every_ms' | 'cron' | 'time_zone'>) {
+  const { every_ms: every, cron, time_zone: zone } = schedule
+  return every === undefined ? `cron ${cron} in ${zone}` : everyText(every)
+}
+
 export const CRON_EXPECTED =
   'a cron line of five fields (minute, hour, day of the month, month, day of the week), such as `0 6 * * 1-5`'
 
@@ -69,11 +85,13 @@ function isField(field: string, { min, max, names }: (typeof FIELDS)[number]): b
   })
 }
 
-/** Whether a text names a time zone. */
+/** Whether a text names a time zone, written as Temporal wants it: `Europe/Berlin`, not `europe/berlin`. */
 export function isTimeZone(text: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: text })
-    return /^[A-Za-z]/.test(text)
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions()
+    const isSame = timeZone.toLowerCase() === text.toLowerCase()
+    // Of an old name for another zone only the capitals that all names have are known.
+    return isSame ? timeZone === text : /^[A-Z][^/]*(\/[A-Z][^/]*)*$/.test(text)
   } catch {
     return false
   }

@@ -14,7 +14,7 @@ export interface Watermark {
   readonly value: string
 }
 
-/** A window of a query: what `:from` and `:to` are; null where it has no such end. */
+/** A window, `from` included and `to` not; null where it has no such end. Of a query: what `:from` and `:to` are. */
 export interface Window {
   readonly from: string | null
   readonly to: string | null

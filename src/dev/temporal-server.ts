@@ -11,6 +11,7 @@ import { Connection } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import type { Logger } from '../core/ports.ts'
 import { systemClock } from '../core/ports.ts'
+import { ensureSearchAttributes } from '../temporal/search-attributes.ts'
 import { lastLines } from './run-program.ts'
 
 const host = '127.0.0.1'
@@ -46,7 +47,7 @@ export interface TemporalServer {
   stop(): Promise<void>
 }
 
-/** @throws SyncError `port_taken`, `temporal_server_failed` */
+/** Our search attributes are registered when it returns. @throws SyncError `port_taken`, `temporal_server_failed` */
 export async function startTemporal(options: StartTemporal): Promise<TemporalServer> {
   for (const port of [options.port, options.headless ? 0 : options.uiPort]) {
     if (port) await requireFree(port)
@@ -108,10 +109,24 @@ async function startOnce(options: StartTemporal): Promise<TemporalServer> {
       output(),
     )
   }
+  await register(address).catch(async (error: unknown) => {
+    await stop()
+    throw error
+  })
   void ended.then((how) => {
     if (!stopping) logger.error({ how, lines: lastLines(output(), 5) }, 'temporal_server_ended')
   })
   return { address, uiUrl: uiPort === null ? null : `http://${host}:${uiPort}`, namespace, stop }
+}
+
+/** Runs of ours stand still where the server does not know their search attributes. */
+async function register(address: string): Promise<void> {
+  const connection = Connection.lazy({ address })
+  try {
+    await ensureSearchAttributes(connection, namespace)
+  } finally {
+    await connection.close()
+  }
 }
 
 /**

@@ -20,12 +20,11 @@ export async function close(ledger: Ledger, run: number, ending: Ending): Promis
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
-    message:
-      ending.kind === 'failed'
-        ? ending.message
-        : unbalanced
-          ? 'the books do not balance; run records-sync show for the figures'
-          : null,
+    message: unbalanced
+      ? 'the books do not balance; run records-sync show for the figures'
+      : ending.kind === 'finished'
+        ? null
+        : (ending.message ?? null),
     books,
   })
   return { state, books }

@@ -25,7 +25,8 @@ export interface StageResult extends StageCounts {
 }
 
 /**
- * Stages a run. In a window only what the query returns, from `initial` on, and the watermark stays where it is.
+ * Stages a run. In a window only what the source has in it (of a query with a watermark: from `initial` on), and the watermark
+ * stays where it is.
  * @throws MappingError, SourceError before anything was sent; the caller closes the run
  */
 export async function stage(

@@ -1,21 +1,16 @@
 // Verify: what was written is read back, by `in` filters of 100 keys, and compared. Accepted but different is a result
 // of its own. Items whose answer was lost are settled by asking, before anyone is told that they failed.
 
-import {
-  IN_VALUES_MAX,
-  type FilterNode,
-  type PropertyWire,
-  type RecordRepresentation,
-} from '../contract/index.ts'
+import { IN_VALUES_MAX, type PropertyWire } from '../contract/index.ts'
 import { MappingError } from '../core/errors.ts'
-import type { Json } from '../core/json.ts'
 import { VERIFY_SAMPLE_ROWS } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
-import type { WrittenItem } from '../ledger/ledger.ts'
 import { differences } from './compare.ts'
-import { keyOf } from './key.ts'
+import { lookUp, sentOf } from './look-up.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
+
+type Sent = ReturnType<typeof sentOf>
 
 /** What reading back showed, in items. */
 export interface VerifyResult {
@@ -23,44 +18,6 @@ export interface VerifyResult {
   readonly equal: number
   readonly different: number
   readonly missing: number
-}
-
-const pagesPerSliceMax = 50
-
-type Sent = Readonly<Record<string, Json>>
-const sentOf = (item: WrittenItem): Sent =>
-  (JSON.parse(item.payload) as { properties: Sent }).properties
-
-/** Reads the records whose matching property has one of the sent values; each page of a slice is at most 100 records. */
-async function readBack(
-  deps: ImportDeps,
-  config: ImportConfig,
-  matching: PropertyWire,
-  sent: readonly Sent[],
-): Promise<Map<string, RecordRepresentation>> {
-  const values = sent.flatMap((properties) => properties[matching.name] as Json)
-  const filter = { property: matching.name, op: 'in', value: values } as FilterNode
-  const found = new Map<string, RecordRepresentation>()
-  let cursor: string | null | undefined
-  for (let page = 0; page < pagesPerSliceMax; page++) {
-    const reading = deps.client.queryRecords(
-      config.object_type,
-      { filter, properties: Object.keys(config.properties), ...(cursor ? { cursor } : {}) },
-      { signal: deps.signal, priority: deps.priority },
-    )
-    const answer = await beatWhile(deps, reading)
-    for (const record of answer.data) {
-      const held = record.properties[matching.name] as Json
-      for (const value of Array.isArray(held) ? held : [held]) {
-        const key = keyOf(value as Json, matching.field_type)
-        if (key !== null) found.set(key, record)
-      }
-    }
-    deps.beat()
-    if (!answer.pagination.has_more) break
-    cursor = answer.pagination.next_cursor
-  }
-  return found
 }
 
 async function propertiesOf(
@@ -101,12 +58,11 @@ export async function verify(
       throw new MappingError(config.object_type, [
         `matching_property ${config.matching_property} has gone from ${config.object_type}`,
       ])
-    const sent = items.map(sentOf)
-    const found = await readBack(deps, config, matching, sent)
-    const verdicts = items.map((item, index) => {
+    const found = await lookUp(deps, config, matching, items, Object.keys(config.properties))
+    const verdicts = items.map((item) => {
       const record = found.get(item.key)
       const differing = record
-        ? differences(sent[index]!, record.properties as Sent, (name) => typeOf.get(name) ?? 'text')
+        ? differences(sentOf(item), record.properties as Sent, (name) => typeOf.get(name) ?? 'text')
         : []
       const verdict = !record ? 'missing' : differing.length > 0 ? 'different' : 'equal'
       result.read++

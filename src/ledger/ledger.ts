@@ -188,6 +188,20 @@ export interface StreamBooks {
   readonly message: string | null
 }
 
+/** How a sync stands, as its runs tell. Times are ISO 8601 in UTC. */
+export interface Standing {
+  readonly kind: Run['kind']
+  /** Of its newest run. */
+  readonly state: RunState
+  readonly reason: Run['reason']
+  /** When the newest run that is complete, with rejects or without, was closed; null where there is none. */
+  readonly succeededAt: string | null
+  /** When the live run was opened that has rows to be sent, or sent and not settled; null where there is none. */
+  readonly waitingSince: string | null
+  /** When the newest run was opened that came to the end of a mirror's stream, by stream. */
+  readonly streams: ReadonlyMap<string, string>
+}
+
 /** What staging decided, in rows. */
 export interface StageCounts {
   readonly planned: number
@@ -214,6 +228,8 @@ export interface Ledger {
     config: Json
   }): Promise<{ run: Run } | { heldBy: Run }>
   run(id: number): Promise<Run | null>
+  /** Null for a sync that never ran. Reads a few rows, however many runs there were. */
+  standing(sync: string): Promise<Standing | null>
   /** Newest first. */
   runs(filter: { sync?: string; limit: number }): Promise<readonly Run[]>
   setRunState(
@@ -378,5 +394,7 @@ export interface Ledger {
   >
   /** How many keys of the run's planned items the destination has an accepted record for. */
   knownKeys(run: number): Promise<number>
+  /** Planned items above `after`, in ordinal order, whose key the destination has no accepted record for. */
+  strangers(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>
   close(): Promise<void>
 }

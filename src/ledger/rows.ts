@@ -17,6 +17,9 @@ export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
 /** The states of a run whose watermark counts, as a list of SQL. */
 export const completeStates = "'complete', 'complete_with_rejects'"
 
+/** Runs after the last complete one of which the streams are looked at, to tell how old a mirror's tables are. */
+export const STREAM_RUNS_MAX = 20
+
 /** Whether a closed run left an item over: what it brought in is accepted, and was found where it was read back. */
 export const isLeft = (item: string): string =>
   `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified <> 'equal')`

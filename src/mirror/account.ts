@@ -1,6 +1,7 @@
 // The account of one stream's run: where it stands, what it did, what people should know. It is stored in two places: the position
 // in the warehouse, with the rows; the figures in the ledger, for people.
 
+import type { Window } from '../core/watermark.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MergeCounts, MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
@@ -36,6 +37,8 @@ export class Account {
     this.#parts = parts
     this.position = parts.position
     this.#requestsBefore = parts.position.run.tally.requests
+    const { window } = parts.position.run
+    if (window) this.say(sentenceOf(window))
   }
 
   say(message: string): void {
@@ -76,6 +79,8 @@ export class Account {
   async note(): Promise<void> {
     this.#countRequests()
     const { run, counted } = this.position
+    // What was counted before says nothing of a part.
+    const known = run.window ? null : counted
     await this.#deps.ledger.noteStream(this.#parts.run, {
       stream: this.#parts.stream.name,
       table: this.#parts.stream.table,
@@ -83,7 +88,7 @@ export class Account {
       mode: run.full ? 'full' : 'incremental',
       ...run.tally,
       ...this.#books,
-      serviceCount: this.#books.serviceCount ?? counted,
+      serviceCount: this.#books.serviceCount ?? known,
     })
   }
 
@@ -95,6 +100,12 @@ export class Account {
     if (this.isWaiting) return 'approval'
     const { phase } = this.position.run
     if (phase === 'done') return 'complete'
-    return phase === 'list' || phase === 'changes' ? 'pulling' : 'sweeping'
+    return ['list', 'changes', 'window'].includes(phase) ? 'pulling' : 'sweeping'
   }
+}
+
+/** What a run with a window reads. */
+function sentenceOf({ from, to }: Window): string {
+  const bounds = [from && `from ${from}`, to && `before ${to}`].filter(Boolean).join(' and ')
+  return `a window: records last changed ${bounds || 'ever'}; nothing else is read, and nothing deleted`
 }

@@ -4,6 +4,7 @@
 import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { MirrorConfig, MirrorSync } from '../core/sync.ts'
+import type { Window } from '../core/watermark.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import { edgesOf } from './edges.ts'
 import type { Discovered, MirrorDeps, StreamRef } from './ports.ts'
@@ -15,14 +16,22 @@ import { textStream } from './text-table.ts'
 export const DEFINITIONS = 'associations'
 
 const NAMES = ['label', 'source', 'target', 'cardinality', 'description'] as const
+
+export interface DiscoverJob {
+  readonly run: number
+  readonly sync: MirrorSync
+  readonly keyFingerprint: string
+  /** As the streams will have it. Edges and association definitions have no time, so they are not read in one. */
+  readonly window?: Window | null
+  /** Object types that the run is limited to, of those that are mirrored. Default: all of them. */
+  readonly only?: readonly string[] | null
+}
+
 /**
- * Asks the service what there is: four requests.
- * @throws SyncError `warehouse_other_mirror`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
+ * Asks the service what there is: four requests, in a window three.
+ * @throws SyncError `warehouse_other_mirror`, `mirror_types`, `mirror_associations`; Blocked, ServiceFailure, QuotaWait
  */
-export async function discover(
-  deps: MirrorDeps,
-  job: { readonly run: number; readonly sync: MirrorSync; readonly keyFingerprint: string },
-): Promise<Discovered> {
+export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Discovered> {
   const { client, tables } = deps
   const { mirror: config } = job.sync
   const reader = new Reader(deps)
@@ -30,20 +39,32 @@ export async function discover(
   await tables.own(`${client.origin} org ${self.org_id}`)
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
-  const definitions = await reader.ask((options) => client.listAssociations(options))
-  const names = chosen(job.sync, types)
-  const sources = sourcesOf(job.sync, definitions, names)
+  const mirrored = chosen(job.sync, types)
+  const names = limited(job, mirrored)
+  const isWindow = (job.window ?? null) !== null
+  const definitions = isWindow
+    ? []
+    : await reader.ask((options) => client.listAssociations(options))
+  const sources = isWindow
+    ? []
+    : sourcesOf(job.sync, definitions, mirrored).filter((name) => names.includes(name))
   const streams: StreamRef[] = [
     ...names.map((name) => ({ kind: 'records' as const, name })),
     ...sources.map((name) => ({ kind: 'edges' as const, name })),
   ]
   for (const { kind, name } of streams)
     await deps.ledger.noteStream(job.run, waiting(kind === 'edges' ? edgesOf(name) : name))
-  await mirrorDefinitions(deps, job.run, config, definitions, reader)
-  return {
-    streams,
-    sortable: fieldTypes.filter(({ sortable }) => sortable).map(({ name }) => name),
+  const sortable = fieldTypes.filter((one) => one.sortable).map(({ name }) => name)
+  if (isWindow) return { streams, sortable }
+  try {
+    await mirrorDefinitions(deps, job.run, config, definitions, reader)
+  } catch (error) {
+    if (!(error instanceof SyncError) || error.code !== 'warehouse_altered') throw error
+    // A table of its own, which fails alone as the others do.
+    const { message } = error
+    await deps.ledger.noteStream(job.run, { ...waiting(DEFINITIONS), state: 'failed', message })
   }
+  return { streams, sortable }
 }
 
 /** The object types that are mirrored, in the order of their names. */
@@ -59,6 +80,17 @@ function chosen(
   throw new SyncError(
     'mirror_types',
     `Sync "${sync}", object_types: ${unknown.join(', ')}: there is no such object type, or the key cannot read it; it can read: ${there.join(', ') || 'none'}`,
+  )
+}
+
+/** Those of them that the run is limited to. */
+function limited({ sync, only = null }: DiscoverJob, mirrored: readonly string[]): string[] {
+  if (only === null) return [...mirrored]
+  const unknown = only.filter((name) => !mirrored.includes(name))
+  if (unknown.length === 0 && only.length > 0) return mirrored.filter((name) => only.includes(name))
+  throw new SyncError(
+    'mirror_types',
+    `Sync "${sync.name}" cannot be limited to ${unknown.join(', ') || 'no object type at all'}; it mirrors: ${mirrored.join(', ') || 'none'}`,
   )
 }
 
@@ -94,8 +126,7 @@ async function mirrorDefinitions(
   reader: Reader,
 ): Promise<void> {
   const { tables, ledger } = deps
-  const streams = await tables.streams()
-  const stream = await textStream(tables, streams, {
+  const stream = await textStream(tables, {
     name: DEFINITIONS,
     wanted: DEFINITIONS,
     columns: NAMES,

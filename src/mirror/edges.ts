@@ -50,15 +50,14 @@ export async function mirrorEdges(
   const { tables, clock, tuning } = deps
   const type = job.stream.name
   const name = edgesOf(type)
-  const streams = await tables.streams()
-  const source = streams.find((one) => one.name === type)
+  const [source] = await tables.streams([type])
   if (!source)
     throw new SyncError(
       'mirror_edges',
       `The edges of ${type} cannot be mirrored: its records are not; add it to object_types`,
     )
   const wanted = `${type}_edges`
-  const stream = await textStream(tables, streams, { name, wanted, columns: COLUMNS })
+  const stream = await textStream(tables, { name, wanted, columns: COLUMNS })
   const { fence, position: stored } = await tables.claim(name)
   const position = positionOf(stored, job)
   const endsAtMs = clock.now() + (job.full ? tuning.stream_ms : tuning.edges_ms)

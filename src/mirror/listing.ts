@@ -1,11 +1,14 @@
-// A complete listing of a type. Promises kept here: every record that is there from its start to its end is merged at least
-// once; it goes on where it was left; only `has_more` ends a range.
+// A listing of a type: of all records, or of those that were changed last in a window. Promises kept here: every record of it
+// that is there, and is left alone, from its start to its end is merged at least once; it goes on where it was left; only
+// `has_more` ends a range, and the end of what it is of.
 
 import type { ObjectSchema, QueryBody } from '../contract/index.ts'
+import type { Window } from '../core/watermark.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
 import type { Merger } from './merger.ts'
 import type { Listing, Range } from './position.ts'
+import { isLater } from './instant.ts'
 import { filterOf, firstRanges, range, split } from './ranges.ts'
 import { isCursorRefused, type Reader } from './reader.ts'
 
@@ -58,20 +61,47 @@ export async function beginListing(
   return { startedAt, watermark, by, ranges }
 }
 
+/** Begins a listing of what was changed last in a window, by the property of modification times: no request. */
+export function beginWindow(
+  { from, to }: Window,
+  by: string,
+  reader: Pick<Reader, 'now'>,
+): Listing {
+  return {
+    startedAt: reader.now(),
+    watermark: null,
+    by,
+    ranges: [range(from, to)],
+    window: { end: null },
+  }
+}
+
 /** Goes on with a listing, `readers` ranges at a time. Returns whether it is complete. */
 export async function goOnListing(
   listing: Listing,
-  readers: number,
+  size: { readonly readers: number; readonly rowsPerRange: number },
   parts: ListingParts,
 ): Promise<boolean> {
+  const { readers } = size
   const stop = new AbortController()
   const isOver = () => parts.isLate() || stop.signal.aborted
+  if (listing.window !== undefined && listing.ranges.length === 1) {
+    // Nobody has counted what is in it: one reader reads as much as makes a range.
+    let rows = 0
+    const count = (read: number) => {
+      rows += read
+      parts.count(read)
+    }
+    const isLarge = () => isOver() || rows >= size.rowsPerRange
+    await readRange(listing, listing.ranges[0]!, { ...parts, count }, isLarge)
+    if (isOver() || listing.ranges[0]!.done) return listing.ranges[0]!.done
+  }
   const taken = new Set<Range>()
-  const isCut = listing.ranges.length > 1
+  const isCut = listing.ranges.length > 1 || listing.window !== undefined
   const next = (): Range | null => {
     let free = listing.ranges.find((one) => !one.done && !taken.has(one))
     if (!free && isCut && listing.ranges.length < 16 * readers) {
-      const half = split(listing.ranges, listing.startedAt)
+      const half = split(listing.ranges, listing.window?.end ?? listing.startedAt)
       if (half) listing.ranges.push((free = half))
     }
     if (free) taken.add(free)
@@ -101,8 +131,8 @@ async function readRange(
   // Bounded: each new beginning has come further, or is counted.
   for (let anew = 0; ;) {
     // From here on a filter leaves out the records without a value, so they need a range of their own.
-    if (one.reached !== null && !listing.ranges.some(({ without }) => without))
-      listing.ranges.push(range(null, null, true))
+    const isWhole = listing.window !== undefined || listing.ranges.some(({ without }) => without)
+    if (one.reached !== null && !isWhole) listing.ranges.push(range(null, null, true))
     const before = one.reached
     try {
       await readPages(listing, one, parts, isOver)
@@ -141,11 +171,26 @@ async function readPages(
       if (value !== null) one.reached = value
       // Another reader may have taken the rest of it meanwhile.
       const isPast = value !== null && one.to !== null && Date.parse(value) >= Date.parse(one.to)
-      if (page.cursor === null || isPast) one.done = true
+      if (page.cursor === null || isPast || isAfterEnd(listing, value)) one.done = true
     })
     if (one.done || isOver()) return
+    await findEnd(listing, one, parts)
   }
 }
+
+/** More than a page of a window that is still open: what changes from now on is left for the next run. */
+async function findEnd(
+  { window, by, startedAt }: Listing,
+  { to }: Range,
+  { reader, type, instantOf }: ListingParts,
+): Promise<void> {
+  if (window === undefined || window.end !== null || (to !== null && !isLater(to, startedAt)))
+    return
+  window.end = instantOf(await reader.edge(type, by!, 'desc'))
+}
+
+const isAfterEnd = ({ window }: Listing, value: string | null): boolean =>
+  value !== null && window !== undefined && window.end !== null && isLater(value, window.end)
 
 /** A listing of the same type once more, from its first record. */
 export function again(listing: Listing): Listing {

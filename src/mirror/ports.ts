@@ -2,6 +2,7 @@
 
 import type { RecordsClient } from '../client/index.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
+import type { Window } from '../core/watermark.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 
@@ -112,5 +113,10 @@ export interface StreamJob {
   readonly sortable: readonly string[]
   /** Whether everything is read, even where a part would do. */
   readonly full: boolean
+  /**
+   * Only records that were changed last in it are read then, whatever `full` says; nothing is deleted, and what a run
+   * without a window goes on from stays as it is. Instants in UTC with milliseconds. Default: none.
+   */
+  readonly window?: Window | null
   readonly verdict: Verdict | null
 }

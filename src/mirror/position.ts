@@ -2,6 +2,7 @@
 // cannot disagree, and a warehouse that is gone begins anew.
 
 import { SyncError } from '../core/errors.ts'
+import type { Window } from '../core/watermark.ts'
 import type { MergeCounts } from '../warehouses/mirror-tables.ts'
 
 /** A share of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */
@@ -17,7 +18,7 @@ export interface Range {
   done: boolean
 }
 
-/** A complete listing that is under way. */
+/** A listing that is under way: of all records, or of those in a window. */
 export interface Listing {
   /** When it began, an instant of our clock: rows seen before that were not seen by it. */
   startedAt: string
@@ -26,6 +27,13 @@ export interface Listing {
   /** The property that cuts it into ranges and orders them; null where the service orders by none. */
   by: string | null
   ranges: Range[]
+  /** Of a window: records without a value of `by` are not in it, and what is later than `end` changed since it began. */
+  window?: { end: string | null }
+}
+
+/** What a run reads of a window, and where it is in that; null before it begins, and after its end. */
+export interface WindowPlace extends Window {
+  listing: Listing | null
 }
 
 /** What a run did so far. */
@@ -41,9 +49,30 @@ export interface Tally {
 /**
  * What comes next for the run that works on the stream:
  * `list` a complete listing, `changes` what changed since, `sweep` the records that both of them lacked, `relist` a second
- * complete listing where these are many, `resweep` what all lacked, `compare` the counts, `done`.
+ * complete listing where these are many, `resweep` what all lacked, `compare` the counts, `done`. Of a run with a window:
+ * `window`, `done`.
  */
-export type Phase = 'list' | 'changes' | 'sweep' | 'relist' | 'resweep' | 'compare' | 'done'
+export type Phase =
+  | 'list'
+  | 'changes'
+  | 'sweep'
+  | 'relist'
+  | 'resweep'
+  | 'compare'
+  | 'window'
+  | 'done'
+
+/** One run of a stream. */
+export interface RunPlace {
+  id: number
+  phase: Phase
+  full: boolean
+  /** Changes up to this modification time were merged by this run, the overlap included. */
+  reached: string | null
+  tally: Tally
+  /** Absent where there is none. */
+  window?: WindowPlace
+}
 
 export interface Position {
   v: 1
@@ -60,12 +89,12 @@ export interface Position {
   /** Rows that the service has no more and that stay, because a person rejected their deletion. */
   kept: number
   listing: Listing | null
-  /** `reached`: changes up to this modification time were merged by this run, the overlap included. */
-  run: { id: number; phase: Phase; full: boolean; reached: string | null; tally: Tally }
+  /** The last run that worked on it; all that a run knows of itself goes when the next one begins. */
+  run: RunPlace
 }
 
 /** A stream that was never read, for a run that begins. */
-export function firstPosition(run: number, full: boolean): Position {
+export function firstPosition(run: RunPlace): Position {
   return {
     v: 1,
     watermark: null,
@@ -75,7 +104,7 @@ export function firstPosition(run: number, full: boolean): Position {
     wanting: false,
     kept: 0,
     listing: null,
-    run: beginning(run, full),
+    run,
   }
 }
 
@@ -96,8 +125,25 @@ export function addMerge(tally: Tally, { inserted, changed, unchanged }: MergeCo
 }
 
 /** The state of a run that has done nothing yet. */
-export function beginning(id: number, full: boolean): Position['run'] {
+export function beginning(id: number, full: boolean): RunPlace {
   return { id, phase: full ? 'list' : 'changes', full, reached: null, tally: noTally() }
+}
+
+/** The same of a run with a window. */
+export function beginningIn({ from, to }: Window, id: number): RunPlace {
+  const window = { from, to, listing: null }
+  return { id, phase: 'window', full: false, reached: null, tally: noTally(), window }
+}
+
+/** Whether the position is that of this very run. Ids begin anew where a ledger was lost. */
+export function isOf(run: RunPlace, id: number, window: Window | null): boolean {
+  const { from = null, to = null } = run.window ?? {}
+  return (
+    run.id === id &&
+    (run.window === undefined) === (window === null) &&
+    from === (window?.from ?? null) &&
+    to === (window?.to ?? null)
+  )
 }
 
 /** @throws SyncError `position_unreadable` for a text that another version wrote, or a person changed */

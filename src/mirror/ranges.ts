@@ -2,8 +2,8 @@
 // near the 24 hours of a cursor. Whoever has nothing left to read takes half of what another has before it, so that no
 // counting is needed and records may lie as unevenly as they like.
 
-import type { FilterNode } from '../contract/index.ts'
-import { instantAt } from './instant.ts'
+import { allOf, spanOf, type FilterNode } from '../contract/index.ts'
+import { earlier, instantAt } from './instant.ts'
 import type { Range } from './position.ts'
 
 /** Shortest time that is cut in two. */
@@ -42,13 +42,13 @@ export function firstRanges(
 
 /**
  * Cuts the range with the longest time left in two, and returns the new one; null where nothing is worth it.
- * @param high no record lies above it
+ * @param high hardly a record lies above it
  */
 export function split(ranges: readonly Range[], high: string): Range | null {
   let longest: { one: Range; middle: string; span: number } | null = null
   for (const one of ranges) {
     if (one.done || one.without || one.reached === null) continue
-    const to = one.to ?? high
+    const to = one.to === null ? high : earlier(one.to, high)
     const middle = middleOf(one.reached, to)
     const span = Date.parse(to) - Date.parse(one.reached)
     if (middle !== null && span > (longest?.span ?? 0)) longest = { one, middle, span }
@@ -74,9 +74,5 @@ export function filterOf(
 ): FilterNode | null {
   if (by === null) return null
   if (without) return { property: by, op: 'is_null', value: true }
-  const low = reached ?? from
-  const parts: FilterNode[] = []
-  if (low !== null) parts.push({ property: by, op: 'gte', value: low })
-  if (to !== null) parts.push({ property: by, op: 'lt', value: to })
-  return parts.length === 2 ? { $and: parts } : (parts[0] ?? null)
+  return allOf(spanOf(by, reached ?? from, to))
 }

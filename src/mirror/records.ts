@@ -1,26 +1,46 @@
 // The records of one object type, from where their stream stands. What comes next is in the position, so that any worker goes on
 // after any end; see position.ts for the phases.
 
-import type { ObjectSchema, PropertyWire, RecordRepresentation } from '../contract/index.ts'
+import {
+  creationProperty,
+  modificationProperty,
+  type ObjectSchema,
+  type PropertyWire,
+  type RecordRepresentation,
+} from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
 import { Account } from './account.ts'
 import { readChanges } from './changes.ts'
-import { creationProperty, modificationProperty } from './clocks.ts'
 import { ASKED_MAX, confirm, isPlausible, permission } from './deletions.ts'
 import { earlier, instantOf } from './instant.ts'
-import { again, beginListing, goOnListing } from './listing.ts'
+import { again, beginListing, beginWindow, goOnListing } from './listing.ts'
 import { Merger } from './merger.ts'
 import { narrow } from './narrow.ts'
 import type { MirrorDeps, StreamJob, StreamResult } from './ports.ts'
-import { beginning, type Phase, type Position } from './position.ts'
+import {
+  beginning,
+  beginningIn,
+  isOf,
+  type Listing,
+  type Phase,
+  type Position,
+} from './position.ts'
 import type { Reader } from './reader.ts'
 import { compileRow } from './shapes.ts'
 
 export interface RecordsJob extends StreamJob {
   readonly config: MirrorConfig
+}
+
+const sorted = ({ sortable }: RecordsJob, property: PropertyWire | null): PropertyWire | null =>
+  property !== null && sortable.includes(property.field_type) ? property : null
+
+/** The property that tells when a record was changed last; null where there is none that the service sorts by. */
+export function modifiedOf(job: RecordsJob, schema: ObjectSchema): PropertyWire | null {
+  return sorted(job, modificationProperty(schema, job.config.modification_property[schema.name]))
 }
 
 /** What a stream's work begins with. */
@@ -56,16 +76,16 @@ export class Records {
     this.#stream = parts.stream
     this.#fence = parts.fence
     this.#reader = parts.reader
-    const isSorted = (property: PropertyWire | null) =>
-      property !== null && job.sortable.includes(property.field_type) ? property : null
-    const configured = job.config.modification_property[parts.schema.name]
-    this.#modified = isSorted(modificationProperty(parts.schema, configured))
-    this.#by = isSorted(creationProperty(parts.schema)) ?? this.#modified
+    this.#modified = modifiedOf(job, parts.schema)
+    this.#by = sorted(job, creationProperty(parts.schema)) ?? this.#modified
     this.#rowOf = compileRow(parts.stream, { version: this.#modified?.name ?? null })
     this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#position = parts.position
-    if (this.#position.run.id !== job.run)
-      this.#position.run = beginning(job.run, job.full || this.#isListingDue())
+    const { window = null } = job
+    if (!isOf(this.#position.run, job.run, window))
+      this.#position.run = window
+        ? beginningIn(window, job.run)
+        : beginning(job.run, job.full || this.#isListingDue())
     this.#account = new Account(deps, { run: job.run, ...parts })
     this.#merger = new Merger(deps, {
       run: job.run,
@@ -136,6 +156,8 @@ export class Records {
         return await this.#sweep(phase)
       case 'compare':
         return await this.#compare()
+      case 'window':
+        return await this.#window()
       case 'done':
         return { state: 'done' }
     }
@@ -160,12 +182,7 @@ export class Records {
       position.listedAt = null
     }
     const listing = position.listing!
-    const isComplete = await goOnListing(listing, tuning.readers, {
-      ...this.#parts(),
-      signal: this.#deps.signal,
-      isLate: () => this.#isLate(),
-    })
-    if (!isComplete) return { state: 'again' }
+    if (!(await this.#goOn(listing))) return { state: 'again' }
     if (phase === 'relist') {
       position.run.phase = 'resweep'
       return undefined
@@ -177,6 +194,26 @@ export class Records {
     position.kept = 0
     position.run.phase = 'changes'
     return undefined
+  }
+
+  /** What was changed last in a window. Nothing else of the position moves. */
+  async #window(): Promise<StreamResult | undefined> {
+    const { run } = this.#position
+    const place = run.window!
+    place.listing ??= beginWindow(place, this.#modified!.name, this.#reader)
+    if (!(await this.#goOn(place.listing))) return { state: 'again' }
+    place.listing = null
+    run.phase = 'done'
+    return undefined
+  }
+
+  #goOn(listing: Listing): Promise<boolean> {
+    const { readers, rows_per_range: rowsPerRange } = this.#deps.tuning
+    return goOnListing(
+      listing,
+      { readers, rowsPerRange },
+      { ...this.#parts(), signal: this.#deps.signal, isLate: () => this.#isLate() },
+    )
   }
 
   async #changes(): Promise<StreamResult | undefined> {

@@ -7,9 +7,9 @@ import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { mirrorEdges } from './edges.ts'
 import { evolve } from './evolve.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
-import { firstPosition, readPosition } from './position.ts'
+import { beginning, beginningIn, firstPosition, readPosition } from './position.ts'
 import { Reader } from './reader.ts'
-import { Records, type RecordsJob } from './records.ts'
+import { modifiedOf, Records, type RecordsJob } from './records.ts'
 
 /** Times that a table is looked at again because somebody else took a name for it. */
 const NAMINGS_MAX = 3
@@ -28,10 +28,17 @@ async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
   const type = job.stream.name
   const reader = new Reader(deps)
   const schema = await readType(reader, deps, type)
+  const { window = null } = job
+  if (window !== null && modifiedOf(job, schema) === null)
+    throw new SyncError(
+      'mirror_window',
+      `${type} cannot be read in a window: it has no property that tells when a record was changed last and that the service sorts by; name one under modification_property, or leave out "from" and "to" and write "full": true, which reads all of it`,
+    )
   const prepared = await prepare(deps, job.config, schema)
   const { fence, position: stored } = await tables.claim(type)
-  const position =
-    stored === null ? firstPosition(job.run, true) : readPosition(stored, deps.tables.place, type)
+  const first = () =>
+    firstPosition(window ? beginningIn(window, job.run) : beginning(job.run, true))
+  const position = stored === null ? first() : readPosition(stored, deps.tables.place, type)
   const work = new Records(deps, job, { schema, stream: prepared, fence, position, reader })
   return await work.run()
 }
@@ -56,15 +63,9 @@ async function prepare(
 ): Promise<MirrorStream> {
   const { tables, tuning } = deps
   for (let naming = 1; ; naming++) {
-    const streams = await tables.streams()
-    const known = streams.find(({ name }) => name === schema.name)
-    const evolved = evolve(
-      schema.name,
-      known,
-      schema,
-      config.schema_changes,
-      streams.map(({ table }) => table),
-    )
+    const [known] = await tables.streams([schema.name])
+    const taken = known ? [] : await tables.tableNames()
+    const evolved = evolve(schema.name, known, schema, config.schema_changes, taken)
     if (evolved.frozen.length > 0)
       throw new Blocked(
         'contract',

@@ -3,13 +3,12 @@
 import type { MirrorColumn, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
 import { nameFor } from './names.ts'
 
-/** The stream of that name among `streams`, or a new one with these columns; its table is called `wanted` where that is free. */
+/** The stream of that name, or a new one with these columns; its table is called `wanted` where that is free. */
 export async function textStream(
-  tables: Pick<MirrorTables, 'change'>,
-  streams: readonly MirrorStream[],
+  tables: Pick<MirrorTables, 'streams' | 'tableNames' | 'change'>,
   { name, wanted, columns: names }: { name: string; wanted: string; columns: readonly string[] },
 ): Promise<MirrorStream> {
-  const known = streams.find((one) => one.name === name)
+  const [known] = await tables.streams([name])
   if (known) return known
   const columns = names.map((column): MirrorColumn => ({
     name: column,
@@ -19,10 +18,7 @@ export async function textStream(
     type: { holds: 'text', list: false },
     live: true,
   }))
-  const table = nameFor(
-    wanted,
-    streams.map((one) => one.table),
-  )
+  const table = nameFor(wanted, await tables.tableNames())
   await tables.change([{ name, table, add: columns, retire: [], revive: [] }])
   return { name, table, columns }
 }

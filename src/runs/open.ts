@@ -3,7 +3,6 @@
 import { AlreadyRunning, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Logger } from '../core/ports.ts'
-import type { SyncConfig } from '../core/sync.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 
 /** Which workflow execution holds or wants a run. */
@@ -11,6 +10,10 @@ export interface Holder {
   readonly workflowId: string
   readonly workflowRunId: string
 }
+
+/** What is noted of a run whose workflow is gone. */
+export const ABANDONED =
+  'its workflow ended without closing the books (terminated, or its history was lost)'
 
 const takeoversMax = 3
 
@@ -21,7 +24,7 @@ export async function abandon(ledger: Ledger, run: Run): Promise<void> {
   await ledger.closeRun(run.id, {
     state: 'failed',
     reason: 'abandoned',
-    message: 'its workflow ended without closing the books (terminated, or its history was lost)',
+    message: ABANDONED,
     books: run.kind === 'import' ? books : null,
   })
 }
@@ -31,29 +34,36 @@ export async function abandon(ledger: Ledger, run: Run): Promise<void> {
  * @throws AlreadyRunning where a living workflow holds the sync
  */
 export async function open(
-  deps: { ledger: Ledger; logger: Logger; isLive(holder: Holder): Promise<boolean> },
-  job: { sync: SyncConfig; holder: Holder },
+  deps: {
+    ledger: Ledger
+    logger: Logger
+    isLive(holder: Holder): Promise<boolean>
+    /** Told of every run whose books were closed because its workflow is gone. */
+    abandoned?(run: Run): Promise<void>
+  },
+  job: { sync: string; kind: Run['kind']; holder: Holder; config: Json },
 ): Promise<Run> {
   const { ledger } = deps
   const { sync, holder } = job
   for (let takeover = 0; takeover < takeoversMax; takeover++) {
     const opened = await ledger.openRun({
-      sync: sync.name,
-      kind: sync.kind,
+      sync,
+      kind: job.kind,
       mode: 'run',
       ...holder,
-      config: sync as unknown as Json,
+      config: job.config,
     })
     if ('run' in opened) return opened.run
     const held = opened.heldBy
     if (held.workflowId === holder.workflowId && held.workflowRunId === holder.workflowRunId)
       return held
-    if (await deps.isLive(held)) throw new AlreadyRunning(sync.name, held.id, held.workflowId)
-    deps.logger.warn({ run: held.id, sync: sync.name, workflow: held.workflowId }, 'run_taken_over')
+    if (await deps.isLive(held)) throw new AlreadyRunning(sync, held.id, held.workflowId)
+    deps.logger.warn({ run: held.id, sync, workflow: held.workflowId }, 'run_taken_over')
     await abandon(ledger, held)
+    await deps.abandoned?.(held)
   }
   throw new SyncError(
     'open_failed',
-    `Sync "${sync.name}" could not be opened: other runs of it keep appearing`,
+    `Sync "${sync}" could not be opened: other runs of it keep appearing`,
   )
 }

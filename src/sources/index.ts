@@ -2,6 +2,7 @@
 
 import { SourceError } from '../core/errors.ts'
 import type { ImportSync } from '../core/sync.ts'
+import { windowProblem } from '../core/windows.ts'
 import type { Warehouse } from '../warehouses/warehouse.ts'
 import { openCsv } from './csv/index.ts'
 import { openQuery } from './query/index.ts'
@@ -16,7 +17,7 @@ export interface SourceOpeners {
 
 /**
  * @param extent default: all of a file or of records, a query from the start
- * @throws SourceError where the source cannot be opened, has no usable header, or knows no windows; Blocked where it cannot be
+ * @throws SourceError where the source cannot be opened, has no usable header, or has no window; Blocked where it cannot be
  *   reached now
  */
 export async function openSource(
@@ -26,15 +27,16 @@ export async function openSource(
   extent = FROM_THE_START,
 ): Promise<Source> {
   const { from } = sync.import
-  if (extent.window !== null && !('query' in from))
+  const problem = extent.window === null ? null : windowProblem(from)
+  if (problem !== null)
     throw new SourceError(
       'source_window',
-      `Sync "${sync.name}" cannot be read in a window; expected a query that uses \`:from\` and \`:to\``,
+      `Sync "${sync.name}" cannot be read in a window: ${problem}`,
     )
   if ('csv' in from) return await openCsv({ ...from, path: from.csv })
   if ('records' in from) {
     const { client } = await openers.connect(from.records.connection)
-    return await openRecords(client, from.records, { signal })
+    return await openRecords(client, from.records, { signal, window: extent.window })
   }
   return await openQuery(sync.name, from, openers.openWarehouse, signal, extent)
 }

@@ -16,7 +16,7 @@ export interface SourceRow {
 export interface Extent {
   /** What the last complete reading reached; null: there was none. For a query that uses `:watermark`. */
   readonly watermark: Watermark | null
-  /** For a query that uses `:from` and `:to`. */
+  /** For a query that uses `:from` or `:to`, and for records that tell when they were changed last. */
   readonly window: Window | null
 }
 

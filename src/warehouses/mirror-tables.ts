@@ -125,10 +125,13 @@ export interface MirrorTables {
    */
   own(owner: string): Promise<void>
   /**
-   * The streams there are, live columns first in the order in which they were made.
-   * @throws SyncError `warehouse_altered` where a table or a column is missing or has another type: which, and what to do
+   * The streams there are, or those of them that `of` names; live columns first in the order in which they were made.
+   * @throws SyncError `warehouse_altered` where a table of theirs, or a column, is missing or has another type: which, and
+   *   what to do
    */
-  streams(): Promise<readonly MirrorStream[]>
+  streams(of?: readonly string[]): Promise<readonly MirrorStream[]>
+  /** Names of the tables of all streams, whatever became of them. */
+  tableNames(): Promise<readonly string[]>
   /** In one transaction. @throws SyncError `warehouse_altered` where a name is taken by somebody else's table or column */
   change(changes: readonly StreamChange[]): Promise<void>
   /** Takes a stream over: whoever held it before can change nothing more. A stream that was never written has no position. */

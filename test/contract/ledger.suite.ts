@@ -8,6 +8,7 @@ import { pushingTests } from './ledger/pushing.ts'
 import { runTests } from './ledger/runs.ts'
 import type { Open } from './ledger/scene.ts'
 import { stagingTests } from './ledger/staging.ts'
+import { standingTests } from './ledger/standing.ts'
 import { streamTests } from './ledger/streams.ts'
 
 /** The tests of a driver; `open` gives each of them a new, empty ledger. */
@@ -19,6 +20,7 @@ export function ledgerSuite(name: string, open: Open): void {
     closingTests(open)
     incrementalTests(open)
     interleavingTests(open)
+    standingTests(open)
     streamTests(open)
   })
 }

@@ -8,22 +8,22 @@ export type Passing =
   | { readonly pass: string }
   | { readonly status: number; readonly headers: OutgoingHttpHeaders; readonly body: string }
 
-/** Starts a proxy on a free port of the loopback. */
+/** Starts a proxy on a free port of the loopback. What `decide` waits for, the request waits for. */
 export async function startProxy(
   target: string,
-  decide: (url: string, body: string) => Passing,
+  decide: (url: string, body: string) => Passing | Promise<Passing>,
 ): Promise<{ url: string; close(): void }> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const passing = decide(request.url ?? '/', Buffer.concat(chunks).toString())
-      if (!('pass' in passing)) {
-        response.writeHead(passing.status, passing.headers)
-        response.end(passing.body)
-        return
-      }
       void (async () => {
+        const passing = await decide(request.url ?? '/', Buffer.concat(chunks).toString())
+        if (!('pass' in passing)) {
+          response.writeHead(passing.status, passing.headers)
+          response.end(passing.body)
+          return
+        }
         const answer = await fetch(`${target}${request.url}`, {
           method: request.method ?? 'GET',
           headers: {

@@ -1,14 +1,14 @@
 // Records the histories that test/replay/replay.test.ts replays. Run it on released code, never on the change that the
 // histories are to judge: npx vitest run --config test/replay/vitest.record.ts
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import type { WorkflowHandle } from '@temporalio/client'
 import { afterEach, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
-import { approve, mirrorSync } from '../../workflows/names.ts'
+import { approve, backfill, mirrorSync, pause, reject, resume } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
-import { contactsCsv, createProject, type Project } from '../e2e/project.ts'
+import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 
 let project: Project
 afterEach(async () => await project.stop())
@@ -43,6 +43,53 @@ test('an import that is cancelled', async () => {
   await handle.cancel()
   await handle.result().catch(() => {})
   await save('import-cancelled', handle)
+})
+
+test('an import that is paused and goes on, and one that a person rejects', async () => {
+  project = await createProject({ service: { latencyMs: 100 } })
+  project.write('contacts.csv', contactsCsv(2_500))
+  await project.startWorker()
+  const paused = await project.start('contacts', { ...fastTuning, in_flight: 1 })
+  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(0)
+  await paused.executeUpdate(pause, { args: [{ reason: 'maintenance' }] })
+  await expect
+    .poll(async () => (await project.ledger().runs({ limit: 1 }))[0]!.state, { timeout: 30_000 })
+    .toBe('paused')
+  await paused.executeUpdate(resume, { args: [undefined] })
+  await paused.result()
+  await save('import-paused', paused)
+  const text = readFileSync(project.configFile, 'utf8')
+  project.write('records-sync.yaml', text.replace('to: crm', 'to: crm\n      rows_max: 10'))
+  project.write(
+    'contacts.csv',
+    contactsCsv(500, (index, cells) => [cells[0]!, `New ${index}`, cells[2]!, cells[3]!]),
+  )
+  const rejected = await project.start('contacts')
+  await expect
+    .poll(() => rejected.executeUpdate(reject, { args: [undefined] }).catch(() => null), {
+      timeout: 60_000,
+      interval: 500,
+    })
+    .toEqual({ streams: ['contacts'] })
+  await rejected.result()
+  await save('import-rejected', rejected)
+}, 180_000)
+
+test('backfills: one that answers with what can be written, and one of a window', async () => {
+  project = await createProject({ config: mirrorConfig, service: { seedRecords: 300 } })
+  await project.startWorker()
+  const start = (id: string, input: object) =>
+    project.client.workflow.start(backfill, {
+      taskQueue: TASK_QUEUE,
+      workflowId: id,
+      args: [input],
+    })
+  const help = await start('help', {})
+  await help.result()
+  await save('backfill-help', help)
+  const window = await start('window', { sync: 'crm_copy', from: '2020-01-01', to: '2100-01-01' })
+  await window.result()
+  await save('backfill-window', window)
 })
 
 test('an import whose mapping is hopeless', async () => {

@@ -2,18 +2,29 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Worker } from '@temporalio/worker'
-import { expect, test } from 'vitest'
+import { bundleWorkflowCode, DefaultLogger, Worker, type WorkflowBundle } from '@temporalio/worker'
+import { beforeAll, expect, test } from 'vitest'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const histories = readdirSync(folder).filter((name) => name.endsWith('.json'))
-const workflowsPath = fileURLToPath(new URL('../../workflows/index.ts', import.meta.url))
+let workflowBundle: WorkflowBundle
+
+beforeAll(async () => {
+  workflowBundle = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
+    logger: new DefaultLogger('ERROR'),
+  })
+})
 
 test('there are recorded histories', () => {
   expect(histories.toSorted()).toEqual([
+    'backfill-help.json',
+    'backfill-window.json',
     'import-cancelled.json',
     'import-complete.json',
     'import-failed.json',
+    'import-paused.json',
+    'import-rejected.json',
     'mirror-approved.json',
     'mirror-cancelled.json',
     'mirror-complete.json',
@@ -23,7 +34,7 @@ test('there are recorded histories', () => {
 
 test.each(histories)('%s replays', async (name) => {
   const history: unknown = JSON.parse(readFileSync(`${folder}${name}`, 'utf8'))
-  await Worker.runReplayHistory({ workflowsPath }, history)
+  await Worker.runReplayHistory({ workflowBundle }, history)
 })
 
 test.each([
@@ -32,7 +43,7 @@ test.each([
 ])('a $history that does not fit is refused', async ({ history: name, activity }) => {
   const text = readFileSync(`${folder}${name}.json`, 'utf8')
   const history: unknown = JSON.parse(text.replaceAll(`"${activity}"`, '"somethingElse"'))
-  await expect(Worker.runReplayHistory({ workflowsPath }, history)).rejects.toThrow(
+  await expect(Worker.runReplayHistory({ workflowBundle }, history)).rejects.toThrow(
     /[Nn]ondeterminism/,
   )
 })

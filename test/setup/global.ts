@@ -5,6 +5,8 @@ import type { TestProject } from 'vitest/node'
 import { silentLogger } from '../../src/core/ports.ts'
 import { findTemporalCli } from '../../src/dev/temporal-cli.ts'
 import { isAnswering, startTemporal } from '../../src/dev/temporal-server.ts'
+import { connectClient } from '../../src/temporal/client.ts'
+import { ensureSearchAttributes } from '../../src/temporal/search-attributes.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,6 +27,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     if (!(await isAnswering(given))) {
       throw new Error(`TEMPORAL_ADDRESS is ${given}, but no Temporal server answers there`)
     }
+    const { client, close } = await connectClient({ address: given, namespace: 'default' })
+    await ensureSearchAttributes(client.connection, 'default')
+    await close()
     project.provide('temporalAddress', given)
     return async () => {}
   }

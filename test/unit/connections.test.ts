@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { connector } from '../../src/connections.ts'
+import { connector, type RequestWatch } from '../../src/connections.ts'
 import { viewQuota } from '../../src/client/pacer/view.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import type { QuotaStore } from '../../src/core/ports.ts'
@@ -33,9 +33,10 @@ async function start(connections: Record<string, ConnectionText>) {
   }
   await write()
   const store = openSqliteQuota(join(folder, 'quota.db'))
-  const processOf = (user: string, quotaStore: QuotaStore = store) => {
+  const processOf = (user: string, quotaStore: QuotaStore = store, watch?: RequestWatch) => {
     const quotas = { store: quotaStore, user }
-    const process = connector({ configFile, env: {}, logger: silentLogger, quotas })
+    const options = { configFile, env: {}, logger: silentLogger, quotas }
+    const process = connector({ ...options, ...(watch && { watch }) })
     onTestFinished(() => process.close())
     return process
   }
@@ -149,4 +150,35 @@ test('a store that is away stops nobody', async () => {
   const { client } = await process.connect('one')
   expect((await client.listObjectTypes()).length).toBeGreaterThan(0)
   await process.close()
+})
+
+test('whoever watches is told of every request once: how it ended, what it told of the quota, how long it waited', async () => {
+  const service = await serve({ limitPerMinute: 6_000 })
+  const { store, processOf } = await start({ one: { service: service.url, key: service.key } })
+  const ends: object[] = []
+  const waits: string[] = []
+  const process = processOf('worker', store, {
+    answered: (connection, end) => void ends.push({ connection, ...end }),
+    waited: (connection, { priority, ms }) =>
+      void waits.push(`${connection} ${priority} ${Number.isFinite(ms) && ms >= 0}`),
+  })
+  // The first one asks whose key it is.
+  const { client } = await process.connect('one')
+  await client.listObjectTypes({ priority: 'import' })
+  await expect(client.readObjectType('svc_nothing')).rejects.toThrow()
+  const aborted = client.listObjectTypes({ signal: AbortSignal.abort(new Error('enough')) })
+  await expect(aborted).rejects.toThrow('enough')
+  service.setDown(true)
+  await expect(client.listObjectTypes()).rejects.toThrow()
+  const told = { connection: 'one', priority: 'interactive', limit: 6_000 }
+  const none = { limit: null, remaining: null }
+  expect(ends).toEqual([
+    { ...told, status: 200, remaining: expect.any(Number) },
+    { ...told, priority: 'import', status: 200, remaining: expect.any(Number) },
+    { ...told, status: 404, remaining: expect.any(Number) },
+    { ...told, ...none, status: null },
+  ])
+  expect(waits.filter((wait) => wait === 'one import true')).toHaveLength(1)
+  expect(waits.length).toBeGreaterThanOrEqual(ends.length)
+  expect(waits.every((wait) => wait.endsWith('true'))).toBe(true)
 })

@@ -29,6 +29,9 @@ const IMPORTABLE = [
   'mirror',
   'workflows',
   'activities',
+  'schedules',
+  'temporal',
+  'monitoring',
 ]
 const WORK: Rule = {
   value: ['core', 'contract', 'runs'],
@@ -78,8 +81,28 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     packages: ['@temporalio/workflow', '@temporalio/common', 'zod'],
     node: [],
   },
+  schedules: {
+    value: ['core', 'workflows'],
+    type: ['runs'],
+    packages: ['@temporalio/client', '@temporalio/common'],
+    node: ['node:crypto'],
+  },
+  temporal: {
+    value: ['core', 'config'],
+    packages: [
+      '@temporalio/client',
+      '@temporalio/common',
+      '@temporalio/envconfig',
+      '@temporalio/worker',
+    ],
+  },
   dev: { value: [...IMPORTABLE, 'worker'], packages: ['@temporalio/*', 'zod'] },
   connections: { value: ['core', 'client', 'config'], packages: [] },
+  monitoring: {
+    value: ['core', 'config'],
+    type: ['ledger', 'runs', 'connections'],
+    packages: [],
+  },
   openers: { value: ['config', 'warehouses'], type: ['sources'], packages: [], node: [] },
   worker: { value: [...IMPORTABLE, 'dev', 'connections', 'openers'], packages: ['@temporalio/*'] },
   cli: {

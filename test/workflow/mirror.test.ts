@@ -14,7 +14,7 @@ import { startTemporal, type TemporalServer } from '../../src/dev/temporal-serve
 import { DEFAULT_MIRROR_TUNING, type StreamRef, type StreamResult } from '../../src/mirror/ports.ts'
 import type { Decided, MirrorProgress } from '../../workflows/messages.ts'
 import { DEFAULTS } from '../../workflows/mirror.ts'
-import { approve, mirrorSync, reject } from '../../workflows/names.ts'
+import { approve, mirrorSync, pause, reject, resume } from '../../workflows/names.ts'
 import { BACKFILL_TASK_QUEUE, MIRROR_TASK_QUEUE, TASK_QUEUE } from '../../workflows/queues.ts'
 import { inTurn, nextSliceMs } from '../../workflows/turns.ts'
 
@@ -208,6 +208,7 @@ test('opens, discovers, mirrors every stream, and closes', async () => {
       { kind: 'records', name: 'svc_deal', state: 'done' },
     ],
     state: 'complete',
+    message: null,
   })
 })
 
@@ -428,9 +429,11 @@ test('people see a table of the streams, and what to write into each message', a
     currentDetails: string
   }>('__temporal_workflow_metadata')
   expect(currentDetails.split('\n')).toEqual([
-    `**${scenes.length}**: records, run ${scenes.length}`,
+    `**${scenes.length}**: records, run ${scenes.length}, **blocked**`,
     '',
-    '| state | streams | names |',
+    'deletions wait for approval: svc_contact: 12 of 30 rows',
+    '',
+    '| state | tables | names |',
     '|:--|--:|:--|',
     '| approval | 1 | svc_contact |',
     '| waiting | 1 | edges of svc_deal |',
@@ -438,7 +441,14 @@ test('people see a table of the streams, and what to write into each message', a
   ])
   const messages = [...definition.updateDefinitions, ...definition.queryDefinitions]
   const ours = messages.filter(({ name }) => !name.startsWith('__'))
-  expect(ours.map(({ name }) => name).toSorted()).toEqual([approve, 'progress', reject])
+  expect(ours.map(({ name }) => name).toSorted()).toEqual([
+    approve,
+    'lastErrors',
+    pause,
+    'progress',
+    reject,
+    resume,
+  ])
   for (const { description } of ours) expect(description).toMatch(/Input: /)
   await decide(handle, approve)
   await handle.result()

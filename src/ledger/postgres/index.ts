@@ -11,6 +11,7 @@ import { pushMethods } from './push.ts'
 import { reportMethods } from './reports.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
+import { standingMethods } from './standing.ts'
 import { streamMethods } from './streams.ts'
 
 const subject: Subject = {
@@ -42,6 +43,7 @@ export async function openPostgresLedger(
     ...pushMethods(db, now),
     ...closeMethods(db, now),
     ...reportMethods(db),
+    ...standingMethods(db),
     ...streamMethods(db),
     close: () => db.close(),
   }

@@ -4,9 +4,13 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger, StagedItem } from '../ledger.ts'
 import type { Database, Session } from './database.ts'
-import { liveStates } from '../rows.ts'
+import { liveStates, plannedOfRow } from '../rows.ts'
+import { withPayload } from './items.ts'
 
-type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
+type StageMethods = Pick<
+  Ledger,
+  'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys' | 'strangers'
+>
 
 /** Characters of payloads that one statement writes: a row can have a million. */
 const STATEMENT_CHARS_MAX = 4_000_000
@@ -196,6 +200,20 @@ export function stageMethods(db: Database): StageMethods {
         [run],
       )
       return Number(row?.['keys'] ?? 0)
+    },
+
+    async strangers(run, { after, limit }) {
+      const rows = await db.all(
+        `SELECT ordinal, key, payload, hash, attempts FROM items ${withPayload}
+         WHERE run = $1 AND ordinal > $2 AND state = 'planned'
+           AND (SELECT true FROM accepted
+             WHERE destination = (SELECT destination FROM runs WHERE id = $1)
+               AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
+               AND accepted.key = items.key) IS NULL
+         ORDER BY ordinal LIMIT $3`,
+        [run, after, limit],
+      )
+      return rows.map(plannedOfRow)
     },
   }
 }

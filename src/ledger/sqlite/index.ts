@@ -9,6 +9,7 @@ import { pushMethods } from './push.ts'
 import { reportMethods } from './reports.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
+import { standingMethods } from './standing.ts'
 import { streamMethods } from './streams.ts'
 
 /**
@@ -30,6 +31,7 @@ export function openSqliteLedger(
     ...pushMethods(db, now),
     ...closeMethods(db, now),
     ...reportMethods(db),
+    ...standingMethods(db),
     ...streamMethods(db),
     async close() {
       db.close()

@@ -148,4 +148,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE runs ADD COLUMN watermark TEXT;
   CREATE INDEX runs_watermark ON runs (destination, id) WHERE watermark IS NOT NULL;
   `,
+  `
+  -- How a sync stands is asked every few seconds, and told without reading its runs.
+  CREATE INDEX runs_of_sync ON runs (sync, id, state) WHERE mode = 'run';
+  `,
 ]

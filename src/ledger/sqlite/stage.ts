@@ -5,9 +5,12 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
-import { liveStates } from '../rows.ts'
+import { liveStates, plannedOfRow } from '../rows.ts'
 
-type StageMethods = Pick<Ledger, 'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys'>
+type StageMethods = Pick<
+  Ledger,
+  'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys' | 'strangers'
+>
 
 // Items go last: while a run has any, what is left of the others is still found.
 const workTables = ['payloads', 'requests', 'items'] as const
@@ -184,6 +187,19 @@ export function stageMethods(db: Database): StageMethods {
         )
         .get(run)
       return Number(row?.['keys'] ?? 0)
+    },
+
+    async strangers(run, { after, limit }) {
+      return db
+        .sql(
+          `SELECT ordinal, key, payload, hash, attempts FROM items JOIN payloads USING (run, ordinal)
+           WHERE run = ?1 AND ordinal > ?2 AND state = 'planned' AND NOT EXISTS
+             (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+               AND accepted.key = items.key)
+           ORDER BY ordinal LIMIT ?3`,
+        )
+        .all(run, after, limit)
+        .map(plannedOfRow)
     },
   }
 }

@@ -3,17 +3,21 @@
 // an error.
 
 import { createHash } from 'node:crypto'
-import type {
-  FilterNode,
-  ObjectSchema,
-  RecordPage,
-  RecordRepresentation,
+import {
+  allOf,
+  modificationProperty,
+  spanOf,
+  type FilterNode,
+  type ObjectSchema,
+  type RecordPage,
+  type RecordRepresentation,
 } from '../../contract/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { RecordsFrom } from '../../core/sync.ts'
+import type { Window } from '../../core/watermark.ts'
 import { OneReading } from '../one-reading.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { faultsOf, type Fault } from './faults.ts'
@@ -30,6 +34,8 @@ export type SourceClient = Pick<RecordsClient, 'readObjectType' | 'listObjectTyp
 
 export interface RecordsOptions {
   readonly signal?: AbortSignal | undefined
+  /** Only records that were changed last in it, by the type's own property of that. */
+  readonly window?: Window | null
   /** Default: the machine's. */
   readonly clock?: Clock
   /** Waits before a page that failed for the moment is asked for again, ms. Default: 1, 4, 15 and 45 s. */
@@ -40,7 +46,7 @@ export interface RecordsOptions {
  * Opens the records of one type: reads the type and the first page. Columns are `id` and the properties, in the order of the
  * type, or as named. Rows are in the order in which the service lists them. A record that is changed meanwhile is read
  * before or after its change; one that the service lists twice is two rows, of which an import takes the last.
- * @throws SourceError records_type, records_property, and those of reading: records_query, records_cursor; ServiceFailure;
+ * @throws SourceError records_type, records_property, records_window, and those of reading: records_query, records_cursor; ServiceFailure;
  *   QuotaWait
  */
 export async function openRecords(
@@ -56,7 +62,7 @@ export async function openRecords(
   const properties = propertiesOf(schema, from.properties, fault)
   const query = {
     objectType: from.object_type,
-    filter: from.filter as FilterNode | undefined,
+    filter: filterOf(schema, from.filter as FilterNode | undefined, options.window, fault),
     properties,
     signal,
     clock,
@@ -189,6 +195,24 @@ function propertiesOf(
     'records_property',
     `the type has no property ${shown(unknown)}, or the key cannot read it; it has: ${shown(names)}`,
   )
+}
+
+/** The filter, within the window. */
+function filterOf(
+  schema: ObjectSchema,
+  filter: FilterNode | undefined,
+  window: Window | null | undefined,
+  fault: Fault,
+): FilterNode | undefined {
+  if (!window) return filter
+  const property = modificationProperty(schema)
+  if (property === null)
+    throw fault(
+      'records_window',
+      'the type has no property that tells when a record was changed last (such as updated_at, a datetime that nobody writes), so it has no window; leave out "from" and "to"',
+    )
+  const within = spanOf(property.name, window.from, window.to)
+  return allOf([...(filter ? [filter] : []), ...within]) ?? undefined
 }
 
 function shown(names: readonly string[]): string {

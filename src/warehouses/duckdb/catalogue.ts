@@ -75,14 +75,21 @@ export async function ownSchema(ask: Ask, { place, schema }: Home, owner: string
     )
 }
 
-/** The streams in the books. Their tables may be other than that: see `checkTables`. In a transaction. */
-export async function readStreams(ask: Ask, home: Home): Promise<MirrorStream[]> {
+/** The streams in the books, each of them checked against its table. In a transaction. */
+export async function readStreams(
+  ask: Ask,
+  home: Home,
+  of?: readonly string[],
+): Promise<MirrorStream[]> {
   const books = booksIn(home.schema)
-  if (!(await tablesIn(ask, home.schema)).has('_records_sync_mirror')) return []
-  const streams = await ask(`SELECT name, table_name FROM ${books.streams} ORDER BY name`)
+  if (!(await hasBooks(ask, home.schema))) return []
+  const where = (column: string) => (of === undefined ? '' : `WHERE ${column} IN ${rowsOf(of)}`)
+  const streams = await ask(
+    `SELECT name, table_name FROM ${books.streams} ${where('name')} ORDER BY name`,
+  )
   const columns = await ask(
     `SELECT stream, column_name, property, part, field_type, type, live FROM ${books.columns}
-     ORDER BY stream, live DESC, ordinal`,
+     ${where('stream')} ORDER BY stream, live DESC, ordinal`,
   )
   const byStream = new Map<unknown, MirrorColumn[]>()
   for (const row of columns) {
@@ -95,9 +102,17 @@ export async function readStreams(ask: Ask, home: Home): Promise<MirrorStream[]>
     table: table as string,
     columns: byStream.get(name) ?? [],
   }))
-  const there = await columnsIn(ask, home.schema)
+  const tables = read.map(({ table }) => table)
+  const there = await columnsIn(ask, home.schema, tables)
   for (const stream of read) checkTable(home, stream, there.get(stream.table))
   return read
+}
+
+/** Names of the tables in the books. In a transaction. */
+export async function readTableNames(ask: Ask, schema: string): Promise<string[]> {
+  if (!(await hasBooks(ask, schema))) return []
+  const rows = await ask(`SELECT table_name FROM ${booksIn(schema).streams}`)
+  return rows.map(([table]) => table as string)
 }
 
 function columnOf([, name, property, part, fieldType, type, live]: unknown[]): MirrorColumn {
@@ -149,7 +164,11 @@ export async function changeStreams(
   const { schema } = home
   const books = booksIn(schema)
   const tables = await tablesIn(ask, schema)
-  const columns = await columnsIn(ask, schema)
+  const columns = await columnsIn(
+    ask,
+    schema,
+    changes.map(({ table }) => table),
+  )
   const known = new Set((await ask(`SELECT name FROM ${books.streams}`)).map(([name]) => name))
   for (const change of changes) {
     const isNew = !known.has(change.name)
@@ -256,12 +275,17 @@ export async function columnsOf(ask: Ask, schema: string, table: string): Promis
   return rows.map(([name]) => name as string)
 }
 
-/** Types by column, by table. Of a view there is nothing that a mirror could write. */
-async function columnsIn(ask: Ask, schema: string): Promise<Map<string, Map<string, string>>> {
+/** Types by column, by table, of these. Of a view there is nothing that a mirror could write. */
+async function columnsIn(
+  ask: Ask,
+  schema: string,
+  of: readonly string[],
+): Promise<Map<string, Map<string, string>>> {
   const rows = await ask(
     `SELECT table_name, column_name, data_type FROM duckdb_columns() JOIN duckdb_tables()
        USING (database_name, schema_name, table_name)
-     WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)})`,
+     WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)})
+       AND table_name IN ${rowsOf(of)}`,
   )
   const tables = new Map<string, Map<string, string>>()
   for (const [table, column, type] of rows as [string, string, string][]) {
@@ -269,6 +293,14 @@ async function columnsIn(ask: Ask, schema: string): Promise<Map<string, Map<stri
     tables.set(table, columns.set(column, type))
   }
   return tables
+}
+
+async function hasBooks(ask: Ask, schema: string): Promise<boolean> {
+  const rows = await ask(
+    `SELECT 1 FROM duckdb_tables() WHERE database_name = '${FILE}'
+       AND lower(schema_name) = lower(${quoted(schema)}) AND table_name = '_records_sync_mirror'`,
+  )
+  return rows.length > 0
 }
 
 /** Names of tables and views, by their name in lower case. */

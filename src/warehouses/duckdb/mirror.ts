@@ -19,6 +19,7 @@ import {
   claimStream,
   ownSchema,
   readStreams,
+  readTableNames,
   storePosition,
   type Home,
 } from './catalogue.ts'
@@ -94,9 +95,14 @@ class DuckdbMirror implements MirrorTables {
     return this.#use((ask) => ownSchema(ask, this.#home, owner), true)
   }
 
-  async streams(): Promise<readonly MirrorStream[]> {
+  async streams(of?: readonly string[]): Promise<readonly MirrorStream[]> {
     if (!this.#attached.exists()) return []
-    return await this.#use((ask) => readStreams(ask, this.#home))
+    return await this.#use((ask) => readStreams(ask, this.#home, of))
+  }
+
+  async tableNames(): Promise<readonly string[]> {
+    if (!this.#attached.exists()) return []
+    return await this.#use((ask) => readTableNames(ask, this.#home.schema))
   }
 
   change(changes: readonly StreamChange[]): Promise<void> {

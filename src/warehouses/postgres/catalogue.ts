@@ -91,14 +91,19 @@ export async function ownSchema(lease: Lease, home: Home, owner: string): Promis
 }
 
 /** The streams of the books, none where there are no books yet; each of them checked against its table. */
-export async function readStreams(lease: Lease, home: Home): Promise<MirrorStream[]> {
+export async function readStreams(
+  lease: Lease,
+  home: Home,
+  of?: readonly string[],
+): Promise<MirrorStream[]> {
   const books = booksIn(home)
-  const there = await lease.ask('SELECT pg_catalog.to_regclass($1)', [books.columns])
-  if (there.rows[0]![0] === null) return []
+  if (!(await hasBooks(lease, home))) return []
   const { rows } = await lease.ask(
     `SELECT s.name, s.table_name, c.column_name, c.property, c.part, c.field_type, c.type, c.live
      FROM ${books.streams} AS s LEFT JOIN ${books.columns} AS c ON c.stream = s.name
+     WHERE $1::text[] IS NULL OR s.name = ANY ($1::text[])
      ORDER BY s.name COLLATE "C", c.live DESC, c.ordinal`,
+    [of ?? null],
   )
   const streams = new Map<string, { name: string; table: string; columns: MirrorColumn[] }>()
   for (const row of rows) {
@@ -115,6 +120,18 @@ export async function readStreams(lease: Lease, home: Home): Promise<MirrorStrea
   )
   for (const stream of streams.values()) checkTable(home, stream, found.get(stream.table))
   return [...streams.values()]
+}
+
+/** Names of the tables of the books, none where there are no books yet. */
+export async function readTableNames(lease: Lease, home: Home): Promise<string[]> {
+  if (!(await hasBooks(lease, home))) return []
+  const { rows } = await lease.ask(`SELECT table_name FROM ${booksIn(home).streams}`)
+  return rows.map(([table]) => table!)
+}
+
+async function hasBooks(lease: Lease, home: Home): Promise<boolean> {
+  const { rows } = await lease.ask('SELECT pg_catalog.to_regclass($1)', [booksIn(home).columns])
+  return rows[0]![0] !== null
 }
 
 function columnOf([, , name, property, part, fieldType, type, live]: Values): MirrorColumn {

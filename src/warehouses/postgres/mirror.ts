@@ -15,6 +15,7 @@ import {
   claimStream,
   ownSchema,
   readStreams,
+  readTableNames,
   storePosition,
   type Home,
 } from './catalogue.ts'
@@ -57,8 +58,12 @@ class PostgresMirror implements MirrorTables {
     )
   }
 
-  streams(): Promise<readonly MirrorStream[]> {
-    return this.#connections.use(this.#needs.read, (lease) => readStreams(lease, this.#home))
+  streams(of?: readonly string[]): Promise<readonly MirrorStream[]> {
+    return this.#connections.use(this.#needs.read, (lease) => readStreams(lease, this.#home, of))
+  }
+
+  tableNames(): Promise<readonly string[]> {
+    return this.#connections.use(this.#needs.read, (lease) => readTableNames(lease, this.#home))
   }
 
   change(changes: readonly StreamChange[]): Promise<void> {

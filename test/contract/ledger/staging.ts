@@ -271,5 +271,31 @@ export function stagingTests(open: Open): void {
       await stage(ledger, elsewhere.id, items, { orgId: 2 })
       expect(await ledger.knownKeys(elsewhere.id)).toBe(0)
     })
+
+    it('leave the strangers: planned items without such a record, in order', async () => {
+      await accept(ledger, [row(1, 'x', 'a'), row(2, 'y', 'a')])
+      const items = [
+        row(1, 'x', 'b'),
+        row(2, 'new', 'a'),
+        row(3, 'y', 'a'),
+        row(4, 'other', 'a'),
+        row(5, 'new', 'b'),
+      ]
+      const { id } = await openRun(ledger)
+      await stage(ledger, id, items)
+      const ordinals = async (after: number, limit: number) =>
+        (await ledger.strangers(id, { after, limit })).map(({ ordinal }) => ordinal)
+      expect(await ordinals(0, 10)).toEqual([4, 5])
+      expect(await ordinals(0, 1)).toEqual([4])
+      expect(await ordinals(4, 10)).toEqual([5])
+      expect((await ledger.strangers(id, { after: 4, limit: 1 }))[0]).toMatchObject({
+        key: 'new',
+        hash: items[4]!.valid && items[4]!.hash,
+        payload: items[4]!.valid && items[4]!.payload,
+      })
+      const elsewhere = await openRun(ledger, 'plan')
+      await stage(ledger, elsewhere.id, items, { orgId: 2 })
+      expect(await ledger.strangers(elsewhere.id, { after: 0, limit: 10 })).toHaveLength(4)
+    })
   })
 }

@@ -1,6 +1,7 @@
 // Mirrors: runs of their own kind, whose account is their streams.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Json } from '../../../src/core/json.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
 import { LIVE_STATES } from '../../../src/core/states.ts'
 import type { MirrorSync } from '../../../src/core/sync.ts'
@@ -87,7 +88,12 @@ export function streamTests(open: Open): void {
       await ledger.noteStream(id, stream('svc_contact', { state: 'pulling', read: 7 }))
       const next = await openSync(
         { ledger, logger: silentLogger, isLive: async () => false },
-        { sync, holder: { workflowId: 'next', workflowRunId: 'r' } },
+        {
+          sync: sync.name,
+          kind: sync.kind,
+          config: sync as unknown as Json,
+          holder: { workflowId: 'next', workflowRunId: 'r' },
+        },
       )
       expect(next).toMatchObject({ kind: 'mirror', state: 'running', workflowId: 'next' })
       expect(next.config).toEqual(sync)

@@ -109,6 +109,7 @@ export function changingTests(place: OpenPlace): void {
       const other = await scene.another('other')
       await other.own('https://api.example.com org 8')
       expect(await other.streams()).toEqual([])
+      expect(await other.tableNames()).toEqual([])
       await other.change([making(contacts)])
       await scene.merge(contacts, [[at(1), [contact('1', 'x')]]], { position: 'mine' })
       expect(await other.count(contacts)).toEqual({ rows: 0, misfits: 0 })
@@ -310,6 +311,17 @@ export function changingTests(place: OpenPlace): void {
       await scene.place.alter(`ALTER TABLE ${scene.sql(contacts)} DROP COLUMN "owner"`)
       await altered(scene, 'svc_contact', 'owner')
     })
+
+    it('are refused to those who ask for them, and to nobody else', async () => {
+      const scene = await sceneOf(place, [everything, contacts])
+      await scene.place.alter(`DROP TABLE ${scene.sql(everything)}`)
+      const { tables } = scene
+      expect(await tables.streams(['svc_contact', 'svc_unknown'])).toEqual([contacts])
+      expect(await tables.streams([])).toEqual([])
+      expect((await errorOf(tables.streams(['svc_everything']))).code).toBe('warehouse_altered')
+      // Its name is not free for that.
+      expect((await tables.tableNames()).toSorted()).toEqual(['svc_contact', 'svc_everything'])
+    })
   })
 
   describe('names', () => {
@@ -341,6 +353,7 @@ export function changingTests(place: OpenPlace): void {
       const byName = (a: MirrorStream, b: MirrorStream) => (a.name < b.name ? -1 : 1)
       expect((await scene.tables.streams()).toSorted(byName)).toEqual(streams.toSorted(byName))
       for (const stream of streams) {
+        expect(await scene.tables.streams([stream.name])).toEqual([stream])
         const row = { ...contact('1', null), cells: odd.map((name) => `cell of ${name}`) }
         expect(await scene.merge(stream, [[at(1), [row]]])).toEqual({ ...NOTHING, inserted: 1 })
         expect(await scene.merge(stream, [[at(2), [row]]])).toEqual({ ...NOTHING, unchanged: 1 })

@@ -15,6 +15,7 @@ import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { MirrorSync } from '../../../src/core/sync.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
+import type { RunChange } from '../../../src/runs/watch.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
@@ -56,7 +57,11 @@ let run: number
 /** Opens the warehouse, or fails as the test says. */
 let openTables: () => MirrorTables
 
+/** What whoever watches was told. */
+let changes: RunChange[]
+
 beforeEach(async () => {
+  changes = []
   dir = mkdtempSync(join(tmpdir(), 'records-sync-activities-'))
   ledger = openSqliteLedger(join(dir, 'ledger.db'))
   const opened = await ledger.openRun({
@@ -87,6 +92,11 @@ const activitiesOver = (books: Ledger): MirrorActivities =>
     isLive: async () => true,
     connect: async () => ({ client, keyFingerprint: 'key#0' }),
     openMirrorTables: async () => openTables(),
+    watch: {
+      async changed(change) {
+        changes.push(change)
+      },
+    },
   })
 
 const environment = () => new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { CELL_TYPES } from '../../../config/schema.ts'
-import { nearest } from '../../../config/nearest.ts'
+import { nearest } from '../../../src/core/nearest.ts'
 import { loadConfig } from '../../../config/index.ts'
 import { configFile } from './project.ts'
 

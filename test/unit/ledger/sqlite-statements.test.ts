@@ -16,6 +16,7 @@ import { pushMethods } from '../../../src/ledger/sqlite/push.ts'
 import { reportMethods } from '../../../src/ledger/sqlite/reports.ts'
 import { runMethods } from '../../../src/ledger/sqlite/runs.ts'
 import { stageMethods } from '../../../src/ledger/sqlite/stage.ts'
+import { standingMethods } from '../../../src/ledger/sqlite/standing.ts'
 import { streamMethods } from '../../../src/ledger/sqlite/streams.ts'
 import {
   accept,
@@ -56,6 +57,7 @@ const ledgerOn = (on: Database): Ledger => ({
   ...pushMethods(on, now),
   ...closeMethods(on, now),
   ...reportMethods(on),
+  ...standingMethods(on),
   ...streamMethods(on),
   async close() {},
 })
@@ -110,6 +112,7 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await stage(ledger, run, many.slice(0, 1_500))
   await stage(ledger, run, many)
   await ledger.knownKeys(run)
+  await ledger.standing('contacts')
   const [segment] = await ledger.openSegments(run)
   const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
   await settle(ledger, claim, await send(ledger, claim), 'created')
@@ -192,6 +195,11 @@ describe('the file', () => {
       /SEARCH accepted USING PRIMARY KEY \(destination=\? AND key=\?\)/,
     )
     expect(stepsOf(/max\(other\.ordinal\)/)).toMatch(/items_record \(run=\? AND record_id=\?\)/)
+    for (const columns of ['id, closed_at', String.raw`\*`])
+      expect(
+        stepsOf(new RegExp(`SELECT ${columns} FROM runs WHERE mode = 'run' AND sync = \\?`)),
+      ).toMatch(/SEARCH runs USING INDEX runs_of_sync \(sync=\?\)/)
+    expect(stepsOf(/max\(opened_at\)/)).not.toMatch(/SCAN (runs|streams)/)
     expect(stepsOf(/state = 'planned' AND attempts < \?/)).toMatch(
       /SEARCH items USING PRIMARY KEY \(run=\? AND ordinal>\? AND ordinal<\?\)/,
     )

@@ -3,9 +3,16 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
-import type { ObjectSchema, PropertyWire } from '../../../src/contract/index.ts'
+import {
+  allOf,
+  creationProperty,
+  modificationProperty,
+  spanOf,
+  type FilterNode,
+  type ObjectSchema,
+  type PropertyWire,
+} from '../../../src/contract/index.ts'
 import { SyncError } from '../../../src/core/errors.ts'
-import { creationProperty, modificationProperty } from '../../../src/mirror/clocks.ts'
 import { startService } from '../../../src/service/index.ts'
 
 const property = (name: string, change: Partial<PropertyWire> = {}): PropertyWire => ({
@@ -142,4 +149,22 @@ test('a configured one that cannot be is told why, and which could', () => {
   )
   const many = schema(...Array.from({ length: 25 }, (_, index) => property(`p${index}`)))
   expect(refusal(many, 'none')).toMatch(/p19 and 5 more$/)
+})
+
+test('a span of time is asked for with what else is asked for, no deeper than that', () => {
+  const leaf: FilterNode = { property: 'a', op: 'eq', value: 1 }
+  const [from, to] = spanOf('t', '2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z')
+  expect(allOf([from!, to!])).toEqual({
+    $and: [
+      { property: 't', op: 'gte', value: '2026-01-01T00:00:00.000Z' },
+      { property: 't', op: 'lt', value: '2026-02-01T00:00:00.000Z' },
+    ],
+  })
+  expect(spanOf('t', null, null)).toEqual([])
+  expect(allOf([])).toBeNull()
+  expect(allOf([leaf])).toEqual(leaf)
+  expect(allOf([{ $and: [leaf, { $or: [leaf, leaf] }] }, to!])).toEqual({
+    $and: [leaf, { $or: [leaf, leaf] }, to],
+  })
+  expect(allOf([{ $or: [leaf, leaf] }, from!])).toEqual({ $and: [{ $or: [leaf, leaf] }, from] })
 })

@@ -62,6 +62,14 @@ test('what is cut is what is left of the longest, and never what is done', () =>
   expect(long.to).toBe(at(6_000))
 })
 
+test('nothing is cut where no record lies any more', () => {
+  const open = { ...range(at(0), at(9_000_000)), reached: at(1_000) }
+  expect(split([open], at(3_000))).toEqual(range(at(2_000), at(9_000_000)))
+  expect(open.to).toBe(at(2_000))
+  const beyond = { ...range(at(0), at(9_000_000)), reached: at(4_000) }
+  expect(split([beyond], at(3_000))).toBeNull()
+})
+
 test('a moment is not cut in two', () => {
   expect(split([{ ...range(at(0), at(1)), reached: at(0) }], at(1))).toBeNull()
 })

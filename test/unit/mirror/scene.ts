@@ -9,6 +9,7 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
 import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
+import type { Window } from '../../../src/core/watermark.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open.ts'
 import { closeMirror } from '../../../src/mirror/close.ts'
@@ -45,6 +46,10 @@ export const quick: MirrorTuning = {
 
 export interface RunOptions {
   readonly full?: boolean
+  readonly window?: Window | null
+  readonly only?: readonly string[]
+  /** Whether work that fails is tried again, by another activity of the same run. */
+  readonly retry?: boolean
   readonly config?: Partial<MirrorConfig>
   readonly tuning?: Partial<MirrorTuning>
   readonly clock?: Clock
@@ -141,12 +146,16 @@ export async function mirrorScene(
     }
     const results: Record<string, StreamResult> = {}
     try {
-      const { streams, sortable } = await discover(deps, { run: id, sync, keyFingerprint: 'k' })
+      const { window = null, only = null } = how
+      const discovery = { run: id, sync, keyFingerprint: 'k', window, only }
+      const { streams, sortable } = await discover(deps, discovery)
       for (const stream of streams) {
         let verdict: Verdict | null = null
         for (let calls = 0; calls < 500; calls++) {
-          const job = { run: id, stream, sortable, full: how.full ?? false, verdict }
-          const result = await mirrorStream(deps, { ...job, config: sync.mirror })
+          const job = { run: id, stream, sortable, full: how.full ?? false, window, verdict }
+          const work = mirrorStream(deps, { ...job, config: sync.mirror })
+          const result = how.retry ? await work.catch(() => null) : await work
+          if (result === null) continue
           results[`${stream.kind} ${stream.name}`] = result
           if (result.state === 'done') break
           if (result.state === 'again') continue

@@ -330,7 +330,12 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
       '1 d1 unchanged',
     ])
     expect((await run(from, { window: { from: '2026-01-09', to: null } })).items).toEqual([])
-    expect((await run(from)).items).toEqual(['1 refused rejected'])
+    // Not even beyond what was reached.
+    await insert(5, ['d5'])
+    expect((await run(from, { window: { from: '2026-01-05', to: null } })).items).toEqual([
+      '1 d5 created',
+    ])
+    expect((await run(from)).items).toEqual(['1 refused rejected', '2 d5 unchanged'])
   })
 
   it('begins anew in another place, or with another column', async () => {
@@ -439,9 +444,12 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     const bound =
       'so a window cannot bound it; expected one, such as `WHERE (:from IS NULL OR day >= :from) AND (:to IS NULL OR day < :to)`'
     const window = { from: '2026-01-01', to: '2026-02-01' }
-    expect(await faultOf(read(warehouse, { query: 'SELECT 1 AS a' }, { window }))).toBe(
-      `it has no \`:from\`, ${bound}`,
-    )
+    const other = { query: 'SELECT 1 AS a WHERE :to IS NULL' }
+    expect(await faultOf(read(warehouse, other, { window }))).toBe(`it has no \`:from\`, ${bound}`)
+    for (const unbound of [window, { from: null, to: null }])
+      expect(
+        await faultOf(read(warehouse, { query: 'SELECT 1 AS a' }, { window: unbound })),
+      ).toContain('cannot be read in a window: its query uses neither `:from` nor `:to`')
     const half = { query: 'SELECT 1 AS a WHERE :from IS NULL' }
     expect(await faultOf(read(warehouse, half, { window }))).toBe(`it has no \`:to\`, ${bound}`)
     expect((await read(warehouse, half)).rows).toEqual(['1'])
@@ -453,6 +461,6 @@ it('of a CSV file is refused a window', async () => {
   const window = { from: '2026-01-01', to: null }
   const opening = openSource(sync as never, {} as never, undefined, { watermark: null, window })
   expect(await faultOf(opening)).toBe(
-    'Sync "people" cannot be read in a window; expected a query that uses `:from` and `:to`',
+    'Sync "people" cannot be read in a window: a CSV file has no time, so it is always read whole; leave out "from" and "to"',
   )
 })

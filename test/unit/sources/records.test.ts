@@ -1,11 +1,13 @@
 // The records of a service as a source, over HTTP: columns, rows, pages, and the ends of a reading that is not whole.
 
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ServiceFailure, SourceError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { systemClock, type Clock } from '../../../src/core/ports.ts'
+import type { Window } from '../../../src/core/watermark.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
+import { openSource } from '../../../src/sources/index.ts'
 import { openRecords, type RecordsOptions } from '../../../src/sources/records/index.ts'
 import type { SourceRow } from '../../../src/sources/source.ts'
 import { everyShape, NAMES, samples, seed, TYPE } from './every-shape.ts'
@@ -283,4 +285,80 @@ test('it is read once', async () => {
   const source = await openRecords(client, from())
   for await (const chunk of source.chunks(10)) expect(chunk).toHaveLength(1)
   await expect(source.chunks(10)[Symbol.asyncIterator]().next()).rejects.toThrow(/one reading/)
+})
+
+describe('in a window', () => {
+  const DAY = 86_400_000
+  const day = (n: number) => new Date(Date.UTC(2026, 0, n)).toISOString()
+
+  /** Ten records, `s-0` to `s-9`: one made and changed last at the very beginning of each day from the first of January on. */
+  async function daily() {
+    let now = Date.UTC(2026, 0, 1)
+    const clock = { now: () => now, sleep: async () => {} }
+    const service = await startService({ schema: everyShape(), clock })
+    onTestFinished(() => service.close())
+    const client = clientOf(service)
+    for (const sample of samples(10)) {
+      await client.createRecord(TYPE, { code: sample['code']! as string })
+      now += DAY
+    }
+    const codes = async (window: Window, more: object = {}) =>
+      (await read(client, { properties: ['code'], ...more }, { window })).rows.map(
+        ({ cells }) => cells[1],
+      )
+    return { service, client, codes }
+  }
+
+  test('those are read that were changed last in it: its beginning included, its end not', async () => {
+    const { service, client, codes } = await daily()
+    expect(await codes({ from: day(3), to: day(6) })).toEqual(['s-2', 's-3', 's-4'])
+    expect(await codes({ from: day(9), to: null })).toEqual(['s-8', 's-9'])
+    expect(await codes({ from: null, to: day(2) })).toEqual(['s-0'])
+    expect(await codes({ from: day(20), to: null })).toEqual([])
+    expect(await codes({ from: null, to: null })).toHaveLength(10)
+    // Changed on the eleventh, it is in no window before.
+    await client.updateRecord(TYPE, service.records(TYPE)[3]!.id, { one_text: 'later' })
+    expect(await codes({ from: day(3), to: day(6) })).toEqual(['s-2', 's-4'])
+    expect(await codes({ from: day(11), to: null })).toEqual(['s-3'])
+  })
+
+  test('its filter holds as well, though it is as deep as filters may be', async () => {
+    const { codes } = await daily()
+    const among = (...value: string[]) => ({ property: 'code', op: 'in', value })
+    const window = { from: day(3), to: day(6) }
+    expect(await codes(window, { filter: among('s-1', 's-2') })).toEqual(['s-2'])
+    expect(await codes(window, { filter: { $or: [among('s-4'), among('s-9')] } })).toEqual(['s-4'])
+    let deepest: object = among('s-1', 's-2', 's-3', 's-8')
+    for (let level = 1; level < 8; level++) deepest = { $and: [deepest] }
+    expect(await codes(window, { filter: deepest })).toEqual(['s-2', 's-3'])
+  })
+
+  test('a type that does not say when its records were changed has none', async () => {
+    const { client } = await scene(1)
+    const timeless = Object.assign(Object.create(client) as RecordsClient, {
+      readObjectType: async (name: string) => {
+        const type = await client.readObjectType(name)
+        const properties = type.properties.filter((one) => one.name !== 'svc_updated_at')
+        return { ...type, properties }
+      },
+    })
+    const window = { from: day(1), to: null }
+    expect(await codeOf(read(timeless, {}, { window }))).toMatch(
+      /^records_window: Records of \S+ \(connection a\): the type has no property that tells when a record was changed last .* leave out "from" and "to"$/,
+    )
+    expect((await read(timeless)).rows).toHaveLength(1)
+  })
+
+  test('is what a sync of records is opened with', async () => {
+    const { client } = await daily()
+    const sync = { name: 'copy', kind: 'import', import: { from: { records: from() } } }
+    const openers = { connect: async () => ({ client }) }
+    const extent = { watermark: null, window: { from: day(10), to: null } }
+    const source = await openSource(sync as never, openers as never, undefined, extent)
+    const rows: SourceRow[] = []
+    for await (const chunk of source.chunks(10)) rows.push(...chunk)
+    await source.close()
+    expect(rows).toHaveLength(1)
+    expect(source.summary().watermark).toBeUndefined()
+  })
 })

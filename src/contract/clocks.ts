@@ -1,8 +1,9 @@
-// The properties that tell when a record was changed last, and when it was made. Promise kept here: a property that people
-// can write, or that cannot be asked for a span of time, is taken only where the configuration names it and it can be.
+// The properties that tell when a record was changed last, and when it was made; and how a span of their time is asked for.
+// Promise kept here: a property that people can write, or that cannot be asked for a span of time, is taken only where the
+// configuration names it and it can be.
 
-import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
+import type { FilterNode, ObjectSchema, PropertyWire } from './schemas.ts'
 
 /** Their names without a prefix, the likeliest first. */
 const MODIFICATION = [
@@ -48,6 +49,20 @@ export function modificationProperty(
 /** The property that tells when a record was made; null where the schema has none that is known by its name. */
 export function creationProperty(schema: ObjectSchema): PropertyWire | null {
   return known(schema, CREATION)
+}
+
+/** What asks for records whose `property` is in `[from, to)`, to be taken together; null is no bound. */
+export function spanOf(property: string, from: string | null, to: string | null): FilterNode[] {
+  return [
+    ...(from === null ? [] : [{ property, op: 'gte' as const, value: from }]),
+    ...(to === null ? [] : [{ property, op: 'lt' as const, value: to }]),
+  ]
+}
+
+/** The filter of records that match every one of them; null for all records. No deeper than need be. */
+export function allOf(nodes: readonly FilterNode[]): FilterNode | null {
+  const flat = nodes.flatMap((node) => ('$and' in node ? node.$and : [node]))
+  return flat.length > 1 ? { $and: flat } : (flat[0] ?? null)
 }
 
 function known(schema: ObjectSchema, names: readonly string[]): PropertyWire | null {

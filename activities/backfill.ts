@@ -1,0 +1,75 @@
+// What a backfill asks before it begins: which syncs there are, and whether this one can be limited as a person wants.
+
+import { nearest } from '../src/core/nearest.ts'
+import type { SyncConfig } from '../src/core/sync.ts'
+import type { Window } from '../src/core/watermark.ts'
+import { windowProblem } from '../src/core/windows.ts'
+import { shared, type SharedDeps } from './shared.ts'
+
+export interface BackfillActivityDeps extends SharedDeps {
+  /** Every sync of the configuration, as the file has it now. */
+  loadSyncs(): Promise<readonly SyncConfig[]>
+}
+
+/** A sync as the answer of an empty backfill shows it. */
+export interface SyncSummary {
+  readonly sync: string
+  readonly kind: SyncConfig['kind']
+  /** Whether it can be given "from" and "to", or why it cannot. */
+  readonly window: string
+}
+
+export interface BackfillActivities {
+  listSyncs(): Promise<readonly SyncSummary[]>
+  /** The sync's kind; `problem`: why it cannot be limited so, in one sentence. */
+  checkBackfill(input: {
+    sync: string
+    window: Window | null
+    only: readonly string[] | null
+    full: boolean
+  }): Promise<{ kind: SyncConfig['kind'] | null; problem: string | null }>
+}
+
+const probes = { service_probe_ms: 30_000, blocked_probe_ms: 300_000 }
+const namesMax = 50
+
+const problemOfWindow = (sync: SyncConfig): string | null =>
+  sync.kind === 'mirror' ? null : windowProblem(sync.import.from)
+
+export function backfillActivities(deps: BackfillActivityDeps): BackfillActivities {
+  const { activity } = shared(deps)
+  return {
+    listSyncs: () =>
+      activity(null, probes, async () => {
+        const syncs = await deps.loadSyncs()
+        return syncs.slice(0, namesMax).map((sync) => {
+          const problem = problemOfWindow(sync)
+          return {
+            sync: sync.name,
+            kind: sync.kind,
+            window: problem === null ? 'yes' : `no: ${problem}`,
+          }
+        })
+      }),
+
+    checkBackfill: ({ sync: name, window, only, full }) =>
+      activity(null, probes, async () => {
+        const syncs = await deps.loadSyncs()
+        const sync = syncs.find((one) => one.name === name)
+        if (!sync) {
+          const names = syncs.map((one) => one.name)
+          const near = nearest(name, names)
+          const list = names.slice(0, namesMax).join(', ') || 'none'
+          const hint = near === undefined ? `there is: ${list}` : `did you mean "${near}"?`
+          return { kind: null, problem: `there is no sync of that name; ${hint}` }
+        }
+        const problem = window === null ? null : problemOfWindow(sync)
+        if (problem !== null) return { kind: sync.kind, problem: `"${name}": ${problem}` }
+        if (sync.kind === 'import' && (only !== null || full)) {
+          const what = only === null ? '"full"' : '"object_types"'
+          return { kind: sync.kind, problem: `"${name}" is an import, which has no ${what}` }
+        }
+        return { kind: sync.kind, problem: null }
+      }),
+  }
+}

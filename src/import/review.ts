@@ -1,0 +1,112 @@
+// Review: what a run would do, held against the limits above which the sync asks a person first. Nothing is written.
+
+import { IN_VALUES_MAX } from '../contract/index.ts'
+import type { Excess } from '../core/excess.ts'
+import { LEDGER_ROWS_MAX } from '../core/limits.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { PlannedItem } from '../ledger/ledger.ts'
+import { beatWhile } from '../runs/beat-while.ts'
+import type { ImportDeps } from './ports.ts'
+import { lookUp } from './look-up.ts'
+
+/** Whether the sync has any limit. */
+export const hasLimits = (config: ImportConfig): boolean =>
+  config.rows_max !== undefined ||
+  config.creates_max_percent !== undefined ||
+  config.clears_max_percent !== undefined
+
+/** The limits that the planned items of a run are above. */
+export async function review(
+  deps: ImportDeps,
+  job: { run: number; config: ImportConfig; planned: number },
+): Promise<readonly Excess[]> {
+  const { config, planned } = job
+  const { rows_max, creates_max_percent, clears_max_percent } = config
+  const excesses: Excess[] = []
+  if (planned === 0) return excesses
+  if (rows_max !== undefined && planned > rows_max)
+    excesses.push({ limit: 'rows_max', is: planned, max: rows_max })
+  if (clears_max_percent !== undefined) {
+    const { cleared, values } = await clearedValues(deps, job.run)
+    if (cleared * 100 > values * clears_max_percent)
+      excesses.push({
+        limit: 'clears_max_percent',
+        is: percent(cleared, values),
+        max: clears_max_percent,
+      })
+  }
+  if (creates_max_percent !== undefined) {
+    const creates = await missing(deps, job)
+    if (creates * 100 > planned * creates_max_percent)
+      excesses.push({
+        limit: 'creates_max_percent',
+        is: percent(creates, planned),
+        max: creates_max_percent,
+      })
+  }
+  return excesses
+}
+
+/** With one decimal, upwards: what is above a limit does not look equal to it. */
+const percent = (part: number, whole: number): number => Math.ceil((part / whole) * 1_000) / 10
+
+/** Pages of the items that `next` gives, in order. Bounded by the run's items. */
+async function* pages(
+  deps: ImportDeps,
+  limit: number,
+  next: (after: number) => Promise<readonly PlannedItem[]>,
+): AsyncGenerator<readonly PlannedItem[]> {
+  for (let after = 0; ;) {
+    deps.signal.throwIfAborted()
+    const items = await next(after)
+    if (items.length === 0) return
+    yield items
+    deps.beat()
+    if (items.length < limit) return
+    after = items.at(-1)!.ordinal
+  }
+}
+
+/** Values of the planned items, and how many of them clear a property. */
+async function clearedValues(
+  deps: ImportDeps,
+  run: number,
+): Promise<{ cleared: number; values: number }> {
+  const limit = LEDGER_ROWS_MAX
+  const whole = { first: 1, last: Number.MAX_SAFE_INTEGER }
+  const next = (after: number) =>
+    deps.ledger.nextPlanned(run, whole, { after, attemptsBelow: 1, limit })
+  const counts = { cleared: 0, values: 0 }
+  for await (const items of pages(deps, limit, next))
+    for (const { payload } of items) {
+      const { properties } = JSON.parse(payload) as { properties: Record<string, unknown> }
+      for (const value of Object.values(properties)) {
+        counts.values++
+        if (value === null || (Array.isArray(value) && value.length === 0)) counts.cleared++
+      }
+    }
+  return counts
+}
+
+/** Planned items that have no record: those that no run has written before are looked up. */
+async function missing(
+  deps: ImportDeps,
+  { run, config }: { run: number; config: ImportConfig },
+): Promise<number> {
+  const reading = deps.client.readObjectType(config.object_type, {
+    signal: deps.signal,
+    priority: deps.priority,
+  })
+  const { properties } = await beatWhile(deps, reading)
+  const matching = properties.find(({ name }) => name === config.matching_property)
+  // Staging found it a moment ago; without it nothing can be found, and the sending says why.
+  if (!matching) return 0
+  const limit = IN_VALUES_MAX
+  const next = (after: number) => deps.ledger.strangers(run, { after, limit })
+  let creates = 0
+  for await (const items of pages(deps, limit, next)) {
+    const found = await lookUp(deps, config, matching, items, [matching.name])
+    creates += items.filter(({ key }) => !found.has(key)).length
+  }
+  return creates
+}

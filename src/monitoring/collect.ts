@@ -1,0 +1,103 @@
+// The part of the page that is read from elsewhere when it is asked for: how each sync stands, by the ledger. Promises
+// kept here: what could not be read is not on the page, instead of staying as it was; nobody is asked more often than
+// every 5 seconds, however many ask for the page, and nobody is waited for longer than that.
+
+import type { Clock } from '../core/ports.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import type { Ledger, Standing } from '../ledger/ledger.ts'
+import { CLOSED, MIRRORED, SETTLED } from './count-ledger.ts'
+import { lateAfterSeconds } from './late.ts'
+import { COLLECTED, type CollectedPart, type Metrics } from './metrics.ts'
+import { inTime } from './in-time.ts'
+
+const EVERY_MS = 5_000
+const WAIT_MAX_MS = 5_000
+const FINAL_STATES = ['complete', 'complete_with_rejects', 'cancelled', 'failed']
+
+/** What the collector reads of a configuration. */
+export interface Monitored {
+  readonly syncs: Readonly<Record<string, SyncConfig>>
+  readonly notifications: Readonly<Record<string, unknown>>
+}
+
+export interface CollectOptions {
+  readonly metrics: Metrics
+  readonly ledger: Pick<Ledger, 'standing'>
+  readonly clock: Clock
+  /** The configuration as of now. */
+  loadConfig(): Promise<Monitored>
+  /** Used where it cannot be read now. */
+  readonly config: Monitored
+  /** Longest wait for what it reads, ms. Default 5 s. */
+  readonly waitMaxMs?: number
+}
+
+/** Gives a function that brings the gauges up to date. It never rejects. */
+export function collector(options: CollectOptions): () => Promise<void> {
+  const { metrics, ledger, clock, waitMaxMs = WAIT_MAX_MS } = options
+  let config = options.config
+  let standings: ReadonlyMap<string, Standing> | null = null
+  let readMs = -Infinity
+  let reading: Promise<void> | null = null
+
+  const missed = (part: CollectedPart) => metrics.collectErrors.add({ part })
+
+  const read = async () => {
+    const loaded = await inTime(options.loadConfig(), waitMaxMs)
+    if (loaded) config = loaded
+    else missed('config')
+    const names = Object.keys(config.syncs)
+    const asked = Promise.all(
+      names.map(async (name) => [name, await ledger.standing(name)] as const),
+    )
+    const told = await inTime(asked, waitMaxMs)
+    if (!told) missed('ledger')
+    standings = told && new Map(told.flatMap(([name, one]) => (one ? [[name, one] as const] : [])))
+    readMs = clock.now()
+  }
+
+  return async () => {
+    if (clock.now() - readMs >= EVERY_MS)
+      await (reading ??= read().finally(() => {
+        reading = null
+      }))
+    makeKnown(metrics, config)
+    showSchedules(metrics, config)
+    showStandings(metrics, standings ?? new Map(), clock.now())
+  }
+}
+
+/** A counter that appears with its first increase has not increased, to whoever computes a rate. */
+function makeKnown({ rows, runs, notifications, collectErrors }: Metrics, config: Monitored): void {
+  for (const part of COLLECTED) collectErrors.add({ part }, 0)
+  for (const [sync, { kind }] of Object.entries(config.syncs)) {
+    for (const outcome of kind === 'mirror' ? MIRRORED : [...SETTLED, ...CLOSED])
+      rows.add({ sync, outcome }, 0)
+    for (const state of FINAL_STATES) runs.add({ sync, kind, state }, 0)
+  }
+  for (const notification of Object.keys(config.notifications))
+    for (const outcome of ['sent', 'failed']) notifications.add({ notification, outcome }, 0)
+}
+
+function showSchedules({ lateAfter }: Metrics, config: Monitored): void {
+  lateAfter.clear()
+  for (const [sync, { schedule }] of Object.entries(config.syncs))
+    if (schedule) lateAfter.set({ sync }, lateAfterSeconds(schedule))
+}
+
+function showStandings(
+  { runState, lastSuccess, oldestPlanned, mirrorLag }: Metrics,
+  standings: ReadonlyMap<string, Standing>,
+  nowMs: number,
+): void {
+  for (const gauge of [runState, lastSuccess, oldestPlanned, mirrorLag]) gauge.clear()
+  const age = (time: string) => Math.max(0, (nowMs - Date.parse(time)) / 1_000)
+  for (const [sync, { kind, state, reason, succeededAt, waitingSince, streams }] of standings) {
+    runState.set({ sync, kind, state, reason: reason ?? '' }, 1)
+    if (succeededAt !== null) lastSuccess.set({ sync, kind }, Date.parse(succeededAt) / 1_000)
+    else if (FINAL_STATES.includes(state)) lastSuccess.set({ sync, kind }, 0)
+    if (kind === 'import')
+      oldestPlanned.set({ sync }, waitingSince === null ? 0 : age(waitingSince))
+    for (const [stream, since] of streams) mirrorLag.set({ sync, stream }, age(since))
+  }
+}

@@ -1,0 +1,142 @@
+// What a worker answers over HTTP: its metrics, whether it works, and whether it is ready. Promises kept here: it answers
+// within seconds whatever stands still; it says nothing of rows, keys or messages; a place that is taken is said at once.
+
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { SyncError } from '../core/errors.ts'
+import { inTime } from './in-time.ts'
+import type { Metrics } from './metrics.ts'
+
+const CHECK_MAX_MS = 2_000
+const TEMPORAL_PAGE_MAX_MS = 2_000
+const CONNECTIONS_MAX = 50
+const REQUEST_MAX_MS = 10_000
+
+/** A part that a worker cannot do without: whether it is there. A check that fails, or takes too long, says that it is not. */
+export type Checks = Readonly<Record<string, () => boolean | Promise<boolean>>>
+
+export interface EndpointOptions {
+  /** `host:port` of the setting `worker.listen`; port 0 takes a free one. */
+  readonly listen: string
+  readonly metrics: Metrics
+  /** Brings the gauges up to date; never rejects. */
+  collect(): Promise<void>
+  readonly checks: Checks
+  /** Where this process serves Temporal's own metrics; null where it does not. */
+  readonly temporalPage: string | null
+  /** Longest check, ms. Default 2 s. */
+  readonly checkMaxMs?: number
+}
+
+export interface Endpoint {
+  /** `host:port` that it listens on. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+/** @throws SyncError `listen_failed` */
+export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> {
+  const { metrics, checks, checkMaxMs = CHECK_MAX_MS } = options
+  const server = createServer({ requestTimeout: REQUEST_MAX_MS, headersTimeout: REQUEST_MAX_MS })
+  server.maxConnections = CONNECTIONS_MAX
+
+  const ready = async (): Promise<Record<string, boolean>> => {
+    const parts = await Promise.all(
+      Object.entries(checks).map(async ([part, check]) => {
+        const isThere = await inTime((async () => await check())(), checkMaxMs)
+        return [part, isThere === true] as const
+      }),
+    )
+    for (const [part, isThere] of parts) metrics.ready.set({ part }, isThere ? 1 : 0)
+    return Object.fromEntries(parts)
+  }
+  const page = async (): Promise<string> => {
+    const temporal = options.temporalPage && readTemporalPage(options.temporalPage)
+    await Promise.all([options.collect(), ready()])
+    const theirs = await temporal
+    if (theirs === null && temporal !== null) metrics.collectErrors.add({ part: 'temporal' })
+    return `${metrics.text()}${theirs ?? ''}`
+  }
+
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const answer = (status: number, type: string, body: string) => {
+      response.writeHead(status, {
+        'content-type': type,
+        'content-length': Buffer.byteLength(body),
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      })
+      response.end(request.method === 'HEAD' ? undefined : body)
+    }
+    const text = 'text/plain; charset=utf-8'
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD')
+      return answer(405, text, 'GET was expected\n')
+    }
+    switch (request.url?.split('?', 1)[0]) {
+      case '/healthz':
+        return answer(200, text, 'ok\n')
+      case '/readyz':
+        return void ready().then((parts) => {
+          const isReady = Object.values(parts).every(Boolean)
+          const body = `${JSON.stringify({ ready: isReady, parts })}\n`
+          answer(isReady ? 200 : 503, 'application/json', body)
+        })
+      case '/metrics':
+        return void page().then((body) =>
+          answer(200, 'text/plain; version=0.0.4; charset=utf-8', body),
+        )
+      default:
+        return answer(404, text, '/metrics, /healthz and /readyz are here\n')
+    }
+  })
+
+  const { host, port } = placeOf(options.listen)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      reject(listenError(options.listen, error.code)),
+    )
+    try {
+      server.listen({ host, port }, resolve)
+    } catch {
+      reject(listenError(options.listen, 'no such port'))
+    }
+  })
+  const { address, port: taken, family } = server.address() as AddressInfo
+  return {
+    address: `${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+function placeOf(listen: string): { host: string; port: number } {
+  const colon = listen.lastIndexOf(':')
+  const host = listen.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
+  return { host, port: Number(listen.slice(colon + 1)) }
+}
+
+function listenError(listen: string, code: string | undefined): SyncError {
+  const why =
+    code === 'EADDRINUSE'
+      ? 'another program listens there; several workers of one machine need a port each'
+      : code === 'EACCES'
+        ? 'this user may not listen there; a port above 1023 was expected'
+        : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+          ? 'this machine has no such address'
+          : (code ?? 'unknown reason')
+  return new SyncError('listen_failed', `The worker cannot listen at ${listen}: ${why}`)
+}
+
+/** Null where it does not answer. */
+async function readTemporalPage(url: string): Promise<string | null> {
+  const signal = AbortSignal.timeout(TEMPORAL_PAGE_MAX_MS)
+  const read = async () => {
+    const answer = await fetch(url, { signal, redirect: 'error' })
+    return answer.ok ? await answer.text() : null
+  }
+  return await inTime(read(), TEMPORAL_PAGE_MAX_MS)
+}

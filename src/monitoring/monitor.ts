@@ -1,0 +1,71 @@
+// What a worker's monitoring is made of, put together once for the composition root.
+
+import type { Config, Environment } from '../../config/index.ts'
+import type { RequestWatch } from '../connections.ts'
+import type { Clock, Logger } from '../core/ports.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { RunWatch } from '../runs/watch.ts'
+import { collector } from './collect.ts'
+import { countingLedger } from './count-ledger.ts'
+import { openEndpoint, type Checks, type Endpoint } from './endpoint.ts'
+import { createMetrics } from './metrics.ts'
+import { notifier } from './notify.ts'
+
+export interface MonitorOptions {
+  /** As the worker was started with. */
+  readonly config: Config
+  /** As of now. */
+  loadConfig(): Promise<Config>
+  readonly env: Environment
+  readonly ledger: Ledger
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface Monitor {
+  /** The ledger, counted. */
+  readonly ledger: Ledger
+  /** Counts requests. */
+  readonly requests: RequestWatch
+  /** Tells people. */
+  readonly runs: RunWatch
+  /**
+   * Answers at `worker.listen`, where that is set; gives the address, or null.
+   * @throws SyncError `listen_failed`
+   */
+  listen(at: {
+    /** Where this process serves Temporal's own metrics. */
+    readonly temporalPage: string | null
+    readonly checks: Checks
+  }): Promise<string | null>
+  /** Tells what waits to be told, and answers no more. */
+  close(): Promise<void>
+}
+
+export function createMonitor(options: MonitorOptions): Monitor {
+  const { config, clock, logger } = options
+  const metrics = createMetrics(clock)
+  const people = notifier({ ...options, metrics })
+  let endpoint: Endpoint | null = null
+  return {
+    ledger: countingLedger(options.ledger, metrics, clock),
+    requests: metrics.requests,
+    runs: people,
+    async listen(at) {
+      const { listen } = config.worker
+      if (listen === undefined) return null
+      endpoint = await openEndpoint({
+        ...at,
+        listen,
+        metrics,
+        collect: collector({ ...options, metrics }),
+      })
+      logger.info({ address: endpoint.address }, 'worker_listening')
+      return endpoint.address
+    },
+    async close() {
+      await people.close()
+      await endpoint?.close()
+    },
+  }
+}

@@ -1,0 +1,232 @@
+// Tells people, by webhook, when a run needs somebody, and when it no longer does. Promises kept here: what did not change
+// is not told again; a run never fails, and never waits for long, because nobody could be told.
+
+import { randomUUID } from 'node:crypto'
+import type { Environment, NotificationConfig } from '../../config/index.ts'
+import type { Clock, Logger } from '../core/ports.ts'
+import { REJECT_STATES, type Books } from '../core/states.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { RunChange, RunWatch } from '../runs/watch.ts'
+import { deliver } from './deliver.ts'
+import { inTime } from './in-time.ts'
+import type { Metrics } from './metrics.ts'
+
+type Notifications = Readonly<Record<string, NotificationConfig>>
+type Event = NotificationConfig['on'][number]
+
+export interface NotifierOptions {
+  /** The configuration as of now. */
+  loadConfig(): Promise<{ readonly notifications: Notifications }>
+  /** Used where it cannot be read now, which may be what is to be told. */
+  readonly config: { readonly notifications: Notifications }
+  readonly env: Environment
+  readonly ledger: Pick<Ledger, 'runs'>
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly metrics: Pick<Metrics, 'notifications'>
+  /**
+   * How long a run must go on before that is told, ms. A run that is blocked is tried again and again, and each try goes
+   * on until it is refused. Default a minute.
+   */
+  readonly steadyMs?: number
+}
+
+export interface Notifier extends RunWatch {
+  /** Tells what waits to be told. */
+  close(): Promise<void>
+}
+
+const STEADY_MS = 60_000
+const LEDGER_MAX_MS = 500
+const CONFIG_MAX_MS = 500
+const RUNS_BACK = 20
+/** Runs that are remembered; the oldest is forgotten. */
+const KEPT_MAX = 1_000
+const MESSAGE_CHARS_MAX = 500
+
+/** What a run's change means for those who are told. */
+interface News {
+  readonly change: RunChange
+  /** What happened, most telling first; each notification tells the first one that it is meant for. */
+  readonly events: readonly Event[]
+  readonly rejects: number | null
+}
+
+export function notifier(options: NotifierOptions): Notifier {
+  const { clock, logger } = options
+  const steadyMs = options.steadyMs ?? STEADY_MS
+  let config = options.config
+  /** Why runs stand still, as it was told. */
+  const blocked = new Map<number, string | null>()
+  /** Runs that went on lately, which is not told yet. */
+  const goingOn = new Map<number, { readonly news: News; readonly stop: AbortController }>()
+  const telling = new Set<Promise<void>>()
+  /** Why no run of a sync could be opened, by sync. */
+  const unopened = new Map<string, string | null>()
+
+  /** Null where there is nothing to tell, or not yet. */
+  const newsOf = async (change: RunChange): Promise<News | null> => {
+    const { run, sync, from, to, reason, message } = change
+    const rejects = change.books && rejectsOf(change.books)
+    const news = (...events: Event[]): News => ({ change, events, rejects })
+    if (run === null) {
+      if (unopened.has(sync) && unopened.get(sync) === message) return null
+      keep(unopened, sync, message)
+      return news('failed')
+    }
+    const wentOn = goingOn.get(run)
+    wentOn?.stop.abort()
+    goingOn.delete(run)
+    switch (to) {
+      case 'paused':
+        return null
+      case 'running':
+        if (from === 'blocked') tellWhenSteady(run, news('recovered'))
+        return null
+      case 'blocked': {
+        // Where another worker has told the block, its reason is taken to be this one.
+        const told = blocked.get(run) ?? (wentOn && reason)
+        keep(blocked, run, reason)
+        return told !== undefined && told === reason ? null : news('blocked')
+      }
+      case 'cancelled':
+        blocked.delete(run)
+        return null
+      case 'failed': {
+        blocked.delete(run)
+        const wasUnopened = unopened.delete(sync)
+        const before = await previousRun(options.ledger, sync, run)
+        const isSame =
+          before?.state === 'failed' && before.reason === reason && before.message === message
+        return isSame && !wasUnopened ? null : news('failed')
+      }
+      case 'complete':
+      case 'complete_with_rejects': {
+        const wasBlocked = blocked.delete(run) || wentOn !== undefined
+        const wasUnopened = unopened.delete(sync)
+        const before = await previousRun(options.ledger, sync, run)
+        const isNew = rejects !== (before?.counts ? rejectsOf(before.counts) : 0)
+        const recovers = wasBlocked || wasUnopened || before?.state === 'failed'
+        return news(
+          ...(isNew ? (['rejects'] as const) : []),
+          ...(recovers ? (['recovered'] as const) : []),
+        )
+      }
+    }
+  }
+
+  const tellWhenSteady = (run: number, news: News) => {
+    const stop = new AbortController()
+    keep(goingOn, run, { news, stop })
+    const steady = async () => {
+      await clock.sleep(steadyMs, stop.signal)
+      goingOn.delete(run)
+      blocked.delete(run)
+      await tell(news)
+    }
+    // It rejects where the run did something else in the meantime.
+    const told = steady().catch(() => {})
+    telling.add(told)
+    void told.finally(() => telling.delete(told))
+  }
+
+  const tell = async (news: News): Promise<void> => {
+    config = (await inTime(options.loadConfig(), CONFIG_MAX_MS)) ?? config
+    const { run, sync } = news.change
+    const sendings = Object.entries(config.notifications).map(async ([name, settings]) => {
+      const event = eventFor(settings, news)
+      if (event === null) return
+      const refusal = await deliver(settings.url, bodyOf(news, event, clock), options)
+      const outcome = refusal === null ? 'sent' : 'failed'
+      options.metrics.notifications.add({ notification: name, outcome })
+      const fields = { notification: name, told: event, sync, run }
+      if (refusal === null) logger.info(fields, 'notification_sent')
+      else logger.warn({ ...fields, why: refusal }, 'notification_failed')
+    })
+    await Promise.all(sendings)
+  }
+
+  return {
+    async changed(change) {
+      const news = await newsOf(change)
+      if (news) await tell(news)
+    },
+    async close() {
+      const waiting = [...goingOn.values()]
+      for (const { stop } of waiting) stop.abort()
+      await Promise.all([...telling, ...waiting.map(({ news }) => tell(news))])
+    },
+  }
+}
+
+/** The first of its events that a notification is meant for. */
+function eventFor(settings: NotificationConfig, { change, events, rejects }: News): Event | null {
+  if (settings.syncs && !settings.syncs.includes(change.sync)) return null
+  const isMeant = (event: Event) =>
+    settings.on.includes(event) && (event !== 'rejects' || (rejects ?? 0) > settings.rejects_max)
+  return events.find(isMeant) ?? null
+}
+
+/** The JSON that is posted; `text` is what Slack and Mattermost show. */
+function bodyOf({ change, rejects }: News, event: Event, clock: Clock) {
+  const { sync, kind, run, to: state, reason, workflowId } = change
+  return {
+    text: textOf(change, event, rejects),
+    event,
+    sync,
+    kind,
+    run,
+    state,
+    reason,
+    message: messageOf(change),
+    rejects,
+    workflow: workflowId,
+    at: new Date(clock.now()).toISOString(),
+    id: randomUUID(),
+  }
+}
+
+function textOf(change: RunChange, event: Event, rejects: number | null): string {
+  const { sync, run, reason } = change
+  const message = messageOf(change)
+  const why = message === null ? '' : `: ${message}`
+  const where = run === null ? '' : ` (run ${run})`
+  const says = {
+    blocked:
+      reason === 'approval'
+        ? `waits for approval${where}${why}. "records-sync approve ${run}" or "records-sync reject ${run}" decides`
+        : `is blocked by ${reason ?? 'something'}${where}${why}`,
+    failed: run === null ? `could not be started${why}` : `failed${where}${why}`,
+    rejects: `ended with ${rejects} rejected ${rejects === 1 ? 'row' : 'rows'}${where}; "records-sync rejects ${run}" lists them`,
+    recovered: change.to === 'running' ? `goes on${where}` : `succeeded again${where}`,
+  }
+  // In Slack these make links and call people.
+  return `${sync} ${says[event]}`.replaceAll('<', '‹').replaceAll('>', '›')
+}
+
+/** One bounded line; a block's own message begins with what is said already. */
+function messageOf({ reason, message }: RunChange): string | null {
+  if (message === null) return null
+  const prefix = `blocked: ${reason}: `
+  const rest = message.startsWith(prefix) ? message.slice(prefix.length) : message
+  return [...rest.replaceAll(/\s+/g, ' ').trim()].slice(0, MESSAGE_CHARS_MAX).join('')
+}
+
+const rejectsOf = ({ states }: Books): number =>
+  REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
+
+/** The run before that ended by itself; null where there is none, or the ledger does not say. */
+async function previousRun(
+  ledger: Pick<Ledger, 'runs'>,
+  sync: string,
+  run: number,
+): Promise<Run | null> {
+  const runs = await inTime(ledger.runs({ sync, limit: RUNS_BACK }), LEDGER_MAX_MS)
+  return runs?.find(({ id, state }) => id < run && state !== 'cancelled') ?? null
+}
+
+function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > KEPT_MAX) map.delete(map.keys().next().value!)
+}

@@ -1,0 +1,31 @@
+// Temporal's own metrics: the SDK serves them itself, on a port of this machine that nobody else needs to know.
+
+import { createServer, type AddressInfo } from 'node:net'
+
+/** What the SDK is told, and where its page is then. */
+export interface TemporalPage {
+  readonly exporter: {
+    readonly bindAddress: string
+    readonly countersTotalSuffix: true
+    readonly unitSuffix: true
+    readonly useSecondsForDurations: true
+  }
+  readonly url: string
+}
+
+/** A page on a free port of the loopback address. */
+export async function temporalPageOnFreePort(): Promise<TemporalPage> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return {
+    exporter: {
+      bindAddress: `127.0.0.1:${port}`,
+      countersTotalSuffix: true,
+      unitSuffix: true,
+      useSecondsForDurations: true,
+    },
+    url: `http://127.0.0.1:${port}/metrics`,
+  }
+}

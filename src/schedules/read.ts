@@ -1,0 +1,104 @@
+// The schedules as the server has them: one by its sync, or all of ours. Errors of the server in our words.
+
+import {
+  ScheduleNotFoundError,
+  ServiceError,
+  type Client,
+  type ScheduleDescription,
+} from '@temporalio/client'
+import { SyncError } from '../core/errors.ts'
+import { isOurs, scheduleId, syncOfSchedule } from './form.ts'
+
+const pageSize = 1_000
+const schedulesMax = 10_000
+const UNREADABLE = 'schedule_unreadable'
+
+/** The status of gRPC that a call failed with, such as `PERMISSION_DENIED`; undefined for any other failure. */
+export function statusName(error: unknown): string | undefined {
+  return /^\d+ ([A-Z_]+)/.exec(messageOf(error))?.[1]
+}
+
+const messageOf = (error: unknown): string =>
+  ((error instanceof ServiceError ? error.cause : error) as Error).message
+
+/** Why the server would not do something. Its own words may quote anything; ours are kept. */
+export function refusalOf(error: unknown): string {
+  if (error instanceof SyncError) return error.message
+  if (error instanceof TypeError || /invalid schedule spec/i.test(messageOf(error)))
+    return 'it does not know the time zone, or the cron line'
+  if (/no mapping defined for search attribute/i.test(messageOf(error)))
+    return 'the namespace lacks the search attributes of records-sync; a worker registers them when it starts'
+  return statusName(error) ?? (error as Error).name
+}
+
+const failed = (what: string, error: unknown) =>
+  new SyncError('schedule_failed', `The Temporal server did not ${what}: ${refusalOf(error)}`)
+
+/**
+ * The schedule of a sync; null where there is none.
+ * @throws SyncError `schedule_failed`, or `schedule_unreadable` where it was encrypted with a key that is not ours
+ */
+export async function describeSchedule(
+  client: Client,
+  sync: string,
+): Promise<ScheduleDescription | null> {
+  const id = scheduleId(sync)
+  try {
+    return await client.schedule.getHandle(id).describe()
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return null
+    if (error instanceof ServiceError) throw failed(`tell of the schedule ${id}`, error)
+    throw new SyncError(
+      UNREADABLE,
+      `The schedule ${id} cannot be read: it was written by another program, or encrypted with a key that is not among \`encryption_keys\``,
+    )
+  }
+}
+
+/**
+ * The schedules of ours whose sync is not among `configured`, by that sync. One of the last second may be missing: the
+ * server's list lags. One that cannot be read is not known to be ours.
+ */
+export async function strays(
+  client: Client,
+  configured: ReadonlySet<string>,
+): Promise<Map<string, ScheduleDescription>> {
+  const found = new Map<string, ScheduleDescription>()
+  for (const sync of (await idsOfSyncs(client)).toSorted()) {
+    if (configured.has(sync)) continue
+    const description = await describeSchedule(client, sync).catch((error: unknown) => {
+      if (error instanceof SyncError && error.code === UNREADABLE) return null
+      throw error
+    })
+    if (description !== null && isOurs(description)) found.set(sync, description)
+  }
+  return found
+}
+
+/** By id alone: what other programs keep in their schedules need not be readable. */
+async function idsOfSyncs(client: Client): Promise<string[]> {
+  const syncs: string[] = []
+  let nextPageToken: Uint8Array = new Uint8Array()
+  let seen = 0
+  do {
+    const page = await client.workflowService
+      .listSchedules({
+        namespace: client.options.namespace,
+        maximumPageSize: pageSize,
+        nextPageToken,
+      })
+      .catch((error: unknown) => {
+        throw failed('list the schedules', error)
+      })
+    const ids = (page.schedules ?? []).map(({ scheduleId: id }) => id ?? '')
+    syncs.push(...ids.map(syncOfSchedule).filter((sync) => sync !== null))
+    nextPageToken = page.nextPageToken ?? new Uint8Array()
+    seen += ids.length
+    if (seen > schedulesMax)
+      throw new SyncError(
+        'too_many_schedules',
+        `The namespace ${client.options.namespace} has more than ${schedulesMax} schedules; give records-sync one of its own`,
+      )
+  } while (nextPageToken.length > 0)
+  return syncs
+}

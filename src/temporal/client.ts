@@ -1,0 +1,108 @@
+// Connects a command to the Temporal server. Promise kept here: after five seconds at most there is a connection that was
+// let in, to a namespace that exists, or an error that says what is wrong and what to do.
+
+import { Client, Connection } from '@temporalio/client'
+import { SyncError } from '../core/errors.ts'
+import { foreign, probe } from './probe.ts'
+import type { Credentials, TemporalSettings } from './settings.ts'
+
+/** A connected client. */
+export interface Connected {
+  readonly client: Client
+  close(): Promise<void>
+}
+
+const connectMaxMs = 5_000
+/** Codes of gRPC. */
+const status = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const
+
+/** What the settings give to a connection. */
+export async function credentialsOf(settings: TemporalSettings): Promise<Credentials> {
+  return (await settings.access?.credentials()) ?? { tls: false, apiKey: null, metadata: {} }
+}
+
+/** Options that both kinds of connections of the SDK take. */
+export function optionsOf(address: string, { tls, apiKey, metadata }: Credentials) {
+  return { address, tls, metadata: { ...metadata }, ...(apiKey === null ? {} : { apiKey }) }
+}
+
+/**
+ * A client whose payloads are encrypted where the settings say so.
+ * @throws ConfigError and SyncError of the settings; what `admitted` throws
+ */
+export async function connectClient(settings: TemporalSettings): Promise<Connected> {
+  const codec = (await settings.access?.codec()) ?? null
+  const connection = await admitted(settings, await credentialsOf(settings))
+  const client = new Client({
+    connection,
+    namespace: settings.namespace,
+    ...(codec === null ? {} : { dataConverter: { payloadCodecs: [codec] } }),
+  })
+  return { client, close: () => connection.close() }
+}
+
+/**
+ * A connection that the server let in, within `maxMs`, default 5 s.
+ * @throws TemporalUnreachable; SyncError `temporal_tls_…`, `temporal_foreign`, `temporal_key_refused`, `temporal_forbidden`,
+ * `temporal_namespace_unknown`
+ */
+export async function admitted(
+  settings: TemporalSettings,
+  credentials: Credentials,
+  { maxMs = connectMaxMs } = {},
+): Promise<Connection> {
+  const { address, namespace } = settings
+  const deadline = Date.now() + maxMs
+  await probe(address, credentials.tls, deadline)
+  let connection: Connection | null = null
+  try {
+    connection = await Connection.connect({
+      ...optionsOf(address, credentials),
+      connectTimeout: Math.max(1, deadline - Date.now()),
+      // The worker's connection uses no proxy of the environment either, and what is meant for one server goes nowhere else.
+      channelArgs: { 'grpc.enable_http_proxy': 0 },
+    })
+    const { workflowService } = connection
+    await connection.withDeadline(deadline, () => workflowService.describeNamespace({ namespace }))
+    return connection
+  } catch (error) {
+    await connection?.close()
+    throw explained(error, settings, credentials)
+  }
+}
+
+/** The status of gRPC that an error of the SDK has, or that caused it. */
+export function statusOf(error: unknown): number | null {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } | null }
+  const found = typeof code === 'number' ? code : cause?.code
+  return typeof found === 'number' ? found : null
+}
+
+function explained(
+  error: unknown,
+  { address, namespace, origin }: TemporalSettings,
+  { apiKey, tls }: Credentials,
+): SyncError {
+  const where = origin === undefined ? '' : ` (address of ${origin})`
+  switch (statusOf(error)) {
+    case status.unauthenticated:
+      return new SyncError(
+        'temporal_key_refused',
+        apiKey === null
+          ? `The Temporal server at ${address}${where} asks for an API key, and none is set beside its address; a key from another place is not sent to it`
+          : `The Temporal server at ${address}${where} does not accept the API key; renew it where the address is set`,
+      )
+    case status.permissionDenied:
+      return new SyncError(
+        'temporal_forbidden',
+        `The Temporal server at ${address}${where} does not let us use namespace ${namespace}; check its name (TEMPORAL_NAMESPACE, or \`temporal.namespace\`) and the permissions of ${apiKey === null ? (tls === false ? 'this machine' : 'the client certificate') : 'the API key'}`,
+      )
+    case status.notFound:
+      return new SyncError(
+        'temporal_namespace_unknown',
+        `The Temporal server at ${address}${where} has no namespace ${namespace}; set TEMPORAL_NAMESPACE or \`temporal.namespace\`, or make it: temporal operator namespace create --namespace ${namespace}`,
+      )
+    default:
+      return foreign(address)
+  }
+}

@@ -1,0 +1,109 @@
+// Certificates and keys of a TLS connection, read and checked before anything is connected.
+// Promise kept here: an error says which setting and what is wrong with it, and never quotes the contents.
+
+import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { TLSConfig } from '@temporalio/client'
+import { ConfigError } from '../core/errors.ts'
+
+/** One file, or its text where the setting holds it. */
+export type Pem = { readonly setting: string } & (
+  | { readonly path: string }
+  | { readonly data: Buffer }
+)
+
+/** What a place says about TLS; all of it may be missing. */
+export interface TlsFiles {
+  readonly serverCa?: Pem | undefined
+  readonly clientCert?: Pem | undefined
+  readonly clientKey?: Pem | undefined
+  readonly serverName?: string | undefined
+}
+
+const bytesMax = 1_048_576
+const blocks = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/**
+ * @param origin the place that names them, for messages
+ * @throws ConfigError
+ */
+export async function readTls(origin: string, files: TlsFiles): Promise<TLSConfig> {
+  const { serverCa, clientCert, clientKey, serverName } = files
+  const fail = (setting: string, message: string) =>
+    new ConfigError(origin, [{ message: `${setting}: ${message}` }])
+  const tls: TLSConfig = {}
+  if (serverName !== undefined) tls.serverNameOverride = serverName
+  if (serverCa !== undefined) {
+    tls.serverRootCACertificate = await read(serverCa, fail)
+    certificates(serverCa, tls.serverRootCACertificate, fail)
+  }
+  if (clientCert !== undefined && clientKey !== undefined) {
+    const crt = await read(clientCert, fail)
+    const key = await read(clientKey, fail, { secret: true })
+    const [own] = certificates(clientCert, crt, fail)
+    if (!own!.checkPrivateKey(privateKey(clientKey, key, fail)))
+      throw fail(clientKey.setting, `it is not the key of ${clientCert.setting}`)
+    if (Date.parse(own!.validTo) < Date.now())
+      throw fail(clientCert.setting, `the certificate expired on ${own!.validTo}`)
+    tls.clientCertPair = { crt, key }
+  } else if (clientCert !== undefined || clientKey !== undefined)
+    // Left to itself the SDK connects without a certificate then.
+    throw fail((clientCert ?? clientKey)!.setting, 'a certificate and its key come together')
+  return tls
+}
+
+type Fail = (setting: string, message: string) => ConfigError
+
+async function read(pem: Pem, fail: Fail, { secret = false } = {}): Promise<Buffer> {
+  if ('data' in pem) return pem.data
+  const { setting, path } = pem
+  let handle
+  try {
+    // Without O_NONBLOCK the opening of a named pipe would wait for its writer, for ever.
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const facts = await handle.stat()
+    if (!facts.isFile() || facts.size > bytesMax)
+      throw fail(setting, `${path} is not a file of at most 1 MiB`)
+    // Windows has no such modes; there every file looks readable by all.
+    if (secret && process.platform !== 'win32' && (facts.mode & 0o077) !== 0)
+      throw fail(setting, `others may read ${path}; make it readable for its owner only (600)`)
+    return await handle.readFile()
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const { code } = error as NodeJS.ErrnoException
+    throw fail(
+      setting,
+      code === 'ENOENT'
+        ? `there is no file ${path}`
+        : `${path} cannot be read (${code ?? 'unknown'})`,
+    )
+  } finally {
+    await handle?.close()
+  }
+}
+
+/** At least one; a client's own comes first. */
+function certificates({ setting }: Pem, text: Uint8Array, fail: Fail): X509Certificate[] {
+  try {
+    const found = Buffer.from(text).toString('latin1').match(blocks) ?? []
+    if (found.length > 0) return found.map((block) => new X509Certificate(block))
+  } catch {
+    // Said below, without the text of the library.
+  }
+  throw fail(setting, 'expected certificates in PEM (-----BEGIN CERTIFICATE-----)')
+}
+
+function privateKey({ setting }: Pem, text: Buffer, fail: Fail): KeyObject {
+  try {
+    return createPrivateKey(text)
+  } catch (error) {
+    const locked = (error as NodeJS.ErrnoException).code === 'ERR_MISSING_PASSPHRASE'
+    throw fail(
+      setting,
+      locked
+        ? 'the key has a passphrase; expected one without'
+        : 'expected a private key in PEM (-----BEGIN PRIVATE KEY-----)',
+    )
+  }
+}

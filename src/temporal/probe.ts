@@ -1,0 +1,140 @@
+// Finds out why a Temporal server cannot be talked to. gRPC says "deadline exceeded" of nearly everything; so before a
+// connection is made the same address is asked once by hand, which takes a few milliseconds and sends no key.
+
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
+import type { TLSConfig } from '@temporalio/client'
+import { SyncError, TemporalUnreachable } from '../core/errors.ts'
+
+/** What a client of HTTP/2 says first, with empty settings; the server's first frame are its own settings. */
+const greeting = Buffer.concat([
+  Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+  Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
+])
+const frameHeaderBytes = 9
+const settingsFrame = 4
+
+/** How far one attempt came. `error` is Node's or OpenSSL's code. */
+interface Outcome {
+  readonly reached: 'nothing' | 'connected' | 'encrypted' | 'http2'
+  readonly error?: string | undefined
+  /** Why the server's certificate is not trusted. */
+  readonly distrust?: string | undefined
+}
+
+/**
+ * Asks the server for HTTP/2, with TLS or without, until `deadline` (ms since 1970).
+ * @throws TemporalUnreachable where nothing answers; SyncError `temporal_tls_…` or `temporal_foreign` that says what is wrong
+ */
+export async function probe(
+  address: string,
+  tls: TLSConfig | false,
+  deadline: number,
+): Promise<void> {
+  const outcome = await greet(address, tls, deadline)
+  if (outcome.reached === 'http2') return
+  if (outcome.reached === 'nothing') throw new TemporalUnreachable(address)
+  if (tls === false) {
+    const { reached } = await greet(address, {}, deadline, { trusting: true })
+    if (reached === 'encrypted' || reached === 'http2')
+      throw failure(
+        'temporal_tls_required',
+        `The server at ${address} expects TLS; set \`tls: true\` beside its address (TEMPORAL_TLS=true in the environment), with its CA where the certificate is your own`,
+      )
+    throw foreign(address)
+  }
+  if (outcome.distrust !== undefined)
+    throw failure(
+      'temporal_tls_untrusted',
+      `The certificate of the Temporal server at ${address} is not trusted: ${reasonOf(outcome.distrust)}`,
+    )
+  // A server of TLS 1.3 looks at the client's certificate only after the handshake is over for the client.
+  if (outcome.reached === 'encrypted' || outcome.error?.includes('ALERT'))
+    throw failure(
+      'temporal_tls_client_certificate',
+      tls.clientCertPair === undefined
+        ? `The Temporal server at ${address} asks for a client certificate; set \`client_cert\` and \`client_key\` beside its address`
+        : `The Temporal server at ${address} does not accept our client certificate; it has to be signed by a CA that the server knows`,
+    )
+  if ((await greet(address, false, deadline)).reached === 'http2')
+    throw failure(
+      'temporal_tls_absent',
+      `The Temporal server at ${address} speaks no TLS; nothing was sent to it. Set \`tls: false\` beside its address if its network may read everything`,
+    )
+  throw foreign(address)
+}
+
+/** What answers at `address` is something else. */
+export function foreign(address: string): SyncError {
+  return failure(
+    'temporal_foreign',
+    `Something answers at ${address}, but not as a Temporal server; check host and port (7233 is usual; the UI has another port)`,
+  )
+}
+
+function failure(code: string, message: string): SyncError {
+  return new SyncError(code, message)
+}
+
+function reasonOf(code: string): string {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'it is for another name; set `server_name` beside the address to the name that it is for'
+  if (code === 'CERT_HAS_EXPIRED') return 'it has expired'
+  if (code === 'CERT_NOT_YET_VALID') return 'it is not valid yet; check the clock of this machine'
+  return `no CA that we know has signed it (${code}); set \`server_ca\` beside the address to the file of its CA`
+}
+
+/** @param trusting takes any certificate; nothing but a greeting is sent */
+function greet(
+  address: string,
+  tls: TLSConfig | false,
+  deadline: number,
+  { trusting = false } = {},
+): Promise<Outcome> {
+  const { hostname, port } = new URL(`tcp://${address}`)
+  const place = { host: hostname.replaceAll(/[[\]]/g, ''), port: Number(port) }
+  return new Promise((resolve) => {
+    let reached: Outcome['reached'] = 'nothing'
+    let answer = Buffer.alloc(0)
+    const socket: Socket =
+      tls === false
+        ? connectPlain(place)
+        : connectTls({ ...place, ...tlsOptions(tls, place.host), rejectUnauthorized: !trusting })
+    const end = (error?: string) => {
+      clearTimeout(timer)
+      // Of the certificate's errors alone the socket keeps the code.
+      const { authorizationError } = socket as Partial<TLSSocket>
+      const distrusted = error !== undefined && String(authorizationError) === error
+      socket.destroy()
+      resolve({ reached, error, ...(distrusted ? { distrust: error } : {}) })
+    }
+    const timer = setTimeout(end, Math.max(0, deadline - Date.now()))
+    socket.once('connect', () => {
+      reached = 'connected'
+      if (tls === false) socket.write(greeting)
+    })
+    socket.once('secureConnect', () => {
+      reached = 'encrypted'
+      socket.write(greeting)
+    })
+    socket.on('data', (chunk: Buffer) => {
+      answer = Buffer.concat([answer, chunk])
+      if (answer.length < frameHeaderBytes) return
+      if (answer[3] === settingsFrame) reached = 'http2'
+      end()
+    })
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code ?? 'unknown'))
+    socket.once('close', () => end())
+  })
+}
+
+function tlsOptions(tls: TLSConfig, host: string): ConnectionOptions {
+  const { serverNameOverride, serverRootCACertificate: ca, clientCertPair: pair } = tls
+  const name = serverNameOverride ?? (isIP(host) === 0 ? host : undefined)
+  return {
+    ALPNProtocols: ['h2'],
+    ...(name === undefined ? {} : { servername: name }),
+    ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
+    ...(pair === undefined ? {} : { cert: Buffer.from(pair.crt), key: Buffer.from(pair.key) }),
+  }
+}

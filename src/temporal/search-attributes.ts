@@ -1,0 +1,100 @@
+// Registers the search attributes of our runs. A workflow that sets one which is not registered stands still, so this is
+// done, and checked, before a worker polls. Promise kept here: it may be done again, and by many workers at once.
+
+import type { ConnectionLike } from '@temporalio/client'
+import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../core/search-attributes.ts'
+import { SyncError } from '../core/errors.ts'
+import { statusOf } from './client.ts'
+
+/** Types as the server numbers them. */
+const typeNumbers = { Text: 1, Keyword: 2, Int: 3, Double: 4, Bool: 5, Datetime: 6, KeywordList: 7 }
+/** Codes of gRPC: what a server says that has no operator service, or none for us, such as Temporal Cloud. */
+const refused = new Set([7, 12, 16])
+const roundsMax = 5
+const allMaxMs = 10_000
+const names = Object.keys(SEARCH_ATTRIBUTES) as SearchAttributeName[]
+
+/** @throws SyncError `search_attributes` with the commands that mend it */
+export async function ensureSearchAttributes(
+  connection: ConnectionLike,
+  namespace: string,
+): Promise<void> {
+  const deadline = Date.now() + allMaxMs
+  const call = <T>(ask: () => Promise<T>) => connection.withDeadline(deadline, ask)
+  const { operatorService } = connection
+  let problem: unknown
+  // Workers that start together may disturb each other: who was too late finds the attributes there the next time.
+  for (let round = 1; round <= roundsMax; round++) {
+    let missing
+    try {
+      const listed = await call(() => operatorService.listSearchAttributes({ namespace }))
+      missing = missingOf(listed.customAttributes ?? {}, namespace)
+      if (missing.length === 0) return
+    } catch (error) {
+      if (error instanceof SyncError) throw error
+      problem = error
+      if (refused.has(statusOf(error) ?? -1)) return await needSearchable(connection, namespace)
+      continue
+    }
+    const searchAttributes = Object.fromEntries(missing.map((name) => [name, numberOf(name)]))
+    try {
+      await call(() => operatorService.addSearchAttributes({ namespace, searchAttributes }))
+    } catch (error) {
+      problem = error
+      if (refused.has(statusOf(error) ?? -1)) break
+    }
+  }
+  throw new SyncError(
+    'search_attributes',
+    `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${statusOf(problem) ?? 'unknown'}). Somebody with the permission has to, once:\n${commands(names, namespace)}`,
+  )
+}
+
+/** @throws SyncError where one of ours is there with another type: the server would take the new type and change nothing */
+function missingOf(listed: Readonly<Record<string, unknown>>, namespace: string) {
+  const wrong = names.filter((name) => name in listed && listed[name] !== numberOf(name))
+  if (wrong.length > 0)
+    throw new SyncError(
+      'search_attributes',
+      `Namespace ${namespace} has search attributes of these names with other types. Nothing else may use the names; a namespace of our own is the simplest way. To replace them:\n${wrong
+        .map(
+          (name) =>
+            `temporal operator search-attribute remove --namespace ${namespace} --name ${name}`,
+        )
+        .join('\n')}\n${commands(wrong, namespace)}`,
+    )
+  return names.filter((name) => !(name in listed))
+}
+
+/** Where attributes can be neither listed nor added, such as on Temporal Cloud: a search by each of them tells. */
+async function needSearchable(connection: ConnectionLike, namespace: string): Promise<void> {
+  const missing: SearchAttributeName[] = []
+  for (const name of names) {
+    const query = `${name} = ${SEARCH_ATTRIBUTES[name] === 'Int' ? '0' : "'x'"}`
+    const found = await connection
+      .withDeadline(Date.now() + allMaxMs, () =>
+        connection.workflowService.countWorkflowExecutions({ namespace, query }),
+      )
+      .then(() => true)
+      .catch(() => false)
+    if (!found) missing.push(name)
+  }
+  if (missing.length === 0) return
+  throw new SyncError(
+    'search_attributes',
+    `Namespace ${namespace} lacks search attributes of our runs, and this worker may not add them. Somebody with the permission has to, once:\n${commands(missing, namespace)}\nOn Temporal Cloud they are added in its UI, under the namespace.`,
+  )
+}
+
+function numberOf(name: SearchAttributeName): number {
+  return typeNumbers[SEARCH_ATTRIBUTES[name]]
+}
+
+function commands(wanted: readonly SearchAttributeName[], namespace: string): string {
+  return wanted
+    .map(
+      (name) =>
+        `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ${SEARCH_ATTRIBUTES[name]}`,
+    )
+    .join('\n')
+}

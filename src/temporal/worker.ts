@@ -1,0 +1,40 @@
+// Connects a worker to the Temporal server. Apart from client.ts, so that a command loads nothing native.
+
+import { NativeConnection } from '@temporalio/worker'
+import { SyncError } from '../core/errors.ts'
+import { systemClock } from '../core/ports.ts'
+import { admitted, credentialsOf, optionsOf } from './client.ts'
+import { ensureSearchAttributes } from './search-attributes.ts'
+import type { TemporalSettings } from './settings.ts'
+
+const connectMaxMs = 5_000
+
+/**
+ * Our search attributes are registered when it returns. That, and what is wrong, is found with a client's connection first,
+ * because the native one tells nothing that can be recognised.
+ * @throws ConfigError and SyncError of the settings; what `admitted` and `ensureSearchAttributes` throw; SyncError
+ * `temporal_worker_refused`
+ */
+export async function connectWorker(settings: TemporalSettings): Promise<NativeConnection> {
+  const credentials = await credentialsOf(settings)
+  const first = await admitted(settings, credentials)
+  try {
+    await ensureSearchAttributes(first, settings.namespace)
+  } finally {
+    await first.close()
+  }
+  const connecting = NativeConnection.connect(optionsOf(settings.address, credentials))
+  const timeUp = new AbortController()
+  const tooLate = systemClock.sleep(connectMaxMs, timeUp.signal).then(() => {
+    // One that comes after all is not wanted any more.
+    connecting.then((connection) => connection.close()).catch(() => {})
+    return null
+  })
+  const connection = await Promise.race([connecting, tooLate]).catch(() => null)
+  timeUp.abort()
+  if (connection !== null) return connection
+  throw new SyncError(
+    'temporal_worker_refused',
+    `The Temporal server at ${settings.address} lets commands in, but not a worker. If its certificate is signed by a CA of your own, name that CA beside the address: a worker asks the operating system whom to trust, not Node`,
+  )
+}

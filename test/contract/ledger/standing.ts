@@ -1,0 +1,128 @@
+// How a sync stands, as metrics ask for it: told by its runs, of which many may lie behind it.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { STREAM_RUNS_MAX } from '../../../src/ledger/rows.ts'
+import {
+  close,
+  openRun,
+  row,
+  send,
+  settle,
+  stage,
+  stream,
+  type Open,
+  type Opened,
+} from './scene.ts'
+
+export function standingTests(open: Open): void {
+  let opened: Opened
+  let ledger: Ledger
+  beforeEach(async () => {
+    opened = await open()
+    ledger = opened.ledger
+  })
+  afterEach(() => opened.cleanup())
+
+  const end = (run: number, state: 'complete' | 'complete_with_rejects' | 'failed' | 'cancelled') =>
+    ledger.closeRun(run, { state, books: null })
+  const closedAt = async (run: number) => (await ledger.run(run))!.closedAt
+
+  describe('how a sync stands', () => {
+    it('is unknown before its first run, and told by each sync apart', async () => {
+      expect(await ledger.standing('contacts')).toBeNull()
+      const plan = await openRun(ledger, 'plan')
+      expect(await ledger.standing('contacts')).toBeNull()
+      const run = await openRun(ledger)
+      await ledger.setRunState(run.id, 'blocked', 'auth', 'mend the key')
+      expect(await (await opened.reopen()).standing('contacts')).toEqual({
+        kind: 'import',
+        state: 'blocked',
+        reason: 'auth',
+        succeededAt: null,
+        waitingSince: null,
+        streams: new Map(),
+      })
+      expect(await ledger.standing('companies')).toBeNull()
+      await ledger.discard(plan.id)
+    })
+
+    it('has the newest success, with rejects or without, whatever came after it', async () => {
+      const first = await openRun(ledger)
+      await end(first.id, 'complete')
+      const second = await openRun(ledger)
+      await end(second.id, 'complete_with_rejects')
+      for (const state of ['failed', 'cancelled'] as const)
+        await end((await openRun(ledger)).id, state)
+      const other = await openRun(ledger, 'run', 'companies')
+      await end(other.id, 'complete')
+      expect(await ledger.standing('contacts')).toMatchObject({
+        state: 'cancelled',
+        succeededAt: await closedAt(second.id),
+      })
+      const live = await openRun(ledger)
+      expect(await ledger.standing('contacts')).toMatchObject({
+        state: 'running',
+        succeededAt: await closedAt(second.id),
+      })
+      await ledger.setRunState(live.id, 'paused')
+      expect(await ledger.standing('contacts')).toMatchObject({ state: 'paused' })
+    })
+
+    it('has what waits: from the first row that is staged to the end of the last segment', async () => {
+      const waiting = async () => (await ledger.standing('contacts'))!.waitingSince
+      const run = await openRun(ledger)
+      expect(await waiting()).toBeNull()
+      const fence = await ledger.beginStage(run.id, ['id'])
+      await ledger.stageItems(run.id, fence, [row(1, 'k1')])
+      expect(await waiting()).toBe(run.openedAt)
+      await stage(ledger, run.id, [row(1, 'k1'), row(2, 'k2')])
+      expect(await waiting()).toBe(run.openedAt)
+      const [segment] = await ledger.openSegments(run.id)
+      const claim = { run: run.id, segment: segment!, fence: 1 }
+      expect(await ledger.claimSegment(run.id, segment!)).toBe(claim.fence)
+      await settle(ledger, claim, await send(ledger, claim), 'created')
+      await ledger.finishSegment(run.id, segment!, claim.fence)
+      expect(await waiting()).toBeNull()
+    })
+
+    it('has nothing that waits once the run is closed', async () => {
+      const run = await openRun(ledger)
+      await stage(ledger, run.id, [row(1, 'k1')])
+      await close(ledger, run.id)
+      expect(await ledger.standing('contacts')).toMatchObject({ waitingSince: null })
+      const torn = await openRun(ledger)
+      const fence = await ledger.beginStage(torn.id, ['id'])
+      await ledger.stageItems(torn.id, fence, [row(1, 'k1')])
+      await end(torn.id, 'failed')
+      expect(await ledger.standing('contacts')).toMatchObject({ waitingSince: null })
+    })
+
+    it('has, of each stream of a mirror, the start of the run that came to its end', async () => {
+      const mirror = async (states: Record<string, 'complete' | 'failed' | 'pulling'>) => {
+        const run = await openRun(ledger, 'run', 'crm', 'mirror')
+        for (const [name, state] of Object.entries(states))
+          await ledger.noteStream(run.id, stream(name, { state }))
+        return run
+      }
+      const streams = async () => Object.fromEntries((await ledger.standing('crm'))!.streams)
+      const old = await mirror({ a: 'complete', gone: 'complete' })
+      await end(old.id, 'complete')
+      const whole = await mirror({ a: 'complete', b: 'complete' })
+      await end(whole.id, 'complete')
+      expect(await streams()).toEqual({ a: whole.openedAt, b: whole.openedAt })
+      const half = await mirror({ a: 'complete', b: 'failed' })
+      await end(half.id, 'failed')
+      const live = await mirror({ a: 'pulling', b: 'pulling' })
+      expect(await streams()).toEqual({ a: half.openedAt, b: whole.openedAt })
+      await ledger.noteStream(live.id, stream('b', { state: 'complete' }))
+      expect(await streams()).toEqual({ a: half.openedAt, b: live.openedAt })
+      await end(live.id, 'failed')
+      for (let run = 1; run < STREAM_RUNS_MAX; run++)
+        await end((await mirror({ a: 'failed', b: 'failed' })).id, 'failed')
+      // The run `half` has fallen out of those that are looked at; the complete one never does.
+      expect(await streams()).toEqual({ a: whole.openedAt, b: live.openedAt })
+      expect((await ledger.standing('crm'))!.kind).toBe('mirror')
+    })
+  })
+}

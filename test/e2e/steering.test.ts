@@ -1,0 +1,361 @@
+// What a person does to a run: pause, resume, cancel, approve, reject and backfill, by the commands, on real parts.
+
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { RecordsClient } from '../../src/client/index.ts'
+import type { Run } from '../../src/ledger/ledger.ts'
+import { backfill, pause } from '../../workflows/names.ts'
+import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
+
+const mapping = `
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      verify: none
+      empty: clear
+      properties: { svc_external_id: id, svc_first_name: first_name, svc_score: score }
+`
+const config = `
+ledger: ./ledger.db
+connections:
+  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
+warehouses:
+  lake: { duckdb: ":memory:" }
+  copy: { duckdb: ./copy.duckdb }
+syncs:
+  contacts:
+    import:
+      from: { csv: ./contacts.csv }${mapping}
+  limited:
+    import:
+      from: { csv: ./limited.csv }
+      rows_max: 100
+      creates_max_percent: 20
+      clears_max_percent: 10${mapping}
+  by_day:
+    import:
+      from: { query: "SELECT id, first_name, score FROM 'days.csv' WHERE day >= :from AND day < :to", warehouse: lake }${mapping}
+  crm_copy:
+    mirror: { from: crm, to: copy, object_types: [svc_contact, svc_company] }
+`
+
+let project: Project
+let client: RecordsClient
+
+beforeAll(async () => {
+  project = await createProject({ config, service: { latencyMs: 60 } })
+  client = new RecordsClient({ baseUrl: project.service.url, key: project.service.key })
+  await project.startWorker()
+})
+afterAll(async () => {
+  await client.close()
+  await project.stop()
+})
+
+const soon = { timeout: 50_000, interval: 100 }
+async function latest(sync: string): Promise<Run> {
+  const ledger = project.ledger()
+  try {
+    const [run] = await ledger.runs({ sync, limit: 1 })
+    return run!
+  } finally {
+    await ledger.close()
+  }
+}
+const booksOf = async (run: number) => {
+  const ledger = project.ledger()
+  try {
+    return await ledger.books(run)
+  } finally {
+    await ledger.close()
+  }
+}
+const upserts = () => project.service.stats().byOperation['batchUpsert'] ?? 0
+/** One batch of 50 at a time: a run lasts. */
+const slow = { ...fastTuning, in_flight: 1, segments_in_flight: 1 }
+const blockedBy = async (sync: string, reason: string) =>
+  await vi.waitFor(
+    async () => expect(await latest(sync)).toMatchObject({ state: 'blocked', reason }),
+    soon,
+  )
+
+test('a paused run keeps its batch in flight, sends no other, and goes on where it was', async () => {
+  project.write('contacts.csv', contactsCsv(3_000))
+  const handle = await project.start('contacts', slow)
+  await vi.waitFor(() => expect(project.held().size).toBeGreaterThan(0), soon)
+  const paused = await project.cli('pause', 'contacts', '--reason', 'the CRM is moved')
+  expect(paused).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/Run \d+ of contacts: paused/),
+  })
+  const run = await latest('contacts')
+  expect(run).toMatchObject({ state: 'paused', message: 'the CRM is moved' })
+  const { states } = await booksOf(run.id)
+  expect(states.sent).toBe(0)
+  expect(states.created).toBe(project.held().size)
+  expect(states.planned).toBeGreaterThan(0)
+  const before = upserts()
+  expect(await handle.query('progress')).toMatchObject({
+    state: 'paused',
+    message: 'the CRM is moved',
+  })
+  expect((await project.cli('status')).out).toMatch(/contacts .*paused/)
+  // A second pause is no mistake, and nothing goes on meanwhile.
+  expect(await handle.executeUpdate(pause, { args: [undefined] })).toEqual({ state: 'paused' })
+  expect(upserts()).toBe(before)
+
+  expect(await project.cli('resume', String(run.id))).toMatchObject({ code: 0 })
+  expect(await handle.result()).toMatchObject({
+    state: 'complete',
+    books: { read: 3_000, replayed: 0, states: { created: 3_000 } },
+  })
+  expect(project.held().size).toBe(3_000)
+  expect(await project.cli('resume', String(run.id))).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('is complete: nothing can be done in it any more'),
+  })
+  const { searchAttributes } = await handle.describe()
+  expect(searchAttributes).toMatchObject({
+    SyncName: ['contacts'],
+    SyncKind: ['import'],
+    SyncState: ['complete'],
+    RowsFailed: [0],
+  })
+})
+
+test('a cancelled run keeps what is done, says what was not, and closes its books', async () => {
+  project.write(
+    'contacts.csv',
+    contactsCsv(3_000, (index, cells) => [cells[0]!, `Other ${index}`, cells[2]!, cells[3]!]),
+  )
+  const handle = await project.start('contacts', slow)
+  const before = upserts()
+  await vi.waitFor(() => expect(upserts()).toBeGreaterThan(before), soon)
+  const cancelled = await project.cli('cancel', 'contacts')
+  expect(cancelled.code).toBe(0)
+  expect(cancelled.out).toMatch(/cancelled[^]*unsent[^]*The books balance/)
+  await expect(handle.result()).rejects.toThrow(/cancelled/i)
+  const { counts, state } = await latest('contacts')
+  expect(state).toBe('cancelled')
+  expect(counts!.states.updated).toBeGreaterThan(0)
+  expect(counts!.states.updated + counts!.states.unsent).toBe(3_000)
+})
+
+test('a run that is paused can be cancelled', async () => {
+  const handle = await project.start('contacts', slow)
+  await project
+    .cli('pause', 'contacts')
+    .then(({ code, err }) => expect({ code, err }).toEqual({ code: 0, err: '' }))
+  expect(await project.cli('cancel', 'contacts')).toMatchObject({ code: 0 })
+  await expect(handle.result()).rejects.toThrow(/cancelled/i)
+  expect(await latest('contacts')).toMatchObject({ state: 'cancelled' })
+})
+
+test('what blocks a run, and what went wrong last, is seen in Temporal', async () => {
+  const key = project.service.key
+  project.write(
+    'contacts.csv',
+    contactsCsv(600, (index, cells) => [
+      `e-${index}`,
+      cells[1]!,
+      cells[2]!,
+      index === 7 ? 'many' : index === 300 ? '1e999' : cells[3]!,
+    ]),
+  )
+  project.write('key', 'svc_wrong_key')
+  const handle = await project.start('contacts', slow)
+  await blockedBy('contacts', 'auth')
+  const stateOf = async () => (await handle.describe()).searchAttributes['SyncState']
+  await vi.waitFor(async () => expect(await stateOf()).toEqual(['blocked']), soon)
+  expect(await handle.query('progress')).toMatchObject({
+    state: 'blocked',
+    message: expect.stringMatching(/^blocked: auth: /),
+  })
+  const { currentDetails } = await handle.query<{ currentDetails: string }>(
+    '__temporal_workflow_metadata',
+  )
+  expect(currentDetails).toMatch(
+    /^\*\*contacts\*\*: stage, run \d+, \*\*blocked\*\*\n\nblocked: auth: /,
+  )
+  project.write('key', key)
+  expect(await handle.result()).toMatchObject({ state: 'complete_with_rejects' })
+  expect(await stateOf()).toEqual(['complete_with_rejects'])
+  expect((await handle.describe()).searchAttributes['RowsFailed']).toEqual([2])
+  expect(await handle.query('lastErrors')).toEqual([
+    {
+      ordinal: 7,
+      code: 'row_invalid',
+      reason: expect.stringMatching(/^[a-z_]+$/),
+      pointer: expect.any(String),
+    },
+    {
+      ordinal: 300,
+      code: 'row_invalid',
+      reason: expect.stringMatching(/^[a-z_]+$/),
+      pointer: expect.any(String),
+    },
+  ])
+})
+
+const limited = (rows: number, edit?: Parameters<typeof contactsCsv>[1]) =>
+  project.write('limited.csv', contactsCsv(rows, edit).replaceAll('c-', 'l-'))
+
+test('above a limit a run asks first: what is approved is sent, what is rejected is not', async () => {
+  limited(120)
+  const before = upserts()
+  const first = await project.start('limited')
+  await blockedBy('limited', 'approval')
+  const asked = await latest('limited')
+  expect(asked.message).toBe(
+    '120 rows wait for approval: 120 rows (rows_max 100); 100 % of the rows are new records (creates_max_percent 20)',
+  )
+  expect(await first.query('progress')).toMatchObject({ step: 'approval', state: 'blocked' })
+  const rejected = await project.cli('reject', 'limited')
+  expect(rejected).toMatchObject({ code: 0, out: expect.stringContaining('nothing is sent') })
+  expect(await first.result()).toMatchObject({
+    state: 'cancelled',
+    books: { states: { unsent: 120 } },
+  })
+  expect(await latest('limited')).toMatchObject({ message: 'rejected; nothing was sent' })
+  expect(upserts()).toBe(before)
+
+  const second = await project.start('limited')
+  await blockedBy('limited', 'approval')
+  const approved = await project.cli('approve', 'limited')
+  expect(approved).toMatchObject({ code: 0, out: expect.stringContaining('the rows are sent') })
+  expect(await second.result()).toMatchObject({
+    state: 'complete',
+    books: { states: { created: 120 } },
+  })
+})
+
+test('keys that no run has written are looked up before they count as new', async () => {
+  // 60 records that somebody else has made, 12 keys that are new: 12 of 72 are below 20 %.
+  for (const from of [201, 251])
+    await client.batchCreate('svc_contact', {
+      items: Array.from({ length: from === 201 ? 50 : 10 }, (_, at) => ({
+        properties: { svc_external_id: `l-${from + at}` },
+      })),
+    })
+  const line = (index: number) => `l-${index},Name ${index},person${index}@example.com,1`
+  const file = (upTo: number) =>
+    project.write(
+      'limited.csv',
+      [
+        'id,first_name,email,score',
+        ...Array.from({ length: upTo - 200 }, (_, at) => line(201 + at)),
+        '',
+      ].join('\n'),
+    )
+  file(272)
+  const below = await project.start('limited')
+  expect(await below.result()).toMatchObject({
+    state: 'complete',
+    books: { states: { created: 12, updated: 60 } },
+  })
+
+  limited(10, (index, cells) => [
+    cells[0]!,
+    `Again ${index}`,
+    cells[2]!,
+    index <= 4 ? '' : cells[3]!,
+  ])
+  const clearing = await project.start('limited', { ...fastTuning, approval_ms: 1_500 })
+  await blockedBy('limited', 'approval')
+  expect((await latest('limited')).message).toContain(
+    '13.4 % of the values are cleared (clears_max_percent 10)',
+  )
+  // Nobody answers.
+  expect(await clearing.result()).toMatchObject({ state: 'cancelled' })
+  expect(await latest('limited')).toMatchObject({
+    message: 'nobody approved it in time; nothing was sent',
+  })
+})
+
+test('a backfill is limited to its window, or says why it cannot be', async () => {
+  const days = Array.from({ length: 30 }, (_, at) => {
+    const day = String(at + 1).padStart(2, '0')
+    return `d-${at + 1},Day ${day},1,2026-01-${day}`
+  })
+  project.write('days.csv', ['id,first_name,score,day', ...days, ''].join('\n'))
+  const done = await project.cli(
+    '--json',
+    'backfill',
+    'by_day',
+    '--from',
+    '2026-01-05',
+    '--to',
+    '2026-01-10',
+  )
+  expect(done).toMatchObject({ code: 0 })
+  expect(JSON.parse(done.out)).toMatchObject({
+    state: 'complete',
+    rows_read: 5,
+    backfill: { window: { from: '2026-01-05', to: '2026-01-10' }, only: null },
+  })
+  const held = [...project.held().keys()].filter((key) => key.startsWith('d-'))
+  expect(held.toSorted()).toEqual(['d-5', 'd-6', 'd-7', 'd-8', 'd-9'])
+  expect((await project.cli('show', String((await latest('by_day')).id))).out).toMatch(
+    /backfill from 2026-01-05 to 2026-01-10/,
+  )
+  const csv = await project.cli('backfill', 'contacts', '--from', '2026-01-05')
+  expect(csv.code).toBe(3)
+  expect(csv.err).toMatch(/"contacts": a CSV file has no time/)
+})
+
+test('a backfill of a mirror reads the records of its window, and of no other type', async () => {
+  await client.createRecord('svc_company', { svc_name: 'Acme' })
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const done = await project.cli(
+    '--json',
+    'backfill',
+    'crm_copy',
+    '--from',
+    '2020-01-01',
+    '--to',
+    tomorrow,
+    '--object-types',
+    'svc_company',
+  )
+  expect(done).toMatchObject({ code: 0 })
+  const { streams } = JSON.parse(done.out)
+  expect(streams).toMatchObject([{ stream: 'svc_company', inserted: 1 }])
+})
+
+test('without an input a backfill answers with what can be written, and misspelt ones say what was meant', async () => {
+  const start = (input: unknown, id: string) =>
+    project.client.workflow.execute(backfill, {
+      taskQueue: TASK_QUEUE,
+      workflowId: `help-${id}`,
+      args: input === undefined ? [] : [input],
+    })
+  const help = (await start(undefined, 'none')) as { write: object[]; syncs: object[] }
+  expect(await start({}, 'empty')).toEqual(help)
+  expect(help.write).toEqual([
+    { sync: 'contacts' },
+    { sync: 'limited' },
+    { sync: 'by_day', from: '2026-01-01', to: '2026-02-01' },
+    { sync: 'crm_copy', from: '2026-01-01', to: '2026-02-01' },
+  ])
+  expect(help.syncs).toContainEqual({ sync: 'crm_copy', kind: 'mirror', window: 'yes' })
+  for (const [input, expected] of [
+    [{ sync: 'crm_cpy' }, /^Write {"sync":"crm_copy".*did you mean "crm_copy"\?/],
+    [{ snyc: 'crm_copy' }, /"snyc" is unknown; did you mean "sync"\?/],
+    [{ sync: 'crm_copy', from: '01/02/2026' }, /from: expected a day such as 2026-01-01/],
+    [{ sync: 'crm_copy', from: '2026-02-30' }, /from: expected a day/],
+    [{ sync: 'crm_copy', from: '2026-02-01', to: '2026-01-01' }, /"from" has to be before "to"/],
+    [{ sync: 'crm_copy', full: 'yes', from: '2026-01-01' }, /"full" reads everything/],
+    [{ sync: 'contacts', full: true }, /is an import, which has no "full"/],
+    [{ sync: 'by_day', object_types: 'svc_contact' }, /is an import, which has no "object_types"/],
+    [[], /expected object/],
+  ] as const) {
+    const refused = await start(input, JSON.stringify(input)).then(
+      () => null,
+      (error: { cause?: { type?: string; message?: string } }) => error.cause,
+    )
+    expect(refused).toMatchObject({
+      type: 'InvalidInput',
+      message: expect.stringMatching(expected),
+    })
+  }
+})

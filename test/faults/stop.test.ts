@@ -1,0 +1,126 @@
+// A worker is told to stop while a batch is in flight. Told once, it settles the batch; told twice, it ends at once; what
+// takes too long is given up. Whatever was not answered, the next worker sends again. One run, because workers take seconds
+// to start.
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { afterEach, expect, test } from 'vitest'
+import { isBalanced } from '../../src/core/states.ts'
+import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
+import { startProxy } from './proxy.ts'
+
+const rows = 200
+let project: Project
+let proxy: { close(): void }
+const children: ChildProcess[] = []
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+  proxy.close()
+  await project.stop()
+})
+
+/** The compiled worker; through a program of our own where it may not take 25 s. */
+function startWorker(shutdownForceMs: number | null = null) {
+  const file = (name: string) => JSON.stringify(new URL(name, `file://${main}`).href)
+  const own = `
+    const { worker } = await import(${file('worker.js')})
+    const { createContext } = await import(${file('context.js')})
+    const context = createContext({ config: ${JSON.stringify(project.configFile)}, json: true })
+    process.exit(await worker(context, { shutdownForceMs: ${shutdownForceMs} }))`
+  const args =
+    shutdownForceMs === null
+      ? [main, '--config', project.configFile, 'worker']
+      : ['--input-type=module', '--eval', own]
+  const child = spawn(process.execPath, args, {
+    env: project.env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  children.push(child)
+  let log = ''
+  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()))
+  const ended = new Promise<object>((resolve) =>
+    child.once('close', (code, signal) => resolve({ code, signal })),
+  )
+  return {
+    ended,
+    tell: (signal: NodeJS.Signals) => child.kill(signal),
+    /** Ends when the worker has logged that event. */
+    said: (event: string) => expect.poll(() => log, { timeout: 20_000 }).toContain(event),
+  }
+}
+
+async function books() {
+  const ledger = project.ledger()
+  try {
+    return await ledger.books(1)
+  } finally {
+    await ledger.close()
+  }
+}
+
+test('told once, told twice, and too slow: four workers, one run', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(rows))
+  /** Batches that were sent; those that the service gets; the rest wait. */
+  let sent = 0
+  let allowed = 0
+  const started = await startProxy(project.service.url, async (url, body) => {
+    if (!url.includes('/batch/')) return { pass: body }
+    const turn = ++sent
+    while (turn > allowed) await new Promise((resolve) => setTimeout(resolve, 20))
+    return { pass: body }
+  })
+  proxy = {
+    close() {
+      allowed = Infinity
+      started.close()
+    },
+  }
+  project.env['RECORDS_URL'] = started.url
+  const inFlight = (batch: number) =>
+    expect.poll(() => sent, { timeout: 30_000, interval: 50 }).toBe(batch)
+  const handle = await project.start('contacts', {
+    ...fastTuning,
+    in_flight: 1,
+    heartbeat_timeout_ms: 1_000,
+  })
+
+  // Told once: the batch in flight is settled, and nothing is sent after it.
+  let worker = startWorker()
+  await inFlight(1)
+  worker.tell('SIGTERM')
+  await worker.said('worker_stopping')
+  allowed = 1
+  expect(await worker.ended).toEqual({ code: 0, signal: null })
+  expect(sent).toBe(1)
+  expect((await books()).states).toMatchObject({ created: 50, sent: 0, planned: rows - 50 })
+
+  // Told twice, by another signal: it ends at once. That the batch was sent stays in the books.
+  worker = startWorker()
+  await inFlight(2)
+  worker.tell('SIGTERM')
+  await worker.said('worker_stopping')
+  worker.tell('SIGINT')
+  expect(await worker.ended).toEqual({ code: 130, signal: null })
+  expect((await books()).states).toMatchObject({ created: 50, sent: 50, planned: rows - 100 })
+
+  // The next one sends it again. A batch that takes longer than it may is given up; that its answer, or the end of its
+  // 30 s, is not waited for, shows where it ends well before.
+  worker = startWorker(500)
+  await inFlight(3)
+  worker.tell('SIGTERM')
+  const told = performance.now()
+  expect(await worker.ended).toEqual({ code: 1, signal: null })
+  expect(performance.now() - told).toBeLessThan(20_000)
+  await worker.said('worker_stopped_by_force')
+  expect((await books()).states).toMatchObject({ created: 50, sent: 50, planned: rows - 100 })
+
+  worker = startWorker()
+  allowed = Infinity
+  expect(await handle.result()).toMatchObject({ state: 'complete' })
+  const after = await books()
+  expect(after).toMatchObject({ read: rows, replayed: 50, inDoubt: 0 })
+  expect(isBalanced(after)).toBe(true)
+  expect(project.held().size).toBe(rows)
+  worker.tell('SIGINT')
+  expect(await worker.ended).toEqual({ code: 0, signal: null })
+}, 120_000)

@@ -1,0 +1,223 @@
+// Three workers in processes of their own share the run of an import through a PostgreSQL ledger, and are ended at random:
+// killed, or stopped in order. At the end the books balance, no item is without an outcome, and the service holds the last
+// valid version of each key. RECORDS_SYNC_KILLS sets the number of kills (default 2).
+
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import pg from 'pg'
+import type { WorkflowHandle } from '@temporalio/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isBalanced } from '../../src/core/states.ts'
+import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
+import { seededRandom } from '../../src/service/faults.ts'
+import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+import { startPostgres, type Postgres } from '../postgres.ts'
+
+const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
+const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
+const rows = 5_000
+const inFlight = 2
+/** Segments that a worker works on at once. */
+const slots = 4
+
+let postgres: Postgres
+let project: Project
+let url: string
+let workers: ChildProcess[]
+let round = 0
+beforeAll(async () => {
+  postgres = await startPostgres()
+  url = await postgres.newDatabase()
+  project = await createProject({ config, service: { latencyMs: 40 } })
+  project.env['LEDGER_URL'] = url
+  workers = [0, 1, 2].map(() => project.spawnWorker())
+}, 120_000)
+afterAll(async () => {
+  await project.stop()
+  await postgres.stop()
+})
+
+const config = `
+ledger: { postgres: "\${LEDGER_URL}" }
+connections:
+  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
+syncs:
+  contacts:
+    import:
+      from: { csv: ./contacts.csv }
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      verify: none
+      properties:
+        svc_external_id: id
+        svc_first_name: first_name
+        svc_email: { column: email, split: ";" }
+        svc_score: score
+`
+
+/** Every ninth row names the key of an earlier one, some of them across segments; some rows are invalid, repeats among them. */
+function writeRows(name: string): { expected: Map<string, number>; invalid: number } {
+  const expected = new Map<string, number>()
+  let invalid = 0
+  const text = contactsCsv(rows, (index, [, , email, score]) => {
+    const key = `c-${index % 9 === 0 ? Math.max(1, index - 700) : index}`
+    const isValid = index % 41 !== 0
+    if (isValid) expected.set(key, index)
+    else invalid++
+    return [key, name, email!, isValid ? score! : 'x']
+  })
+  project.write('contacts.csv', text)
+  return { expected, invalid }
+}
+
+async function query(text: string, run: number): Promise<Record<string, unknown>> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows: found } = await client.query<Record<string, unknown>>(text, [run])
+    return found[0]!
+  } finally {
+    await client.end()
+  }
+}
+
+interface Work {
+  readonly worker: string
+  readonly from: number
+  readonly to: number
+}
+
+/** Which worker pushed, and when, as Temporal wrote it down: segments of which the last attempt sent something. */
+async function pushes(handle: WorkflowHandle): Promise<Work[]> {
+  const { events = [] } = await handle.fetchHistory()
+  const all = events ?? []
+  const millis = (time: { seconds?: unknown; nanos?: number | null } | null | undefined) =>
+    Number(time?.seconds) * 1_000 + Number(time?.nanos) / 1e6
+  const found: Work[] = []
+  for (const { eventTime, activityTaskCompletedEventAttributes: done } of all) {
+    const text = done?.result?.payloads?.[0]?.data
+    const result = text ? (JSON.parse(Buffer.from(text).toString()) as { requests?: number }) : {}
+    if (!result.requests) continue
+    const started = all.find(({ eventId }) => String(eventId) === String(done?.startedEventId))
+    const worker = started?.activityTaskStartedEventAttributes?.identity
+    found.push({ worker: worker ?? '', from: millis(started?.eventTime), to: millis(eventTime) })
+  }
+  return found
+}
+
+/** One run, from its start to its end; `meddle` is called again and again while it works. */
+async function importOnce(meddle: (worksOn: () => boolean) => Promise<void>) {
+  const name = `Round ${++round}`
+  const { expected, invalid } = writeRows(name)
+  const before = project.service.stats().byOperation['batchUpsert'] ?? 0
+  const handle = await project.start('contacts', {
+    ...fastTuning,
+    rows_per_segment: 1_000,
+    segments_in_flight: 6,
+    in_flight: inFlight,
+    heartbeat_timeout_ms: 1_000,
+  })
+  let ended = false
+  const result = handle.result().finally(() => (ended = true))
+  result.catch(() => {})
+  while (!ended) await meddle(() => !ended)
+  expect(await result).toMatchObject({ state: 'complete_with_rejects' })
+
+  const ledger = await openPostgresLedger({ url, schema: 'records_sync' }, { readOnly: true })
+  const books = await ledger.books(round)
+  await ledger.close()
+  expect(isBalanced(books)).toBe(true)
+  expect(books).toMatchObject({ read: rows, inDoubt: 0, states: { invalid, planned: 0, sent: 0 } })
+  const written = books.states.created + books.states.updated
+  expect(written).toBe(expected.size)
+  expect(books.states.superseded).toBe(rows - invalid - expected.size)
+  expect(
+    await query(
+      `SELECT count(*)::int AS items, count(DISTINCT ordinal)::int AS ordinals,
+         count(*) FILTER (WHERE state IN ('planned', 'sent', 'failed', 'unsent'))::int AS open
+       FROM records_sync.items WHERE run = $1`,
+      round,
+    ),
+  ).toEqual({ items: rows, ordinals: rows, open: 0 })
+
+  const held = project.held()
+  expect(held.size).toBe(expected.size)
+  for (const [key, index] of expected)
+    expect(held.get(key)).toMatchObject({
+      svc_first_name: name,
+      svc_email: [`person${index}@example.com`],
+      svc_score: index,
+    })
+
+  const { requests, batches, segments } = (await query(
+    `SELECT count(*)::int AS requests, count(DISTINCT batch)::int AS batches,
+       (SELECT count(*)::int FROM records_sync.segments WHERE run = $1) AS segments
+     FROM records_sync.requests WHERE run = $1`,
+    round,
+  )) as { requests: number; batches: number; segments: number }
+  const sent = (project.service.stats().byOperation['batchUpsert'] ?? 0) - before
+  const again = requests - batches
+  expect(sent).toBeLessThanOrEqual(requests)
+  // Every batch is full but the last of its segment, however often the segment changed hands.
+  expect(sent).toBeLessThanOrEqual(Math.floor(written / 50) + segments + again)
+  const work = await pushes(handle)
+  const together = work.some((one) =>
+    work.some((two) => one.worker !== two.worker && one.from < two.to && two.from < one.to),
+  )
+  const workers = new Set(work.map(({ worker }) => worker))
+  return { replayed: books.replayed, sent, again, workers, together }
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Ends when the service has got so many more requests, or the run is over. */
+async function moved(count: number, worksOn: () => boolean): Promise<void> {
+  const { requests } = project.service.stats()
+  while (worksOn() && project.service.stats().requests < requests + count) await pause(20)
+}
+
+test('three workers stopped in turn, each replaced: nothing is sent twice', async () => {
+  const codes: unknown[] = []
+  const left = [...workers]
+  const { replayed, again, together } = await importOnce(async (worksOn) => {
+    await moved(20, worksOn)
+    const worker = left.shift()
+    if (!worksOn() || !worker) return
+    worker.kill('SIGTERM')
+    workers[workers.indexOf(worker)] = project.spawnWorker()
+    codes.push(...((await once(worker, 'exit')) as unknown[]))
+  })
+  expect(codes).toEqual([0, null, 0, null, 0, null])
+  expect({ replayed, again, together }).toEqual({ replayed: 0, again: 0, together: true })
+}, 120_000)
+
+test(
+  `${kills} kills among three workers (RECORDS_SYNC_SEED=${seed}) lose and double nothing`,
+  async () => {
+    const next = seededRandom(seed)
+    const pushed = new Set<string>()
+    let killed = 0
+    let replayed = 0
+    // Bounded: every round kills at least once, or ends a run within the test's time.
+    while (killed < kills) {
+      const killedBefore = killed
+      const result = await importOnce(async (worksOn) => {
+        await moved(10, worksOn)
+        await pause(next() * 1_000)
+        if (!worksOn() || killed >= kills) return
+        const place = Math.floor(next() * workers.length)
+        workers[place]!.kill('SIGKILL')
+        workers[place] = project.spawnWorker()
+        killed++
+      })
+      // What a killed worker had in flight, and no more.
+      expect(result.again).toBeLessThanOrEqual((killed - killedBefore) * slots * inFlight)
+      replayed += result.replayed
+      for (const worker of result.workers) pushed.add(worker)
+    }
+    expect(pushed.size).toBeGreaterThan(1)
+    if (kills >= 20) expect(replayed).toBeGreaterThan(0)
+  },
+  120_000 + kills * 15_000,
+)

@@ -1,0 +1,139 @@
+// A backfill, started by hand: an import or a mirror, limited to a window or to object types, that gives way to other runs.
+// Its input is written by people in the Temporal UI, so it forgives what can be understood, answers an empty one with what
+// can be written, and refuses the rest at once.
+
+import { proxyActivities, workflowInfo } from '@temporalio/workflow'
+import { z } from 'zod'
+import type { Activities, SyncSummary } from '../activities/index.ts'
+import { isCalendarDay } from '../src/core/calendar.ts'
+import { nearest } from '../src/core/nearest.ts'
+import { runImport } from './import.ts'
+import { MirrorTuningInput, TuningInput, type ImportResult, type MirrorResult } from './messages.ts'
+import { runMirror } from './mirror.ts'
+import { TEMPLATE_MEMO } from './names.ts'
+import { failure, parseInput, SHORT } from './run.ts'
+
+const TEMPLATE = { sync: 'crm_copy', from: '2026-01-01', to: '2026-02-01' }
+
+/** What an empty input is answered with. */
+export interface BackfillHelp {
+  /** The input, filled in for each sync. */
+  readonly write: readonly object[]
+  readonly settings: Readonly<Record<string, string>>
+  readonly syncs: readonly SyncSummary[]
+}
+
+const SETTINGS = {
+  sync: 'name of the sync',
+  from: 'first day or time, such as 2026-01-01 or 2026-01-01T06:00:00Z; in UTC where nothing is said',
+  to: 'day or time before which it ends; nothing: no end',
+  object_types: 'of a mirror: a list of those to read; nothing: all of them',
+  full: 'of a mirror: true reads everything again',
+} as const
+
+const nothing = (value: unknown) => (value === '' || value === null ? undefined : value)
+
+/** A day or an instant; a day is its beginning in UTC. */
+const Moment = z.preprocess(
+  nothing,
+  z
+    .string({ error: 'expected a day such as "2026-01-01", in quotes' })
+    .trim()
+    .refine(
+      (text) => momentOf(text) !== null,
+      'expected a day such as 2026-01-01, or a time such as 2026-01-01T06:00:00Z',
+    )
+    .optional(),
+)
+
+const BackfillInput = z.object({
+  sync: z.preprocess(nothing, z.string({ error: 'expected the name of a sync' }).trim().optional()),
+  from: Moment,
+  to: Moment,
+  object_types: z.preprocess(
+    (value) => (typeof value === 'string' && value !== '' ? value.split(/[\s,]+/) : nothing(value)),
+    z
+      .array(z.string().trim().min(1), {
+        error: 'expected a list of names, such as ["svc_contact"]',
+      })
+      .min(1, 'expected at least one name')
+      .optional(),
+  ),
+  full: z.union([z.boolean(), z.stringbool()], { error: 'expected true or false' }).default(false),
+  tuning: z.record(z.string(), z.unknown()).default({}),
+})
+
+/** The instant that a text means, ISO 8601 in UTC with milliseconds; null where it means none. */
+export function momentOf(text: string): string | null {
+  const match =
+    /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i.exec(
+      text,
+    )
+  if (!match || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) return null
+  const [, , , , clock, zone] = match
+  const time = clock ? `${text.replace(' ', 'T')}${zone ? '' : 'Z'}` : `${text}T00:00:00Z`
+  const ms = Date.parse(time)
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString()
+}
+
+/** Runs a backfill. Input: `{"sync": "crm_copy", "from": "2026-01-01", "to": "2026-02-01"}`. */
+export async function backfill(
+  input?: unknown,
+): Promise<ImportResult | MirrorResult | BackfillHelp | { readonly template: object }> {
+  const { listSyncs, checkBackfill } =
+    proxyActivities<Pick<Activities, 'listSyncs' | 'checkBackfill'>>(SHORT)
+  const given = typeof input === 'string' ? { sync: input } : (input ?? {})
+  refuseUnknown(given)
+  const wanted = parseInput(BackfillInput, given, TEMPLATE)
+  const { sync, from, to, object_types: only = null, full } = wanted
+  if (sync === undefined) {
+    const syncs = await listSyncs.executeWithOptions({ summary: 'which syncs there are' }, [])
+    const write = syncs.map((one) =>
+      one.window === 'yes' ? { ...TEMPLATE, sync: one.sync } : { sync: one.sync },
+    )
+    return { write, settings: SETTINGS, syncs }
+  }
+  const refuse = (problem: string): never => {
+    throw failure(`Write ${JSON.stringify(TEMPLATE)}. ${problem}`, 'InvalidInput', [
+      { template: TEMPLATE },
+    ])
+  }
+  if (from !== undefined && to !== undefined && momentOf(from)! >= momentOf(to)!)
+    refuse('"from" has to be before "to"')
+  if (full && (from !== undefined || to !== undefined))
+    refuse('"full" reads everything; leave out "from" and "to", or "full"')
+  const window =
+    from === undefined && to === undefined ? null : { from: from ?? null, to: to ?? null }
+  const { kind, problem } = await checkBackfill.executeWithOptions({ summary: `check ${sync}` }, [
+    { sync, window, only, full },
+  ])
+  if (kind === null || problem !== null) return refuse(problem ?? 'there is no such sync')
+  // Whoever starts a run like this one gets its input, and not its memo.
+  if (workflowInfo().memo?.[TEMPLATE_MEMO] === true) return { template: given }
+  const priority = 'backfill' as const
+  if (kind === 'import') {
+    const tuning = parseInput(TuningInput, wanted.tuning, {})
+    return await runImport({ sync, tuning, priority }, { window, only: null })
+  }
+  const tuning = parseInput(MirrorTuningInput, wanted.tuning, {})
+  const instants = window && {
+    from: window.from === null ? null : momentOf(window.from),
+    to: window.to === null ? null : momentOf(window.to),
+  }
+  return await runMirror({ sync, full, tuning, priority }, { window: instants, only })
+}
+
+/** A setting that is misspelt would otherwise be left out of a run that a person meant to limit. */
+function refuseUnknown(input: unknown): void {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return
+  const known = [...Object.keys(SETTINGS), 'tuning']
+  const unknown = Object.keys(input).find((key) => !known.includes(key))
+  if (unknown === undefined) return
+  const near = nearest(unknown, known)
+  const hint = near === undefined ? `valid: ${known.join(', ')}` : `did you mean "${near}"?`
+  throw failure(
+    `Write ${JSON.stringify(TEMPLATE)}. ${JSON.stringify(unknown.slice(0, 40))} is unknown; ${hint}`,
+    'InvalidInput',
+    [{ template: TEMPLATE }],
+  )
+}
