@@ -3,7 +3,7 @@
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Priority } from '../src/core/ports.ts'
 import { excessText, type Excess } from '../src/core/excess.ts'
-import { LIVE_STATES, type ItemState } from '../src/core/states.ts'
+import { LIVE_STATES } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
 import { close, type CloseResult } from '../src/import/close.ts'
@@ -15,6 +15,7 @@ import {
 } from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push.ts'
 import { hasLimits, review } from '../src/import/review.ts'
+import { rowErrors, type RowError } from '../src/import/row-errors.ts'
 import { stage, type StageResult } from '../src/import/stage.ts'
 import { settleTwins } from '../src/import/twins.ts'
 import { verify } from '../src/import/verify.ts'
@@ -35,15 +36,6 @@ export interface ImportActivityDeps extends SharedDeps {
 export interface SegmentRef {
   readonly first: number
   readonly last: number
-}
-
-/** A row that was refused or failed: what may cross Temporal of it. */
-export interface RowError {
-  readonly ordinal: number
-  readonly code: string
-  readonly reason: string | null
-  /** RFC 6901, into the item. */
-  readonly pointer: string | null
 }
 
 type Step = {
@@ -75,13 +67,6 @@ export interface ImportActivities {
   noteParked(input: { run: number; isParked: boolean; reason: string | null }): Promise<void>
 }
 
-const errorsMax = 10
-/** What a service calls a reason, where it is a word; anything else could hold a value. */
-const wordOf = (text: string | null): string | null =>
-  text !== null && /^[a-z][a-z0-9_]{0,63}$/.test(text) ? text : null
-const pointerOf = (text: string | null): string | null =>
-  text !== null && /^[\w./~-]{1,200}$/.test(text) ? text : null
-
 export function importActivities(deps: ImportActivityDeps): ImportActivities {
   const { ledger, logger, clock } = deps
   const { activity, runOf, liveRun, openRun, setState, tell, park } = shared(deps)
@@ -108,21 +93,6 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     return { sync, keyFingerprint, importDeps: { ...env, client } }
   }
 
-  /** The first rows above `after` in one of the states. */
-  const errorsOf = async (
-    run: number,
-    states: readonly ItemState[],
-    after: number,
-  ): Promise<readonly RowError[]> => {
-    const items = await ledger.report(run, { states, after, limit: errorsMax })
-    return items.map(({ ordinal, state, code, reason, field }) => ({
-      ordinal,
-      code: wordOf(code) ?? state,
-      reason: wordOf(reason),
-      pointer: pointerOf(field),
-    }))
-  }
-
   return {
     openImport: ({ sync, limits }) =>
       activity(null, DEFAULT_TUNING, () => openRun(sync, 'import', limits ?? null)),
@@ -142,7 +112,15 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
           planned: result.planned,
           invalid: result.invalid,
           segments: await ledger.openSegments(run),
-          errors: result.invalid === 0 ? [] : await errorsOf(run, ['invalid'], 0),
+          errors:
+            result.invalid === 0
+              ? []
+              : await rowErrors(ledger, {
+                  run,
+                  config: sync.import,
+                  states: ['invalid'],
+                  after: 0,
+                }),
           hasLimits: hasLimits(sync.import),
         }
       }),
@@ -181,7 +159,14 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         return {
           ...pushed,
           progress,
-          errors: hasErrors ? await errorsOf(run, ['rejected', 'failed'], segment.first - 1) : [],
+          errors: hasErrors
+            ? await rowErrors(ledger, {
+                run,
+                config: sync.import,
+                states: ['rejected', 'failed'],
+                after: segment.first - 1,
+              })
+            : [],
         }
       }),
 

@@ -10,7 +10,8 @@ import { importActivities, type ImportActivities, type ImportActivityDeps } from
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
 
 export type { SyncSummary } from './backfill.ts'
-export type { RowError, SegmentRef } from './import.ts'
+export type { RowError } from '../src/import/row-errors.ts'
+export type { SegmentRef } from './import.ts'
 export type { StreamRef, Verdict } from '../src/mirror/ports.ts'
 
 /** What the composition root hands in. */

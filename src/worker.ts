@@ -32,6 +32,7 @@ import { mirrorOpener, sourceOpeners } from './openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
 import { watchers, type RunWatch } from './runs/watch.ts'
+import { scheduleKeeper } from './schedules/keeper.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
 import type { TemporalSettings } from './temporal/settings.ts'
@@ -218,7 +219,11 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ledger,
     logger,
     clock: systemClock,
-    watch: watchers([workflowTeller(client, logger), monitor.runs]),
+    watch: watchers([
+      workflowTeller(client, logger),
+      scheduleKeeper(client, { logger }),
+      monitor.runs,
+    ]),
     loadSync: async (name, kind) => syncOfKind(await loadConfig(configFile, env), name, kind),
     loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
     connect: connections.connect,

@@ -27,20 +27,15 @@ const templateMaxMs = 30_000
 /** Id of the backfills of a sync, and of its template: two at a time would be refused by the ledger anyway. */
 const backfillId = (sync: string): string => `backfill-${sync}`
 
-/** What the form is filled in with: the last whole month, where the configuration tells that the sync has a time. */
+/** What the form is filled in with: the last whole month, where the sync can be limited to a time. */
 export function templateInput(sync: SyncConfig, now: Date): Readonly<Record<string, string>> {
-  if (!hasWindow(sync)) return { sync: sync.name }
+  const hasWindow = sync.kind === 'mirror' || windowProblem(sync.import.from) === null
+  if (!hasWindow) return { sync: sync.name }
   const month = (offset: number) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1))
       .toISOString()
       .slice(0, 10)
   return { sync: sync.name, from: month(-1), to: month(0) }
-}
-
-function hasWindow(sync: SyncConfig): boolean {
-  if (sync.kind === 'mirror') return true
-  const { from } = sync.import
-  return 'query' in from && windowProblem(from) === null
 }
 
 export async function links(context: CommandContext): Promise<number> {

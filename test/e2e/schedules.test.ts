@@ -470,6 +470,7 @@ describe('the keeper', () => {
     await tell(blocked(sync, { message, workflowId: `import-${sync}-2026-01-01T00:00:00Z` }))
     const { paused, note } = await state(sync)
     expect(paused).toBe(true)
+    expect(note!.length).toBeLessThanOrEqual(1_000)
     // oxlint-disable-next-line no-control-regex -- control characters are what must not be there
     expect(note).not.toMatch(/[\u0000-\u001F]/)
     await handle(sync).delete()

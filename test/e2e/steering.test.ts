@@ -26,6 +26,7 @@ syncs:
   contacts:
     import:
       from: { csv: ./contacts.csv }${mapping}
+    schedule: every 1 day
   limited:
     import:
       from: { csv: ./limited.csv }
@@ -163,6 +164,10 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
     ]),
   )
   project.write('key', 'svc_wrong_key')
+  expect(await project.cli('schedules', 'apply')).toMatchObject({ code: 0 })
+  const schedule = async () =>
+    (await project.client.schedule.getHandle('sync:contacts').describe()).state
+  expect(await schedule()).toMatchObject({ paused: false })
   const handle = await project.start('contacts', slow)
   await blockedBy('contacts', 'auth')
   const stateOf = async () => (await handle.describe()).searchAttributes['SyncState']
@@ -171,6 +176,8 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
     state: 'blocked',
     message: expect.stringMatching(/^blocked: auth: /),
   })
+  await vi.waitFor(async () => expect(await schedule()).toMatchObject({ paused: true }), soon)
+  expect((await schedule()).note).toMatch(/auth/)
   const { currentDetails } = await handle.query<{ currentDetails: string }>(
     '__temporal_workflow_metadata',
   )
@@ -180,19 +187,20 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
   project.write('key', key)
   expect(await handle.result()).toMatchObject({ state: 'complete_with_rejects' })
   expect(await stateOf()).toEqual(['complete_with_rejects'])
+  expect(await schedule()).toMatchObject({ paused: false })
   expect((await handle.describe()).searchAttributes['RowsFailed']).toEqual([2])
   expect(await handle.query('lastErrors')).toEqual([
     {
       ordinal: 7,
       code: 'row_invalid',
       reason: expect.stringMatching(/^[a-z_]+$/),
-      pointer: expect.any(String),
+      pointer: '/properties/svc_score',
     },
     {
       ordinal: 300,
       code: 'row_invalid',
       reason: expect.stringMatching(/^[a-z_]+$/),
-      pointer: expect.any(String),
+      pointer: '/properties/svc_score',
     },
   ])
 })

@@ -348,6 +348,13 @@ test('certificates of both sides, and nothing plain in Temporal; a renewed key, 
   )
   expect(shown.stdout).toContain(Buffer.from('{"sync":"contacts"').toString('base64'))
   expect(shown.stdout).not.toContain(Buffer.from('binary/encrypted').toString('base64'))
+  // A CA that Node trusts, and the operating system does not.
+  delete project.env['TEMPORAL_TLS_SERVER_CA_CERT_PATH']
+  project.env['NODE_EXTRA_CA_CERTS'] = fixture('ca.pem')
+  expect(await project.cli('worker')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('lets commands in, but not a worker'),
+  })
 })
 
 /** Every payload that is anywhere in a history. */

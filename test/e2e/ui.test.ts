@@ -1,6 +1,8 @@
 // The walk of an operator through the real Temporal UI, in a real browser: links, a backfill from its start to its end, and
 // what the UI says when something is wrong. With UI_SCREENSHOTS=folder it writes what it sees.
 
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest'
 import { links, templateInput } from '../../src/cli/links.ts'
@@ -51,8 +53,13 @@ beforeAll(async () => {
   process.env['TEMPORAL_ADDRESS'] = site.address
   browser = await chromium.launch({ executablePath: path, args: ['--disable-gpu'] })
   context = await browser.newContext({
-    viewport: { width: 1_440, height: 1_500 },
+    viewport: { width: 1_440, height: 1_200 },
     reducedMotion: 'reduce',
+  })
+  // Pictures that move all the time take as much of the processor as everything else.
+  const still = '* { animation: none !important; transition: none !important }'
+  await context.addInitScript({
+    content: `const still = new CSSStyleSheet(); still.replaceSync('${still}'); document.adoptedStyleSheets = [still]`,
   })
   context.setDefaultTimeout(60_000)
 }, installMaxMs)
@@ -137,6 +144,19 @@ test('links open the start form, filled in for a backfill of each sync', async (
   await screenshot(page, '03 template')
 })
 
+test('links ask for the address of the UI where it cannot be told', async () => {
+  const file = join(dirname(site.configFile), 'elsewhere.yaml')
+  const text = readFileSync(site.configFile, 'utf8')
+  writeFileSync(file, text.replace(/^temporal: .*$/m, 'temporal: { address: "10.0.0.1:7233" }'))
+  delete process.env['TEMPORAL_ADDRESS']
+  const { code, err } = await said(file, links)
+  process.env['TEMPORAL_ADDRESS'] = site.address
+  expect(code).toBe(2)
+  expect(err.join()).toMatch(
+    /temporal\.ui: expected the address of the Temporal UI.*10\.0\.0\.1:7233/,
+  )
+})
+
 test('a backfill is started, watched, paused, resumed and seen to its end', async () => {
   const { link } = await linkOf('contacts')
   await openForm(page, link, 'contacts')
@@ -198,6 +218,11 @@ test('the form of the last backfill can be asked for again, and does what it say
   await page.getByRole('link', { name: 'Workflow started successfully' }).click()
   await untilStatus(page, 'Completed')
   expect(await resultOf(page)).toMatchObject({ state: 'complete' })
+
+  // What a person ran last is no template: links put one before it.
+  const runs = await runsOf('backfill-contacts')
+  expect(await linkOf('contacts')).toMatchObject({ running: false })
+  expect(await runsOf('backfill-contacts')).toBe(runs + 1)
 })
 
 test('a wrong input is answered at once with what to write', async () => {

@@ -15,7 +15,7 @@ import { startPostgres, type Postgres } from '../postgres.ts'
 
 const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
-const rows = 5_000
+const rows = 4_000
 const inFlight = 2
 /** Segments that a worker works on at once. */
 const slots = 4

@@ -3,7 +3,7 @@
 
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import net, { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -470,7 +470,15 @@ describe('health', () => {
     })
     expect(endpoint.address).toMatch(/^\[::1\]:\d+$/)
     expect((await fetch(`http://${endpoint.address}/healthz`)).status).toBe(200)
-    await endpoint.close()
+    const { port, hostname } = new URL(`http://${endpoint.address}`)
+    const slow = net.connect(Number(port), hostname.slice(1, -1))
+    await new Promise((resolve) => slow.write('GET /healthz HTTP/1.1\r\n', resolve))
+    await expect.poll(() => slow.readyState).toBe('open')
+    const cut = new Promise((resolve) => slow.once('close', () => resolve('cut')))
+    slow.on('error', () => {})
+    expect(await Promise.race([endpoint.close().then(() => cut), systemClock.sleep(5_000)])).toBe(
+      'cut',
+    )
     await expect(fetch(`http://${endpoint.address}/healthz`)).rejects.toThrow()
   })
 })

@@ -39,14 +39,20 @@ function machine() {
       ...rest,
     })
   }
-  /** An `apt-get` that writes down how it was called; `install` makes the program. */
-  const fakeApt = (made = chromium) =>
+  /** An `apt-get` that writes down how it was called, and has these packages; each is a program of its name. */
+  const fakeApt = (packages: Readonly<Record<string, string>>) =>
     script(
       path.join(bin, 'apt-get'),
       `echo "$DEBIAN_FRONTEND $*" >> "${aptLog}"`,
       'case "$*" in *install*) ;; *) exit 0 ;; esac',
-      `printf '%s\\n' '#!/bin/sh' "${made}" > "${bin}/chromium"`,
-      `/bin/chmod 755 "${bin}/chromium"`,
+      'for name in "$@"; do :; done',
+      'case $name in',
+      ...Object.entries(packages).map(
+        ([name, body]) => `${name}) printf '%s\\n' '#!/bin/sh' "${body}" > "${bin}/${name}" ;;`,
+      ),
+      '*) echo "E: Unable to locate package $name" >&2; exit 100 ;;',
+      'esac',
+      `/bin/chmod 755 "${bin}/$name"`,
     )
   return { dir, bin, aptLog, lines, find, fakeApt }
 }
@@ -103,24 +109,35 @@ describe('findChromium', () => {
 
   test('asks apt-get where the download fails', async () => {
     const { bin, aptLog, lines, find, fakeApt } = machine()
-    fakeApt()
-    expect(await find({})).toEqual({ path: path.join(bin, 'chromium'), origin: 'apt' })
+    fakeApt({ 'chromium-headless-shell': chromium, chromium })
+    expect(await find({})).toEqual({
+      path: path.join(bin, 'chromium-headless-shell'),
+      origin: 'apt',
+    })
+    const options = '-o DPkg::Lock::Timeout=300 -y -q --no-install-recommends'
     expect(fs.readFileSync(aptLog, 'utf8').trim().split('\n')).toEqual([
       'noninteractive update -q',
-      'noninteractive -o DPkg::Lock::Timeout=300 install -y -q --no-install-recommends chromium',
+      `noninteractive ${options} install chromium-headless-shell`,
     ])
     expect(lines[0]).toBe('Downloading Chromium with playwright-core ...')
-    expect(lines.at(-1)).toMatch(/^apt-get install chromium: done after \d+ s$/)
+    expect(lines.at(-1)).toMatch(/^apt-get install chromium-headless-shell: done after \d+ s$/)
+  })
+
+  test('takes the whole browser from apt-get where there is no shell', async () => {
+    const { bin, find, fakeApt } = machine()
+    fakeApt({ chromium })
+    expect(await find({})).toEqual({ path: path.join(bin, 'chromium'), origin: 'apt' })
   })
 
   test('says of every way why it did not lead anywhere', async () => {
     const { dir, find, fakeApt } = machine()
-    fakeApt('exit 1')
+    fakeApt({ chromium: 'exit 1' })
     const said = await find({ CHROMIUM: path.join(dir, 'absent') }).catch(String)
     expect(said).toMatch(/CHROMIUM is .*absent: does not answer `--version`/)
-    expect(said).toMatch(/none of chromium, .* is on the PATH/)
+    expect(said).toMatch(/none of chromium-headless-shell, .* is on the PATH/)
     expect(said).toMatch(/the download by playwright-core: exit code 1\s+getaddrinfo ENOTFOUND/)
-    expect(said).toMatch(/apt-get installed chromium, but no program that starts/)
+    expect(said).toMatch(/Unable to locate package chromium-headless-shell/)
+    expect(said).toMatch(/bin\/chromium does not answer/)
     expect(said).toMatch(/Do one of these/)
     expect(await find({ isRoot: false }).catch(String)).toMatch(/only root may install/)
   })
@@ -129,7 +146,7 @@ describe('findChromium', () => {
     'waits for another process that installs, and takes what that made',
     async () => {
       const { dir, bin, aptLog, lines, find, fakeApt } = machine()
-      fakeApt()
+      fakeApt({ chromium })
       const other = createServer()
       await new Promise<void>((resolve) => other.listen(`\0${dir}`, resolve))
       onTestFinished(() => void other.close())

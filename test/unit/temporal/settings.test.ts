@@ -165,7 +165,7 @@ test.runIf(linux)('a key goes to no server that another place named', async () =
       expect(apiKey).toBe(hasKey ? expected : null)
       expect(tls).toEqual(hasKey ? {} : false)
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   )
 })
 
