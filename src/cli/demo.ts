@@ -110,10 +110,11 @@ ORDER BY deleted, _id`
   }
 }
 
-/** The environment without what would lead the demo into somebody's CRM. */
+/** Takes out of the environment what would lead the demo into somebody's CRM, or to another Temporal server. */
 function ownEnv(): NodeJS.ProcessEnv {
-  const { RECORDS_URL: _url, RECORDS_API_KEY: _key, ...env } = process.env
-  return env
+  for (const name of Object.keys(process.env))
+    if (/^(TEMPORAL_|RECORDS_URL$|RECORDS_API_KEY$)/.test(name)) delete process.env[name]
+  return process.env
 }
 
 /** Changes three contacts and deletes two. Returns the time of the first change, by the service's clock. */

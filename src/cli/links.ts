@@ -64,7 +64,8 @@ export async function links(context: CommandContext): Promise<number> {
       }),
     )
     const lists = {
-      blocked: listLink(place, { [SYNC_STATE]: 'blocked' }),
+      // Of those that are no more some were blocked to their end.
+      blocked: listLink(place, { [SYNC_STATE]: 'blocked', ExecutionStatus: 'Running' }),
       rejects: listLink(place, { [SYNC_STATE]: 'complete_with_rejects' }),
     }
     if (context.json) {

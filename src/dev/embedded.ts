@@ -8,6 +8,9 @@ import { startWorker, type RunningWorker } from '../worker.ts'
 import { findTemporalCli } from './temporal-cli.ts'
 import { startTemporal } from './temporal-server.ts'
 
+/** How much higher than the port of a development server that of its web page is. */
+const UI_PORT_ABOVE = 1_000
+
 export interface EmbeddedOptions {
   readonly configFile: string
   readonly env: NodeJS.ProcessEnv
@@ -64,7 +67,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     const temporal = await startTemporal({
       cliPath: path,
       port: options.temporalPort,
-      uiPort: 0,
+      // Where `links` and the codec server look for it.
+      uiPort: options.temporalPort === 0 ? 0 : options.temporalPort + UI_PORT_ABOVE,
       logger,
       ...(options.keepHistory ? { dbFile: join(stateDir, 'temporal.db') } : {}),
     })

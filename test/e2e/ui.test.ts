@@ -85,12 +85,14 @@ interface Link {
   readonly running: boolean
 }
 
-async function linkOf(sync: string): Promise<Link> {
+async function linksNow(): Promise<{ syncs: readonly Link[]; lists: { blocked: string } }> {
   const { code, out, err } = await said(site.configFile, links, true)
   expect({ code, err }).toEqual({ code: 0, err: [] })
-  const { syncs } = JSON.parse(out[0]!) as { syncs: readonly Link[] }
-  return syncs.find((one) => one.sync === sync)!
+  return JSON.parse(out[0]!)
 }
+
+const linkOf = async (sync: string): Promise<Link> =>
+  (await linksNow()).syncs.find((one) => one.sync === sync)!
 
 const formFor = (workflowId: string) =>
   startLink(site.place, { taskQueue: TASK_QUEUE, workflowType: backfill, workflowId })
@@ -247,6 +249,7 @@ test('an empty object is answered with what can be written', async () => {
 })
 
 test('a blocked run is in the list of the blocked ones, and is cancelled', async () => {
+  const { lists } = await linksNow()
   site.service.setDown(true)
   await openForm(page, formFor('backfill-blocked'))
   await setId(page, 'backfill-blocked')
@@ -254,7 +257,7 @@ test('a blocked run is in the list of the blocked ones, and is cancelled', async
   await start(page)
   await untilDetails(page, /blocked/)
   await screenshot(page, '50 blocked')
-  await page.goto(listLink(site.place, { SyncState: 'blocked' }))
+  await page.goto(lists.blocked)
   await page.getByRole('link', { name: 'backfill-blocked' }).first().click()
   await page.getByRole('button', { name: 'Request Cancellation' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Confirm' }).click()

@@ -1,8 +1,10 @@
 // The documents say what is there: every command, every column of the ledger, and an example that loads.
 
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, test } from 'vitest'
 import { loadConfig } from '../../../config/index.ts'
@@ -11,11 +13,16 @@ import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
 const read = (path: string) => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8')
 
 test('README lists every command, and no other', () => {
-  const commands = [...read('src/cli/main.ts').matchAll(/\.command\('(\w+)'\)/g)].map(
-    (match) => match[1],
-  )
+  const main = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url))
+  const help = execFileSync(process.execPath, [main, '--help'], { encoding: 'utf8' })
+  const commands = [...help.split('\nCommands:\n')[1]!.matchAll(/^ {2}([a-z-]+)/gm)]
+    .map((match) => match[1]!)
+    .filter((name) => name !== 'help')
   const section = read('README.md').split('\n## Commands\n')[1]!.split('\n## ')[0]!
-  const listed = [...section.matchAll(/^\| `(\w+)/gm)].map((match) => match[1])
+  const cells = [...section.matchAll(/^\| (`[^|]+)\|/gm)].map((match) => match[1]!)
+  const listed = cells.flatMap((cell) =>
+    [...cell.matchAll(/`([a-z-]+)/g)].map((match) => match[1]!),
+  )
   expect(commands.length).toBeGreaterThan(8)
   expect(listed.toSorted()).toEqual(commands.toSorted())
 })
