@@ -4,19 +4,14 @@ import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Client, WorkflowNotFoundError } from '@temporalio/client'
-import { IllegalStateError } from '@temporalio/common'
 import {
-  DefaultLogger,
-  Runtime,
   Worker,
   type NativeConnection,
-  type LogEntry,
   type WorkerOptions as TemporalWorkerOptions,
 } from '@temporalio/worker'
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
 import { loadConfig, readLedgerPlace } from '../config/index.ts'
-import type { StateChange } from '../workflows/messages.ts'
-import { importSync, mirrorSync, stateChanged } from '../workflows/names.ts'
+import { importSync, mirrorSync } from '../workflows/names.ts'
 import {
   BACKFILL_TASK_QUEUE,
   IO_TASK_QUEUE,
@@ -31,11 +26,13 @@ import { openLedger, openQuotaStore } from './ledger/open.ts'
 import { mirrorOpener, sourceOpeners } from './openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
-import { watchers, type RunWatch } from './runs/watch.ts'
+import { watchers } from './runs/watch.ts'
 import { scheduleKeeper } from './schedules/keeper.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
+import { installRuntime } from './temporal/runtime.ts'
 import type { TemporalSettings } from './temporal/settings.ts'
+import { workflowTeller } from './temporal/teller.ts'
 import { connectWorker } from './temporal/worker.ts'
 
 /** What a worker is started with. */
@@ -45,11 +42,6 @@ export interface WorkerOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly temporal: TemporalSettings
   readonly logger: Logger
-  /**
-   * Segments and stages of imports that this process works on at the same time. Default 4; beside them as many streams of
-   * mirrors, and half as many of backfills.
-   */
-  readonly ioSlots?: number
   /** Name of this build: workers have versions then, and a run stays with the build that began it. */
   readonly buildId?: string
   /** How long batches in flight may take after `shutdown`, ms. Default 25 s. */
@@ -70,44 +62,6 @@ export interface RunningWorker {
 
 const shutdownForceMs = 25_000
 const deploymentName = 'records-sync'
-const quiet = [/No workflows registered/]
-
-/** Where this process serves Temporal's own metrics; null where nobody asked for them when the runtime was installed. */
-let temporalPage: string | null = null
-const installTriesMax = 5
-
-/** One runtime a process: a second worker of the same process shares the first one's. */
-async function installRuntime(logger: Logger, isMonitored: boolean): Promise<void> {
-  const write = ({ level, message, meta }: LogEntry) => {
-    if (quiet.some((pattern) => pattern.test(message))) return
-    const fields = {
-      workflow: meta?.['workflowId'] as string | undefined,
-      activity: meta?.['activityType'] as string | undefined,
-    }
-    const say = level === 'ERROR' ? logger.error : level === 'WARN' ? logger.warn : logger.debug
-    say.call(logger, { ...fields, text: message }, 'temporal')
-  }
-  for (let tries = 1; ; tries++) {
-    // Where no port stays free for long enough, the page does without.
-    const page = isMonitored && tries < installTriesMax ? await temporalPageOnFreePort() : null
-    try {
-      Runtime.install({
-        logger: new DefaultLogger('WARN', write),
-        telemetryOptions: {
-          logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
-          ...(page && { metrics: { prometheus: page.exporter } }),
-        },
-        // Whoever starts the worker decides what a signal means: `dev` has a server to stop after it.
-        shutdownSignals: [],
-      })
-      temporalPage = page?.url ?? null
-      return
-    } catch (error) {
-      if (error instanceof IllegalStateError) return
-      if (page === null) throw error
-    }
-  }
-}
 
 /** The workflow code: prebuilt beside the compiled worker, or bundled from source in development. */
 function workflowCode(): Pick<TemporalWorkerOptions, 'workflowBundle' | 'workflowsPath'> {
@@ -124,24 +78,6 @@ const versioned = (buildId: string) => ({
   version: { deploymentName, buildId },
   defaultVersioningBehavior: 'PINNED' as const,
 })
-
-const tellMaxMs = 5_000
-
-/** Tells the workflow of a run what its workers have found: that it is blocked, or goes on. */
-function workflowTeller(client: Client, logger: Logger): RunWatch {
-  return {
-    async changed({ run, from, to, reason, message, workflowId }) {
-      const isMet = to === 'blocked' || (to === 'running' && from === 'blocked')
-      if (run === null || !isMet) return
-      const change: StateChange = { state: to, reason, message }
-      await client
-        .withDeadline(Date.now() + tellMaxMs, () =>
-          client.workflow.getHandle(workflowId).signal(stateChanged, change),
-        )
-        .catch(() => logger.warn({ run }, 'workflow_not_told'))
-    },
-  }
-}
 
 const answerMaxMs = 1_500
 
@@ -170,57 +106,73 @@ function syncOfKind(
  * @throws ConfigError, LedgerError, what `connectWorker` and `Monitor.listen` throw, before anything is polled
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
+  const opened: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    // Bounded: what was opened is closed once, the last one first.
+    for (let next = opened.pop(); next; next = opened.pop()) await next().catch(() => {})
+  }
+  try {
+    return await start(options, opened, close)
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function start(
+  options: WorkerOptions,
+  opened: (() => Promise<unknown>)[],
+  close: () => Promise<void>,
+): Promise<RunningWorker> {
   const { configFile, env, temporal, logger } = options
   // What can be wrong on this machine is said before anything native is started.
   const config = await loadConfig(configFile, env)
   const place = await readLedgerPlace(config.ledger, env)
+  const books = await openLedger(place)
+  opened.push(() => books.close())
   const monitor = createMonitor({
     config,
     loadConfig: () => loadConfig(configFile, env),
     env,
-    ledger: await openLedger(place),
+    ledger: books,
     clock: systemClock,
     logger,
   })
+  // The same, with an eye on what is settled.
   const { ledger } = monitor
   const quotas = await openQuotaStore(place)
-  await installRuntime(logger, config.worker.listen !== undefined)
+  opened.push(() => quotas.close())
+  const isMonitored = config.worker.listen !== undefined
+  const temporalPage = await installRuntime(logger, isMonitored ? temporalPageOnFreePort : null)
   const user = `worker ${process.pid} on ${hostname()}`
   const connections = connector({
     ...options,
     quotas: { store: quotas, user },
     watch: monitor.requests,
   })
+  opened.push(() => connections.close())
   const openers = sourceOpeners(options, connections.connect)
   const codec = await readCodec(config.temporal.encryption_keys ?? [], env)
   const connection = await connectWorker(temporal)
+  opened.push(() => connection.close())
   const converted = codec === null ? {} : { dataConverter: { payloadCodecs: [codec] } }
   const client = new Client({ connection, namespace: temporal.namespace, ...converted })
 
-  const close = async () => {
-    await connections.close()
-    await quotas.close()
-    await ledger.close()
-    await connection.close().catch(() => {})
-    await monitor.close()
-  }
   let polling: readonly Worker[] = []
   const checks = {
     worker: () => polling.length > 0 && polling.every((worker) => worker.getState() === 'RUNNING'),
     temporal: () => isAnswering(connection),
     ledger: () => ledger.runs({ limit: 1 }).then(() => true),
   }
-  const listening = await monitor.listen({ temporalPage, checks }).catch(async (error: unknown) => {
-    await close()
-    throw error
-  })
+  const listening = await monitor.listen({ temporalPage, checks })
+  opened.push(() => monitor.close())
 
   const deps: ActivityDeps = {
     ledger,
     logger,
     clock: systemClock,
     watch: watchers([
-      workflowTeller(client, logger),
+      workflowTeller(client, { logger }),
       scheduleKeeper(client, { logger }),
       monitor.runs,
     ]),
@@ -243,7 +195,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   // Those that ask the ledger or the configuration, and little else.
   const { openImport, openMirror, closeMirror, noteVerdict, noteImportVerdict } = activities
   const { noteParked, listSyncs, checkBackfill } = activities
-  const ioSlots = options.ioSlots ?? 4
+  const ioSlots = config.worker.slots
   const shared = {
     connection,
     namespace: temporal.namespace,

@@ -159,7 +159,8 @@ test('marked keys and values are nowhere but where they belong', { timeout: 240_
   const started = cli('run', 'contacts', '--tuning', tuning)
   const ledgerState = async () => {
     const ledger = project.ledger()
-    const [run] = await ledger.runs({ limit: 1 }).finally(() => ledger.close())
+    const [run] = await ledger.runs({ limit: 1 })
+    await ledger.close()
     return run ? { state: run.state, reason: run.reason } : null
   }
   await vi.waitFor(

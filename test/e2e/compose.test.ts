@@ -66,6 +66,11 @@ test('every image has a version, every port is of this machine, every volume is 
         mount.startsWith('$') ? 'project' : mount.split(':')[0],
       )
   }
+  // Compose fills in what follows a single dollar.
+  const single = JSON.stringify(services)
+    .replaceAll('$$', '')
+    .match(/\$[^"]{0,19}/g)
+  expect(new Set(single)).toEqual(new Set(['${PROJECT:-project}:']))
   expect(instruction('ARG')).toEqual([
     expect.stringMatching(/^NODE=node:\d+\.\d+\.\d+-bookworm-slim$/),
   ])

@@ -44,7 +44,9 @@ function startWorker(shutdownForceMs: number | null = null) {
     ended,
     tell: (signal: NodeJS.Signals) => child.kill(signal),
     /** Ends when the worker has logged that event. */
-    said: (event: string) => expect.poll(() => log, { timeout: 20_000 }).toContain(event),
+    async said(event: string) {
+      await expect.poll(() => log, { timeout: 20_000 }).toContain(event)
+    },
   }
 }
 
@@ -76,8 +78,9 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
     },
   }
   project.env['RECORDS_URL'] = started.url
-  const inFlight = (batch: number) =>
-    expect.poll(() => sent, { timeout: 30_000, interval: 50 }).toBe(batch)
+  const inFlight = async (batch: number) => {
+    await expect.poll(() => sent, { timeout: 30_000, interval: 50 }).toBe(batch)
+  }
   const handle = await project.start('contacts', {
     ...fastTuning,
     in_flight: 1,

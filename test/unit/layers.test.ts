@@ -88,7 +88,8 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     node: ['node:crypto'],
   },
   temporal: {
-    value: ['core', 'config'],
+    value: ['core', 'config', 'workflows'],
+    type: ['runs'],
     packages: [
       '@temporalio/client',
       '@temporalio/common',

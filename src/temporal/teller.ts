@@ -1,0 +1,25 @@
+// Tells the workflow of a run what its workers have found, for the details and lists of the Temporal UI: that it is blocked,
+// or goes on.
+
+import type { Client } from '@temporalio/client'
+import type { StateChange } from '../../workflows/messages.ts'
+import { stateChanged } from '../../workflows/names.ts'
+import type { Logger } from '../core/ports.ts'
+import type { RunWatch } from '../runs/watch.ts'
+
+const tellMaxMs = 5_000
+
+export function workflowTeller(client: Client, { logger }: { readonly logger: Logger }): RunWatch {
+  return {
+    async changed({ run, from, to, reason, message, workflowId }) {
+      const isMet = to === 'blocked' || (to === 'running' && from === 'blocked')
+      if (run === null || !isMet) return
+      const change: StateChange = { state: to, reason, message }
+      await client
+        .withDeadline(Date.now() + tellMaxMs, () =>
+          client.workflow.getHandle(workflowId).signal(stateChanged, change),
+        )
+        .catch(() => logger.warn({ run }, 'workflow_not_told'))
+    },
+  }
+}
