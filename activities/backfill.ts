@@ -60,14 +60,14 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
           const names = syncs.map((one) => one.name)
           const near = nearest(name, names)
           const list = names.slice(0, namesMax).join(', ') || 'none'
-          const hint = near === undefined ? `there is: ${list}` : `did you mean "${near}"?`
+          const hint = near === undefined ? `there is: ${list}` : `did you mean ${near}?`
           return { kind: null, problem: `there is no sync of that name; ${hint}` }
         }
         const problem = window === null ? null : problemOfWindow(sync)
-        if (problem !== null) return { kind: sync.kind, problem: `"${name}": ${problem}` }
+        if (problem !== null) return { kind: sync.kind, problem: `${name}: ${problem}` }
         if (sync.kind === 'import' && (only !== null || full)) {
-          const what = only === null ? '"full"' : '"object_types"'
-          return { kind: sync.kind, problem: `"${name}" is an import, which has no ${what}` }
+          const what = only === null ? 'full' : 'object_types'
+          return { kind: sync.kind, problem: `${name} is an import, which has no ${what}` }
         }
         return { kind: sync.kind, problem: null }
       }),

@@ -63,8 +63,12 @@ export interface ImportActivities {
     input: Step & { segment: SegmentRef },
   ): Promise<PushResult & { progress: Progress; errors: readonly RowError[] }>
   closeImport(input: Step & { ending: Ending }): Promise<CloseResult>
-  /** A run of any kind was stopped by a person, or goes on. */
-  noteParked(input: { run: number; isParked: boolean; reason: string | null }): Promise<void>
+  /** A run of any kind was stopped by a person, or goes on. Gives an import's counts. */
+  noteParked(input: {
+    run: number
+    isParked: boolean
+    reason: string | null
+  }): Promise<Progress | null>
 }
 
 export function importActivities(deps: ImportActivityDeps): ImportActivities {
@@ -76,9 +80,15 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     body: (env: Omit<ImportDeps, 'client'>) => Promise<Result>,
   ): Promise<Result> => {
     const tuning = withDefaults(DEFAULT_TUNING, given)
-    return activity(run, tuning, async ({ signal, beat }) =>
-      body({ ledger, clock, logger, tuning, priority, signal, beat: () => beat() }),
-    )
+    return activity(run, tuning, async ({ signal, beat: heartbeat }) => {
+      let rows = 0
+      // What people see beside the activity: rows that were read, or sent.
+      const beat = (more = 0) => {
+        rows += more
+        heartbeat({ rows })
+      }
+      return await body({ ledger, clock, logger, tuning, priority, signal, beat })
+    })
   }
 
   /** The client of a run; a run that was blocked asks `/self/` before it goes on. */
@@ -147,7 +157,10 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       }),
 
     noteParked: ({ run, isParked, reason }) =>
-      activity(run, DEFAULT_TUNING, () => park(run, isParked, reason)),
+      activity(run, DEFAULT_TUNING, async () => {
+        await park(run, isParked, reason)
+        return (await runOf(run)).kind === 'import' ? await ledger.progress(run) : null
+      }),
 
     pushSegment: (input) =>
       step(input, async (env) => {

@@ -63,7 +63,9 @@ export function takeApprovals(what: keyof typeof WHAT): Approvals {
   return {
     async ask(stream, rows, timeoutMs) {
       asked.set(stream, { approved: null })
-      const isDecided = await condition(() => asked.get(stream)?.approved !== null, timeoutMs)
+      const isDecided = await condition(() => asked.get(stream)?.approved !== null, timeoutMs, {
+        summary: `approval of ${rows} rows of ${stream} runs out`,
+      })
       const approved = asked.get(stream)?.approved ?? false
       asked.delete(stream)
       return { approved, rows, isTimeout: !isDecided }

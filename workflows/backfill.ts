@@ -11,14 +11,20 @@ import { runImport } from './import.ts'
 import { MirrorTuningInput, TuningInput, type ImportResult, type MirrorResult } from './messages.ts'
 import { runMirror } from './mirror.ts'
 import { TEMPLATE_MEMO } from './names.ts'
-import { failure, parseInput, SHORT } from './run.ts'
+import { failure, issuesOf, SHORT } from './run.ts'
 
-const TEMPLATE = { sync: 'crm_copy', from: '2026-01-01', to: '2026-02-01' }
+interface Template {
+  readonly sync: string
+  readonly from?: string
+  readonly to?: string
+}
+
+const TEMPLATE: Template = { sync: 'crm_copy', from: '2026-01-01', to: '2026-02-01' }
 
 /** What an empty input is answered with. */
 export interface BackfillHelp {
   /** The input, filled in for each sync. */
-  readonly write: readonly object[]
+  readonly write: readonly Template[]
   readonly settings: Readonly<Record<string, string>>
   readonly syncs: readonly SyncSummary[]
 }
@@ -76,64 +82,71 @@ export function momentOf(text: string): string | null {
   return Number.isNaN(ms) ? null : new Date(ms).toISOString()
 }
 
+/** The input of a sync, filled in. */
+const templateOf = ({ sync, window }: SyncSummary): Template =>
+  window === 'yes' ? { ...TEMPLATE, sync } : { sync }
+
 /** Runs a backfill. Input: `{"sync": "crm_copy", "from": "2026-01-01", "to": "2026-02-01"}`. */
 export async function backfill(
   input?: unknown,
-): Promise<ImportResult | MirrorResult | BackfillHelp | { readonly template: object }> {
+): Promise<ImportResult | MirrorResult | BackfillHelp | { readonly template: unknown }> {
   const { listSyncs, checkBackfill } =
     proxyActivities<Pick<Activities, 'listSyncs' | 'checkBackfill'>>(SHORT)
-  const given = typeof input === 'string' ? { sync: input } : (input ?? {})
-  refuseUnknown(given)
-  const wanted = parseInput(BackfillInput, given, TEMPLATE)
-  const { sync, from, to, object_types: only = null, full } = wanted
-  if (sync === undefined) {
-    const syncs = await listSyncs.executeWithOptions({ summary: 'which syncs there are' }, [])
-    const write = syncs.map((one) =>
-      one.window === 'yes' ? { ...TEMPLATE, sync: one.sync } : { sync: one.sync },
+  const list = () => listSyncs.executeWithOptions({ summary: 'which syncs there are' }, [])
+  const given: unknown = typeof input === 'string' ? { sync: input } : (input ?? {})
+  /** What is wrong comes first; what to write instead can be copied out of the details. */
+  const refuse = async (problem: string): Promise<never> => {
+    const syncs = await list().catch(() => [])
+    const names = syncs.map(({ sync }) => sync)
+    // The name may stand beside a misspelt setting.
+    const words = Object.values(given ?? {}).filter((value) => typeof value === 'string')
+    const near = words.map((word) => nearest(word, names)).find((name) => name !== undefined)
+    const meant = syncs.find(({ sync }) => sync === near) ?? syncs[0]
+    throw failure(
+      `${problem}${problem.endsWith('?') ? '' : '.'} Copy what to write from below`,
+      'InvalidInput',
+      [{ write: meant ? templateOf(meant) : TEMPLATE }],
     )
-    return { write, settings: SETTINGS, syncs }
   }
-  const refuse = (problem: string): never => {
-    throw failure(`Write ${JSON.stringify(TEMPLATE)}. ${problem}`, 'InvalidInput', [
-      { template: TEMPLATE },
-    ])
+  const unknown = unknownOf(given)
+  if (unknown !== null) return await refuse(unknown)
+  const parsed = BackfillInput.safeParse(given)
+  if (!parsed.success) return await refuse(issuesOf(parsed.error))
+  const { sync, from, to, object_types: only = null, full, tuning } = parsed.data
+  if (sync === undefined) {
+    const syncs = await list()
+    return { write: syncs.map(templateOf), settings: SETTINGS, syncs }
   }
   if (from !== undefined && to !== undefined && momentOf(from)! >= momentOf(to)!)
-    refuse('"from" has to be before "to"')
+    return await refuse('from has to be before to')
   if (full && (from !== undefined || to !== undefined))
-    refuse('"full" reads everything; leave out "from" and "to", or "full"')
+    return await refuse('full reads everything; leave out from and to, or full')
   const window =
     from === undefined && to === undefined ? null : { from: from ?? null, to: to ?? null }
   const { kind, problem } = await checkBackfill.executeWithOptions({ summary: `check ${sync}` }, [
     { sync, window, only, full },
   ])
-  if (kind === null || problem !== null) return refuse(problem ?? 'there is no such sync')
+  if (kind === null || problem !== null) return await refuse(problem ?? 'there is no such sync')
+  const tuned = (kind === 'import' ? TuningInput : MirrorTuningInput).safeParse(tuning)
+  if (!tuned.success) return await refuse(`tuning: ${issuesOf(tuned.error)}`)
   // Whoever starts a run like this one gets its input, and not its memo.
   if (workflowInfo().memo?.[TEMPLATE_MEMO] === true) return { template: given }
-  const priority = 'backfill' as const
-  if (kind === 'import') {
-    const tuning = parseInput(TuningInput, wanted.tuning, {})
-    return await runImport({ sync, tuning, priority }, { window, only: null })
-  }
-  const tuning = parseInput(MirrorTuningInput, wanted.tuning, {})
+  const job = { sync, tuning: tuned.data, priority: 'backfill' as const }
+  if (kind === 'import') return await runImport(job, { window, only: null })
   const instants = window && {
     from: window.from === null ? null : momentOf(window.from),
     to: window.to === null ? null : momentOf(window.to),
   }
-  return await runMirror({ sync, full, tuning, priority }, { window: instants, only })
+  return await runMirror({ ...job, full }, { window: instants, only })
 }
 
 /** A setting that is misspelt would otherwise be left out of a run that a person meant to limit. */
-function refuseUnknown(input: unknown): void {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return
+function unknownOf(input: unknown): string | null {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return null
   const known = [...Object.keys(SETTINGS), 'tuning']
   const unknown = Object.keys(input).find((key) => !known.includes(key))
-  if (unknown === undefined) return
+  if (unknown === undefined) return null
   const near = nearest(unknown, known)
-  const hint = near === undefined ? `valid: ${known.join(', ')}` : `did you mean "${near}"?`
-  throw failure(
-    `Write ${JSON.stringify(TEMPLATE)}. ${JSON.stringify(unknown.slice(0, 40))} is unknown; ${hint}`,
-    'InvalidInput',
-    [{ template: TEMPLATE }],
-  )
+  const name = unknown.replaceAll(/[^\w -]/g, '?').slice(0, 40)
+  return `${name} is unknown; ${near === undefined ? `valid: ${known.join(', ')}` : `did you mean ${near}?`}`
 }

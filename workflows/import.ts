@@ -9,23 +9,22 @@ import type { BackfillLimits } from '../src/core/backfill.ts'
 import { takeApprovals } from './approvals.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import { APPROVAL_MS, failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
-import { showStanding } from './standing.ts'
+import { figure, showStanding } from './standing.ts'
 import { takeSteering } from './steering.ts'
 import { nextPushMs } from './turns.ts'
 
 type Short = Pick<Activities, 'openImport' | 'noteParked' | 'noteImportVerdict'>
 type Streaming = Pick<Activities, 'stageImport' | 'reviewImport' | 'pushSegment' | 'closeImport'>
 
-const table = ({ rows, planned, created, updated, rejected, segments }: ImportProgress) => [
+const table = ({ rows, planned, created, updated, rejected }: ImportProgress) => [
   '',
-  '| rows | number |',
+  '| what | rows |',
   '|:--|--:|',
-  `| read | ${rows} |`,
-  `| to send | ${planned} |`,
-  `| created | ${created} |`,
-  `| updated | ${updated} |`,
-  `| rejected | ${rejected} |`,
-  `| segments done | ${segments.done} of ${segments.total} |`,
+  `| read | ${figure(rows)} |`,
+  `| to send | ${figure(planned)} |`,
+  `| created | ${figure(created)} |`,
+  `| updated | ${figure(updated)} |`,
+  `| rejected | ${figure(rejected)} |`,
 ]
 
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
@@ -68,7 +67,11 @@ export async function runImport(
       const { run } = standing.progress()
       if (run === null) return
       const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
-      await short.noteParked.executeWithOptions({ summary }, [{ run, isParked, reason }])
+      const counts = await short.noteParked.executeWithOptions({ summary }, [
+        { run, isParked, reason },
+      ])
+      // The slice that was stopped could not tell them.
+      if (counts) note({ created: counts.created, updated: counts.updated })
     },
   })
   const { steered } = steering

@@ -121,9 +121,12 @@ export interface MirrorProgress extends RunProgress {
   }[]
 }
 
-/** Input of `approve` and `reject`: a stream by its name, or nothing for all that wait. */
+/**
+ * Input of `approve` and `reject`: a stream by its name, or nothing for all that wait. A key that is misspelt is refused: it
+ * would approve all of them.
+ */
 export const ApprovalInput = z
-  .object({ stream: z.string().trim().min(1).nullish() })
+  .strictObject({ stream: z.string().trim().min(1).nullish() })
   .nullish()
   .transform((input) => input?.stream ?? null)
 
@@ -134,7 +137,9 @@ export interface Decided {
 
 /** Input of `pause`: a reason, or nothing. */
 export const PauseInput = z
-  .union([z.string(), z.object({ reason: z.string().nullish() })])
+  .union([z.string(), z.strictObject({ reason: z.string().nullish() })], {
+    error: 'expected {"reason": "…"}, or nothing',
+  })
   .nullish()
   .transform((input) => (typeof input === 'string' ? input : input?.reason)?.trim() || null)
 

@@ -56,13 +56,14 @@ export function parseInput<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`,
-  )
-  throw failure(`Write ${JSON.stringify(template)}. ${issues.join('; ')}`, 'InvalidInput', [
-    { issues, template },
+  throw failure(`Write ${JSON.stringify(template)}. ${issuesOf(parsed.error)}`, 'InvalidInput', [
+    { template },
   ])
 }
+
+/** What is wrong with an input, and where, in one line. */
+export const issuesOf = (error: z.ZodError): string =>
+  error.issues.map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`).join('; ')
 
 /** A failure without a stack: stacks hold paths of the machine. */
 export function failure(

@@ -2,9 +2,16 @@
 // search attributes. What blocks a run is known to the workers, who tell it by signal.
 
 import { defineSearchAttributeKey } from '@temporalio/common'
-import { setCurrentDetails, setHandler, upsertSearchAttributes } from '@temporalio/workflow'
+import {
+  setCurrentDetails,
+  setHandler,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow'
+import type { BlockReason } from '../src/core/errors.ts'
 import { ROWS_FAILED, SYNC_KIND, SYNC_NAME, SYNC_STATE } from '../src/core/search-attributes.ts'
 import type { RunState } from '../src/core/states.ts'
+import { startLink } from '../src/core/temporal-ui.ts'
 import {
   lastErrorsQuery,
   progressQuery,
@@ -12,6 +19,8 @@ import {
   type LastError,
   type RunProgress,
 } from './messages.ts'
+import { backfill } from './names.ts'
+import { TASK_QUEUE } from './queues.ts'
 
 const errorsMax = 50
 const messageCharsMax = 300
@@ -21,6 +30,19 @@ const syncKind = defineSearchAttributeKey(SYNC_KIND, 'KEYWORD')
 const syncState = defineSearchAttributeKey(SYNC_STATE, 'KEYWORD')
 const rowsFailed = defineSearchAttributeKey(ROWS_FAILED, 'INT')
 
+/** What is to be done about a run that is blocked. */
+const NEXT: Readonly<Record<BlockReason, string>> = {
+  auth: 'Put a working key where the configuration reads it. The run goes on by itself then.',
+  permission: 'Grant the key what it lacks. The run goes on by itself then.',
+  contract:
+    'Read the reasons with `records-sync show`; cancel the run, mend the mapping, run again.',
+  service: 'Nothing to do here: the service is asked again by itself.',
+  ledger: 'Free the ledger. It is tried again by itself.',
+  warehouse: 'Free the warehouse, or mend its connection. It is tried again by itself.',
+  disk: 'Free some space. It is tried again by itself.',
+  approval: 'More Actions → Send an Update → `approve` or `reject`.',
+}
+
 export interface Standing<Progress extends RunProgress> {
   progress(): Progress
   note(change: Partial<Progress>): void
@@ -29,13 +51,20 @@ export interface Standing<Progress extends RunProgress> {
   noteFailed(rows: number): void
   /** The run waits for a person for as long as it says why; null ends it. */
   noteWait(why: string | null): void
-  /** The run is paused for as long as it says so; null ends it. */
-  notePause(pause: { readonly reason: string | null } | null): void
+  /** `stopping` until nothing works any more, then `parked`; null ends it. */
+  notePause(pause: Pause | null): void
+}
+
+export interface Pause {
+  readonly phase: 'stopping' | 'parked'
+  readonly reason: string | null
 }
 
 /** One line of a Markdown table's cell. */
 export const cell = (text: string): string =>
   text.replaceAll(/[\r\n|]+/g, ' ').slice(0, messageCharsMax)
+/** `1,234,567` */
+export const figure = (value: number): string => String(value).replaceAll(/\B(?=(\d{3})+$)/g, ',')
 
 /** Answers the queries from now on. `table` gives the lines below the headline. */
 export function showStanding<Progress extends RunProgress>(
@@ -46,16 +75,31 @@ export function showStanding<Progress extends RunProgress>(
   let progress = initial
   let errors: readonly LastError[] = []
   /** What holds a run up, by the workers. */
-  let block: { readonly message: string | null } | null = null
+  let block: { readonly reason: BlockReason | null; readonly message: string | null } | null = null
   let wait: string | null = null
-  let pause: { readonly reason: string | null } | null = null
+  let pause: Pause | null = null
   let told: RunState = 'running'
+  const place = { ui: '', namespace: workflowInfo().namespace }
+  const form = { taskQueue: TASK_QUEUE, workflowType: backfill }
+  const again = startLink(place, { ...form, workflowId: `backfill-${initial.sync}` })
 
+  /** What a person does next, if anything. */
+  const next = (): string | null => {
+    const { run, state } = progress
+    if (state === 'paused') return 'More Actions → Send an Update → `resume`.'
+    if (state === 'blocked') return NEXT[block?.reason ?? 'approval']
+    if (state === 'complete_with_rejects') return `The rejects: \`records-sync rejects ${run}\``
+    return progress.step === 'closed' ? `The books: \`records-sync show ${run}\`` : null
+  }
   const show = () => {
     const { sync, step, run, state, message } = progress
-    const head = `**${sync}**: ${step}, run ${run ?? '–'}, **${state.replaceAll('_', ' ')}**`
-    const why = message === null ? [] : ['', cell(message)]
-    setCurrentDetails([head, ...why, ...table(progress)].join('\n'))
+    const words = state.replaceAll('_', ' ')
+    const at = step === 'closed' ? `**${words}**` : `${step}, **${words}**`
+    const lines = [message, next()].flatMap((line) => (line === null ? [] : ['', cell(line)]))
+    const link = `[Backfill ${sync}](${again})`
+    // The last line of the details is cut off by the UI: let it be an empty one.
+    const text = [`**${sync}**, run ${run ?? '–'}: ${at}`, ...lines, ...table(progress), '', link]
+    setCurrentDetails([...text, '', '\u00a0'].join('\n'))
     if (state === told) return
     told = state
     upsertSearchAttributes([{ key: syncState, value: state }])
@@ -63,9 +107,13 @@ export function showStanding<Progress extends RunProgress>(
   /** A run that has ended stays as it ended. */
   const stand = () => {
     if (progress.step === 'closed') return show()
+    const isBlocked = block !== null || wait !== null
+    const state = pause?.phase === 'parked' ? 'paused' : isBlocked ? 'blocked' : 'running'
     const held = block ? block.message : wait
-    const state: RunState = pause ? 'paused' : block || wait !== null ? 'blocked' : 'running'
-    progress = { ...progress, state, message: pause ? pause.reason : held }
+    const why = pause?.reason ?? (pause?.phase === 'parked' ? 'paused by a person' : null)
+    const stopping = `pausing: what is in flight is finished first${why ? ` (${why})` : ''}`
+    const message = pause ? (pause.phase === 'parked' ? why : stopping) : held
+    progress = { ...progress, state, message }
     show()
   }
 
@@ -83,8 +131,12 @@ export function showStanding<Progress extends RunProgress>(
   })
   setHandler(
     stateChangedSignal,
-    (change) => {
-      block = change.state === 'blocked' ? { message: change.message } : null
+    ({ state, reason, message }) => {
+      const known = reason !== null && reason !== 'abandoned' ? reason : null
+      block =
+        state === 'blocked'
+          ? { reason: known, message: message?.replace(/^blocked: /, '') ?? null }
+          : null
       stand()
     },
     { description: 'Sent by the workers, for the details of the run. Not for people.' },
@@ -108,8 +160,8 @@ export function showStanding<Progress extends RunProgress>(
       wait = why
       stand()
     },
-    notePause(next) {
-      pause = next
+    notePause(change) {
+      pause = change
       stand()
     },
   }

@@ -4,6 +4,7 @@
 import { CancellationScope, condition, isCancellation, setHandler } from '@temporalio/workflow'
 import { PauseInput, pauseUpdate, resumeUpdate, type Steered } from './messages.ts'
 import { failure, parseInput } from './run.ts'
+import type { Pause } from './standing.ts'
 
 export interface Steering {
   /** Does a piece of work; in a pause it is stopped, and done anew afterwards. */
@@ -14,8 +15,8 @@ export interface Steering {
 
 /** Takes the updates from now on. */
 export function takeSteering(told: {
-  /** At once. */
-  paused(pause: { readonly reason: string | null } | null): void
+  /** At once; `parked` once nothing works any more. */
+  paused(pause: Pause | null): void
   /** Once nothing works any more, and once it goes on. */
   parked(isParked: boolean, reason: string | null): Promise<void>
 }): Steering {
@@ -32,7 +33,7 @@ export function takeSteering(told: {
     pauseUpdate,
     (input: unknown): Steered => {
       pause = { reason: reasonOf(input) }
-      told.paused(pause)
+      told.paused({ ...pause, phase: working.size === 0 ? 'parked' : 'stopping' })
       for (const scope of working) scope.cancel()
       return { state: 'paused' }
     },
@@ -68,6 +69,7 @@ export function takeSteering(told: {
         await condition(() => working.size === 0 || !pause)
         if (!pause) return
         await told.parked(true, pause.reason)
+        if (pause) told.paused({ ...pause, phase: 'parked' })
         await condition(() => !pause)
         await told.parked(false, null)
       } finally {

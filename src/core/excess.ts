@@ -7,16 +7,14 @@ export interface Excess {
   readonly max: number
 }
 
-/** What people read: `12000 rows (rows_max 5000)`. */
+/** What people read: `the limit rows_max is 5000; 40 % of the values are cleared, the limit clears_max_percent is 10`. */
 export function excessText(excesses: readonly Excess[]): string {
   return excesses
     .map(({ limit, is, max }) => {
-      if (limit === 'rows_max') return `${is} rows (${limit} ${max})`
+      if (limit === 'rows_max') return `the limit ${limit} is ${max}`
       const what =
-        limit === 'creates_max_percent'
-          ? 'of the rows are new records'
-          : 'of the values are cleared'
-      return `${is} % ${what} (${limit} ${max})`
+        limit === 'creates_max_percent' ? 'of them are new records' : 'of the values are cleared'
+      return `${is} % ${what}, the limit ${limit} is ${max}`
     })
     .join('; ')
 }

@@ -6,12 +6,12 @@ import type { ImportConfig } from './sync.ts'
 /** Why a source has no window, in one sentence for people; null where it has one. Of records it is their type that decides. */
 export function windowProblem(from: ImportConfig['from']): string | null {
   if ('csv' in from)
-    return 'a CSV file has no time, so it is always read whole; leave out "from" and "to"'
+    return 'a CSV file has no time, so it is always read whole; leave out from and to'
   if ('records' in from) return null
   const used = parametersOf(from.query)
   if (used.has('from') || used.has('to')) return null
   return (
-    'its query uses neither `:from` nor `:to`, so nothing would bound it; leave out "from" and "to", or write ' +
+    'its query uses neither `:from` nor `:to`, so nothing would bound it; leave out from and to, or write ' +
     'into the query, for a column `day`: `WHERE (:from IS NULL OR day >= :from) AND (:to IS NULL OR day < :to)`'
   )
 }

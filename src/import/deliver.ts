@@ -66,6 +66,7 @@ export function createDelivery(
         { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS },
       )
       const answer = await beatWhile(deps, sending)
+      deps.beat(batch.items.length)
       return { kind: 'answer', answer, ended: ended(200, answer.requestId) } as const
     } catch (error) {
       // A refusal by the quota comes before the work: nothing was carried out.

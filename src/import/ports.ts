@@ -60,6 +60,6 @@ export interface ImportDeps {
   readonly priority: Priority
   /** Aborted on cancel, pause and shutdown: reads and waits stop at once, a write in flight ends first. */
   readonly signal: AbortSignal
-  /** Says that the work moves: once per slice and batch, and every few seconds of a wait. `rows`: read since the last time. */
+  /** Says that the work moves: once per slice and batch, and every few seconds of a wait. `rows`: read, or sent, since the last time. */
   beat(rows?: number): void
 }

@@ -32,7 +32,7 @@ async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
   if (window !== null && modifiedOf(job, schema) === null)
     throw new SyncError(
       'mirror_window',
-      `${type} cannot be read in a window: it has no property that tells when a record was changed last and that the service sorts by; name one under modification_property, or leave out "from" and "to" and write "full": true, which reads all of it`,
+      `${type} cannot be read in a window: it has no property that tells when a record was changed last and that the service sorts by; name one under modification_property, or leave out from and to, and write full: true, which reads all of it`,
     )
   const prepared = await prepare(deps, job.config, schema)
   const { fence, position: stored } = await tables.claim(type)

@@ -40,6 +40,7 @@ interface Service {
   ports?: string[]
   volumes?: string[]
   cap_drop?: string[]
+  stop_grace_period?: string
 }
 const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
   services: Record<string, Service>
@@ -98,6 +99,14 @@ test('nothing of ours runs as root but the set-up, and no secret is in a command
     for (const [name, value] of Object.entries(environment))
       if (/PASSWORD|PWD|KEY|SECRET/.test(name))
         expect([name, value]).toEqual(['POSTGRES_PASSWORD_FILE', '/secrets/postgres-password'])
+})
+
+test('a worker that is told to stop has longer than the 25 s that its batches may take', () => {
+  const unit = read('config/examples/records-sync-worker.service')
+  expect(unit).toMatch(/^TimeoutStopSec=30$/m)
+  expect(unit).toMatch(/^KillSignal=SIGTERM$/m)
+  expect(services['worker']).toMatchObject({ stop_grace_period: '30s' })
+  expect(instruction('STOPSIGNAL')).toEqual(['SIGTERM'])
 })
 
 test('what the image is made of exists, and is not ignored', () => {

@@ -233,7 +233,8 @@ test('a wrong input is answered at once with what to write', async () => {
   await start(page)
   await untilStatus(page, 'Failed')
   const { failure } = (await resultOf(page)) as { failure: { message: string } }
-  expect(failure.message).toMatch(/^Write .* did you mean "sync"\?$/)
+  expect(failure.message).toBe('snyc is unknown; did you mean sync? Copy what to write from below')
+  expect(JSON.stringify(failure)).toContain('{"write":{"sync":"contacts"}}')
   expect(JSON.stringify(failure)).not.toContain('.ts:')
   await screenshot(page, '40 wrong input')
 })

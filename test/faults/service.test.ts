@@ -223,8 +223,10 @@ test('a service that refuses everything down to the last item blocks the run: co
   const [item] = await ledger.report(1, { states: ['rejected'], after: 0, limit: 1 })
   await ledger.close()
   expect(item?.detail).toBe('no poison')
-  const pending = JSON.stringify((await handle.describe()).raw.pendingActivities)
-  expect(pending.includes('blocked: contract')).toBe(true)
+  const pendingOf = async () => JSON.stringify((await handle.describe()).raw.pendingActivities)
+  // The ledger has it a moment before.
+  await expect.poll(pendingOf, { timeout: 20_000 }).toContain('blocked: contract')
+  const pending = await pendingOf()
   expect(pending.includes('no poison')).toBe(false)
   await handle.cancel()
   await expect(handle.result()).rejects.toThrow()

@@ -6,10 +6,11 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
 import type { WorkflowHandle } from '@temporalio/client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { seededRandom } from '../../src/service/faults.ts'
+import { IO_TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 
@@ -17,8 +18,8 @@ const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
 const rows = 4_000
 const inFlight = 2
-/** Segments that a worker works on at once. */
-const slots = 4
+/** Segments that a worker works on at once: so that they have to share. */
+const slots = 1
 
 let postgres: Postgres
 let project: Project
@@ -31,13 +32,25 @@ beforeAll(async () => {
   project = await createProject({ config, service: { latencyMs: 40 } })
   project.env['LEDGER_URL'] = url
   workers = [0, 1, 2].map(() => project.spawnWorker())
+  await vi.waitFor(async () => expect(await pollers()).toBe(3), { timeout: 60_000, interval: 200 })
 }, 120_000)
 afterAll(async () => {
   await project.stop()
   await postgres.stop()
 })
 
+/** Workers that ask for segments. */
+async function pollers(): Promise<number> {
+  const queue = await project.client.workflowService.describeTaskQueue({
+    namespace: 'default',
+    taskQueue: { name: IO_TASK_QUEUE },
+    taskQueueType: 2,
+  })
+  return new Set((queue.pollers ?? []).map(({ identity }) => identity)).size
+}
+
 const config = `
+worker: { slots: ${slots} }
 ledger: { postgres: "\${LEDGER_URL}" }
 connections:
   crm: { service: "\${RECORDS_URL}", key: { file: ./key } }

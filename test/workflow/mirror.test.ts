@@ -429,15 +429,23 @@ test('people see a table of the streams, and what to write into each message', a
     currentDetails: string
   }>('__temporal_workflow_metadata')
   expect(currentDetails.split('\n')).toEqual([
-    `**${scenes.length}**: records, run ${scenes.length}, **blocked**`,
+    `**${scenes.length}**, run ${scenes.length}: records, **blocked**`,
     '',
     'deletions wait for approval: svc_contact: 12 of 30 rows',
+    '',
+    'More Actions → Send an Update → `approve` or `reject`.',
     '',
     '| state | tables | names |',
     '|:--|--:|:--|',
     '| approval | 1 | svc_contact |',
     '| waiting | 1 | edges of svc_deal |',
     '| done | 1 | svc_deal |',
+    '',
+    expect.stringMatching(
+      /^\[Backfill \d+\]\(\/namespaces\/default\/workflows\/start-workflow\?.*workflowType=backfill&workflowId=backfill-\d+\)$/,
+    ),
+    '',
+    '\u00a0',
   ])
   const messages = [...definition.updateDefinitions, ...definition.queryDefinitions]
   const ours = messages.filter(({ name }) => !name.startsWith('__'))

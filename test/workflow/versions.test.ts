@@ -127,7 +127,7 @@ async function decided(handle: WorkflowHandle, { pid }: ChildProcess, what: stri
     const later = pushed < 0 ? [] : all.slice(pushed)
     return later.some(({ workflowTaskCompletedEventAttributes: task }) => by(task?.identity))
   }
-  await expect.poll(afterSegment, { timeout: 60_000, message: what }).toBe(true)
+  await expect.poll(afterSegment, { timeout: 60_000, interval: 500, message: what }).toBe(true)
 }
 const text = (data: Uint8Array | null | undefined) => Buffer.from(data ?? []).toString()
 
@@ -166,7 +166,7 @@ test('with a build id a run stays with the build that began it, and new runs go 
             })
             .then(() => 'current')
             .catch((error: unknown) => String(error)),
-        { timeout: 60_000, interval: 200 },
+        { timeout: 60_000, interval: 500 },
       )
       .toBe('current')
   /** The builds whose workers decided in a run. */

@@ -209,7 +209,7 @@ function filterOf(
   if (property === null)
     throw fault(
       'records_window',
-      'the type has no property that tells when a record was changed last (such as updated_at, a datetime that nobody writes), so it has no window; leave out "from" and "to"',
+      'the type has no property that tells when a record was changed last (such as updated_at, a datetime that nobody writes), so it has no window; leave out from and to',
     )
   const within = spanOf(property.name, window.from, window.to)
   return allOf([...(filter ? [filter] : []), ...within]) ?? undefined

@@ -206,14 +206,14 @@ test('approve and reject are refused where nothing can wait', async () => {
   const answer = (run: string) =>
     said(config, (context) => decide(context, run, { verdict: 'approve', stream: null }))
   expect(await answer(String(imported))).toEqual({
-    code: 2,
+    code: 3,
     out: [],
-    err: ['RUN: run 1 is of the import contacts; only a mirror asks before it deletes'],
+    err: ['Run 1 of contacts is complete: nothing can be done in it any more'],
   })
   expect(await answer(String(id))).toEqual({
     code: 3,
     out: [],
-    err: ['Run 2 of crm is complete: nothing waits in it any more'],
+    err: ['Run 2 of crm is complete: nothing can be done in it any more'],
   })
   expect(await answer('7')).toMatchObject({
     code: 2,

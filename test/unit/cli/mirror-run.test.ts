@@ -145,7 +145,7 @@ test('reject leaves the rows, approve deletes them, and nothing else may be deci
   expect(ended.code).toBe(0)
   expect(line('svc_contact', ended.out)).toEqual(expect.arrayContaining(['complete', '20', '=']))
   expect((await answer(again.id, 'approve', null)).err).toEqual([
-    `Run ${again.id} of crm is complete: nothing waits in it any more`,
+    `Run ${again.id} of crm is complete: nothing can be done in it any more`,
   ])
 })
 
@@ -163,6 +163,6 @@ test('a run whose workflow is gone, though the ledger does not know it yet, take
   if (!('run' in opened)) throw new Error('expected a run')
   expect(await answer(opened.run.id, 'approve', null)).toMatchObject({
     code: 3,
-    err: [`Run ${opened.run.id} of lost is over: nothing waits in it any more`],
+    err: [`Run ${opened.run.id} of lost is over: nothing can be done in it any more`],
   })
 })

@@ -461,6 +461,6 @@ it('of a CSV file is refused a window', async () => {
   const window = { from: '2026-01-01', to: null }
   const opening = openSource(sync as never, {} as never, undefined, { watermark: null, window })
   expect(await faultOf(opening)).toBe(
-    'Sync "people" cannot be read in a window: a CSV file has no time, so it is always read whole; leave out "from" and "to"',
+    'Sync "people" cannot be read in a window: a CSV file has no time, so it is always read whole; leave out from and to',
   )
 })
