@@ -9,6 +9,7 @@ import {
   pruneSchedules,
   type ScheduleStep,
 } from '../schedules/apply.ts'
+import { makeButtons, planButtons, removeButtons, type Buttons } from '../schedules/buttons.ts'
 import {
   listSchedules,
   pauseSchedule,
@@ -19,7 +20,7 @@ import {
 import { ensureSearchAttributes } from '../temporal/search-attributes.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from './context.ts'
 import { needWorker } from './run.ts'
-import { safe, table, utc } from './terminal.ts'
+import { safe, table, utc, type Terminal } from './terminal.ts'
 
 /** Of `plan`, where something differs; as `diff` has it. */
 const EXIT_DIFFERENT = 1
@@ -36,10 +37,14 @@ export async function schedules(
     if (verb === 'apply') await ensureSearchAttributes(client.connection, client.options.namespace)
     const work = { plan: planSchedules, apply: applySchedules, prune: pruneSchedules }[verb]
     const steps = await work(client, config.syncs)
-    printSteps(context, verb, steps)
+    const buttons = await planButtons(client, Object.keys(config.syncs))
+    if (verb === 'apply') await makeButtons(client, buttons.missing)
+    if (verb === 'prune') await removeButtons(client, buttons.strays)
+    printSteps(context, verb, steps, buttons)
     if (steps.some(({ what, refused }) => what === 'foreign' || refused !== null))
       return EXIT.stopped
-    const isDifferent = verb === 'plan' && steps.some(({ what }) => what !== 'same')
+    const hasButtons = buttons.missing.length + buttons.strays.length > 0
+    const isDifferent = verb === 'plan' && (hasButtons || steps.some(({ what }) => what !== 'same'))
     return isDifferent ? EXIT_DIFFERENT : EXIT.done
   } finally {
     await close()
@@ -59,20 +64,24 @@ function printSteps(
   { terminal, json, hint }: CommandContext,
   verb: 'plan' | 'apply' | 'prune',
   steps: readonly ScheduleStep[],
+  buttons: Buttons,
 ): void {
-  if (json) return terminal.out(JSON.stringify(steps))
-  if (steps.length === 0)
-    return terminal.out(
+  if (json) return terminal.out(JSON.stringify({ schedules: steps, buttons }))
+  if (steps.length === 0) {
+    terminal.out(
       verb === 'prune'
         ? 'Nothing to remove: every schedule is configured.'
         : 'No sync has a `schedule` in the configuration.',
     )
+    return printButtons(terminal, verb, buttons)
+  }
   const rows = steps.map(({ sync, what, when, changes, refused }) => [
     safe(sync, 63),
     refused === null ? SAID[what][verb]! : 'refused',
     safe(changes.join('; ') || (when ?? '–'), 200),
   ])
   terminal.out(table(['sync', 'schedule', 'when'], rows))
+  printButtons(terminal, verb, buttons)
   for (const { sync, refused } of steps)
     if (refused !== null)
       terminal.err(terminal.style('red', `${sync}: the Temporal server says: ${safe(refused)}`))
@@ -89,6 +98,22 @@ function printSteps(
   if (verb !== 'prune' && has('prune'))
     terminal.err(
       `Those that are not configured go on beginning runs until they are removed: ${hint('schedules prune')}`,
+    )
+}
+
+function printButtons(
+  terminal: Terminal,
+  verb: 'plan' | 'apply' | 'prune',
+  { missing, strays }: Buttons,
+): void {
+  const list = (names: readonly string[]) => names.map((name) => safe(name, 63)).join(', ')
+  if (verb !== 'prune' && missing.length > 0)
+    terminal.out(`Backfill buttons ${verb === 'plan' ? 'to be made' : 'made'}: ${list(missing)}`)
+  if (strays.length > 0)
+    terminal.out(
+      verb === 'prune'
+        ? `Backfill buttons removed: ${list(strays)}`
+        : `Backfill buttons of syncs that are not configured: ${list(strays)}`,
     )
 }
 

@@ -103,7 +103,7 @@ async function strayStepsOf(
 }
 
 async function stepOf(client: Client, sync: ScheduledSync): Promise<ScheduleStep> {
-  return toward(await describeSchedule(client, sync.name), sync)
+  return toward(await describeSchedule(client, scheduleId(sync.name)), sync)
 }
 
 /** What leads from the schedule that was found to the one that is configured. */
@@ -117,7 +117,7 @@ function toward(found: ScheduleDescription | null, sync: ScheduledSync): Schedul
 
 async function applyOne(client: Client, sync: ScheduledSync): Promise<ScheduleStep> {
   for (let attempt = 1; ; attempt++) {
-    const found = await describeSchedule(client, sync.name)
+    const found = await describeSchedule(client, scheduleId(sync.name))
     const step = toward(found, sync)
     try {
       if (step.what === 'create') {

@@ -22,15 +22,11 @@ export function isScheduled(sync: SyncConfig): sync is ScheduledSync {
 /** Of the function below: another number makes `apply` update every schedule, and with it what people edited. */
 const FORM = 1
 const MANAGED_BY = 'records-sync'
-const ID_START = 'sync:'
+export const ID_START = 'sync:'
 const SYNC_NAME_KEY = defineSearchAttributeKey(SYNC_NAME, 'KEYWORD')
 const SYNC_KIND_KEY = defineSearchAttributeKey(SYNC_KIND, 'KEYWORD')
 
 export const scheduleId = (sync: string): string => `${ID_START}${sync}`
-
-/** The sync of a schedule; null where the id is not one of ours. */
-export const syncOfSchedule = (id: string): string | null =>
-  id.startsWith(ID_START) ? id.slice(ID_START.length) : null
 
 /** Of every schedule that records-sync makes; a list of schedules shows it. */
 export const SCHEDULE_MEMO = { managedBy: MANAGED_BY }

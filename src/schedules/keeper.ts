@@ -60,7 +60,7 @@ function keeping(client: Client, change: RunChange, logger: Logger): (() => Prom
   if (judge === null) return null
   return async () => {
     for (let attempt = 1; attempt <= triesMax; attempt++) {
-      const found = await describeSchedule(client, sync)
+      const found = await describeSchedule(client, scheduleId(sync))
       const wanted = found && judge(found.state)
       if (!found || !wanted) return
       if (await setPaused(client, found, { sync, ...wanted })) {

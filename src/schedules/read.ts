@@ -7,7 +7,7 @@ import {
   type ScheduleDescription,
 } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
-import { isOurs, scheduleId, syncOfSchedule } from './form.ts'
+import { ID_START, isOurs, scheduleId } from './form.ts'
 
 const pageSize = 1_000
 const schedulesMax = 10_000
@@ -35,14 +35,13 @@ const failed = (what: string, error: unknown) =>
   new SyncError('schedule_failed', `The Temporal server did not ${what}: ${refusalOf(error)}`)
 
 /**
- * The schedule of a sync; null where there is none.
+ * The schedule of that id; null where there is none.
  * @throws SyncError `schedule_failed`, or `schedule_unreadable` where it was encrypted with a key that is not ours
  */
 export async function describeSchedule(
   client: Client,
-  sync: string,
+  id: string,
 ): Promise<ScheduleDescription | null> {
-  const id = scheduleId(sync)
   try {
     return await client.schedule.getHandle(id).describe()
   } catch (error) {
@@ -64,9 +63,9 @@ export async function strays(
   configured: ReadonlySet<string>,
 ): Promise<Map<string, ScheduleDescription>> {
   const found = new Map<string, ScheduleDescription>()
-  for (const sync of (await idsOfSyncs(client)).toSorted()) {
+  for (const sync of (await idsOf(client, ID_START)).toSorted()) {
     if (configured.has(sync)) continue
-    const description = await describeSchedule(client, sync).catch((error: unknown) => {
+    const description = await describeSchedule(client, scheduleId(sync)).catch((error: unknown) => {
       if (error instanceof SyncError && error.code === UNREADABLE) return null
       throw error
     })
@@ -75,8 +74,11 @@ export async function strays(
   return found
 }
 
-/** By id alone: what other programs keep in their schedules need not be readable. */
-async function idsOfSyncs(client: Client): Promise<string[]> {
+/**
+ * What stands behind `start` in the ids of all schedules. By id alone: what other programs keep in their schedules need not
+ * be readable.
+ */
+export async function idsOf(client: Client, start: string): Promise<string[]> {
   const syncs: string[] = []
   let nextPageToken: Uint8Array = new Uint8Array()
   let seen = 0
@@ -91,7 +93,7 @@ async function idsOfSyncs(client: Client): Promise<string[]> {
         throw failed('list the schedules', error)
       })
     const ids = (page.schedules ?? []).map(({ scheduleId: id }) => id ?? '')
-    syncs.push(...ids.map(syncOfSchedule).filter((sync) => sync !== null))
+    syncs.push(...ids.filter((id) => id.startsWith(start)).map((id) => id.slice(start.length)))
     nextPageToken = page.nextPageToken ?? new Uint8Array()
     seen += ids.length
     if (seen > schedulesMax)

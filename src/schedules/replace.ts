@@ -91,7 +91,7 @@ async function replace(
   }
   const before = Buffer.from(conflictToken ?? [])
   for (let look = 1; look <= looksMax; look++) {
-    const now = await describeSchedule(client, wanted.sync)
+    const now = await describeSchedule(client, scheduleId)
     if (now === null) return false
     if (wanted.isDone(now)) return true
     if (!before.equals(Buffer.from(now.raw.conflictToken ?? []))) return false

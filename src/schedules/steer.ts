@@ -31,7 +31,7 @@ export async function listSchedules(
   const views: ScheduleView[] = []
   const scheduled = Object.values(syncs).filter(isScheduled)
   for (const { name, schedule } of scheduled) {
-    const found = await describeSchedule(client, name)
+    const found = await describeSchedule(client, scheduleId(name))
     const missing = { state: 'missing', note: null, lastRun: null, next: null } as const
     views.push({
       sync: name,

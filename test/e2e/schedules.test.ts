@@ -286,7 +286,9 @@ test('prune removes what is configured no more, and nothing else', async () => {
     await expect(stands(sync)).rejects.toThrow(ScheduleNotFoundError)
   expect((await stands('kept')).action.workflowType).toBe(importSync)
   expect((await stands('not_ours')).action.workflowType).toBe('theirs')
-  await client.schedule.getHandle('backfill:gone').describe()
+  const button = client.schedule.getHandle('backfill:gone')
+  await button.describe()
+  await button.delete()
   await expect.poll(strays, SOON).toEqual([])
   expect(await pruneSchedules(client, of)).toEqual([])
 })
@@ -545,6 +547,7 @@ ${Object.entries(times)
       '──────  ──────────  ──────────────────────────────',
       'hourly  to be made  every hour',
       'daily   to be made  cron 0 6 * * 1-5 in Asia/Tokyo',
+      'Backfill buttons to be made: daily, hourly',
     ])
     expect(planned.err.join()).toMatch(/^To make them so: records-sync .*schedules apply$/)
     expect((await run('list')).out.join('\n')).toMatch(/hourly +every hour +not applied +– +–/)
@@ -553,23 +556,40 @@ ${Object.entries(times)
     expect([again.code, again.err]).toEqual([0, []])
     expect(again.out[2]).toMatch(/^hourly +as configured +every hour$/)
 
+    const button = async (sync: string) =>
+      await client.schedule.getHandle(`backfill:${sync}`).describe()
+    expect(await button('hourly')).toMatchObject({
+      action: { workflowType: 'backfill', args: [{ sync: 'hourly' }] },
+      state: { paused: true, note: 'A button: Trigger begins a backfill of hourly.' },
+      info: { nextActionTimes: [] },
+    })
+
     writeTo(dir, { hourly: 'every 2 hours' })
-    await expect.poll(async () => (await run('plan')).out.length, SOON).toBe(4)
+    await expect.poll(async () => (await run('plan')).out.length, SOON).toBe(5)
     const changed = await run('plan')
     expect(changed.code).toBe(1)
     expect(changed.out.slice(2)).toEqual([
       'hourly  to be changed   every hour → every 2 hours',
       'daily   not configured  –',
+      'Backfill buttons of syncs that are not configured: daily',
     ])
     expect((await run('apply')).code).toBe(0)
-    expect(JSON.parse((await run('plan', true)).out[0]!)).toEqual([
-      { sync: 'hourly', what: 'same', when: 'every 2 hours', changes: [], refused: null },
-      { sync: 'daily', what: 'prune', when: null, changes: [], refused: null },
-    ])
-    expect((await run('prune')).out.slice(2)).toEqual(['daily  removed   –'])
+    expect(JSON.parse((await run('plan', true)).out[0]!)).toEqual({
+      schedules: [
+        { sync: 'hourly', what: 'same', when: 'every 2 hours', changes: [], refused: null },
+        { sync: 'daily', what: 'prune', when: null, changes: [], refused: null },
+      ],
+      buttons: { missing: [], strays: ['daily'] },
+    })
+    await byHand('backfill:theirs')
+    expect((await run('prune')).out.slice(2, 3)).toEqual(['daily  removed   –'])
+    await expect(button('daily')).rejects.toThrow(/not found/i)
+    expect((await button('theirs')).scheduleId).toBe('backfill:theirs')
+    await client.schedule.getHandle('backfill:theirs').delete()
     await expect
       .poll(async () => (await run('prune')).out, SOON)
       .toEqual(['Nothing to remove: every schedule is configured.'])
+    expect((await button('hourly')).state.paused).toBe(true)
   })
 
   test('pauses, resumes and lists', async () => {

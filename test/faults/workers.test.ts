@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
 import type { WorkflowHandle } from '@temporalio/client'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { seededRandom } from '../../src/service/faults.ts'
@@ -32,7 +32,8 @@ beforeAll(async () => {
   project = await createProject({ config, service: { latencyMs: 40 } })
   project.env['LEDGER_URL'] = url
   workers = [0, 1, 2].map(() => project.spawnWorker())
-  await vi.waitFor(async () => expect(await pollers()).toBe(3), { timeout: 60_000, interval: 200 })
+  // Ends with the time of the hook.
+  while ((await pollers()) < workers.length) await pause(200)
 }, 120_000)
 afterAll(async () => {
   await project.stop()
@@ -182,7 +183,7 @@ async function importOnce(meddle: (worksOn: () => boolean) => Promise<void>) {
   return { replayed: books.replayed, sent, again, workers, together }
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** Ends when the service has got so many more requests, or the run is over. */
 async function moved(count: number, worksOn: () => boolean): Promise<void> {
@@ -190,10 +191,16 @@ async function moved(count: number, worksOn: () => boolean): Promise<void> {
   while (worksOn() && project.service.stats().requests < requests + count) await pause(20)
 }
 
+test('three workers push the segments of one run side by side', async () => {
+  const { replayed, again, workers, together } = await importOnce(() => pause(50))
+  expect({ replayed, again, together }).toEqual({ replayed: 0, again: 0, together: true })
+  expect(workers.size).toBeGreaterThan(1)
+}, 120_000)
+
 test('three workers stopped in turn, each replaced: nothing is sent twice', async () => {
   const codes: unknown[] = []
   const left = [...workers]
-  const { replayed, again, together } = await importOnce(async (worksOn) => {
+  const { replayed, again } = await importOnce(async (worksOn) => {
     await moved(20, worksOn)
     const worker = left.shift()
     if (!worksOn() || !worker) return
@@ -202,14 +209,13 @@ test('three workers stopped in turn, each replaced: nothing is sent twice', asyn
     codes.push(...((await once(worker, 'exit')) as unknown[]))
   })
   expect(codes).toEqual([0, null, 0, null, 0, null])
-  expect({ replayed, again, together }).toEqual({ replayed: 0, again: 0, together: true })
+  expect({ replayed, again }).toEqual({ replayed: 0, again: 0 })
 }, 120_000)
 
 test(
   `${kills} kills among three workers (RECORDS_SYNC_SEED=${seed}) lose and double nothing`,
   async () => {
     const next = seededRandom(seed)
-    const pushed = new Set<string>()
     let killed = 0
     let replayed = 0
     // Bounded: every round kills at least once, or ends a run within the test's time.
@@ -227,9 +233,7 @@ test(
       // What a killed worker had in flight, and no more.
       expect(result.again).toBeLessThanOrEqual((killed - killedBefore) * slots * inFlight)
       replayed += result.replayed
-      for (const worker of result.workers) pushed.add(worker)
     }
-    expect(pushed.size).toBeGreaterThan(1)
     if (kills >= 20) expect(replayed).toBeGreaterThan(0)
   },
   120_000 + kills * 15_000,

@@ -9,8 +9,6 @@ import {
   hashOf,
   isOurs,
   optionsOf,
-  scheduleId,
-  syncOfSchedule,
   type Decided,
   type ScheduledSync,
 } from '../../../src/schedules/form.ts'
@@ -133,15 +131,6 @@ it('a schedule is ours by its own memo, or by that of its action', () => {
     isOurs({ action: { memo: action }, memo } as never)
   expect([of(ours, undefined), of(undefined, ours), of(ours, ours)]).toEqual([true, true, true])
   expect([of(undefined, undefined), of({ managedBy: 'us' }, {})]).toEqual([false, false])
-})
-
-it('an id names its sync', () => {
-  expect(syncOfSchedule(scheduleId('crm_copy'))).toBe('crm_copy')
-  expect(['backfill:crm_copy', 'crm_copy', 'async:x'].map(syncOfSchedule)).toEqual([
-    null,
-    null,
-    null,
-  ])
 })
 
 it('no run overlaps another, none is made up for a year later, and a failure pauses nothing', () => {
