@@ -34,11 +34,16 @@ syncs:
         # svc_birthday: { column: born, type: date, format: DD.MM.YYYY }
         # svc_lifetime_value: { column: amount, unit: EUR }
         # svc_source: { value: "csv import" }
+      # rows_max: 100000                 # a run that would send more asks first: "records-sync approve"
+    # schedule: every 15 minutes         # then "records-sync schedules apply"
   # crm_tables:                          # the other way: the service's records as tables
   #   mirror: { from: crm, to: lake }    # more: object_types, associations, deletions
 
 # warehouses:
 #   lake: { duckdb: ./lake.duckdb }      # or { postgres: \${DWH_URL} }
 
+# notifications:                         # who is told when a run needs a person
+#   ops: { url: \${SLACK_URL} }
+# worker: { listen: 127.0.0.1:9464 }     # metrics and health
 # temporal: { address: localhost:7233, namespace: default }
 `

@@ -1,12 +1,12 @@
 // `kill -9` of the worker at random moments. After each restart the work goes on; at the end the books balance and what
-// the service holds equals the file. RECORDS_SYNC_KILLS sets the number of kills (default 5).
+// the service holds equals the file. RECORDS_SYNC_KILLS sets the number of kills (default 3).
 
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { seededRandom } from '../../src/service/faults.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 5)
+const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 3)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
 const rows = 6_000
 
