@@ -3,6 +3,7 @@
 import type { Client } from '@temporalio/client'
 import { importSync, mirrorSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { backfillOf, backfillText } from '../core/backfill.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import { findSync, type ImportSync, type SyncConfig } from '../core/sync.ts'
@@ -217,6 +218,8 @@ export async function startRun(
     if (context.json) terminal.out(JSON.stringify(runToJson(ended, account)))
     else {
       terminal.out(`Run ${ended.id} of ${ended.sync}: ${terminal.style('bold', ended.state)}`)
+      const limits = backfillOf(ended.config)
+      if (limits) terminal.out(`  ${safe(backfillText(limits), 300)}: nothing else was read`)
       for (const warning of ended.warnings)
         terminal.out(terminal.style('yellow', `  ${safe(warning, 300)}`))
       if (account) printAccount(terminal, account)

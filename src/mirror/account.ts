@@ -1,7 +1,6 @@
 // The account of one stream's run: where it stands, what it did, what people should know. It is stored in two places: the position
 // in the warehouse, with the rows; the figures in the ledger, for people.
 
-import type { Window } from '../core/watermark.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MergeCounts, MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
@@ -37,8 +36,6 @@ export class Account {
     this.#parts = parts
     this.position = parts.position
     this.#requestsBefore = parts.position.run.tally.requests
-    const { window } = parts.position.run
-    if (window) this.say(sentenceOf(window))
   }
 
   say(message: string): void {
@@ -102,10 +99,4 @@ export class Account {
     if (phase === 'done') return 'complete'
     return ['list', 'changes', 'window'].includes(phase) ? 'pulling' : 'sweeping'
   }
-}
-
-/** What a run with a window reads. */
-function sentenceOf({ from, to }: Window): string {
-  const bounds = [from && `from ${from}`, to && `before ${to}`].filter(Boolean).join(' and ')
-  return `a window: records last changed ${bounds || 'ever'}; nothing else is read, and nothing deleted`
 }

@@ -408,6 +408,16 @@ test('a verdict that nothing waits for, and one that cannot be read, are refused
   expect(await refusal(decide(handle, reject, { stream: 5 }))).toMatch(
     /^InvalidInput: Write {"stream":"svc_contact"}\. stream: .*expected string/,
   )
+  // The Temporal UI swallows letters: what is misspelt must not become "all that wait".
+  expect(await refusal(decide(handle, approve, { steam: 'svc_contact' }))).toMatch(
+    /^InvalidInput: Write {"stream":"svc_contact"}\. .*"steam"/,
+  )
+  expect(await refusal(handle.executeUpdate(pause, { args: [{ eason: 'lunch' }] }))).toMatch(
+    /^InvalidInput: Write {"reason":"maintenance"}\. /,
+  )
+  expect(await refusal(handle.executeUpdate(resume, { args: [undefined] }))).toBe(
+    'NotPaused: This run is not paused',
+  )
   go()
   await handle.result()
 })
