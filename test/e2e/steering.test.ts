@@ -74,8 +74,8 @@ const booksOf = async (run: number) => {
 /** Contacts of the service whose external id begins so. */
 const held = (prefix: string) => [...project.held().keys()].filter((key) => key.startsWith(prefix))
 const upserts = () => project.service.stats().byOperation['batchUpsert'] ?? 0
-/** One batch of 50 at a time: a run lasts. */
-const slow = { ...fastTuning, in_flight: 1, segments_in_flight: 1 }
+/** One batch of 50 at a time, all in one segment: a run lasts, and does not end by itself where it is to be stopped. */
+const slow = { ...fastTuning, in_flight: 1, segments_in_flight: 1, rows_per_segment: 100_000 }
 const blockedBy = async (sync: string, reason: string) =>
   await vi.waitFor(
     async () => expect(await latest(sync)).toMatchObject({ state: 'blocked', reason }),
@@ -136,7 +136,7 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
 })
 
 test('a paused run keeps its batch in flight, sends no other, and goes on where it was', async () => {
-  project.write('contacts.csv', contactsCsv(3_000))
+  project.write('contacts.csv', contactsCsv(4_000))
   const handle = await project.start('contacts', slow)
   await vi.waitFor(() => expect(held('c-').length).toBeGreaterThan(0), soon)
   const paused = await project.cli('pause', 'contacts', '--reason', 'the CRM is moved')
@@ -160,12 +160,18 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
   expect(await handle.executeUpdate(pause, { args: [undefined] })).toEqual({ state: 'paused' })
   expect(upserts()).toBe(before)
 
-  expect(await project.cli('resume', String(run.id))).toMatchObject({ code: 0 })
+  expect(await project.cli('resume', String(run.id))).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('goes on'),
+  })
   expect(await handle.result()).toMatchObject({
     state: 'complete',
-    books: { read: 3_000, replayed: 0, states: { created: 3_000 } },
+    books: { read: 4_000, replayed: 0, states: { created: 4_000 } },
   })
-  expect(held('c-').length).toBe(3_000)
+  expect(held('c-').length).toBe(4_000)
+  // The activity was told to stop; it did not just come to the end of its slice.
+  const { events } = await handle.fetchHistory()
+  expect(events?.filter((event) => event.activityTaskCanceledEventAttributes)).toHaveLength(1)
   expect(await project.cli('resume', String(run.id))).toMatchObject({
     code: 3,
     err: expect.stringContaining('is complete: nothing can be done in it any more'),
@@ -182,7 +188,7 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
 test('a cancelled run keeps what is done, says what was not, and closes its books', async () => {
   project.write(
     'contacts.csv',
-    contactsCsv(3_000, (index, cells) => [cells[0]!, `Other ${index}`, cells[2]!, cells[3]!]),
+    contactsCsv(4_000, (index, cells) => [cells[0]!, `Other ${index}`, cells[2]!, cells[3]!]),
   )
   const handle = await project.start('contacts', slow)
   const before = upserts()
@@ -194,7 +200,7 @@ test('a cancelled run keeps what is done, says what was not, and closes its book
   const { counts, state } = await latest('contacts')
   expect(state).toBe('cancelled')
   expect(counts!.states.updated).toBeGreaterThan(0)
-  expect(counts!.states.updated + counts!.states.unsent).toBe(3_000)
+  expect(counts!.states.updated + counts!.states.unsent).toBe(4_000)
 })
 
 test('a run that is paused can be cancelled', async () => {
