@@ -50,7 +50,8 @@ export interface Project {
 
 export const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
-const defaultConfig = `
+/** One import of contacts, with a SQLite ledger. */
+export const defaultConfig = `
 ledger: ./ledger.db
 connections:
   crm: { service: "\${RECORDS_URL}", key: { file: ./key } }

@@ -11,7 +11,13 @@ import { isBalanced } from '../../src/core/states.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { seededRandom } from '../../src/service/faults.ts'
 import { IO_TASK_QUEUE } from '../../workflows/queues.ts'
-import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+import {
+  contactsCsv,
+  createProject,
+  defaultConfig,
+  fastTuning,
+  type Project,
+} from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 
 const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
@@ -50,25 +56,10 @@ async function pollers(): Promise<number> {
   return new Set((queue.pollers ?? []).map(({ identity }) => identity)).size
 }
 
-const config = `
-worker: { slots: ${slots} }
-ledger: { postgres: "\${LEDGER_URL}" }
-connections:
-  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
-syncs:
-  contacts:
-    import:
-      from: { csv: ./contacts.csv }
-      to: crm
-      object_type: svc_contact
-      matching_property: svc_external_id
-      verify: none
-      properties:
-        svc_external_id: id
-        svc_first_name: first_name
-        svc_email: { column: email, split: ";" }
-        svc_score: score
-`
+const config = defaultConfig.replace(
+  'ledger: ./ledger.db',
+  `worker: { slots: ${slots} }\nledger: { postgres: "\${LEDGER_URL}" }`,
+)
 
 /** Every ninth row names the key of an earlier one, some of them across segments; some rows are invalid, repeats among them. */
 function writeRows(name: string): { expected: Map<string, number>; invalid: number } {
