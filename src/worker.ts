@@ -5,9 +5,12 @@ import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Client, WorkflowNotFoundError } from '@temporalio/client'
 import {
+  bundleWorkflowCode,
+  DefaultLogger,
   Worker,
   type NativeConnection,
   type WorkerOptions as TemporalWorkerOptions,
+  type WorkflowBundle,
 } from '@temporalio/worker'
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
 import { loadConfig, readLedgerPlace } from '../config/index.ts'
@@ -63,13 +66,20 @@ export interface RunningWorker {
 const shutdownForceMs = 25_000
 const deploymentName = 'records-sync'
 
+/** The code of this process, once it was bundled; a second worker of the process takes the same. */
+let bundled: Promise<WorkflowBundle> | null = null
+
 /** The workflow code: prebuilt beside the compiled worker, or bundled from source in development. */
-function workflowCode(): Pick<TemporalWorkerOptions, 'workflowBundle' | 'workflowsPath'> {
-  if (import.meta.url.endsWith('.ts'))
-    return { workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)) }
+async function workflowCode(): Promise<NonNullable<TemporalWorkerOptions['workflowBundle']>> {
+  const isSource = import.meta.url.endsWith('.ts')
   const codePath = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url))
-  if (existsSync(codePath)) return { workflowBundle: { codePath } }
-  return { workflowsPath: fileURLToPath(new URL('../workflows/index.js', import.meta.url)) }
+  if (!isSource && existsSync(codePath)) return { codePath }
+  const index = new URL(`../workflows/index.${isSource ? 'ts' : 'js'}`, import.meta.url)
+  bundled ??= bundleWorkflowCode({
+    workflowsPath: fileURLToPath(index),
+    logger: new DefaultLogger('WARN'),
+  })
+  return await bundled
 }
 
 /** A run stays with the build that began it, activities included: no code ever meets a history that another build wrote. */
@@ -211,7 +221,7 @@ async function start(
   const workers = [
     await Worker.create({
       ...shared,
-      ...workflowCode(),
+      workflowBundle: await workflowCode(),
       taskQueue: TASK_QUEUE,
       activities: {
         openImport,
