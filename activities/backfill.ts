@@ -4,6 +4,7 @@ import { nearest } from '../src/core/nearest.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
 import { windowProblem } from '../src/core/windows.ts'
+import { DEFAULT_TUNING } from '../src/import/ports.ts'
 import { shared, type SharedDeps } from './shared.ts'
 
 export interface BackfillActivityDeps extends SharedDeps {
@@ -30,7 +31,6 @@ export interface BackfillActivities {
   }): Promise<{ kind: SyncConfig['kind'] | null; problem: string | null }>
 }
 
-const probes = { service_probe_ms: 30_000, blocked_probe_ms: 300_000 }
 const namesMax = 50
 
 const problemOfWindow = (sync: SyncConfig): string | null =>
@@ -40,7 +40,7 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
   const { activity } = shared(deps)
   return {
     listSyncs: () =>
-      activity(null, probes, async () => {
+      activity(null, DEFAULT_TUNING, async () => {
         const syncs = await deps.loadSyncs()
         return syncs.slice(0, namesMax).map((sync) => {
           const problem = problemOfWindow(sync)
@@ -53,7 +53,7 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
       }),
 
     checkBackfill: ({ sync: name, window, only, full }) =>
-      activity(null, probes, async () => {
+      activity(null, DEFAULT_TUNING, async () => {
         const syncs = await deps.loadSyncs()
         const sync = syncs.find((one) => one.name === name)
         if (!sync) {

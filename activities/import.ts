@@ -2,7 +2,7 @@
 
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Priority } from '../src/core/ports.ts'
-import { excessText, type Excess } from '../src/core/excess.ts'
+import { approvalText, type Excess } from '../src/core/excess.ts'
 import { LIVE_STATES } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
@@ -142,8 +142,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const { planned } = await ledger.progress(run)
         const excesses = await review(importDeps, { run, config: sync.import, planned })
         if (excesses.length > 0) {
-          const message = `${planned} rows wait for approval: ${excessText(excesses)}`
-          await setState(run, 'blocked', 'approval', message)
+          await setState(run, 'blocked', 'approval', approvalText(planned, excesses))
           logger.warn({ run, excesses }, 'run_waits_for_approval')
         }
         return { excesses }

@@ -10,6 +10,7 @@ import { importActivities, type ImportActivities, type ImportActivityDeps } from
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
 
 export type { SyncSummary } from './backfill.ts'
+export type { Progress } from '../src/ledger/ledger.ts'
 export type { RowError } from '../src/import/row-errors.ts'
 export type { SegmentRef } from './import.ts'
 export type { StreamRef, Verdict } from '../src/mirror/ports.ts'

@@ -7,11 +7,11 @@ import type { BackfillLimits } from '../src/core/backfill.ts'
 import { ConfigError, SyncError, type BlockReason } from '../src/core/errors.ts'
 import type { Clock, Logger } from '../src/core/ports.ts'
 import type { Json } from '../src/core/json.ts'
-import { LIVE_STATES, type Books, type RunState } from '../src/core/states.ts'
+import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
 import type { Ledger, Run } from '../src/ledger/ledger.ts'
 import { ABANDONED, open, type Holder } from '../src/runs/open.ts'
-import type { RunWatch } from '../src/runs/watch.ts'
+import type { RunChange, RunWatch } from '../src/runs/watch.ts'
 import { translate } from './failure.ts'
 
 /** What the composition root hands in for every kind of run. */
@@ -63,24 +63,19 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
     return run
   }
 
+  /** Tells whoever watches; what is left out is null. */
+  const announce = (
+    change: Omit<RunChange, 'reason' | 'message' | 'books'> & Partial<RunChange>,
+  ): Promise<void> => watch.changed({ reason: null, message: null, books: null, ...change })
+
   /** Tells whoever watches that `before` is in another state now. */
-  const tell = async (
-    before: Run,
-    now: { state: RunState; reason?: Run['reason']; message?: string | null; books?: Books | null },
-  ): Promise<void> => {
-    const { state, reason = null, message = null, books = null } = now
-    await watch.changed({
-      run: before.id,
-      sync: before.sync,
-      kind: before.kind,
-      from: before.state,
-      to: state,
-      reason,
-      message,
-      books,
-      workflowId: before.workflowId,
-    })
-  }
+  const tell = (
+    { id, sync, kind, state: from, workflowId }: Run,
+    {
+      state: to,
+      ...now
+    }: { state: RunState } & Partial<Pick<RunChange, 'reason' | 'message' | 'books'>>,
+  ): Promise<void> => announce({ run: id, sync, kind, from, to, workflowId, ...now })
 
   /** Sets the state of a live run, and tells it where it is another one. */
   const setState = async (
@@ -155,29 +150,17 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
           { sync: name, kind, holder, config: config as unknown as Json },
         )
         logger.info({ run: run.id, sync: name }, 'run_opened')
-        await watch.changed({
-          run: run.id,
-          sync: name,
-          kind,
-          from: null,
-          to: run.state,
-          reason: null,
-          message: null,
-          books: null,
-          workflowId,
-        })
+        await announce({ run: run.id, sync: name, kind, from: null, to: run.state, workflowId })
         return run.id
       } catch (error) {
         if (error instanceof ConfigError)
-          await watch.changed({
+          await announce({
             run: null,
             sync: name,
             kind,
             from: null,
             to: 'failed',
-            reason: null,
             message: error.message,
-            books: null,
             workflowId,
           })
         throw error

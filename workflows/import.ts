@@ -3,7 +3,7 @@
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
-import { excessText } from '../src/core/excess.ts'
+import { approvalText } from '../src/core/excess.ts'
 import { inLanes } from '../src/core/lanes.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import { takeApprovals } from './approvals.ts'
@@ -13,7 +13,7 @@ import { figure, showStanding } from './standing.ts'
 import { takeSteering } from './steering.ts'
 import { nextPushMs } from './turns.ts'
 
-type Short = Pick<Activities, 'openImport' | 'noteParked' | 'noteImportVerdict'>
+type Short = Pick<Activities, 'openImport' | 'noteImportVerdict'>
 type Streaming = Pick<Activities, 'stageImport' | 'reviewImport' | 'pushSegment' | 'closeImport'>
 
 const table = ({ rows, planned, created, updated, rejected }: ImportProgress) => [
@@ -61,19 +61,7 @@ export async function runImport(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
   const approvals = takeApprovals('rows')
-  const steering = takeSteering({
-    paused: standing.notePause,
-    parked: async (isParked, reason) => {
-      const { run } = standing.progress()
-      if (run === null) return
-      const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
-      const counts = await short.noteParked.executeWithOptions({ summary }, [
-        { run, isParked, reason },
-      ])
-      // The slice that was stopped could not tell them.
-      if (counts) note({ created: counts.created, updated: counts.updated })
-    },
-  })
+  const steering = takeSteering(standing, ({ created, updated }) => note({ created, updated }))
   const { steered } = steering
 
   const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
@@ -114,7 +102,7 @@ export async function runImport(
     if (excesses.length === 0) return null
     note({ step: 'approval' })
     const { planned } = standing.progress()
-    standing.noteWait(`${planned} rows wait for approval: ${excessText(excesses)}`)
+    standing.noteWait(approvalText(planned, excesses))
     const timeoutMs = tuning.approval_ms ?? APPROVAL_MS
     const { approved, isTimeout } = await approvals.ask(sync, planned, timeoutMs)
     standing.noteWait(null)

@@ -12,7 +12,7 @@ import { APPROVAL_MS, failure, messageOf, parseInput, SHORT, streamingOptions } 
 import { takeSteering } from './steering.ts'
 import { inTurn, nextSliceMs } from './turns.ts'
 
-type Short = Pick<Activities, 'openMirror' | 'noteParked' | 'noteVerdict' | 'closeMirror'>
+type Short = Pick<Activities, 'openMirror' | 'noteVerdict' | 'closeMirror'>
 type Streaming = Pick<Activities, 'discoverMirror' | 'mirrorStream'>
 
 /** Those of DEFAULT_MIRROR_TUNING that this workflow itself keeps to. */
@@ -42,15 +42,7 @@ export async function runMirror(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
 
-  const steering = takeSteering({
-    paused: standing.notePause,
-    parked: async (isParked, reason) => {
-      const { run } = standing.progress()
-      if (run === null) return
-      const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
-      await short.noteParked.executeWithOptions({ summary }, [{ run, isParked, reason }])
-    },
-  })
+  const steering = takeSteering(standing)
   const { steered } = steering
 
   const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [

@@ -1,10 +1,23 @@
 // Pause and resume. A pause cancels the activities at work: they let the batch in flight finish, and end. What they did is in
 // the ledger, so they are simply begun anew when the run goes on.
 
-import { CancellationScope, condition, isCancellation, setHandler } from '@temporalio/workflow'
-import { PauseInput, pauseUpdate, resumeUpdate, type Steered } from './messages.ts'
-import { failure, parseInput } from './run.ts'
-import type { Pause } from './standing.ts'
+import {
+  CancellationScope,
+  condition,
+  isCancellation,
+  proxyActivities,
+  setHandler,
+} from '@temporalio/workflow'
+import type { Activities, Progress } from '../activities/index.ts'
+import {
+  PauseInput,
+  pauseUpdate,
+  resumeUpdate,
+  type RunProgress,
+  type Steered,
+} from './messages.ts'
+import { failure, parseInput, SHORT } from './run.ts'
+import type { Standing } from './standing.ts'
 
 export interface Steering {
   /** Does a piece of work; in a pause it is stopped, and done anew afterwards. */
@@ -14,12 +27,12 @@ export interface Steering {
 }
 
 /** Takes the updates from now on. */
-export function takeSteering(told: {
-  /** At once; `parked` once nothing works any more. */
-  paused(pause: Pause | null): void
-  /** Once nothing works any more, and once it goes on. */
-  parked(isParked: boolean, reason: string | null): Promise<void>
-}): Steering {
+export function takeSteering(
+  standing: Pick<Standing<RunProgress>, 'notePause' | 'progress'>,
+  /** Gets an import's counts when it is parked, and when it goes on: a slice that was stopped could not tell them. */
+  noteCounts: (counts: Pick<Progress, 'created' | 'updated'>) => void = () => {},
+): Steering {
+  const { noteParked } = proxyActivities<Pick<Activities, 'noteParked'>>(SHORT)
   let pause: { readonly reason: string | null } | null = null
   let ended = false
   const working = new Set<CancellationScope>()
@@ -33,7 +46,7 @@ export function takeSteering(told: {
     pauseUpdate,
     (input: unknown): Steered => {
       pause = { reason: reasonOf(input) }
-      told.paused({ ...pause, phase: working.size === 0 ? 'parked' : 'stopping' })
+      standing.notePause({ ...pause, phase: working.size === 0 ? 'parked' : 'stopping' })
       for (const scope of working) scope.cancel()
       return { state: 'paused' }
     },
@@ -50,7 +63,7 @@ export function takeSteering(told: {
     resumeUpdate,
     (_input: unknown): Steered => {
       pause = null
-      told.paused(null)
+      standing.notePause(null)
       return { state: 'running' }
     },
     {
@@ -62,16 +75,25 @@ export function takeSteering(told: {
     },
   )
 
+  /** Tells the ledger. */
+  const tell = async (isParked: boolean, reason: string | null): Promise<void> => {
+    const { run, sync } = standing.progress()
+    if (run === null) return
+    const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
+    const counts = await noteParked.executeWithOptions({ summary }, [{ run, isParked, reason }])
+    if (counts) noteCounts(counts)
+  }
+
   /** Waits for the end of the pause. The last of those at work tells that it has begun. */
   const park = async (): Promise<void> => {
     parking ??= (async () => {
       try {
         await condition(() => working.size === 0 || !pause)
         if (!pause) return
-        await told.parked(true, pause.reason)
-        if (pause) told.paused({ ...pause, phase: 'parked' })
+        await tell(true, pause.reason)
+        if (pause) standing.notePause({ ...pause, phase: 'parked' })
         await condition(() => !pause)
-        await told.parked(false, null)
+        await tell(false, null)
       } finally {
         parking = null
       }

@@ -20,7 +20,8 @@ export async function backfillSync(
   name: string,
   options: BackfillOptions,
 ): Promise<number> {
-  const sync = findSync(await context.loadConfig(), name)
+  const config = await context.loadConfig()
+  const sync = findSync(config, name)
   const { from, to, objectTypes, full } = options
   const input = {
     sync: sync.name,
@@ -31,5 +32,5 @@ export async function backfillSync(
     ...(options.tuning !== undefined && { tuning: parseTuning(options.tuning) }),
   }
   const job = { sync, type: backfill, id: `backfill-${name}`, summary: `backfill ${name}`, input }
-  return await startRun(context, { ...job, priority: 'backfill' }, options)
+  return await startRun(context, config, { ...job, priority: 'backfill' }, options)
 }

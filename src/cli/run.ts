@@ -1,6 +1,7 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
 import type { Client } from '@temporalio/client'
+import type { Config } from '../../config/index.ts'
 import { importSync, mirrorSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { backfillOf, backfillText } from '../core/backfill.ts'
@@ -149,17 +150,18 @@ export async function run(
   const { type, input } = workflowOf(sync, parseTuning(options.tuning), options)
   const label = { id: `${sync.kind}-${sync.name}`, summary: `${sync.kind} ${sync.name}` }
   const priority = options.priority ?? sync.kind
-  return await startRun(context, { sync, type, input, priority, ...label }, options)
+  return await startRun(context, config, { sync, type, input, priority, ...label }, options)
 }
 
 /** Starts a run, and follows it unless it is to be left alone. */
 export async function startRun(
   context: CommandContext,
+  config: Config,
   { sync, type, id, summary, input, priority }: Job,
   options: { readonly detach: boolean },
 ): Promise<number> {
   const { terminal } = context
-  const temporal = temporalOf(await context.loadConfig(), context.env)
+  const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
   try {
     await needWorker(client, temporal)

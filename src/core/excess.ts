@@ -7,14 +7,13 @@ export interface Excess {
   readonly max: number
 }
 
-/** What people read: `the limit rows_max is 5000; 40 % of the values are cleared, the limit clears_max_percent is 10`. */
-export function excessText(excesses: readonly Excess[]): string {
-  return excesses
-    .map(({ limit, is, max }) => {
-      if (limit === 'rows_max') return `the limit ${limit} is ${max}`
-      const what =
-        limit === 'creates_max_percent' ? 'of them are new records' : 'of the values are cleared'
-      return `${is} % ${what}, the limit ${limit} is ${max}`
-    })
-    .join('; ')
+/** What people read: `6000 rows wait for approval: the limit rows_max is 5000`, and the next limit after a `;`. */
+export function approvalText(rows: number, excesses: readonly Excess[]): string {
+  const limits = excesses.map(({ limit, is, max }) => {
+    if (limit === 'rows_max') return `the limit ${limit} is ${max}`
+    const what =
+      limit === 'creates_max_percent' ? 'of them are new records' : 'of the values are cleared'
+    return `${is} % ${what}, the limit ${limit} is ${max}`
+  })
+  return `${rows} rows wait for approval: ${limits.join('; ')}`
 }

@@ -2,6 +2,8 @@
 // With `''` in place of the UI's address they are links within the UI, such as the details of a run may hold.
 
 const defaultPort = 7233
+/** How much higher than the port of a development server that of its UI is. */
+export const UI_PORT_ABOVE = 1_000
 const loopback = /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/
 
 /** Where the pages of one namespace are. */
@@ -18,7 +20,7 @@ export interface UiPlace {
 export function uiAddress(address: string, configured?: string): string | null {
   if (configured !== undefined) return configured
   const [, host = '', port = defaultPort] = /^(.*?)(?::(\d+))?$/.exec(address)!
-  return loopback.test(host) ? `http://${host}:${Number(port) + 1_000}` : null
+  return loopback.test(host) ? `http://${host}:${Number(port) + UI_PORT_ABOVE}` : null
 }
 
 /**

@@ -3,13 +3,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from '../core/ports.ts'
+import { UI_PORT_ABOVE } from '../core/temporal-ui.ts'
 import { startService, type RunningService } from '../service/index.ts'
 import { startWorker, type RunningWorker } from '../worker.ts'
 import { findTemporalCli } from './temporal-cli.ts'
 import { startTemporal } from './temporal-server.ts'
-
-/** How much higher than the port of a development server that of its web page is. */
-const UI_PORT_ABOVE = 1_000
 
 export interface EmbeddedOptions {
   readonly configFile: string

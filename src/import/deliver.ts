@@ -58,6 +58,7 @@ export function createDelivery(
       durationMs: clock.now() - startedAt,
     })
     requests++
+    let answered = 0
     try {
       const sending = client.batchUpsert(
         config.object_type,
@@ -66,7 +67,7 @@ export function createDelivery(
         { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS },
       )
       const answer = await beatWhile(deps, sending)
-      deps.beat(batch.items.length)
+      answered = batch.items.length
       return { kind: 'answer', answer, ended: ended(200, answer.requestId) } as const
     } catch (error) {
       // A refusal by the quota comes before the work: nothing was carried out.
@@ -78,7 +79,7 @@ export function createDelivery(
       const status = error.kind === 'problem' ? (error.status ?? null) : null
       return { kind: 'failure', failure: error, ended: ended(status, error.requestId) } as const
     } finally {
-      deps.beat()
+      deps.beat(answered)
     }
   }
 
