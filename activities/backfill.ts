@@ -36,6 +36,20 @@ const namesMax = 50
 const problemOfWindow = (sync: SyncConfig): string | null =>
   sync.kind === 'mirror' ? null : windowProblem(sync.import.from)
 
+/** The sync of that name, or what is wrong with the name. */
+export function findByName(
+  syncs: readonly SyncConfig[],
+  name: string,
+): { readonly sync: SyncConfig } | { readonly problem: string } {
+  const sync = syncs.find((one) => one.name === name)
+  if (sync) return { sync }
+  const names = syncs.map((one) => one.name)
+  const near = nearest(name, names)
+  const list = names.slice(0, namesMax).join(', ') || 'none'
+  const hint = near === undefined ? `there is: ${list}` : `did you mean ${near}?`
+  return { problem: `there is no sync of that name; ${hint}` }
+}
+
 export function backfillActivities(deps: BackfillActivityDeps): BackfillActivities {
   const { activity } = shared(deps)
   return {
@@ -54,15 +68,9 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
 
     checkBackfill: ({ sync: name, window, only, full }) =>
       activity(null, DEFAULT_TUNING, async () => {
-        const syncs = await deps.loadSyncs()
-        const sync = syncs.find((one) => one.name === name)
-        if (!sync) {
-          const names = syncs.map((one) => one.name)
-          const near = nearest(name, names)
-          const list = names.slice(0, namesMax).join(', ') || 'none'
-          const hint = near === undefined ? `there is: ${list}` : `did you mean ${near}?`
-          return { kind: null, problem: `there is no sync of that name; ${hint}` }
-        }
+        const found = findByName(await deps.loadSyncs(), name)
+        if ('problem' in found) return { kind: null, problem: found.problem }
+        const { sync } = found
         const problem = window === null ? null : problemOfWindow(sync)
         if (problem !== null) return { kind: sync.kind, problem: `${name}: ${problem}` }
         if (sync.kind === 'import' && (only !== null || full)) {

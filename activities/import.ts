@@ -2,11 +2,16 @@
 
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Priority } from '../src/core/ports.ts'
+import { sumOfDifferences, type DifferenceCounts } from '../src/core/differences.ts'
+import { SyncError } from '../src/core/errors.ts'
 import { approvalText, type Excess } from '../src/core/excess.ts'
+import { isWhole, reconcileOf, retryOf, type Task } from '../src/core/purpose.ts'
 import { LIVE_STATES } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
-import { close, type CloseResult } from '../src/import/close.ts'
+import { close, type CloseResult, type Findings } from '../src/import/close.ts'
+import { deleteExtra } from '../src/import/delete-extra.ts'
+import { openLeftRows } from '../src/import/left-rows.ts'
 import {
   DEFAULT_TUNING,
   type ImportClient,
@@ -14,15 +19,17 @@ import {
   type Tuning,
 } from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push.ts'
+import { compareRun } from '../src/import/reconcile.ts'
 import { hasLimits, review } from '../src/import/review.ts'
 import { rowErrors, type RowError } from '../src/import/row-errors.ts'
+import { settleDoubts } from '../src/import/settle-doubts.ts'
 import { stage, type StageResult } from '../src/import/stage.ts'
 import { settleTwins } from '../src/import/twins.ts'
 import { verify } from '../src/import/verify.ts'
 import { beatWhile } from '../src/runs/beat-while.ts'
 import type { Ending } from '../src/runs/ending.ts'
 import type { Extent, Source } from '../src/sources/source.ts'
-import type { Progress } from '../src/ledger/ledger.ts'
+import type { Progress, Run } from '../src/ledger/ledger.ts'
 import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
 
 /** What an import needs besides. */
@@ -46,7 +53,11 @@ type Step = {
 }
 
 export interface ImportActivities {
-  openImport(input: { sync: string; limits?: BackfillLimits | null }): Promise<number>
+  openImport(input: {
+    sync: string
+    limits?: BackfillLimits | null
+    task?: Task | null
+  }): Promise<number>
   stageImport(input: Step & { window?: Window | null }): Promise<
     Pick<StageResult, 'rows' | 'planned' | 'invalid'> & {
       segments: readonly SegmentRef[]
@@ -55,6 +66,14 @@ export interface ImportActivities {
       hasLimits: boolean
     }
   >
+  /** Compares what a reconciliation has staged, for a while. `planned`: rows that differ so far. */
+  compareImport(input: Step): Promise<{
+    done: boolean
+    planned: number
+    found: DifferenceCounts
+    /** Whether a review is due. */
+    hasLimits: boolean
+  }>
   /** What is above the limits of the sync; the run waits for a person then. */
   reviewImport(input: Step): Promise<{ excesses: readonly Excess[] }>
   /** A person, or the time that ran out, has decided about a run that waited. */
@@ -62,7 +81,9 @@ export interface ImportActivities {
   pushSegment(
     input: Step & { segment: SegmentRef },
   ): Promise<PushResult & { progress: Progress; errors: readonly RowError[] }>
-  closeImport(input: Step & { ending: Ending }): Promise<CloseResult>
+  closeImport(
+    input: Step & { ending: Ending },
+  ): Promise<CloseResult & Partial<Pick<Findings, 'found' | 'left'>> & { manifest: string | null }>
   /** A run of any kind was stopped by a person, or goes on. Gives an import's counts. */
   noteParked(input: {
     run: number
@@ -73,10 +94,14 @@ export interface ImportActivities {
 
 export function importActivities(deps: ImportActivityDeps): ImportActivities {
   const { ledger, logger, clock } = deps
-  const { activity, runOf, liveRun, openRun, setState, tell, park } = shared(deps)
+  const { activity, runOf, liveRun, openRun, setState, tell, park, manifestOf } = shared(deps)
 
   const step = <Result>(
-    { run, tuning: given, priority = 'import' }: Step,
+    {
+      run,
+      tuning: given,
+      priority = 'import',
+    }: Omit<Step, 'run'> & { readonly run: number | null },
     body: (env: Omit<ImportDeps, 'client'>) => Promise<Result>,
   ): Promise<Result> => {
     const tuning = withDefaults(DEFAULT_TUNING, given)
@@ -103,17 +128,63 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     return { sync, keyFingerprint, importDeps: { ...env, client } }
   }
 
+  /** What comes before the books of a run are closed that came to its end. Gives what a reconciliation found. */
+  const finish = async (row: Run, env: Omit<ImportDeps, 'client'>): Promise<Findings | null> => {
+    const run = row.id
+    const { sync, importDeps } = await clientOf(run, env)
+    const scope = reconcileOf(row.config)
+    const isRepair = scope?.repair === true
+    if (isRepair && scope.deleteExtra) {
+      const refused = await deleteExtra(importDeps, { run, config: sync.import })
+      if (refused > 0) logger.warn({ run, refused }, 'deletions_refused')
+    }
+    const progress = await ledger.progress(run)
+    await settleTwins(importDeps, { run, config: sync.import })
+    const config = isRepair ? ({ ...sync.import, verify: 'all' } as const) : sync.import
+    const written = progress.created + progress.updated
+    const verified = await verify(importDeps, { run, config, schema: row.schema, written })
+    if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
+    if (scope === null) return null
+    await ledger.settleDifferences(run)
+    const counts = await ledger.differenceCounts(run)
+    return { ...counts, wholeSince: isWhole(scope) ? row.openedAt : null }
+  }
+
+  /** A run that ends before its time asks for what is in flight; one that never knew its destination has nothing there. */
+  const settleInFlight = async (run: Run, env: Omit<ImportDeps, 'client'>): Promise<void> => {
+    if (run.kind === 'mirror' || run.destination === null) return
+    const { to } = (run.config as unknown as ImportSync).import
+    const connected = await deps.connect(to).catch(() => null)
+    if (connected !== null) await settleDoubts({ ...env, client: connected.client }, run)
+  }
+
   return {
-    openImport: ({ sync, limits }) =>
-      activity(null, DEFAULT_TUNING, () => openRun(sync, 'import', limits ?? null)),
+    openImport: ({ sync, limits, task }) =>
+      step({ run: null, tuning: {} }, async (env) => {
+        return await openRun(sync, 'import', {
+          limits,
+          task,
+          abandoning: (gone) => settleInFlight(gone, env),
+        })
+      }),
 
     stageImport: (input) =>
       step(input, async (env) => {
         const { run } = input
         const { sync, keyFingerprint, importDeps } = await clientOf(run, env)
         const { window = null } = input
-        const result = await stage(importDeps, { run, sync, keyFingerprint, window }, (extent) =>
-          deps.openSource(sync, env.signal, extent),
+        const { config } = await runOf(run)
+        const retry = retryOf(config)
+        const old = retry && (await runOf(retry.of))
+        const job = {
+          ...{ run, sync, keyFingerprint, window },
+          reconcile: reconcileOf(config),
+          isRetry: retry !== null,
+        }
+        const result = await stage(importDeps, job, async (extent) =>
+          retry && old
+            ? openLeftRows(ledger, retry, old)
+            : await deps.openSource(sync, env.signal, extent),
         )
         for (const warning of result.warnings) logger.info({ run, warning }, 'mapping_warning')
         logger.info({ run, rows: result.rows, planned: result.planned }, 'run_staged')
@@ -135,12 +206,31 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         }
       }),
 
+    compareImport: (input) =>
+      step(input, async (env) => {
+        const { run } = input
+        const { sync, importDeps } = await clientOf(run, env)
+        const row = await runOf(run)
+        const scope = reconcileOf(row.config)
+        if (scope === null || row.schema === null)
+          throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation, or not staged`)
+        const job = { run, config: sync.import, schema: row.schema, scope }
+        const done = await compareRun(importDeps, job)
+        const { found } = await ledger.differenceCounts(run)
+        const { planned } = await ledger.progress(run)
+        logger.info({ run, done, ...found }, 'run_compared')
+        const isReviewed = hasLimits(sync.import) || scope.deleteExtra
+        return { done, planned, found, hasLimits: scope.repair && isReviewed }
+      }),
+
     reviewImport: (input) =>
       step(input, async (env) => {
         const { run } = input
         const { sync, importDeps } = await clientOf(run, env)
         const { planned } = await ledger.progress(run)
-        const excesses = await review(importDeps, { run, config: sync.import, planned })
+        const scope = reconcileOf((await runOf(run)).config)
+        const deletes = scope?.deleteExtra === true
+        const excesses = await review(importDeps, { run, config: sync.import, planned, deletes })
         if (excesses.length > 0) {
           await setState(run, 'blocked', 'approval', approvalText(planned, excesses))
           logger.warn({ run, excesses }, 'run_waits_for_approval')
@@ -165,7 +255,8 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       step(input, async (env) => {
         const { run, segment } = input
         const { sync, importDeps } = await clientOf(run, env)
-        const pushed = await push(importDeps, { run, config: sync.import, segment })
+        const { schema } = await runOf(run)
+        const pushed = await push(importDeps, { run, config: sync.import, schema, segment })
         const progress = await ledger.progress(run)
         const hasErrors = progress.rejected + progress.failed > 0
         return {
@@ -188,23 +279,22 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const row = await runOf(run)
         // A retry of a close that was already written down.
         if (!LIVE_STATES.includes(row.state) && row.counts)
-          return { state: row.state, books: row.counts }
-        if (ending.kind === 'finished') {
-          const { sync, importDeps } = await clientOf(run, env)
-          const progress = await ledger.progress(run)
-          await settleTwins(importDeps, { run, config: sync.import })
-          const verified = await verify(importDeps, {
-            run,
-            config: sync.import,
-            written: progress.created + progress.updated,
-          })
-          if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
-        }
-        const closed = await close(ledger, run, ending)
-        const message = ending.kind === 'finished' ? null : (ending.message ?? null)
-        await tell(row, { ...closed, message })
-        logger.info({ run, state: closed.state, ...closed.books.states }, 'run_closed')
-        return closed
+          return {
+            state: row.state,
+            books: row.counts,
+            message: row.message,
+            manifest: await manifestOf(row),
+          }
+        const isFinished = ending.kind === 'finished'
+        const findings = isFinished ? await finish(row, env) : null
+        if (!isFinished) await settleInFlight(row, env)
+        const closed = await close(ledger, run, ending, findings)
+        const differences = findings && sumOfDifferences(findings.left)
+        await tell(row, { ...closed, differences })
+        const manifest = await manifestOf(row)
+        logger.info({ run, state: closed.state, ...closed.books.states, manifest }, 'run_closed')
+        const found = findings && { found: findings.found, left: findings.left }
+        return { ...closed, ...found, manifest }
       }),
   }
 }

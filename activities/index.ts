@@ -9,6 +9,8 @@ import {
 import { importActivities, type ImportActivities, type ImportActivityDeps } from './import.ts'
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
 
+import { repairActivities, type RepairActivities } from './repair.ts'
+
 export type { SyncSummary } from './backfill.ts'
 export type { Progress } from '../src/ledger/ledger.ts'
 export type { RowError } from '../src/import/row-errors.ts'
@@ -18,8 +20,13 @@ export type { StreamRef, Verdict } from '../src/mirror/ports.ts'
 /** What the composition root hands in. */
 export type ActivityDeps = ImportActivityDeps & MirrorActivityDeps & BackfillActivityDeps
 
-export type Activities = ImportActivities & MirrorActivities & BackfillActivities
+export type Activities = ImportActivities & MirrorActivities & BackfillActivities & RepairActivities
 
 export function createActivities(deps: ActivityDeps): Activities {
-  return { ...importActivities(deps), ...mirrorActivities(deps), ...backfillActivities(deps) }
+  return {
+    ...importActivities(deps),
+    ...mirrorActivities(deps),
+    ...backfillActivities(deps),
+    ...repairActivities(deps),
+  }
 }

@@ -3,7 +3,10 @@
 
 import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/backfill.ts'
+import { sumOfDifferences } from '../src/core/differences.ts'
+import { SyncError } from '../src/core/errors.ts'
 import type { Priority } from '../src/core/ports.ts'
+import { reconcileOf, type ReconcileScope, type Task } from '../src/core/purpose.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { MirrorSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
@@ -21,6 +24,11 @@ import {
   type StreamRef,
   type StreamResult,
 } from '../src/mirror/ports.ts'
+import {
+  closeReconcile,
+  discoverReconcile,
+  reconcileStream,
+} from '../src/mirror/reconcile/index.ts'
 import { mirrorStream } from '../src/mirror/stream.ts'
 import { beatWhile } from '../src/runs/beat-while.ts'
 import type { Ending } from '../src/runs/ending.ts'
@@ -42,21 +50,30 @@ type Step = {
 }
 
 export interface MirrorActivities {
-  openMirror(input: { sync: string; limits?: BackfillLimits | null }): Promise<number>
+  openMirror(input: {
+    sync: string
+    limits?: BackfillLimits | null
+    task?: Task | null
+  }): Promise<number>
   discoverMirror(
     input: Step & { window?: Window | null; only?: readonly string[] | null },
   ): Promise<Discovered>
   mirrorStream(input: Step & StreamJob): Promise<StreamResult>
+  /** What a reconciliation compares. */
+  discoverReconcile(input: Step): Promise<Discovered>
+  reconcileStream(
+    input: Step & Pick<StreamJob, 'stream' | 'sortable' | 'verdict'>,
+  ): Promise<StreamResult>
   /** A stream's deletions were decided upon: it waits for a person no more. */
   noteVerdict(input: Step & { stream: StreamRef; approved: boolean }): Promise<void>
   closeMirror(
     input: Step & { ending: Ending },
-  ): Promise<{ state: RunState; message: string | null }>
+  ): Promise<{ state: RunState; message: string | null; manifest?: string | null }>
 }
 
 export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
   const { ledger, logger, clock } = deps
-  const { activity, runOf, liveRun, openRun, setState, tell } = shared(deps)
+  const { activity, runOf, liveRun, openRun, setState, tell, manifestOf } = shared(deps)
 
   /** Notes a change of a stream's row, which discovery made; its figures stay. */
   const change = async (
@@ -109,9 +126,15 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     })
   }
 
+  const scopeOf = async (run: number): Promise<ReconcileScope> => {
+    const scope = reconcileOf((await runOf(run)).config)
+    if (scope === null) throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation`)
+    return scope
+  }
+
   /** Notes a stream that fails for good before its failure is told: the close reads who failed, and why. */
   const noted = <Result>(
-    { run, stream, tuning }: Step & StreamJob,
+    { run, stream, tuning }: Step & Pick<StreamJob, 'stream'>,
     body: () => Promise<Result>,
   ): Promise<Result> =>
     activity(run, withDefaults(DEFAULT_MIRROR_TUNING, tuning), async () => {
@@ -124,8 +147,8 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     })
 
   return {
-    openMirror: ({ sync, limits }) =>
-      activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror', limits ?? null)),
+    openMirror: ({ sync, limits, task }) =>
+      activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror', { limits, task })),
 
     discoverMirror: (input) =>
       work(input, async (mirrorDeps, { sync, keyFingerprint }) => {
@@ -142,9 +165,29 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
           const job = { run, stream, sortable, full, window, verdict, config: sync.mirror }
           const result = await mirrorStream(mirrorDeps, job)
           logger.info({ run, ...stream, ...result }, 'mirror_stream')
-          if (result.state === 'approval') {
-            await settleState(run)
-          }
+          if (result.state === 'approval') await settleState(run)
+          return result
+        }),
+      ),
+
+    discoverReconcile: (input) =>
+      work(input, async (mirrorDeps, { sync, keyFingerprint }) => {
+        const { run } = input
+        const scope = await scopeOf(run)
+        const found = await discoverReconcile(mirrorDeps, { run, sync, keyFingerprint, scope })
+        logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
+        return found
+      }),
+
+    reconcileStream: (input) =>
+      noted(input, () =>
+        work(input, async (mirrorDeps, { sync }) => {
+          const { run, stream, sortable, verdict } = input
+          const scope = await scopeOf(run)
+          const job = { run, stream, sortable, scope, verdict, config: sync.mirror }
+          const result = await reconcileStream(mirrorDeps, job)
+          logger.info({ run, ...stream, ...result }, 'mirror_stream')
+          if (result.state === 'approval') await settleState(run)
           return result
         }),
       ),
@@ -162,11 +205,17 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       activity(run, withDefaults(DEFAULT_MIRROR_TUNING, tuning), async () => {
         const row = await runOf(run)
         // A retry of a close that was already written down.
-        if (!LIVE_STATES.includes(row.state)) return { state: row.state, message: row.message }
-        const closed = await closeMirror(ledger, run, ending)
-        await tell(row, closed)
-        logger.info({ run, state: closed.state }, 'run_closed')
-        return closed
+        if (!LIVE_STATES.includes(row.state))
+          return { state: row.state, message: row.message, manifest: await manifestOf(row) }
+        const isReconcile = reconcileOf(row.config) !== null
+        const counts = isReconcile ? await ledger.differenceCounts(run) : null
+        const close = isReconcile ? closeReconcile : closeMirror
+        const { state, message } = await close(ledger, run, ending)
+        const differences = counts && sumOfDifferences(counts.left)
+        await tell(row, { state, message, differences })
+        const manifest = await manifestOf(row)
+        logger.info({ run, state, manifest }, 'run_closed')
+        return { state, message, manifest }
       }),
   }
 }

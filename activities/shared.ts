@@ -6,6 +6,7 @@ import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import { ConfigError, SyncError, type BlockReason } from '../src/core/errors.ts'
 import type { Clock, Logger } from '../src/core/ports.ts'
+import type { Purpose, Task } from '../src/core/purpose.ts'
 import type { Json } from '../src/core/json.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
@@ -47,6 +48,14 @@ interface Probes {
   readonly blocked_probe_ms: number
 }
 
+/** What a run is opened with, beside its sync. */
+export interface Opening {
+  readonly limits?: BackfillLimits | null | undefined
+  readonly task?: Task | null | undefined
+  /** Called before the books of a run are closed whose workflow is gone. */
+  abandoning?(run: Run): Promise<void>
+}
+
 /** What the body of an activity gets of its surroundings. */
 export interface Surroundings {
   readonly signal: AbortSignal
@@ -65,17 +74,20 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
 
   /** Tells whoever watches; what is left out is null. */
   const announce = (
-    change: Omit<RunChange, 'reason' | 'message' | 'books'> & Partial<RunChange>,
-  ): Promise<void> => watch.changed({ reason: null, message: null, books: null, ...change })
+    change: Omit<RunChange, 'reason' | 'message' | 'books' | 'differences'> & Partial<RunChange>,
+  ): Promise<void> =>
+    watch.changed({ reason: null, message: null, books: null, differences: null, ...change })
 
   /** Tells whoever watches that `before` is in another state now. */
   const tell = (
-    { id, sync, kind, state: from, workflowId }: Run,
+    { id, sync, kind, purpose, state: from, workflowId }: Run,
     {
       state: to,
       ...now
-    }: { state: RunState } & Partial<Pick<RunChange, 'reason' | 'message' | 'books'>>,
-  ): Promise<void> => announce({ run: id, sync, kind, from, to, workflowId, ...now })
+    }: { state: RunState } & Partial<
+      Pick<RunChange, 'reason' | 'message' | 'books' | 'differences'>
+    >,
+  ): Promise<void> => announce({ run: id, sync, kind, purpose, from, to, workflowId, ...now })
 
   /** Sets the state of a live run, and tells it where it is another one. */
   const setState = async (
@@ -96,6 +108,12 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
     runOf,
     setState,
     tell,
+
+    /** Digest of the manifest that a closed run was sealed with; null where none was. */
+    async manifestOf({ id, sync }: Run): Promise<string | null> {
+      const [found] = await ledger.manifests(sync, { after: id - 1, limit: 1 })
+      return found?.run === id ? found.digest : null
+    },
 
     /** @throws SyncError `run_unknown`, `run_closed` */
     async liveRun(id: number): Promise<Run> {
@@ -133,24 +151,31 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
       }
     },
 
-    /** Opens a run of the sync for the workflow that asks. `limits`: of a backfill; they are kept with the run. */
-    async openRun(
-      name: string,
-      kind: SyncConfig['kind'],
-      limits: BackfillLimits | null = null,
-    ): Promise<number> {
+    /** Opens a run of the sync for the workflow that asks. What it is limited to is kept with the run. */
+    async openRun(name: string, kind: SyncConfig['kind'], opening: Opening): Promise<number> {
+      const { limits = null, task = null } = opening
       const { workflowExecution } = Context.current().info
       const workflowId = workflowExecution?.workflowId ?? ''
       try {
         const sync = await loadSync(name, kind)
         const holder: Holder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
-        const config = limits === null ? sync : { ...sync, backfill: limits }
+        const config = { ...sync, ...(limits && { backfill: limits }), ...task }
+        const purpose: Purpose =
+          task !== null ? ('retry' in task ? 'retry' : 'reconcile') : limits ? 'backfill' : 'sync'
+        const of = task !== null && 'retry' in task ? task.retry.of : null
         const run = await open(
-          { ledger, logger, isLive, abandoned: (gone) => tell(gone, GONE) },
-          { sync: name, kind, holder, config: config as unknown as Json },
+          {
+            ledger,
+            logger,
+            isLive,
+            abandoning: opening.abandoning,
+            abandoned: (gone) => tell(gone, GONE),
+          },
+          { sync: name, kind, holder, purpose, of, config: config as unknown as Json },
         )
         logger.info({ run: run.id, sync: name }, 'run_opened')
-        await announce({ run: run.id, sync: name, kind, from: null, to: run.state, workflowId })
+        const began = { run: run.id, sync: name, kind, purpose, workflowId }
+        await announce({ ...began, from: null, to: run.state })
         return run.id
       } catch (error) {
         if (error instanceof ConfigError)
@@ -158,6 +183,7 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
             run: null,
             sync: name,
             kind,
+            purpose: 'sync',
             from: null,
             to: 'failed',
             message: error.message,

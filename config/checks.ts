@@ -50,6 +50,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   const ledger = mappingAt(document, ['ledger'])
   checkOneOf(['ledger'], 'sqlite', 'postgres')
   checkOneOf(['ledger', 'postgres'], 'env', 'file', 'command')
+  checkOneOf(['ledger', 'signing_key'], 'env', 'file', 'command')
   if (Object.hasOwn(ledger, 'schema') && !Object.hasOwn(ledger, 'postgres'))
     complain(['ledger', 'schema'], 'a SQLite file has no `schema`', 'key')
   const connections = mappingAt(document, ['connections'])

@@ -36,7 +36,8 @@ export function pathText(path: Path): string {
 
 /** A secret's own settings stay as they are: it is never in memory before it is asked for. */
 function keepsVariables(path: Path): boolean {
-  if (path[0] === 'ledger') return path[1] === 'postgres' && path[2] !== 'file'
+  if (path[0] === 'ledger')
+    return (path[1] === 'postgres' || path[1] === 'signing_key') && path[2] !== 'file'
   if (path[0] === 'warehouses') return path[2] === 'postgres' && path[3] !== 'file'
   if (path[0] === 'notifications') return path[2] === 'url' && path[3] !== 'file'
   if (path[0] === 'temporal')

@@ -39,9 +39,13 @@ export interface ConnectionConfig {
 }
 
 /** The absolute path of a SQLite file, or where the URL of a PostgreSQL database is, and the schema in it. */
-export type LedgerConfig =
+export type LedgerConfig = (
   | { readonly sqlite: string }
   | { readonly postgres: SecretSource; readonly schema: string }
+) & {
+  /** Absent: manifests are not signed. */
+  readonly signing_key?: SecretSource
+}
 
 /** The absolute path of a DuckDB file, or where the URL of a PostgreSQL database is. */
 export type WarehouseConfig = { readonly duckdb: string } | { readonly postgres: SecretSource }
@@ -172,10 +176,13 @@ function ledgerOf(
   absolute: (path: string) => string,
 ): LedgerConfig {
   if (typeof ledger === 'string') return { sqlite: absolute(ledger) }
-  const { sqlite, postgres, schema } = ledger
-  if (postgres !== undefined) return { postgres: secretSource(postgres, absolute), schema }
+  const { sqlite, postgres, schema, signing_key } = ledger
+  const signed =
+    signing_key === undefined ? {} : { signing_key: secretSource(signing_key, absolute) }
+  if (postgres !== undefined)
+    return { postgres: secretSource(postgres, absolute), schema, ...signed }
   // One of the two is there, or the configuration was refused.
-  return { sqlite: absolute(sqlite!) }
+  return { sqlite: absolute(sqlite!), ...signed }
 }
 
 function temporalOf(

@@ -94,6 +94,14 @@ const ledger = z.union([
     schema: schemaName()
       .default('records_sync')
       .describe('Schema of its own in that database; made by the first run. With `postgres` only.'),
+    signing_key: secretPlace(
+      'signing key',
+      'a key does not belong into this file; write `signing_key: "${LEDGER_SIGNING_KEY}"`, `signing_key: { file: ./signing-key }` or `signing_key: { command: "…" }`',
+    )
+      .optional()
+      .describe(
+        'Where the key is with which a worker signs the manifest of each run, and `records-sync audit` checks it, never the key itself: at least 16 characters. Beside `sqlite` or `postgres`. Default: manifests are not signed. docs/ledger.md explains it.',
+      ),
   }),
 ])
 

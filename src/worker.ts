@@ -13,7 +13,7 @@ import {
   type WorkflowBundle,
 } from '@temporalio/worker'
 import { createActivities, type ActivityDeps } from '../activities/index.ts'
-import { loadConfig, readLedgerPlace } from '../config/index.ts'
+import { loadConfig, readLedgerPlace, readSigningKey } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
 import {
   BACKFILL_TASK_QUEUE,
@@ -138,7 +138,8 @@ async function start(
   // What can be wrong on this machine is said before anything native is started.
   const config = await loadConfig(configFile, env)
   const place = await readLedgerPlace(config.ledger, env)
-  const books = await openLedger(place)
+  const signingKey = await readSigningKey(config.ledger, env)
+  const books = await openLedger(place, { signingKey })
   opened.push(() => books.close())
   const monitor = createMonitor({
     config,
@@ -204,7 +205,7 @@ async function start(
   const activities = createActivities(deps)
   // Those that ask the ledger or the configuration, and little else.
   const { openImport, openMirror, closeMirror, noteVerdict, noteImportVerdict } = activities
-  const { noteParked, listSyncs, checkBackfill } = activities
+  const { noteParked, listSyncs, checkBackfill, checkRetry, checkReconcile } = activities
   const ioSlots = config.worker.slots
   const shared = {
     connection,
@@ -232,6 +233,8 @@ async function start(
         noteParked,
         listSyncs,
         checkBackfill,
+        checkRetry,
+        checkReconcile,
       },
       maxCachedWorkflows: 20,
       // What a worker that was killed had in its cache is waited for so long, and then read anew by another one.

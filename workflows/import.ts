@@ -3,9 +3,11 @@
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
+import { DIFFERENCE_KINDS } from '../src/core/differences.ts'
 import { approvalText } from '../src/core/excess.ts'
 import { inLanes } from '../src/core/lanes.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
+import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import { APPROVAL_MS, failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
@@ -14,9 +16,12 @@ import { takeSteering } from './steering.ts'
 import { nextPushMs } from './turns.ts'
 
 type Short = Pick<Activities, 'openImport' | 'noteImportVerdict'>
-type Streaming = Pick<Activities, 'stageImport' | 'reviewImport' | 'pushSegment' | 'closeImport'>
+type Streaming = Pick<
+  Activities,
+  'stageImport' | 'compareImport' | 'reviewImport' | 'pushSegment' | 'closeImport'
+>
 
-const table = ({ rows, planned, created, updated, rejected }: ImportProgress) => [
+const table = ({ rows, planned, created, updated, rejected, found }: ImportProgress) => [
   '',
   '| what | rows |',
   '|:--|--:|',
@@ -25,6 +30,7 @@ const table = ({ rows, planned, created, updated, rejected }: ImportProgress) =>
   `| created | ${figure(created)} |`,
   `| updated | ${figure(updated)} |`,
   `| rejected | ${figure(rejected)} |`,
+  ...(found ? DIFFERENCE_KINDS.map((kind) => `| ${kind} | ${figure(found[kind])} |`) : []),
 ]
 
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
@@ -32,10 +38,11 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
   return await runImport(parseInput(ImportInput, input, { sync: 'contacts' }), null)
 }
 
-/** Does a whole run. `limits`: those of a backfill. */
+/** Does a whole run. `limits`: those of a backfill; `task`: of a retry or a reconciliation. */
 export async function runImport(
   { sync, tuning, priority }: ImportInput,
   limits: BackfillLimits | null,
+  task: Task | null = null,
 ): Promise<ImportResult> {
   const standing = showStanding<ImportProgress>(
     'import',
@@ -65,8 +72,9 @@ export async function runImport(
   const { steered } = steering
 
   const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
-    { sync, limits },
+    task === null ? { sync, limits } : { sync, task },
   ])
+  const scope = task !== null && 'reconcile' in task ? task.reconcile : null
   note({ run, step: 'stage' })
   const step = { run, tuning, priority }
   let slices = 0
@@ -91,6 +99,24 @@ export async function runImport(
     }
     const { segments } = standing.progress()
     note({ segments: { ...segments, done: segments.done + 1 } })
+  }
+
+  /** Asks the service for every row that was staged. Gives whether a review is due before anything is mended. */
+  const compare = async (): Promise<boolean> => {
+    note({ step: 'compare', planned: 0 })
+    // Bounded by the slices that a run may have.
+    for (;;) {
+      const segment_ms = nextPushMs(slices++, tuning.segment_ms)
+      const compared = await steered(() =>
+        streaming.compareImport.executeWithOptions({ summary: `compare ${sync}` }, [
+          { ...step, tuning: { ...tuning, segment_ms } },
+        ]),
+      )
+      note({ found: compared.found })
+      if (!compared.done) continue
+      note({ planned: compared.planned })
+      return compared.hasLimits
+    }
   }
 
   /** Null where the run may go on, else why it may not. */
@@ -125,7 +151,7 @@ export async function runImport(
     note({
       step: 'closed',
       state: closed.state,
-      message: ending.kind === 'finished' ? null : (ending.message ?? null),
+      message: closed.message ?? null,
       created,
       updated,
       rejected: rejected + failed + bad,
@@ -148,13 +174,15 @@ export async function runImport(
       rejected: invalid,
       segments: { total: staged.segments.length, done: 0 },
     })
-    const refused = staged.hasLimits ? await refusal() : null
+    const isReviewDue = scope === null ? staged.hasLimits : await compare()
+    const refused = isReviewDue ? await refusal() : null
     if (refused !== null) {
       steering.end()
       return { run, ...(await closeImport({ kind: 'cancelled', message: refused })) }
     }
-    note({ step: 'push' })
-    await inLanes(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
+    const sends = scope === null || scope.repair
+    if (sends) note({ step: 'push' })
+    if (sends) await inLanes(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
     note({ step: 'close' })
     const closed = await steered(() => closeImport({ kind: 'finished' }))
     if (closed.state === 'failed')

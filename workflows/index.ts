@@ -3,3 +3,5 @@
 export { backfill } from './backfill.ts'
 export { importSync } from './import.ts'
 export { mirrorSync } from './mirror.ts'
+export { reconcile } from './reconcile.ts'
+export { retry } from './retry.ts'

@@ -3,6 +3,7 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { RowError } from '../activities/index.ts'
+import type { DifferenceCounts } from '../src/core/differences.ts'
 import type { BlockReason } from '../src/core/errors.ts'
 import type { Books, RunState } from '../src/core/states.ts'
 import { approve, pause, reject, resume, stateChanged } from './names.ts'
@@ -38,6 +39,11 @@ export interface ImportResult {
   readonly run: number
   readonly state: RunState
   readonly books: Books
+  /** Of a reconciliation: the records that differ, and those that were not mended. */
+  readonly found?: DifferenceCounts | undefined
+  readonly left?: DifferenceCounts | undefined
+  /** Digest of the manifest that the run was sealed with. */
+  readonly manifest?: string | null | undefined
 }
 
 /** Where every run is: answer of the query `progress`. */
@@ -52,7 +58,7 @@ export interface RunProgress {
 
 /** The same of an import. The counts are those at the end of the last slice, a few minutes ago at most. */
 export interface ImportProgress extends RunProgress {
-  readonly step: 'open' | 'stage' | 'review' | 'approval' | 'push' | 'close' | 'closed'
+  readonly step: 'open' | 'stage' | 'compare' | 'review' | 'approval' | 'push' | 'close' | 'closed'
   readonly rows: number
   readonly planned: number
   readonly created: number
@@ -60,6 +66,8 @@ export interface ImportProgress extends RunProgress {
   readonly rejected: number
   readonly segments: { readonly total: number; readonly done: number }
   readonly requests: number
+  /** Of a reconciliation: the records that differ. */
+  readonly found?: DifferenceCounts
 }
 
 export const progressQuery = defineQuery<RunProgress>('progress')
@@ -103,6 +111,8 @@ export type MirrorInput = z.infer<typeof MirrorInput>
 export interface MirrorResult {
   readonly run: number
   readonly state: RunState
+  /** Digest of the manifest that the run was sealed with. */
+  readonly manifest?: string | null | undefined
 }
 
 /** Where a mirror's run is with one stream; `waiting` for its turn, or for a person's `approval`. */

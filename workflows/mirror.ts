@@ -5,6 +5,7 @@
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, StreamRef, Verdict } from '../activities/index.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
+import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
 import { MirrorInput, type MirrorResult } from './messages.ts'
 import { nameOf, trackMirror } from './mirror-progress.ts'
@@ -13,7 +14,10 @@ import { takeSteering } from './steering.ts'
 import { inTurn, nextSliceMs } from './turns.ts'
 
 type Short = Pick<Activities, 'openMirror' | 'noteVerdict' | 'closeMirror'>
-type Streaming = Pick<Activities, 'discoverMirror' | 'mirrorStream'>
+type Streaming = Pick<
+  Activities,
+  'discoverMirror' | 'mirrorStream' | 'discoverReconcile' | 'reconcileStream'
+>
 
 /** Those of DEFAULT_MIRROR_TUNING that this workflow itself keeps to. */
 export const DEFAULTS = {
@@ -29,10 +33,11 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
   return await runMirror(parseInput(MirrorInput, input, { sync: 'crm_copy' }), null)
 }
 
-/** Does a whole run. `limits`: those of a backfill. */
+/** Does a whole run. `limits`: those of a backfill; `task`: of a reconciliation. */
 export async function runMirror(
   { sync, full, tuning, priority }: MirrorInput,
   limits: BackfillLimits | null,
+  task: Task | null = null,
 ): Promise<MirrorResult> {
   const { standing, noteStream, begin } = trackMirror(sync)
   const { note } = standing
@@ -46,7 +51,7 @@ export async function runMirror(
   const { steered } = steering
 
   const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
-    { sync, limits },
+    task === null ? { sync, limits } : { sync, task },
   ])
   note({ run, step: 'discover' })
   const window = limits?.window ?? null
@@ -57,15 +62,19 @@ export async function runMirror(
 
   /** Bounded by the slices that a run may have. */
   const mirrorStream = async (stream: StreamRef, sortable: readonly string[]) => {
-    const summary = `mirror ${sync}, ${nameOf(stream)}`
+    const summary = `${task === null ? 'mirror' : 'reconcile'} ${sync}, ${nameOf(stream)}`
     const slice = async (verdict: Verdict | null) => {
       const stream_ms = nextSliceMs(slices++, tuning.stream_ms ?? DEFAULTS.stream_ms)
       noteStream(stream, { state: 'working' })
-      const job = { stream, sortable, full, window, verdict }
+      const step = { run, tuning: { ...tuning, stream_ms }, priority }
       return await steered(() =>
-        streaming.mirrorStream.executeWithOptions({ summary }, [
-          { run, ...job, tuning: { ...tuning, stream_ms }, priority },
-        ]),
+        task === null
+          ? streaming.mirrorStream.executeWithOptions({ summary }, [
+              { ...step, stream, sortable, full, window, verdict },
+            ])
+          : streaming.reconcileStream.executeWithOptions({ summary }, [
+              { ...step, stream, sortable, verdict },
+            ]),
       )
     }
     let verdict: Verdict | null = null
@@ -110,9 +119,13 @@ export async function runMirror(
 
   const work = async () => {
     const { streams, sortable } = await steered(() =>
-      streaming.discoverMirror.executeWithOptions({ summary: `discover ${sync}` }, [
-        { run, window, only: limits?.only ?? null, tuning, priority },
-      ]),
+      task === null
+        ? streaming.discoverMirror.executeWithOptions({ summary: `discover ${sync}` }, [
+            { run, window, only: limits?.only ?? null, tuning, priority },
+          ])
+        : streaming.discoverReconcile.executeWithOptions({ summary: `discover ${sync}` }, [
+            { run, tuning, priority },
+          ]),
     )
     begin(streams)
     for (const step of ['records', 'edges'] as const) {
@@ -135,7 +148,7 @@ export async function runMirror(
       : isCancellation(stopped.error)
         ? ({ kind: 'cancelled' } as const)
         : ({ kind: 'failed', message: messageOf(stopped.error) } as const)
-  const { state, message } = await CancellationScope.nonCancellable(() =>
+  const { state, message, manifest } = await CancellationScope.nonCancellable(() =>
     short.closeMirror.executeWithOptions({ summary: `close ${sync}` }, [
       { run, ending, tuning, priority },
     ]),
@@ -144,5 +157,5 @@ export async function runMirror(
   if (stopped !== null) throw stopped.error
   if (state === 'failed' || failed.length > 0)
     throw failure(message ?? failed.slice(0, failuresMax).join('; '), 'MirrorFailed', [{ run }])
-  return { run, state }
+  return { run, state, manifest }
 }

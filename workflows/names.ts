@@ -9,6 +9,11 @@ export const mirrorSync = 'mirrorSync'
 /** Input: `{"sync": "crm_copy", "from": "2026-01-01", "to": "2026-02-01"}`; `{}` answers with what can be written. */
 export const backfill = 'backfill'
 
+/** Input: `{"run": 12}`. */
+export const retry = 'retry'
+/** Input: `{"sync": "contacts"}`; with `"repair": true` both sides are made equal. */
+export const reconcile = 'reconcile'
+
 /** Update of every run: lets what waits be done. Input: `{"stream": "svc_contact"}`, or nothing for all that wait. */
 export const approve = 'approve'
 /** Update of every run: leaves what waits undone. Input as that of `approve`. */

@@ -88,7 +88,11 @@ export function showStanding<Progress extends RunProgress>(
     const { run, state } = progress
     if (state === 'paused') return 'More Actions → Send an Update → `resume`.'
     if (state === 'blocked') return NEXT[block?.reason ?? 'approval']
-    if (state === 'complete_with_rejects') return `The rejects: \`records-sync rejects ${run}\``
+    const isCompared = kind === 'mirror' || 'found' in progress
+    if (state === 'complete_with_rejects')
+      return isCompared
+        ? `What differs: \`records-sync show ${run}\``
+        : `The rejects: \`records-sync rejects ${run}\``
     return progress.step === 'closed' ? `The books: \`records-sync show ${run}\`` : null
   }
   const show = () => {

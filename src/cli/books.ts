@@ -1,20 +1,22 @@
 // Books and runs, as text and as JSON.
 
-import { backfillOf } from '../core/backfill.ts'
+import { backfillOf, backfillText } from '../core/backfill.ts'
+import { reconcileOf, reconcileText } from '../core/purpose.ts'
 import { isBalanced, ITEM_STATES, sumOfStates, type Books } from '../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
+import { findingsOf, printFindings, type Findings } from './differences.ts'
 import { printStreams, streamToJson } from './streams.ts'
 import { figure, type Terminal } from './terminal.ts'
 
 const meanings: Readonly<Record<string, string>> = {
   created: 'new records',
   updated: 'changed records',
-  unchanged: 'accepted before, not sent',
+  unchanged: 'accepted before, or found equal; not sent',
   superseded: 'a later row has the same key',
   invalid: 'did not map; never sent',
   rejected: 'the service refused the item',
   failed: 'no known outcome, or retries spent',
-  unsent: 'cancelled or stopped before sending',
+  unsent: 'not sent: cancelled, stopped, or only compared',
   planned: 'waiting to be sent',
   sent: 'in flight',
 }
@@ -50,19 +52,39 @@ export function printBooks(terminal: Terminal, books: Books): void {
 }
 
 /** The books of an import, or the streams of a mirror. */
-export type Account =
+export type Account = (
   | { readonly kind: 'import'; readonly books: Books }
   | { readonly kind: 'mirror'; readonly streams: readonly StreamBooks[] }
+) & {
+  /** Of a reconciliation. */
+  readonly findings?: Findings | null
+}
 
 /** The account of a run as the ledger holds it; null for an import whose books are still open. */
 export async function accountOf(ledger: Ledger, run: Run): Promise<Account | null> {
-  if (run.kind === 'mirror') return { kind: 'mirror', streams: await ledger.streams(run.id) }
-  return run.counts && { kind: 'import', books: run.counts }
+  const findings = await findingsOf(ledger, run)
+  if (run.kind === 'mirror')
+    return { kind: 'mirror', streams: await ledger.streams(run.id), findings }
+  return run.counts && { kind: 'import', books: run.counts, findings }
 }
 
-export function printAccount(terminal: Terminal, account: Account): void {
+export function printAccount(terminal: Terminal, run: Run, account: Account): void {
   if (account.kind === 'import') printBooks(terminal, account.books)
   else printStreams(terminal, account.streams)
+  if (!account.findings) return
+  terminal.out()
+  printFindings(terminal, run, account.findings)
+}
+
+/** What a run is besides a regular one, in one line; null for those. */
+export function aboutRun({ config, purpose, of }: Run): string | null {
+  const limits = backfillOf(config)
+  if (limits) return `${backfillText(limits)}: nothing else was read`
+  if (purpose === 'retry') return `retry of run ${of}`
+  const scope = reconcileOf(config)
+  if (!scope) return null
+  const text = reconcileText(scope)
+  return text === '' ? 'reconciliation' : `reconciliation: ${text}`
 }
 
 /** A run for programs. */
@@ -72,6 +94,9 @@ export function runToJson(run: Run, account: Account | null) {
     run: run.id,
     sync: run.sync,
     kind: run.kind,
+    purpose: run.purpose,
+    retry_of: run.of,
+    reconcile: reconcileOf(run.config),
     state: run.state,
     reason: run.reason,
     message: run.message,
@@ -86,6 +111,8 @@ export function runToJson(run: Run, account: Account | null) {
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
     warnings: run.warnings,
+    verified_through: run.verifiedThrough,
+    ...(account?.findings && { differences: account.findings }),
     ...(account?.kind === 'mirror' && { streams: account.streams.map(streamToJson) }),
   }
 }

@@ -1,16 +1,22 @@
 // `npm run demo`: the main job on real files, with embedded parts. It imports 4,000 contacts with planted mistakes,
-// shows the books and the rejects, and imports again to show that nothing is sent twice. Then it mirrors the CRM into a
-// DuckDB file, works in the CRM, mirrors again, and asks for what changed in SQL.
+// shows the books, corrects some of the rejects and sends only these, and imports again to show that nothing is sent twice.
+// Then it mirrors the CRM into a DuckDB file, works in the CRM, mirrors again, and asks for what changed in SQL. At the end
+// it asks whether the CRM holds what the file holds, and makes it so.
 
-import { cpSync, mkdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RecordsClient } from '../client/index.ts'
 import { startEmbedded } from '../dev/embedded.ts'
 import type { RunningService } from '../service/index.ts'
+import { audit } from './audit.ts'
 import { createContext, EXIT, type CommandContext } from './context.ts'
 import { terminalLogger } from './logging.ts'
-import { rejects, show } from './reports.ts'
+import { reconcileSync } from './reconcile.ts'
+import { rejects } from './rejects.ts'
+import { report } from './report.ts'
+import { show } from './reports.ts'
+import { retryRun } from './retry.ts'
 import { run } from './run.ts'
 import { untilSignal } from './service.ts'
 import { sql } from './sql.ts'
@@ -62,29 +68,34 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
 
     title('3. The run, as an operator sees it')
     await show(context, '1')
-    const rejectsFile = join(folder, 'rejects.csv')
-    await rejects(context, '1', { output: rejectsFile, exact: false })
+    const rejectsFolder = join(folder, 'rejects')
+    await rejects(context, '1', { directory: rejectsFolder, exact: false })
 
-    title('4. Import the same file again: nothing is sent twice')
+    title('4. Correct the e-mail addresses as in a spreadsheet, and send only these rows again')
+    const corrected = correct(rejectsFolder)
+    const retried = await retryRun(context, '1', { file: [corrected], detach: false })
+    if (retried === EXIT.stopped) return retried
+
+    title('5. Import the same file again: nothing is sent twice')
     const second = await run(context, 'contacts', { detach: false })
     if (second === EXIT.stopped) return second
 
-    title('5. Import companies.csv')
+    title('6. Import companies.csv')
     const third = await run(context, 'companies', { detach: false })
     if (third === EXIT.stopped) return third
 
-    title('6. Mirror the CRM into a DuckDB file')
+    title('7. Mirror the CRM into a DuckDB file')
     const mirrored = await run(context, 'crm_copy', { detach: false })
     if (mirrored !== EXIT.done) return mirrored
 
-    title('7. Somebody works in the CRM: three contacts change, two are deleted')
+    title('8. Somebody works in the CRM: three contacts change, two are deleted')
     const since = await workInCrm(embedded.service!, terminal)
 
-    title('8. Mirror again: the last five minutes are read again, and what is gone is found')
+    title('9. Mirror again: the last five minutes are read again, and what is gone is found')
     const again = await run(context, 'crm_copy', { detach: false })
     if (again !== EXIT.done) return again
 
-    title('9. What changed, in SQL')
+    title('10. What changed, in SQL')
     const query = `SELECT svc_first_name, svc_last_name, svc_job_title, _deleted_at IS NOT NULL AS deleted
 FROM crm_copy.svc_contact
 WHERE _version >= '${since}' OR _deleted_at IS NOT NULL
@@ -92,9 +103,23 @@ ORDER BY deleted, _id`
     terminal.out(query.replaceAll(/^/gm, '  '))
     await sql(context, 'local', query, { limit: 20 })
 
+    title('11. Does the CRM hold what the file holds?')
+    const looked = await reconcileSync(context, 'contacts', ONLY_LOOK)
+    if (looked === EXIT.stopped) return looked
+
+    title('12. Make both sides equal, and check the books')
+    const repaired = await reconcileSync(context, 'contacts', { ...ONLY_LOOK, repair: true })
+    if (repaired === EXIT.stopped) return repaired
+    await audit(context)
+    const page = join(folder, 'reconcile.html')
+    const ledger = await context.openLedger()
+    const [last] = await ledger.runs({ sync: 'contacts', limit: 1 }).finally(() => ledger.close())
+    await report(context, String(last!.id), { output: page, open: false })
+
     title('What to look at next')
     terminal.out(`  ${join(folder, 'records-sync.yaml')}  the configuration`)
-    terminal.out(`  ${rejectsFile}  the rejected rows, with line and reason`)
+    terminal.out(`  ${rejectsFolder}  the rejected rows, with line and reason`)
+    terminal.out(`  ${page}  the last run as a page`)
     terminal.out(
       `  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`,
     )
@@ -108,6 +133,16 @@ ORDER BY deleted, _id`
   } finally {
     await embedded.stop()
   }
+}
+
+const ONLY_LOOK = { repair: false, deleteExtra: false, full: false, detach: false } as const
+
+/** Takes the e-mail address away that is none, in the file of such rows. Returns the file. */
+function correct(rejectsFolder: string): string {
+  const name = readdirSync(rejectsFolder).find((file) => file.includes('not_an_email'))!
+  const file = join(rejectsFolder, name)
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(';nobody@"', '"'))
+  return file
 }
 
 /** Takes out of the environment what would lead the demo into somebody's CRM, or to another Temporal server. */
@@ -124,10 +159,9 @@ async function workInCrm(
 ): Promise<string> {
   const client = new RecordsClient({ baseUrl: url, key })
   try {
-    const { data } = await client.queryRecords('svc_contact', {
-      sorts: [{ property: 'svc_updated_at', direction: 'desc' }],
-      limit: 5,
-    })
+    const ids = [1, 2, 3, 4, 5].map((number) => `C-0000${number}`)
+    const filter = { property: 'svc_external_id', op: 'in', value: ids } as const
+    const { data } = await client.queryRecords('svc_contact', { filter })
     const changed = data.slice(0, 3)
     const deleted = data.slice(3)
     let since: string | null = null

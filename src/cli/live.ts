@@ -1,5 +1,6 @@
 // The one line that a person sees of a run while it goes on.
 
+import { sumOfDifferences } from '../core/differences.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
 import { streamTotals } from './streams.ts'
@@ -37,6 +38,19 @@ export function importLine(planned: (rows: number) => void): Line {
       `${figure(done)} of ${figure(progress.planned)} rows${speed}`,
       `${figure(progress.requests)} requests${rejects > 0 ? `, ${figure(rejects)} rejected` : ''}`,
     ].join('  ')
+  }
+}
+
+/** Of a reconciliation of an import: first it compares, then it may send. */
+export function compareLine(): Line {
+  const sending = importLine(() => {})
+  return async (ledger, run) => {
+    const progress = await ledger.progress(run.id)
+    if (run.state === 'blocked' || run.rowsRead === null || progress.requests > 0)
+      return await sending(ledger, run)
+    const differ = sumOfDifferences((await ledger.differenceCounts(run.id)).found)
+    const rest = `${figure(run.rowsRead - progress.planned)} of ${figure(run.rowsRead)} rows are settled`
+    return `${run.sync}  comparing  ${rest}, ${figure(differ)} differ`
   }
 }
 

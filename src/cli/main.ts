@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { perMinute, port, whole } from './arguments.ts'
 import { describeConform } from './conform-command.ts'
+import { describeRepair } from './repair-command.ts'
 import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
 import type { RunOptions } from './run.ts'
 import { describeSchedules } from './schedules-command.ts'
@@ -85,12 +86,39 @@ program
 program
   .command('rejects')
   .argument('<run>')
-  .option('-o, --output <file>', 'write to a file instead of standard output')
+  .option('-d, --directory <folder>', 'where the files go; default: rejects-RUN')
+  .option('-o, --output <file>', 'all of them in one file; - is standard output')
   .option('--exact', 'leave cells that a spreadsheet would run as formulas as they are', false)
-  .description('the rejected rows as CSV: the original columns, line and reason')
-  .action((run: string, options: { output?: string; exact: boolean }) =>
-    execute(async (context) => (await import('./reports.ts')).rejects(context, run, options)),
+  .description('the rejected rows as CSV, a file for each kind of error, to correct and retry')
+  .action((run: string, options: { output?: string; directory?: string; exact: boolean }) =>
+    execute(async (context) => (await import('./rejects.ts')).rejects(context, run, options)),
   )
+program
+  .command('report')
+  .argument('<run>')
+  .option('-o, --output <file>', 'where the page goes; default: records-sync-report-RUN.html')
+  .option('--open', 'open it in the browser', false)
+  .description('one run as a page of its own: books, differences, errors, requests over time')
+  .action((run: string, options: { output?: string; open: boolean }) =>
+    execute(async (context) => (await import('./report.ts')).report(context, run, options)),
+  )
+program
+  .command('audit')
+  .description('check the manifests and the books of every run that the ledger keeps')
+  .action(() => execute(async (context) => (await import('./audit.ts')).audit(context)))
+program
+  .command('ledger')
+  .description('the ledger itself')
+  .command('export')
+  .argument('<folder>')
+  .option('--run <run>', 'only what is of this run')
+  .description('the ledger as Parquet files: runs, results, differences, requests and more')
+  .action((folder: string, options: { run?: string }) =>
+    execute(async (context) =>
+      (await import('./ledger-export.ts')).ledgerExport(context, folder, options),
+    ),
+  )
+describeRepair(program, execute)
 describeSteering(program, execute)
 describeSchedules(program.command('schedules'), execute)
 program

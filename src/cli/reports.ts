@@ -1,13 +1,13 @@
-// `status`, `show` and `rejects`: what the ledger says.
+// `status` and `show`: what the ledger says.
 
-import { createWriteStream } from 'node:fs'
-import { backfillOf, backfillText } from '../core/backfill.ts'
 import { REJECT_STATES } from '../core/states.ts'
+import { sumOfDifferences } from '../core/differences.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
-import { accountOf, printBooks, runToJson, type Account } from './books.ts'
+import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import { printStreams, streamTotals } from './streams.ts'
+import { findingsOf, nextOf } from './differences.ts'
+import { streamTotals } from './streams.ts'
 import { figure, safe, table, type Terminal } from './terminal.ts'
 
 /** @throws ConfigError that names the latest run */
@@ -35,6 +35,30 @@ function figuresOf(run: Run, account: Account | null): (number | null)[] {
   return [run.rowsRead, states.created + states.updated, rejects]
 }
 
+/** How far both sides of a sync are known to be equal. */
+interface Verified {
+  /** When the last whole reconciliation without a difference began. */
+  readonly through: string | null
+  /** Records that the last reconciliation left different. */
+  readonly left: number
+}
+
+const NEVER: Verified = { through: null, left: 0 }
+
+async function verifiedOf(ledger: Ledger, sync: string): Promise<Verified> {
+  const { verifiedThrough: through, last } = await ledger.reconciled(sync)
+  const left = last ? sumOfDifferences((await ledger.differenceCounts(last.id)).left) : 0
+  return { through, left }
+}
+
+const minute = (time: string, length = 16): string => time.slice(0, length).replace('T', ' ')
+
+/** `2026-11-21 10:00`, and what differs since then. */
+function verifiedText({ through, left }: Verified): string | null {
+  const differ = left > 0 ? `${figure(left)} differ` : null
+  return [through === null ? null : minute(through), differ].filter(Boolean).join(', ') || null
+}
+
 /** Every configured sync with its latest run. */
 export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
@@ -43,29 +67,38 @@ export async function status(context: CommandContext): Promise<number> {
     const rows = []
     for (const sync of Object.keys(config.syncs)) {
       const run = (await ledger?.runs({ sync, limit: 1 }))?.[0]
-      rows.push({ sync, run, account: ledger && run ? await accountOf(ledger, run) : null })
+      rows.push({
+        sync,
+        run,
+        account: ledger && run ? await accountOf(ledger, run) : null,
+        verified: ledger ? await verifiedOf(ledger, sync) : NEVER,
+      })
     }
     if (context.json) {
       context.terminal.out(
         JSON.stringify(
-          rows.map(({ sync, run, account }) =>
-            run ? runToJson(run, account) : { sync, run: null },
-          ),
+          rows.map(({ sync, run, account, verified }) => ({
+            ...(run ? runToJson(run, account) : { sync, run: null }),
+            verified_through: verified.through,
+            differences_left: verified.left,
+          })),
         ),
       )
       return EXIT.done
     }
     context.terminal.out(
       table(
-        ['sync', 'run', 'state', 'started', 'rows', 'written', 'rejects'],
-        rows.map(({ sync, run, account }) => {
-          if (!run) return [sync, null, 'never run', null, null, null, null]
+        ['sync', 'run', 'state', 'started', 'rows', 'written', 'rejects', 'verified through'],
+        rows.map(({ sync, run, account, verified }) => {
+          if (!run) return [sync, null, 'never run', null, null, null, null, null]
+          const state = run.reason ? `${run.state}: ${run.reason}` : run.state
           return [
             sync,
             run.id,
-            run.reason ? `${run.state}: ${run.reason}` : run.state,
-            run.openedAt.slice(0, 19).replace('T', ' '),
+            run.purpose === 'sync' ? state : `${state} (${run.purpose})`,
+            minute(run.openedAt, 19),
             ...figuresOf(run, account),
+            verifiedText(verified),
           ]
         }),
       ),
@@ -83,22 +116,29 @@ export async function show(context: CommandContext, runText: string): Promise<nu
   try {
     const run = await runNamed(ledger, runText)
     if (run.kind === 'mirror') {
-      const streams = await ledger.streams(run.id)
-      if (context.json) terminal.out(JSON.stringify(runToJson(run, { kind: 'mirror', streams })))
+      const account = (await accountOf(ledger, run))!
+      if (context.json) terminal.out(JSON.stringify(runToJson(run, account)))
       else {
-        printHead(terminal, run, streamTotals(streams).requests)
+        printHead(terminal, run, streamTotals(await ledger.streams(run.id)).requests)
         terminal.out()
-        printStreams(terminal, streams)
+        printAccount(terminal, run, account)
       }
       return EXIT.done
     }
     const books = run.counts ?? (await ledger.books(run.id))
+    const findings = await findingsOf(ledger, run)
+    const retries = await ledger.retries(run.id)
     const groups = await ledger.rejectGroups(run.id)
     const progress = await ledger.progress(run.id)
     if (context.json) {
       terminal.out(
         JSON.stringify({
-          ...runToJson(run, { kind: 'import', books }),
+          ...runToJson(run, { kind: 'import', books, findings }),
+          retries: retries.map(({ id, state, counts }) => ({
+            run: id,
+            state,
+            states: counts?.states ?? null,
+          })),
           requests: progress.requests,
           rejects: groups,
         }),
@@ -107,8 +147,16 @@ export async function show(context: CommandContext, runText: string): Promise<nu
     }
     printHead(terminal, run, progress.requests)
     terminal.out()
-    printBooks(terminal, books)
-    if (groups.length > 0) {
+    printAccount(terminal, run, { kind: 'import', books, findings })
+    for (const again of retries) {
+      const states = again.counts?.states
+      const brought = states ? states.created + states.updated + states.unchanged : null
+      const what = brought === null ? again.state : `${figure(brought)} brought in`
+      terminal.out(`  Retried by run ${again.id}: ${what}`)
+    }
+    const next = findings && nextOf(context, run, findings)
+    if (next) terminal.out(`  ${next}`)
+    if (groups.length > 0 && findings === null) {
       terminal.out()
       terminal.out(
         table(
@@ -138,8 +186,8 @@ function printHead(terminal: Terminal, run: Run, requests: number): void {
   terminal.out(
     `Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`,
   )
-  const limits = backfillOf(run.config)
-  if (limits) terminal.out(`  ${safe(backfillText(limits), 300)}`)
+  const about = aboutRun(run)
+  if (about !== null) terminal.out(`  ${safe(about, 300)}`)
   if (run.message) terminal.out(`  ${safe(run.message, 400)}`)
   terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
   terminal.out(`  workflow ${run.workflowId}`)
@@ -148,97 +196,4 @@ function printHead(terminal: Terminal, run: Run, requests: number): void {
   if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
   for (const warning of run.warnings)
     terminal.out(terminal.style('yellow', `  warning: ${safe(warning, 300)}`))
-}
-
-const formulaStart = /^[\s\u200B\uFEFF]*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/
-/** Numbers and telephone numbers: nothing that a spreadsheet could call. */
-const harmless = /^[+-]?[\d\s.,()/-]*$/
-
-/** A quoted CSV cell. Unless `exact`, one that a spreadsheet would run as a formula gets a leading apostrophe. */
-function csvCell(value: string, exact: boolean): string {
-  const guarded = !exact && formulaStart.test(value) && !harmless.test(value) ? `'${value}` : value
-  return `"${guarded.replaceAll('"', '""')}"`
-}
-
-/** The rejects of a run as CSV: the original columns, then where and why. */
-export async function rejects(
-  context: CommandContext,
-  runText: string,
-  options: { output?: string | undefined; exact: boolean },
-): Promise<number> {
-  const ledger = await context.openLedger()
-  try {
-    const run = await runNamed(ledger, runText)
-    if (run.kind === 'mirror') {
-      context.terminal.err(
-        `Run ${run.id} is of the mirror ${run.sync}: a mirror has no rejects. What did not fit its column is in _misfits of its row`,
-      )
-      return EXIT.done
-    }
-    const stream =
-      options.output === undefined
-        ? process.stdout
-        : createWriteStream(options.output, { mode: 0o600 })
-    const write = async (line: string) => {
-      if (!stream.write(`${line}\n`))
-        await new Promise<void>((resolve) => stream.once('drain', resolve))
-    }
-    const columns = run.sourceColumns ?? []
-    const extra = [
-      '_line',
-      '_row',
-      '_state',
-      '_reason',
-      '_column',
-      '_value',
-      '_detail',
-      '_request_id',
-    ]
-    if (!context.json)
-      await write([...columns, ...extra].map((name) => csvCell(name, options.exact)).join(','))
-    let after = 0
-    let rows = 0
-    // Bounded by the run's items: every pass moves `after` forward.
-    for (;;) {
-      const items = await ledger.report(run.id, { states: REJECT_STATES, after, limit: 1_000 })
-      if (items.length === 0) break
-      after = items.at(-1)!.ordinal
-      rows += items.length
-      for (const item of items) {
-        if (context.json) {
-          await write(JSON.stringify(item))
-          continue
-        }
-        const cells = columns.map((_, index) => {
-          const cell = item.raw?.[index]
-          return cell === null || cell === undefined
-            ? ''
-            : typeof cell === 'string'
-              ? cell
-              : JSON.stringify(cell)
-        })
-        const why = [
-          String(item.line),
-          String(item.ordinal),
-          item.state,
-          item.reason ?? item.code ?? (item.inDoubt ? 'in_doubt' : item.state),
-          item.column ?? item.field ?? '',
-          item.value ?? '',
-          item.detail ?? '',
-          item.requestId ?? '',
-        ]
-        await write([...cells, ...why].map((cell) => csvCell(cell, options.exact)).join(','))
-      }
-    }
-    if (options.output !== undefined) {
-      await new Promise<void>((resolve, reject) => {
-        stream.once('error', reject)
-        stream.end(() => resolve())
-      })
-      context.terminal.err(`${figure(rows)} rejects of run ${run.id} are in ${options.output}`)
-    }
-    return EXIT.done
-  } finally {
-    await ledger.close()
-  }
 }

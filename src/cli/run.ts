@@ -2,18 +2,18 @@
 
 import type { Client } from '@temporalio/client'
 import type { Config } from '../../config/index.ts'
-import { importSync, mirrorSync } from '../../workflows/names.ts'
+import { importSync, mirrorSync, reconcile } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
-import { backfillOf, backfillText } from '../core/backfill.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import { findSync, type ImportSync, type SyncConfig } from '../core/sync.ts'
 import type { Run } from '../ledger/ledger.ts'
-import { accountOf, printAccount, runToJson, type Account } from './books.ts'
+import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { connectTemporal, EXIT, exitCodeOf, temporalOf, type CommandContext } from './context.ts'
+import { nextOf } from './differences.ts'
 import { follow, messageOf } from './follow.ts'
 import { forecast, quotaOfKey } from './forecast.ts'
-import { importLine, mirrorLine } from './live.ts'
+import { compareLine, importLine, mirrorLine } from './live.ts'
 import { figure, safe } from './terminal.ts'
 
 const workerAsksMax = 10
@@ -183,11 +183,13 @@ export async function startRun(
     const line =
       sync.kind === 'mirror'
         ? mirrorLine(context)
-        : importLine((rows) => {
-            const sending = { sync, priority, rows, signal: following.signal }
-            // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
-            if (rows > 0) announce(context, sending).catch(() => {})
-          })
+        : type === reconcile
+          ? compareLine()
+          : importLine((rows) => {
+              const sending = { sync, priority, rows, signal: following.signal }
+              // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
+              if (rows > 0) announce(context, sending).catch(() => {})
+            })
     const followed = await follow({
       terminal,
       // Made by the worker when the run opens.
@@ -213,20 +215,24 @@ export async function startRun(
         )
       else {
         terminal.err(terminal.style('red', safe(message, 2_000)))
-        if (account) printAccount(terminal, account)
+        if (account) printAccount(terminal, ended, account)
       }
       return EXIT.stopped
     }
     if (context.json) terminal.out(JSON.stringify(runToJson(ended, account)))
     else {
       terminal.out(`Run ${ended.id} of ${ended.sync}: ${terminal.style('bold', ended.state)}`)
-      const limits = backfillOf(ended.config)
-      if (limits) terminal.out(`  ${safe(backfillText(limits), 300)}: nothing else was read`)
+      const about = aboutRun(ended)
+      if (about !== null) terminal.out(`  ${safe(about, 300)}`)
       for (const warning of ended.warnings)
         terminal.out(terminal.style('yellow', `  ${safe(warning, 300)}`))
-      if (account) printAccount(terminal, account)
-      if (ended.state === 'complete_with_rejects')
-        terminal.out(`  The rejects: ${context.hint(`rejects ${ended.id}`)}`)
+      if (account) printAccount(terminal, ended, account)
+      const next = account?.findings
+        ? nextOf(context, ended, account.findings)
+        : ended.state === 'complete_with_rejects'
+          ? `The rejects: ${context.hint(`rejects ${ended.id}`)}`
+          : null
+      if (next !== null) terminal.out(`  ${next}`)
     }
     return exitCodeOf(ended.state)
   } finally {

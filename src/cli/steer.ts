@@ -52,7 +52,7 @@ export async function cancelRun(context: CommandContext, runText: string): Promi
   const ledger = await context.openLedger()
   try {
     const account = await accountOf(ledger, now)
-    if (account && !context.json) printAccount(context.terminal, account)
+    if (account && !context.json) printAccount(context.terminal, now, account)
   } finally {
     await ledger.close()
   }

@@ -16,3 +16,5 @@ export const REPORT_VALUE_CHARS_MAX = 200
 export const VERIFY_SAMPLE_ROWS = 1_000
 /** How long items and requests of closed runs are kept. */
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
+/** Values that a list of options of a property keeps. */
+export const OPTIONS_KEPT_MAX = 100

@@ -1,6 +1,7 @@
 // Close: what is left over gets a terminal state, the books are balanced and kept, payloads of accepted items go. A run
 // that does not balance is never complete, whatever else happened.
 
+import { differencesText, sumOfDifferences, type DifferenceCounts } from '../core/differences.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Ending } from '../runs/ending.ts'
@@ -9,23 +10,43 @@ import type { Ending } from '../runs/ending.ts'
 export interface CloseResult {
   readonly state: RunState
   readonly books: Books
+  /** What a person should know about it, in one line. */
+  readonly message: string | null
 }
 
-/** Closes a run. Safe to call again. */
-export async function close(ledger: Ledger, run: number, ending: Ending): Promise<CloseResult> {
+/** What a reconciliation found. */
+export interface Findings {
+  readonly found: DifferenceCounts
+  readonly left: DifferenceCounts
+  /** When it began, where it compared everything. */
+  readonly wholeSince: string | null
+}
+
+/** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */
+export async function close(
+  ledger: Ledger,
+  run: number,
+  ending: Ending,
+  findings: Findings | null = null,
+): Promise<CloseResult> {
   await ledger.settleLeftovers(run)
   const books = await ledger.books(run)
-  const state = ending.kind === 'finished' ? finalState(books) : ending.kind
-  const unbalanced = ending.kind === 'finished' && !isBalanced(books)
+  const isFinished = ending.kind === 'finished'
+  const isUnbalanced = isFinished && !isBalanced(books)
+  const differs = findings !== null && sumOfDifferences(findings.left) > 0
+  const final = isFinished ? finalState(books) : ending.kind
+  const state = final === 'complete' && differs ? 'complete_with_rejects' : final
+  const message = isUnbalanced
+    ? 'the books do not balance; run records-sync show for the figures'
+    : isFinished
+      ? findings && differencesText(findings)
+      : (ending.message ?? null)
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
-    message: unbalanced
-      ? 'the books do not balance; run records-sync show for the figures'
-      : ending.kind === 'finished'
-        ? null
-        : (ending.message ?? null),
+    message,
     books,
+    verifiedThrough: state === 'complete' ? (findings?.wholeSince ?? null) : null,
   })
-  return { state, books }
+  return { state, books, message }
 }

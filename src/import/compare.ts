@@ -6,7 +6,8 @@ import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 
 const caseless = new Set(['email', 'url'])
 
-function canonical(value: Json | undefined, fieldType: string): string {
+/** The one text of all values that mean the same under the field type's comparison; empty for no value. */
+export function canonical(value: Json | undefined, fieldType: string): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) {
     const parts = value.map((part) => canonical(part as Json, fieldType)).toSorted()

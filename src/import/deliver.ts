@@ -7,7 +7,15 @@ import { Blocked, QuotaWait, ServiceFailure } from '../core/errors.ts'
 import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../core/limits.ts'
 import type { Permit } from '../core/ports.ts'
 import type { ImportConfig } from '../core/sync.ts'
-import type { PlannedItem, RequestOutcome, Segment, SentBatch } from '../ledger/ledger.ts'
+import type {
+  ItemOutcome,
+  PlannedItem,
+  RequestOutcome,
+  RunSchema,
+  Segment,
+  SentBatch,
+} from '../ledger/ledger.ts'
+import { marker } from './marks.ts'
 import { outcomeOf, refusedOutcome, takeApart } from './outcome.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
@@ -37,11 +45,18 @@ export interface Delivery {
 
 export function createDelivery(
   deps: ImportDeps,
-  job: { run: number; config: ImportConfig; segment: Segment; fence: number },
+  job: {
+    run: number
+    config: ImportConfig
+    schema: RunSchema | null
+    segment: Segment
+    fence: number
+  },
   mustStop: () => boolean,
 ): Delivery {
   const { ledger, client, clock, tuning, signal, priority } = deps
-  const { run, config, segment, fence } = job
+  const { run, config, schema, segment, fence } = job
+  const marksOf = schema && marker(config, schema)
   let requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   let failuresInRow = 0
@@ -83,6 +98,12 @@ export function createDelivery(
     }
   }
 
+  /** What was accepted is remembered by its marks. */
+  const marked = (item: PlannedItem, outcome: ItemOutcome): ItemOutcome =>
+    marksOf && (outcome.state === 'created' || outcome.state === 'updated')
+      ? { ...outcome, marks: marksOf(item) }
+      : outcome
+
   /** A batch that was refused whole is sent in parts, until the items that the service does not take stand alone. */
   const isolate = async (
     batch: SentBatch,
@@ -111,8 +132,10 @@ export function createDelivery(
       const result = await send(batch, permit)
       if (result.kind === 'answer') {
         failuresInRow = 0
-        const items = batch.items.map((item, index) => outcomeOf(item, result.answer.data[index]!))
-        await ledger.settle(run, segment, fence, batch, result.ended, items)
+        const outcomes = batch.items.map((item, index) =>
+          marked(item, outcomeOf(item, result.answer.data[index]!)),
+        )
+        await ledger.settle(run, segment, fence, batch, result.ended, outcomes)
         return 0
       }
       if (result.kind === 'wait') {

@@ -1,13 +1,20 @@
 // Records by key: 100 keys a request.
 
-import type { FilterNode, PropertyWire, RecordRepresentation } from '../contract/index.ts'
-import type { Json } from '../core/json.ts'
+import {
+  IN_VALUES_MAX,
+  type FilterNode,
+  type PropertyWire,
+  type RecordRepresentation,
+} from '../contract/index.ts'
+import { canonicalDecimal } from '../core/decimal.ts'
+import { canonicalJson, type Json } from '../core/json.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import { keyOf } from './key.ts'
 import type { ImportDeps } from './ports.ts'
 
 type Sent = Readonly<Record<string, Json>>
+type Found = Map<string, RecordRepresentation>
 
 /** The properties of an item's payload. */
 export const sentOf = (item: { readonly payload: string }): Sent =>
@@ -17,18 +24,67 @@ const pagesPerSliceMax = 50
 
 /**
  * The records whose matching property has a value of one of at most 100 items, by key; each page is at most 100 records.
+ * A service keeps a value as it was sent, or in its one form; both are asked for where they differ.
  * @param names properties that are read
  */
 export async function lookUp(
   deps: ImportDeps,
   config: ImportConfig,
   matching: PropertyWire,
-  items: readonly { readonly payload: string }[],
+  items: readonly { readonly key: string; readonly payload: string }[],
   names: readonly string[],
-): Promise<Map<string, RecordRepresentation>> {
-  const values = items.flatMap((item) => sentOf(item)[matching.name] as Json)
+): Promise<Found> {
+  const values = items.flatMap((item) => {
+    const sent = [sentOf(item)[matching.name] as Json].flat() as Json[]
+    return [...sent, ...valueOfKey(item.key, matching.field_type)]
+  })
+  return await findValues(deps, config, matching, values, names)
+}
+
+/** The same for at most 100 keys. */
+export async function lookUpKeys(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: PropertyWire,
+  keys: readonly string[],
+  names: readonly string[],
+): Promise<Found> {
+  const values = keys.flatMap((key) => valueOfKey(key, matching.field_type))
+  return await findValues(deps, config, matching, values, names)
+}
+
+/** The value that a key stands for, on the wire; none where a number cannot hold it. */
+function valueOfKey(key: string, fieldType: string): readonly Json[] {
+  if (fieldType === 'boolean') return [key === 'true']
+  if (fieldType !== 'number') return [key]
+  const value = Number(key)
+  return canonicalDecimal(key) !== null && Number.isFinite(value) ? [value] : []
+}
+
+async function findValues(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: PropertyWire,
+  given: readonly Json[],
+  names: readonly string[],
+): Promise<Found> {
+  const distinct = new Map(given.map((value) => [canonicalJson(value), value]))
+  const values = [...distinct.values()]
+  const found: Found = new Map()
+  for (let first = 0; first < values.length; first += IN_VALUES_MAX)
+    await readAll(deps, config, matching, values.slice(first, first + IN_VALUES_MAX), names, found)
+  return found
+}
+
+async function readAll(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: PropertyWire,
+  values: readonly Json[],
+  names: readonly string[],
+  found: Found,
+): Promise<void> {
   const filter = { property: matching.name, op: 'in', value: values } as FilterNode
-  const found = new Map<string, RecordRepresentation>()
   let cursor: string | null | undefined
   for (let page = 0; page < pagesPerSliceMax; page++) {
     const reading = deps.client.queryRecords(
@@ -45,8 +101,7 @@ export async function lookUp(
       }
     }
     deps.beat()
-    if (!answer.pagination.has_more) break
+    if (!answer.pagination.has_more) return
     cursor = answer.pagination.next_cursor
   }
-  return found
 }

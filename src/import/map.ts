@@ -5,9 +5,9 @@ import { hash as digestOf } from 'node:crypto'
 import type { PropertyWire } from '../contract/index.ts'
 import { MappingError } from '../core/errors.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
-import { REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
+import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
 import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../core/sync.ts'
-import type { StagedItem } from '../ledger/ledger.ts'
+import type { RunSchema, StagedItem } from '../ledger/ledger.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { coerceCell, coercionOf, textOf, type Coerced, type CoercionContext } from './coerce.ts'
 import { keyOf } from './key.ts'
@@ -15,6 +15,8 @@ import { checkMatching, checkProperty, checkType, type Target } from './target.t
 
 /** A compiled mapping. */
 export interface MappingPlan {
+  /** What the service says of the mapped properties. */
+  readonly schema: RunSchema
   /** What a person should know before a write, one line each. */
   readonly warnings: readonly string[]
   /** The item of a row. */
@@ -157,7 +159,8 @@ export function compileMapping(
 
   const map = (row: SourceRow): StagedItem => {
     const raw = JSON.stringify(row.cells)
-    const place = { ordinal: row.ordinal, line: row.line, raw }
+    const of = row.of === undefined ? {} : { of: row.of }
+    const place = { ordinal: row.ordinal, line: row.line, ...of, raw }
     const members = [...constantMembers]
     let key = matchingConstant ? keyOf(matchingConstant.value, matching.field_type) : null
     const invalid = (column: Column, cell: Json, reason: string, detail: string): StagedItem => ({
@@ -206,5 +209,16 @@ export function compileMapping(
     const payload = `{"properties":{${members.join(',')}}}`
     return { ...place, valid: true, key: key!, payload, hash: hashOf(payload) }
   }
-  return { warnings, map, cleared: () => cleared }
+  const mapped = target.schema.properties.filter(({ name }) =>
+    Object.hasOwn(config.properties, name),
+  )
+  return { schema: schemaOf(mapped), warnings, map, cleared: () => cleared }
 }
+
+const schemaOf = (properties: readonly PropertyWire[]): RunSchema =>
+  Object.fromEntries(
+    properties.map(({ name, field_type: type, is_multi: isMulti, options }) => [
+      name,
+      { type, isMulti, options: options.slice(0, OPTIONS_KEPT_MAX).map(({ value }) => value) },
+    ]),
+  )

@@ -12,6 +12,7 @@ const blank = {
   field: null,
   detail: null,
   inDoubt: false,
+  marks: null,
 }
 
 /** The pointer below the item: `/data/3/properties/x` and `/properties/x` both become `/properties/x`. */
@@ -55,6 +56,7 @@ export function outcomeOf(item: PlannedItem, result: BatchItemResult): ItemOutco
         field: pointerInItem(problem?.field ?? first?.field),
         detail: first && !problem?.field ? first.detail : (problem?.detail ?? null),
         inDoubt: transient && spent,
+        marks: null,
       }
     }
   }
@@ -73,6 +75,7 @@ export function refusedOutcome(item: PlannedItem, failure: ServiceFailure): Item
     field: pointerInItem(failure.field ?? first?.field),
     detail: failure.detail ?? first?.detail ?? null,
     inDoubt: false,
+    marks: null,
   }
 }
 

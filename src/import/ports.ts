@@ -15,6 +15,8 @@ export type ImportClient = Pick<
   | 'batchUpsert'
   | 'upsertsPerRequest'
   | 'queryRecords'
+  | 'readRecord'
+  | 'batchDelete'
 >
 
 /** Times and sizes that a run may set; production values are the defaults. */

@@ -4,7 +4,7 @@
 import { Blocked, SyncError } from '../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
-import type { PlannedItem, Segment } from '../ledger/ledger.ts'
+import type { PlannedItem, RunSchema, Segment } from '../ledger/ledger.ts'
 import { bodyDigest, createDelivery } from './deliver.ts'
 import type { ImportDeps } from './ports.ts'
 
@@ -25,7 +25,7 @@ const refusedBatchesMax = 2
  */
 export async function push(
   deps: ImportDeps,
-  job: { run: number; config: ImportConfig; segment: Segment },
+  job: { run: number; config: ImportConfig; schema: RunSchema | null; segment: Segment },
 ): Promise<PushResult> {
   const { ledger, client, clock, tuning, signal } = deps
   const { run, segment } = job

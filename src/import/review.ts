@@ -9,20 +9,27 @@ import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { lookUp } from './look-up.ts'
 
+/** Records that a reconciliation deletes, by its rows, before it asks. */
+const DELETES_MAX_PERCENT = 1
+const DELETES_UNASKED = 10
+
 /** Whether the sync has any limit. */
 export const hasLimits = (config: ImportConfig): boolean =>
   config.rows_max !== undefined ||
   config.creates_max_percent !== undefined ||
   config.clears_max_percent !== undefined
 
-/** The limits that the planned items of a run are above. */
+/**
+ * The limits that the planned items of a run are above.
+ * @param job.deletes whether the extra records of a reconciliation are deleted
+ */
 export async function review(
   deps: ImportDeps,
-  job: { run: number; config: ImportConfig; planned: number },
+  job: { run: number; config: ImportConfig; planned: number; deletes?: boolean },
 ): Promise<readonly Excess[]> {
   const { config, planned } = job
   const { rows_max, creates_max_percent, clears_max_percent } = config
-  const excesses: Excess[] = []
+  const excesses: Excess[] = job.deletes ? await deletions(deps, job.run) : []
   if (planned === 0) return excesses
   if (rows_max !== undefined && planned > rows_max)
     excesses.push({ limit: 'rows_max', is: planned, max: rows_max })
@@ -45,6 +52,16 @@ export async function review(
       })
   }
   return excesses
+}
+
+/** Deletions ask above a share of the rows, few of them never. */
+async function deletions({ ledger }: ImportDeps, run: number): Promise<Excess[]> {
+  const { extra } = (await ledger.differenceCounts(run)).left
+  const { read } = await ledger.progress(run)
+  const isExcess = extra > DELETES_UNASKED && extra * 100 > read * DELETES_MAX_PERCENT
+  if (!isExcess) return []
+  const is = percent(extra, Math.max(read, 1))
+  return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT }]
 }
 
 /** With one decimal, upwards: what is above a limit does not look equal to it. */

@@ -3,6 +3,7 @@
 // the run is complete.
 
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../core/limits.ts'
+import type { ReconcileScope } from '../core/purpose.ts'
 import type { ImportSync } from '../core/sync.ts'
 import type { Window } from '../core/watermark.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
@@ -12,6 +13,7 @@ import { compileMapping, type MappingPlan } from './map.ts'
 import { beatBetween, beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { readTarget } from './target.ts'
+import { rowsWhere } from './where.ts'
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
@@ -24,18 +26,29 @@ export interface StageResult extends StageCounts {
   readonly cleared: number
 }
 
+export interface StageJob {
+  readonly run: number
+  readonly sync: ImportSync
+  readonly keyFingerprint: string
+  readonly window?: Window | null
+  /** Of a reconciliation: nothing is believed, and all of the source is read, or the part that is named. */
+  readonly reconcile?: ReconcileScope | null
+  /** Of a retry: its rows are not those of the source. */
+  readonly isRetry?: boolean
+}
+
 /**
- * Stages a run. In a window only what the source has in it (of a query with a watermark: from `initial` on), and the watermark
- * stays where it is.
+ * Stages a run. In a window only what the source has in it (of a query with a watermark: from `initial` on). The watermark
+ * moves in regular runs only.
  * @throws MappingError, SourceError before anything was sent; the caller closes the run
  */
 export async function stage(
   deps: ImportDeps,
-  job: { run: number; sync: ImportSync; keyFingerprint: string; window?: Window | null },
+  job: StageJob,
   openSource: (extent: Extent) => Promise<Source>,
 ): Promise<StageResult> {
   const { ledger, client, signal, tuning } = deps
-  const { run, sync, window = null } = job
+  const { run, sync, window = null, reconcile = null, isRetry = false } = job
   const config = sync.import
   const target = await beatWhile(deps, readTarget(deps, config.object_type))
   const destination = {
@@ -46,13 +59,16 @@ export async function stage(
     matchingProperty: config.matching_property,
   }
   const isIncremental = 'query' in config.from && config.from.watermark !== undefined
-  const last = isIncremental && window === null ? await ledger.lastReading(destination) : null
-  const source = await beatWhile(deps, openSource({ watermark: last?.watermark ?? null, window }))
+  const isRegular = window === null && reconcile === null && !isRetry
+  const last = isIncremental && isRegular ? await ledger.lastReading(destination) : null
+  const whole = await beatWhile(deps, openSource({ watermark: last?.watermark ?? null, window }))
+  const source = reconcile?.where ? rowsWhere(whole, reconcile.where) : whole
   try {
     const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns)
     await ledger.bindDestination(run, destination, {
       keyFingerprint: job.keyFingerprint,
       warnings: plan.warnings,
+      schema: plan.schema,
     })
     await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
     const fence = await ledger.beginStage(run, source.columns)
@@ -65,20 +81,27 @@ export async function stage(
       )
       deps.beat(rows.length)
     }
-    const { rows: read, digest, watermark } = source.summary()
+    const { rows: read, digest, watermark: reached } = source.summary()
+    const watermark = isRegular ? reached : undefined
+    // Whoever retries wants it sent, and what a reconciliation left differs although it was accepted.
+    const believes = reconcile === null && !isRetry
     const kept = { run, fence, rows: read, columns: source.columns, plan }
     const carried = last === null ? 0 : await carry(deps, kept, last)
     const rows = read + carried
     const counts = await ledger.finishStage(
       run,
       fence,
-      { rows, digest, watermark, rowsPerSegment: tuning.rows_per_segment },
+      { rows, digest, watermark, believes, rowsPerSegment: tuning.rows_per_segment },
       () => {
         signal.throwIfAborted()
         deps.beat()
       },
     )
-    return { ...counts, rows, carried, warnings: plan.warnings, cleared: plan.cleared() }
+    const planned = reconcile?.sample
+      ? await ledger.keepSample(run, fence, reconcile.sample)
+      : counts.planned
+    const found = { ...counts, planned, rows: rows - counts.planned + planned, carried }
+    return { ...found, warnings: plan.warnings, cleared: plan.cleared() }
   } finally {
     await source.close()
   }

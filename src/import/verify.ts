@@ -5,8 +5,10 @@ import { IN_VALUES_MAX, type PropertyWire } from '../contract/index.ts'
 import { MappingError } from '../core/errors.ts'
 import { VERIFY_SAMPLE_ROWS } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
+import type { RunSchema } from '../ledger/ledger.ts'
 import { differences } from './compare.ts'
 import { lookUp, sentOf } from './look-up.ts'
+import { marker } from './marks.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 
@@ -32,10 +34,11 @@ async function propertiesOf(
 /** Verifies a run's written items as the sync says, and settles those in doubt. */
 export async function verify(
   deps: ImportDeps,
-  job: { run: number; config: ImportConfig; written: number },
+  job: { run: number; config: ImportConfig; schema: RunSchema | null; written: number },
 ): Promise<VerifyResult> {
   const { ledger } = deps
-  const { run, config } = job
+  const { run, config, schema } = job
+  const marksOf = schema && marker(config, schema)
   const result = { read: 0, equal: 0, different: 0, missing: 0 }
   const every =
     config.verify === 'all'
@@ -72,6 +75,7 @@ export async function verify(
         verdict,
         recordId: record?.id ?? null,
         field: differing.length > 0 ? `/properties/${differing[0]}` : null,
+        marks: marksOf ? marksOf(item) : null,
       } as const
     })
     await ledger.recordVerified(run, verdicts)

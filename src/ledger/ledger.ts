@@ -3,7 +3,9 @@
 // nothing (fences); no transaction touches more than 1,000 rows.
 
 import type { BlockReason } from '../core/errors.ts'
+import type { Difference, DifferenceCounts, DifferenceKind, Whose } from '../core/differences.ts'
 import type { Json } from '../core/json.ts'
+import type { Purpose, RetryChoice } from '../core/purpose.ts'
 import type { Books, ItemState, RunState } from '../core/states.ts'
 import type { Watermark } from '../core/watermark.ts'
 
@@ -14,6 +16,9 @@ export interface Run {
   readonly kind: 'import' | 'mirror'
   /** A `plan` stages and counts, and never sends; it does not hold the sync. */
   readonly mode: 'run' | 'plan'
+  readonly purpose: Purpose
+  /** Of a retry: the run whose rows it takes. */
+  readonly of: number | null
   readonly state: RunState
   readonly reason: BlockReason | 'abandoned' | null
   /** What a person should know about the state, in one line. */
@@ -24,6 +29,8 @@ export interface Run {
   readonly config: Json
   readonly destination: number | null
   readonly keyFingerprint: string | null
+  /** What the service said of the properties that an import writes, when it was staged. */
+  readonly schema: RunSchema | null
   readonly sourceColumns: readonly string[] | null
   readonly sourceDigest: string | null
   /** Source rows read; null until staging is complete. */
@@ -31,8 +38,20 @@ export interface Run {
   readonly warnings: readonly string[]
   /** The state counts of an import at close; they outlive the items. */
   readonly counts: Books | null
+  /** Of a reconciliation that was whole and left no difference: when it began. */
+  readonly verifiedThrough: string | null
   readonly openedAt: string
   readonly closedAt: string | null
+}
+
+/** The mapped properties, by name. */
+export type RunSchema = Readonly<Record<string, PropertyFacts>>
+
+export interface PropertyFacts {
+  readonly type: string
+  readonly isMulti: boolean
+  /** Values that it accepts, where these are listed; the first 100. */
+  readonly options: readonly string[]
 }
 
 /** Where accepted values live: what was accepted in one place says nothing about another. */
@@ -49,6 +68,8 @@ export type StagedItem =
   | {
       readonly ordinal: number
       readonly line: number
+      /** Of a retry: the ordinal of the row in the run that it is of. */
+      readonly of?: number
       readonly raw: string
       readonly valid: true
       readonly key: string
@@ -59,6 +80,7 @@ export type StagedItem =
   | {
       readonly ordinal: number
       readonly line: number
+      readonly of?: number
       readonly raw: string
       readonly valid: false
       readonly key: string | null
@@ -112,6 +134,8 @@ export interface ItemOutcome {
   readonly field: string | null
   readonly detail: string | null
   readonly inDoubt: boolean
+  /** Of what was accepted: the marks of its values (src/import/marks.ts). */
+  readonly marks: string | null
 }
 
 /** How one request ended. */
@@ -126,6 +150,7 @@ export interface RequestOutcome {
 export interface ReportedItem {
   readonly ordinal: number
   readonly line: number
+  readonly of: number | null
   readonly key: string | null
   readonly state: ItemState
   readonly raw: readonly Json[] | null
@@ -151,6 +176,84 @@ export interface WrittenItem {
   readonly recordId: string | null
   readonly inDoubt: boolean
 }
+
+/** What was accepted for a key. */
+export interface Accepted {
+  readonly key: string
+  readonly recordId: string | null
+  /** Null while a request is in flight, and where its outcome is not known. */
+  readonly hash: string | null
+  readonly marks: string | null
+  readonly run: number
+}
+
+/** A planned item of a reconciliation, and what was accepted for its key; null where nothing was. */
+export interface UncomparedItem extends PlannedItem {
+  readonly accepted: Accepted | null
+}
+
+/** What comparing an item with its record showed. */
+export interface Comparison {
+  readonly ordinal: number
+  readonly recordId: string | null
+  /** Null where they are equal. */
+  readonly kind: Exclude<DifferenceKind, 'extra'> | null
+  /** Marks of the item's values. */
+  readonly marks: string
+  /** Why it must not be sent by itself: it becomes `unsent` with this reason. Null: it stays planned. */
+  readonly held: { readonly reason: string; readonly detail: string } | null
+  /** One for each field, or one for the whole record; none where they are equal. */
+  readonly differences: readonly Difference[]
+}
+
+/** Differences of a run of one kind, in one field, by the same side. */
+export interface DifferenceGroup {
+  readonly stream: string
+  readonly kind: DifferenceKind
+  readonly field: string | null
+  readonly whose: Whose
+  readonly differences: number
+  readonly repaired: number
+  /** The lowest ordinal; null where none has one. */
+  readonly example: number | null
+}
+
+/** What a run did in one share of its time. */
+export interface TimelinePoint {
+  /** Its beginning, ISO 8601 in UTC. */
+  readonly at: string
+  readonly requests: number
+  /** Requests that were not answered 2xx, or not at all. */
+  readonly failedRequests: number
+  readonly created: number
+  readonly updated: number
+  readonly rejected: number
+  readonly failed: number
+}
+
+/** The sealed account of a closed run (src/ledger/manifest.ts). */
+export interface StoredManifest {
+  readonly run: number
+  readonly sync: string
+  /** Canonical JSON. */
+  readonly body: string
+  /** SHA-256 of the body, hex. */
+  readonly digest: string
+  /** HMAC-SHA256 of the body, hex; null where the ledger had no signing key. */
+  readonly signature: string | null
+}
+
+/** What can be exported, each a table or view of the ledger of this name. */
+export const EXPORTS = [
+  'runs',
+  'results',
+  'differences',
+  'last_accepted',
+  'requests',
+  'streams',
+  'manifests',
+] as const
+export type ExportName = (typeof EXPORTS)[number]
 
 /** The state of a run's work at a moment, from counters; cheap. */
 export interface Progress {
@@ -226,6 +329,9 @@ export interface Ledger {
     workflowId: string
     workflowRunId: string
     config: Json
+    /** Default `sync`. */
+    purpose?: Purpose
+    of?: number | null
   }): Promise<{ run: Run } | { heldBy: Run }>
   run(id: number): Promise<Run | null>
   /** Null for a sync that never ran. Reads a few rows, however many runs there were. */
@@ -242,7 +348,7 @@ export interface Ledger {
   bindDestination(
     id: number,
     destination: Destination,
-    facts: { keyFingerprint: string; warnings: readonly string[] },
+    facts: { keyFingerprint: string; warnings: readonly string[]; schema: RunSchema },
   ): Promise<number>
 
   /** Starts staging anew: a higher fence, and no items. */
@@ -261,9 +367,16 @@ export interface Ledger {
       digest: string
       rowsPerSegment: number
       watermark?: Watermark | undefined
+      /** Whether what was accepted is believed, and so left out as `unchanged`. Default true; a reconciliation asks instead. */
+      believes?: boolean
     },
     onSlice?: () => void,
   ): Promise<StageCounts>
+  /**
+   * Takes all but about `rows` of the planned items out of a run that is staged, evenly, and from its count of rows: as if
+   * its source had no more. Returns what is left planned.
+   */
+  keepSample(run: number, fence: number, rows: number): Promise<number>
 
   lastReading(destination: Destination): Promise<LastReading | null>
   /**
@@ -274,6 +387,26 @@ export interface Ledger {
     run: number,
     options: { after: number; limit: number },
   ): Promise<readonly { ordinal: number; raw: readonly Json[] }[]>
+  /**
+   * Rows of a closed run that a retry takes, above `after`, in ordinal order: those of `leftRows`, and those without a key,
+   * that are chosen; without those that a later retry brought in. Of a correction its rows, as they were corrected.
+   */
+  retryRows(
+    run: number,
+    choice: RetryChoice,
+    options: { after: number; limit: number },
+  ): Promise<readonly { ordinal: number; line: number; raw: readonly Json[] }[]>
+  /**
+   * Keeps rows of a closed run as a person corrected them; at most 1,000 a call. `correction`: what an earlier call gave, to
+   * add to it; null begins one. They go with the items of the run.
+   */
+  addCorrections(
+    run: number,
+    correction: number | null,
+    rows: readonly { ordinal: number; raw: readonly Json[] }[],
+  ): Promise<number>
+  /** The retries of a run, oldest first. */
+  retries(run: number): Promise<readonly Run[]>
   /** Which of at most 1,000 keys the items of a run have, of the ordinals `upTo`. */
   stagedKeys(
     run: number,
@@ -343,16 +476,72 @@ export interface Ledger {
       verdict: 'equal' | 'different' | 'missing'
       recordId: string | null
       field: string | null
+      /** Of an equal one: the marks of what was sent. */
+      marks?: string | null
     }[],
   ): Promise<void>
   /** Items above `after` whose record was written by another item of the run too, and that come last: to be sent once more. */
   twins(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>
 
+  /** Planned items above `after`, in ordinal order, that were not compared yet. */
+  uncompared(
+    run: number,
+    options: { after: number; limit: number },
+  ): Promise<readonly UncomparedItem[]>
+  /**
+   * Books what comparing showed, for items that are still planned; at most 1,000. An equal one is `unchanged`, verified and
+   * accepted; the others stay planned, unless they are held, their differences are noted in place of earlier ones, and what
+   * was accepted stays. The segments' counts of planned items fall with those that are planned no more.
+   */
+  recordCompared(run: number, items: readonly Comparison[]): Promise<void>
+  /**
+   * A page of the keys of the run's destination that have a record and that no valid item of the run has. `next` is where
+   * the next page goes on; null at the end. A page may be empty.
+   */
+  absentKeys(
+    run: number,
+    options: { after: string | null; limit: number },
+  ): Promise<{ readonly keys: readonly Accepted[]; readonly next: string | null }>
+  /** Notes differences, in place of those that the run has of the same record; at most 1,000 records. `repaired`: mended already. */
+  noteDifferences(
+    run: number,
+    differences: readonly Difference[],
+    options: { repaired: boolean },
+  ): Promise<void>
+  /** The record of this key was deleted on purpose: nothing is accepted for it any more, and its difference is mended. */
+  recordDeleted(run: number, records: readonly { key: string; recordId: string }[]): Promise<void>
+  /** Marks the differences as mended of which the item was created or updated, and did not read back otherwise. */
+  settleDifferences(run: number): Promise<void>
+  /** Records that differ, by kind: all, and those that are not mended. */
+  differenceCounts(
+    run: number,
+  ): Promise<{ readonly found: DifferenceCounts; readonly left: DifferenceCounts }>
+  /** Differences by kind, field and side, most frequent first; at most 1,000. */
+  differenceGroups(run: number): Promise<readonly DifferenceGroup[]>
+  /** A page of the differences, in the order in which they were noted; `next` null at the end. */
+  differences(
+    run: number,
+    options: { after: number; limit: number; kind?: DifferenceKind; isRepaired?: boolean },
+  ): Promise<{
+    readonly rows: readonly (Difference & { readonly repaired: boolean })[]
+    readonly next: number | null
+  }>
+  /** When the newest whole reconciliation without a difference began, and the newest of any result; null where there is none. */
+  reconciled(
+    sync: string,
+  ): Promise<{ readonly verifiedThrough: string | null; readonly last: Run | null }>
+  /** Where a reconciliation of a stream stands, as its own text; null where nothing was kept. */
+  keptPlace(run: number, stream: string): Promise<string | null>
+  keepPlace(run: number, stream: string, place: string): Promise<void>
+
   /** Turns what is left into terminal states, slice by slice: sent into failed (in doubt), planned into unsent. */
   settleLeftovers(run: number): Promise<void>
   /** The books as one query over the items. */
   books(run: number): Promise<Books>
-  /** Writes the counts and the final state, and drops the payloads and raw rows of accepted items. */
+  /**
+   * Writes the counts, the final state and the manifest, in one transaction, and drops the payloads and raw rows of accepted
+   * items before it.
+   */
   closeRun(
     run: number,
     end: {
@@ -361,6 +550,7 @@ export interface Ledger {
       message?: string | null
       /** Null for a mirror, whose account is its streams. */
       books: Books | null
+      verifiedThrough?: string | null
     },
   ): Promise<void>
   /** Notes where a mirror's run is with one stream: one row for each stream, written anew. */
@@ -378,7 +568,13 @@ export interface Ledger {
   /** Items in the given states, in ordinal order, above `after`. */
   report(
     run: number,
-    options: { states: readonly ItemState[]; after: number; limit: number },
+    options: {
+      states: readonly ItemState[]
+      after: number
+      limit: number
+      /** Only what a retry would take (`retryRows`). */
+      isLeft?: boolean
+    },
   ): Promise<readonly ReportedItem[]>
   /** Rejects by state, code, reason and column, most frequent first. */
   rejectGroups(run: number): Promise<
@@ -392,6 +588,23 @@ export interface Ledger {
       example: number
     }[]
   >
+  /** What the run did over its time, in at most `points` equal shares; none without requests. */
+  timeline(run: number, points: number): Promise<readonly TimelinePoint[]>
+  /** The manifests of a sync, oldest first, of runs above `after`. */
+  manifests(
+    sync: string,
+    options: { after: number; limit: number },
+  ): Promise<readonly StoredManifest[]>
+  /** Names of all syncs that have runs, in order. */
+  syncs(): Promise<readonly string[]>
+  /** A page of a table or view, in a fixed order; times are ISO 8601, JSON columns texts. `next` is null at the end. */
+  exportRows(
+    name: ExportName,
+    options: { after: string | null; limit: number },
+  ): Promise<{
+    readonly rows: readonly Readonly<Record<string, string | number | null>>[]
+    readonly next: string | null
+  }>
   /** How many keys of the run's planned items the destination has an accepted record for. */
   knownKeys(run: number): Promise<number>
   /** Planned items above `after`, in ordinal order, whose key the destination has no accepted record for. */

@@ -9,10 +9,13 @@ export type LedgerPlace =
   | { readonly sqlite: string }
   | { readonly url: string; readonly schema: string }
 
-/** @throws LedgerError */
+/**
+ * @param options.signingKey signs the manifests of closed runs; null: they are not signed
+ * @throws LedgerError
+ */
 export async function openLedger(
   place: LedgerPlace,
-  options: { readonly readOnly?: boolean } = {},
+  options: { readonly readOnly?: boolean; readonly signingKey?: string | null } = {},
 ): Promise<Ledger> {
   if ('sqlite' in place) {
     const { openSqliteLedger } = await import('./sqlite/index.ts')

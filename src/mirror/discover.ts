@@ -68,7 +68,7 @@ export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Disc
 }
 
 /** The object types that are mirrored, in the order of their names. */
-function chosen(
+export function chosen(
   { name: sync, mirror: config }: MirrorSync,
   types: readonly ObjectSummary[],
 ): string[] {
@@ -84,7 +84,10 @@ function chosen(
 }
 
 /** Those of them that the run is limited to. */
-function limited({ sync, only = null }: DiscoverJob, mirrored: readonly string[]): string[] {
+export function limited(
+  { sync, only = null }: Pick<DiscoverJob, 'sync' | 'only'>,
+  mirrored: readonly string[],
+): string[] {
   if (only === null) return [...mirrored]
   const unknown = only.filter((name) => !mirrored.includes(name))
   if (unknown.length === 0 && only.length > 0) return mirrored.filter((name) => only.includes(name))
@@ -170,7 +173,8 @@ async function mirrorDefinitions(
   })
 }
 
-const waiting = (stream: string): StreamBooks => ({
+/** A stream that nobody has begun with. */
+export const waiting = (stream: string): StreamBooks => ({
   stream,
   table: null,
   state: 'waiting',

@@ -8,6 +8,7 @@ import type {
   RecordRepresentation,
 } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
+import type { Json } from '../core/json.ts'
 import { instantAt } from './instant.ts'
 import type { MirrorDeps } from './ports.ts'
 
@@ -16,6 +17,12 @@ export interface ReadPage {
   readonly records: readonly RecordRepresentation[]
   readonly cursor: string | null
   readonly askedAt: string
+}
+
+/** Records that have these values of the properties that were asked for, in their order. */
+export interface GroupCount {
+  readonly values: readonly Json[]
+  readonly records: number
 }
 
 export type ReaderDeps = Pick<
@@ -92,6 +99,35 @@ export class Reader {
       this.#deps.client.aggregateRecords(type, body, options),
     )
     return Number(results[0]?.value ?? 0)
+  }
+
+  /**
+   * The service's counts of the records that match, for each combination of the values of some properties; null where these
+   * are more than so many pages of groups.
+   */
+  async groups(
+    type: string,
+    by: readonly string[],
+    filter: FilterNode | null,
+    pagesMax: number,
+  ): Promise<readonly GroupCount[] | null> {
+    const groups: GroupCount[] = []
+    for (let page = 0; page < pagesMax; page++) {
+      const body = {
+        aggregations: [{ op: 'count' as const }],
+        ...(filter && { filter }),
+        group_by: [...by],
+        offset: groups.length,
+      }
+      const { results, has_more: hasMore } = await this.ask((options) =>
+        this.#deps.client.aggregateRecords(type, body, options),
+      )
+      for (const { group_by: values, value } of results)
+        groups.push({ values: by.map((name) => values[name] as Json), records: Number(value ?? 0) })
+      if (!hasMore) return groups
+      if (results.length === 0) return null
+    }
+    return null
   }
 
   /** The lowest or highest value of a property; null where no record has one. */

@@ -35,11 +35,18 @@ export interface RecordsJob extends StreamJob {
   readonly config: MirrorConfig
 }
 
-const sorted = ({ sortable }: RecordsJob, property: PropertyWire | null): PropertyWire | null =>
+/** The property, where the service sorts by it. */
+export const sorted = (
+  { sortable }: Pick<RecordsJob, 'sortable'>,
+  property: PropertyWire | null,
+): PropertyWire | null =>
   property !== null && sortable.includes(property.field_type) ? property : null
 
 /** The property that tells when a record was changed last; null where there is none that the service sorts by. */
-export function modifiedOf(job: RecordsJob, schema: ObjectSchema): PropertyWire | null {
+export function modifiedOf(
+  job: Pick<RecordsJob, 'sortable' | 'config'>,
+  schema: ObjectSchema,
+): PropertyWire | null {
   return sorted(job, modificationProperty(schema, job.config.modification_property[schema.name]))
 }
 

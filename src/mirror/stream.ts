@@ -43,7 +43,12 @@ async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
   return await work.run()
 }
 
-async function readType(reader: Reader, deps: MirrorDeps, type: string): Promise<ObjectSchema> {
+/** @throws SyncError `mirror_type` where the type is gone */
+export async function readType(
+  reader: Reader,
+  deps: MirrorDeps,
+  type: string,
+): Promise<ObjectSchema> {
   try {
     return await reader.ask((options) => deps.client.readObjectType(type, options))
   } catch (error) {

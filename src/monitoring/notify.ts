@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Environment, NotificationConfig } from '../../config/index.ts'
 import type { Clock, Logger } from '../core/ports.ts'
+import type { Purpose } from '../core/purpose.ts'
 import { REJECT_STATES, type Books } from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { RunChange, RunWatch } from '../runs/watch.ts'
@@ -67,7 +68,7 @@ export function notifier(options: NotifierOptions): Notifier {
   /** Null where there is nothing to tell, or not yet. */
   const newsOf = async (change: RunChange): Promise<News | null> => {
     const { run, sync, from, to, reason, message } = change
-    const rejects = change.books && rejectsOf(change.books)
+    const rejects = change.differences ?? (change.books && rejectsOf(change.books))
     const news = (...events: Event[]): News => ({ change, events, rejects })
     if (run === null) {
       if (unopened.has(sync) && unopened.get(sync) === message) return null
@@ -104,6 +105,11 @@ export function notifier(options: NotifierOptions): Notifier {
       case 'complete_with_rejects': {
         const wasBlocked = blocked.delete(run) || wentOn !== undefined
         const wasUnopened = unopened.delete(sync)
+        if (!REGULAR.includes(change.purpose)) {
+          // What a retry could not bring in is known: whoever started it has seen it before.
+          const differs = change.purpose === 'reconcile' ? (['rejects'] as const) : []
+          return news(...differs, ...(wasBlocked ? (['recovered'] as const) : []))
+        }
         const before = await previousRun(options.ledger, sync, run)
         const isNew = rejects !== (before?.counts ? rejectsOf(before.counts) : 0)
         const recovers = wasBlocked || wasUnopened || before?.state === 'failed'
@@ -191,13 +197,17 @@ function textOf(change: RunChange, event: Event, rejects: number | null): string
   const message = messageOf(change)
   const why = message === null ? '' : `: ${message}`
   const where = run === null ? '' : ` (run ${run})`
+  const ended =
+    change.purpose === 'reconcile'
+      ? `does not agree with the other side${where}${why}; "records-sync show ${run}" lists what differs`
+      : `ended with ${rejects} rejected ${rejects === 1 ? 'row' : 'rows'}${where}; "records-sync rejects ${run}" lists them`
   const says = {
     blocked:
       reason === 'approval'
         ? `waits for approval${where}${why}. "records-sync approve ${run}" or "records-sync reject ${run}" decides`
         : `is blocked by ${reason ?? 'something'}${where}${why}`,
     failed: run === null ? `could not be started${why}` : `failed${where}${why}`,
-    rejects: `ended with ${rejects} rejected ${rejects === 1 ? 'row' : 'rows'}${where}; "records-sync rejects ${run}" lists them`,
+    rejects: ended,
     recovered: change.to === 'running' ? `goes on${where}` : `succeeded again${where}`,
   }
   // In Slack these make links and call people.
@@ -215,14 +225,17 @@ function messageOf({ reason, message }: RunChange): string | null {
 const rejectsOf = ({ states }: Books): number =>
   REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
-/** The run before that ended by itself; null where there is none, or the ledger does not say. */
+const REGULAR: readonly Purpose[] = ['sync', 'backfill']
+
+/** The regular run before that ended by itself; null where there is none, or the ledger does not say. */
 async function previousRun(
   ledger: Pick<Ledger, 'runs'>,
   sync: string,
   run: number,
 ): Promise<Run | null> {
   const runs = await inTime(ledger.runs({ sync, limit: RUNS_BACK }), LEDGER_MAX_MS)
-  return runs?.find(({ id, state }) => id < run && state !== 'cancelled') ?? null
+  const counts = (one: Run) => one.state !== 'cancelled' && REGULAR.includes(one.purpose)
+  return runs?.find((one) => one.id < run && counts(one)) ?? null
 }
 
 function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {

@@ -2,6 +2,7 @@
 
 import { AlreadyRunning, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import type { Purpose } from '../core/purpose.ts'
 import type { Logger } from '../core/ports.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 
@@ -38,10 +39,20 @@ export async function open(
     ledger: Ledger
     logger: Logger
     isLive(holder: Holder): Promise<boolean>
+    /** What is still to be done for a run whose workflow is gone, before its books are closed. */
+    abandoning?: ((run: Run) => Promise<void>) | undefined
     /** Told of every run whose books were closed because its workflow is gone. */
     abandoned?(run: Run): Promise<void>
   },
-  job: { sync: string; kind: Run['kind']; holder: Holder; config: Json },
+  job: {
+    sync: string
+    kind: Run['kind']
+    holder: Holder
+    config: Json
+    /** Default: a regular run. */
+    purpose?: Purpose
+    of?: number | null
+  },
 ): Promise<Run> {
   const { ledger } = deps
   const { sync, holder } = job
@@ -52,6 +63,8 @@ export async function open(
       mode: 'run',
       ...holder,
       config: job.config,
+      purpose: job.purpose ?? 'sync',
+      of: job.of ?? null,
     })
     if ('run' in opened) return opened.run
     const held = opened.heldBy
@@ -59,6 +72,7 @@ export async function open(
       return held
     if (await deps.isLive(held)) throw new AlreadyRunning(sync, held.id, held.workflowId)
     deps.logger.warn({ run: held.id, sync, workflow: held.workflowId }, 'run_taken_over')
+    await deps.abandoning?.(held)
     await abandon(ledger, held)
     await deps.abandoned?.(held)
   }

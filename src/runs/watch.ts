@@ -2,6 +2,7 @@
 // here: a run never fails, and never waits for long, because one of them cannot be reached.
 
 import type { BlockReason } from '../core/errors.ts'
+import type { Purpose } from '../core/purpose.ts'
 import type { Books, RunState } from '../core/states.ts'
 
 /** A run that changed its state, or that could not be opened. No values of rows, no keys. */
@@ -10,6 +11,7 @@ export interface RunChange {
   readonly run: number | null
   readonly sync: string
   readonly kind: 'import' | 'mirror'
+  readonly purpose: Purpose
   /** Null where the run begins, or could not be opened. */
   readonly from: RunState | null
   readonly to: RunState
@@ -18,6 +20,8 @@ export interface RunChange {
   readonly message: string | null
   /** Of an import that ended. */
   readonly books: Books | null
+  /** Of a reconciliation that ended: records that it left different. */
+  readonly differences: number | null
   readonly workflowId: string
 }
 

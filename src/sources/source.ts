@@ -9,6 +9,8 @@ export interface SourceRow {
   readonly ordinal: number
   /** 1-based line of the file on which the row begins; equal to `ordinal` where the source has no lines. */
   readonly line: number
+  /** Of a retry: the ordinal of the row in the run that it is of. */
+  readonly of?: number
   readonly cells: readonly Json[]
 }
 

@@ -52,6 +52,12 @@ export interface MirrorRow {
   readonly misfits: string | null
 }
 
+/** A row as the table holds it, in the forms of `MirrorRow`: what a merge of the same row would leave as it is. */
+export interface HeldRow extends MirrorRow {
+  /** Whether it is marked as deleted. */
+  readonly isDeleted: boolean
+}
+
 /** What a merge did, in rows; their sum is the number of different ids in it. */
 export interface MergeCounts {
   readonly inserted: number
@@ -160,6 +166,11 @@ export interface MirrorTables {
       readonly within?: Within
     },
   ): Promise<readonly string[]>
+  /**
+   * The rows of at most 1,000 ids, deleted ones too, in no order; cells of the live columns of `stream` as given. A value that
+   * a person put there and that has no form (a decimal of too many digits, an infinite date) is a text that no record has.
+   */
+  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly HeldRow[]>
   /** Ends what is going on; what was not merged is forgotten. Safe twice. */
   close(): Promise<void>
 }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll } from 'vitest'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
+import { SIGNING_KEY } from './ledger/scene.ts'
 import { ledgerSuite } from './ledger.suite.ts'
 
 /** Handles of as many processes, which take turns: one for every process that comes and goes would be hundreds. */
@@ -16,6 +17,9 @@ const TABLES = [
   'items',
   'payloads',
   'streams',
+  'corrections',
+  'differences',
+  'manifests',
   'runs',
   'destinations',
 ]
@@ -23,18 +27,21 @@ const TABLES = [
 let postgres: Postgres
 let outside: pg.Client
 let handles: Ledger[]
+let signing: Ledger
 beforeAll(async () => {
   postgres = await startPostgres()
   const url = await postgres.newDatabase()
   handles = await Promise.all(
     Array.from({ length: HANDLES }, () => openPostgresLedger({ url, schema: 'records_sync' })),
   )
+  signing = await openPostgresLedger({ url, schema: 'records_sync' }, { signingKey: SIGNING_KEY })
   outside = new pg.Client({ connectionString: url })
   await outside.connect()
+  await outside.query('SET search_path = records_sync')
 })
 afterAll(async () => {
   await outside.end()
-  await Promise.all(handles.map((ledger) => ledger.close()))
+  await Promise.all([...handles, signing].map((ledger) => ledger.close()))
   await postgres.stop()
 })
 
@@ -46,6 +53,8 @@ ledgerSuite('PostgreSQL', async () => {
       turn = (turn + 1) % HANDLES
       return handles[turn]!
     },
+    signing: async () => signing,
+    query: async (text) => (await outside.query<Record<string, unknown>>(text)).rows,
     async cleanup() {
       for (const table of TABLES) await outside.query(`DELETE FROM records_sync.${table}`)
     },

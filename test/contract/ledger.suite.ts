@@ -2,11 +2,15 @@
 
 import { describe } from 'vitest'
 import { closingTests } from './ledger/closing.ts'
+import { exportingTests } from './ledger/exporting.ts'
 import { incrementalTests } from './ledger/incremental.ts'
 import { interleavingTests } from './ledger/interleavings.ts'
 import { pushingTests } from './ledger/pushing.ts'
+import { reconcilingTests } from './ledger/reconciling.ts'
+import { retryingTests } from './ledger/retrying.ts'
 import { runTests } from './ledger/runs.ts'
 import type { Open } from './ledger/scene.ts'
+import { sealingTests } from './ledger/sealing.ts'
 import { stagingTests } from './ledger/staging.ts'
 import { standingTests } from './ledger/standing.ts'
 import { streamTests } from './ledger/streams.ts'
@@ -22,5 +26,9 @@ export function ledgerSuite(name: string, open: Open): void {
     interleavingTests(open)
     standingTests(open)
     streamTests(open)
+    retryingTests(open)
+    reconcilingTests(open)
+    sealingTests(open)
+    exportingTests(open)
   })
 }

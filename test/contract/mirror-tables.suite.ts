@@ -5,6 +5,7 @@ import { describe } from 'vitest'
 import { changingTests } from './mirror-tables/changing.ts'
 import { deletingTests } from './mirror-tables/deleting.ts'
 import { fenceTests } from './mirror-tables/fences.ts'
+import { holdingTests } from './mirror-tables/holding.ts'
 import { mergingTests } from './mirror-tables/merging.ts'
 import { readingTests } from './mirror-tables/reading.ts'
 import type { OpenPlace } from './mirror-tables/scene.ts'
@@ -20,6 +21,7 @@ export function mirrorTablesSuite(name: string, place: OpenPlace): void {
     readingTests(place)
     changingTests(place)
     valueTests(place)
+    holdingTests(place)
     sequenceTests(place)
   })
 }

@@ -76,7 +76,7 @@ test('check, plan, run, show, rejects, status: one outcome per row, and none of 
   })
   db.close()
 
-  const rejects = await project.cli('rejects', String(result.run))
+  const rejects = await project.cli('rejects', String(result.run), '-o', '-')
   const lines = rejects.out.trim().split('\n')
   expect(lines).toHaveLength(101)
   expect(lines[0]).toBe(

@@ -77,7 +77,7 @@ test('two workers on one PostgreSQL ledger finish an import, though one is kille
 
   const again = await cli('run', 'contacts', '--json')
   expect(again.code).toBe(1)
-  expect(await cli('rejects', '2')).toMatchObject({
+  expect(await cli('rejects', '2', '-o', '-')).toMatchObject({
     code: 0,
     out: expect.stringContaining('Name 7'),
   })

@@ -369,6 +369,8 @@ describe('the keeper', () => {
     reason: 'auth',
     message: 'blocked: auth: the key key#1a2b3c4d5e6f was refused with 401',
     books: null,
+    purpose: 'sync',
+    differences: null,
     workflowId: `import-${sync}-2026-01-01T00:00:00Z`,
     ...more,
   })

@@ -6,9 +6,24 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import type { WorkflowHandle } from '@temporalio/client'
 import { afterEach, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
-import { approve, backfill, mirrorSync, pause, reject, resume } from '../../workflows/names.ts'
+import {
+  approve,
+  backfill,
+  mirrorSync,
+  pause,
+  reconcile,
+  reject,
+  resume,
+  retry,
+} from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
-import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
+import {
+  contactsCsv,
+  createProject,
+  defaultConfig,
+  fastTuning,
+  type Project,
+} from '../e2e/project.ts'
 
 let project: Project
 afterEach(async () => await project.stop())
@@ -91,6 +106,40 @@ test('backfills: one that answers with what can be written, and one of a window'
   await window.result()
   await save('backfill-window', window)
 })
+
+test('an import that is reconciled and repaired, a retry, and a mirror that is reconciled', async () => {
+  const copy = mirrorConfig.slice(mirrorConfig.indexOf('  crm_copy:'))
+  project = await createProject({
+    config: `${defaultConfig}${copy}\nwarehouses:\n  lake: { duckdb: ./lake.duckdb }\n`,
+  })
+  const spoilt = (index: number, cells: string[]) =>
+    index === 5 ? [cells[0]!, cells[1]!, cells[2]!, 'x'] : cells
+  project.write('contacts.csv', contactsCsv(300, spoilt))
+  await project.startWorker()
+  await (await project.start('contacts')).result()
+  const mirrored = await project.client.workflow.start(mirrorSync, {
+    taskQueue: TASK_QUEUE,
+    workflowId: 'mirror',
+    args: [{ sync: 'crm_copy' }],
+  })
+  await mirrored.result()
+  const client = new RecordsClient({ baseUrl: project.service.url, key: project.service.key })
+  const [one] = project.service.records('svc_contact')
+  await client.updateRecord('svc_contact', one!.id, { svc_first_name: 'Zoe' })
+  await client.close()
+  const start = async (type: string, id: string, input: object) => {
+    const handle = await project.client.workflow.start(type, {
+      taskQueue: TASK_QUEUE,
+      workflowId: id,
+      args: [input],
+    })
+    await handle.result()
+    await save(id, handle)
+  }
+  await start(retry, 'import-retry', { run: 1 })
+  await start(reconcile, 'import-reconcile', { sync: 'contacts', repair: true, tuning: fastTuning })
+  await start(reconcile, 'mirror-reconcile', { sync: 'crm_copy', repair: true })
+}, 180_000)
 
 test('an import whose mapping is hopeless', async () => {
   project = await createProject()

@@ -24,11 +24,14 @@ test('there are recorded histories', () => {
     'import-complete.json',
     'import-failed.json',
     'import-paused.json',
+    'import-reconcile.json',
     'import-rejected.json',
+    'import-retry.json',
     'mirror-approved.json',
     'mirror-cancelled.json',
     'mirror-complete.json',
     'mirror-failed.json',
+    'mirror-reconcile.json',
   ])
 })
 

@@ -32,6 +32,9 @@ const IMPORTABLE = [
   'schedules',
   'temporal',
   'monitoring',
+  'report',
+  'corrections',
+  'audit',
 ]
 const WORK: Rule = {
   value: ['core', 'contract', 'runs'],
@@ -104,6 +107,14 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     type: ['ledger', 'runs', 'connections'],
     packages: [],
   },
+  report: { value: ['core'], type: ['ledger'], packages: [], node: ['node:crypto'] },
+  corrections: {
+    value: ['core', 'sources'],
+    type: ['ledger'],
+    packages: [],
+    node: ['node:crypto', 'node:fs/promises', 'node:path'],
+  },
+  audit: { value: ['core', 'ledger'], packages: [], node: [] },
   openers: { value: ['config', 'warehouses'], type: ['sources'], packages: [], node: [] },
   worker: { value: [...IMPORTABLE, 'dev', 'connections', 'openers'], packages: ['@temporalio/*'] },
   cli: {

@@ -3,9 +3,11 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { completeStates, isLeft, liveStates, plannedOfRow } from '../rows.ts'
+import { completeStates, isLeft, liveStates, marksOnceVerified, plannedOfRow } from '../rows.ts'
+import { lockChain, sealRun } from './account.ts'
 import type { Database } from './database.ts'
 import { acceptItems, forgetItems, itemsAt, withPayload } from './items.ts'
+import { RUN_COLUMNS, runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
 type CloseMethods = Pick<
@@ -20,7 +22,11 @@ type CloseMethods = Pick<
   | 'prune'
 >
 
-export function closeMethods(db: Database, now: () => string): CloseMethods {
+export function closeMethods(
+  db: Database,
+  now: () => string,
+  signingKey: string | null,
+): CloseMethods {
   /** Runs a statement with the values run, first and last for every slice of 1,000 ordinals. */
   const inSlices = async (run: number, statement: string) => {
     const row = await db.one('SELECT max(ordinal) AS last FROM items WHERE run = $1', [run])
@@ -69,7 +75,10 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
             read.map((item) => item.field),
           ],
         )
-        await session.run(acceptItems, itemsAt(run, equal))
+        await session.run(acceptItems(marksOnceVerified), [
+          ...itemsAt(run, equal),
+          equal.map(({ marks }) => marks ?? null),
+        ])
         // What the service holds is not what was sent: the next run must send it again.
         await session.run(forgetItems, itemsAt(run, other))
       })
@@ -81,7 +90,7 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
          WHERE run = $1 AND ordinal > $2 AND twin IS NOT NULL AND state IN ('created', 'updated')
            AND ordinal = (SELECT same.ordinal FROM items AS same
              WHERE hashtextextended(same.record_id, same.run) = hashtextextended(items.record_id, items.run)
-               AND same.record_id = items.record_id AND same.run + 0 = items.run
+               AND same.record_id = items.record_id AND same.run + 0 = items.run AND same.state <> 'unchanged'
              ORDER BY same.ordinal::bigint DESC LIMIT 1)
          ORDER BY ordinal LIMIT $3`,
         [run, after, limit],
@@ -128,18 +137,23 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       return { read: Number(rows[0]?.['read'] ?? 0), states, replayed, inDoubt }
     },
 
-    async closeRun(run, { state, reason = null, message = null, books }) {
+    async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {
       await inSlices(
         run,
         `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
            (SELECT state IN ('created', 'updated') AND NOT coalesce(${isLeft('items')}, false)
             FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)`,
       )
-      await db.run(
-        `UPDATE runs SET state = $1, reason = $2, message = $3, counts = $4::json, closed_at = $5::timestamptz
-         WHERE id = $6 AND state IN (${liveStates})`,
-        [state, reason, message, books && JSON.stringify(books), now(), run],
-      )
+      await db.transaction(async (session) => {
+        await lockChain(session, run)
+        const row = await session.one(
+          `UPDATE runs SET state = $1, reason = $2, message = $3, counts = $4::json, closed_at = $5::timestamptz,
+             verified_through = $6::timestamptz
+           WHERE id = $7 AND state IN (${liveStates}) RETURNING ${RUN_COLUMNS}`,
+          [state, reason, message, books && JSON.stringify(books), now(), verifiedThrough, run],
+        )
+        if (row && row['mode'] === 'run') await sealRun(session, runOfRow(row), signingKey)
+      })
     },
 
     async discard(run) {
@@ -156,7 +170,8 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
     async prune(before) {
       const old = await db.all(
         `SELECT id FROM runs WHERE (closed_at < $1::timestamptz OR (mode = 'plan' AND opened_at < $1::timestamptz))
-           AND (SELECT true FROM items WHERE run = runs.id LIMIT 1)
+           AND ((SELECT true FROM items WHERE run = runs.id LIMIT 1)
+             OR (SELECT true FROM differences WHERE run = runs.id LIMIT 1))
            AND (watermark IS NULL OR state NOT IN (${completeStates}) OR
              (SELECT true FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
                 AND next.watermark IS NOT NULL AND next.state IN (${completeStates}) LIMIT 1))

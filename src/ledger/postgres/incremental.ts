@@ -3,8 +3,9 @@
 import type { Json } from '../../core/json.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Ledger } from '../ledger.ts'
-import { completeStates, isLeft } from '../rows.ts'
+import { completeStates } from '../rows.ts'
 import type { Database } from './database.ts'
+import { isStillLeft } from './retry.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
 
@@ -31,13 +32,9 @@ export function incrementalMethods(db: Database): IncrementalMethods {
       // Payloads first: of a closed run only those are there that were not accepted.
       const rows = await db.all(
         `SELECT payloads.ordinal, payloads.raw
-         FROM payloads JOIN LATERAL (SELECT key, state, verified FROM items
+         FROM payloads JOIN LATERAL (SELECT ordinal, key, state, verified FROM items
            WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal LIMIT 1) AS item ON true
-         WHERE payloads.run = $1 AND payloads.ordinal > $2 AND item.key IS NOT NULL AND ${isLeft('item')}
-           AND (SELECT true FROM accepted
-             WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
-               AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)
-               AND accepted.key = item.key AND accepted.run > $1 AND accepted.hash IS NOT NULL) IS NULL
+         WHERE payloads.run = $1 AND payloads.ordinal > $2 AND item.key IS NOT NULL AND ${isStillLeft('item')}
          ORDER BY payloads.ordinal LIMIT $3`,
         [run, after, limit],
       )

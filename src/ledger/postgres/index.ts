@@ -3,12 +3,15 @@
 import { LedgerError } from '../../core/errors.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
+import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
 import type { Connection } from './connection.ts'
 import { openDatabase, type Subject } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
 import { pushMethods } from './push.ts'
+import { reconcileMethods } from './reconcile.ts'
 import { reportMethods } from './reports.ts'
+import { retryMethods } from './retry.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
 import { standingMethods } from './standing.ts'
@@ -26,11 +29,12 @@ const subject: Subject = {
 
 /**
  * Opens the ledger in a PostgreSQL database, made and migrated where needed.
+ * @param options.signingKey signs the manifests of closed runs; null: they are not signed
  * @throws LedgerError where it cannot be reached or used, or is of another release
  */
 export async function openPostgresLedger(
   connection: Connection,
-  options: { readOnly?: boolean; clock?: Clock } = {},
+  options: { readOnly?: boolean; clock?: Clock; signingKey?: string | null } = {},
 ): Promise<Ledger> {
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
@@ -41,10 +45,13 @@ export async function openPostgresLedger(
     ...stageMethods(db),
     ...incrementalMethods(db),
     ...pushMethods(db, now),
-    ...closeMethods(db, now),
+    ...reconcileMethods(db),
+    ...closeMethods(db, now, options.signingKey ?? null),
+    ...retryMethods(db),
     ...reportMethods(db),
     ...standingMethods(db),
     ...streamMethods(db),
+    ...accountMethods(db),
     close: () => db.close(),
   }
 }

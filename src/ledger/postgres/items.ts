@@ -17,14 +17,16 @@ export const withPayload = `JOIN LATERAL (SELECT raw, payload FROM payloads
 
 const destination = '(SELECT destination FROM runs WHERE id = items.run)'
 
-/** Notes the wanted items as accepted. */
-export const acceptItems = `
-  INSERT INTO accepted (destination, key, record_id, hash, run)
+/** Notes the wanted items as accepted, with the marks that `$3` gives; `marks` says what becomes of those that are there. */
+export const acceptItems = (marks: string): string => `
+  INSERT INTO accepted (destination, key, record_id, hash, marks, run)
     SELECT DISTINCT ON (hashtextextended(items.key, 0))
-      ${destination}, items.key, items.record_id, items.hash, items.run
-    ${wanted} JOIN items ON ${isWanted} ORDER BY hashtextextended(items.key, 0)
+      ${destination}, items.key, items.record_id, items.hash, wanted.marks, items.run
+    FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, marks)
+      JOIN items ON ${isWanted} ORDER BY hashtextextended(items.key, 0)
   ON CONFLICT (destination, hashtextextended(key, 0)) DO UPDATE
-    SET key = excluded.key, record_id = excluded.record_id, hash = excluded.hash, run = excluded.run`
+    SET key = excluded.key, record_id = excluded.record_id, hash = excluded.hash, marks = ${marks},
+      run = excluded.run`
 
 /** Forgets what was accepted of the wanted items' keys. */
 export const forgetItems = `

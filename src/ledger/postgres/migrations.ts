@@ -169,4 +169,90 @@ export const MIGRATIONS: readonly string[] = [
   -- How a sync stands is asked every few seconds, and told without reading its runs.
   CREATE INDEX runs_of_sync ON runs (sync, id, state) WHERE mode = 'run';
   `,
+  `
+  -- Retries and reconciliations: what a run is for, what it found, and what it sealed.
+  ALTER TABLE runs ADD COLUMN purpose text NOT NULL DEFAULT 'sync';
+  ALTER TABLE runs ADD COLUMN of_run integer REFERENCES runs (id);
+  ALTER TABLE runs ADD COLUMN properties json;
+  ALTER TABLE runs ADD COLUMN verified_through timestamptz;
+  UPDATE runs SET purpose = 'backfill' WHERE json_typeof(config -> 'backfill') = 'object';
+  CREATE INDEX runs_of ON runs (of_run, id) WHERE of_run IS NOT NULL;
+  CREATE INDEX runs_reconciled ON runs (sync, id) WHERE purpose = 'reconcile';
+
+  ALTER TABLE items ADD COLUMN of_ordinal integer;
+  CREATE INDEX items_of ON items (((run::bigint << 32) | of_ordinal)) WHERE of_ordinal IS NOT NULL;
+  ALTER TABLE accepted ADD COLUMN marks text;
+  ALTER TABLE streams ADD COLUMN place text;
+
+  CREATE TABLE corrections (
+    run integer NOT NULL,
+    ordinal integer NOT NULL,
+    correction integer NOT NULL,
+    raw text NOT NULL,
+    PRIMARY KEY (run, ordinal, correction)
+  );
+
+  CREATE TABLE differences (
+    run integer NOT NULL,
+    -- In the order in which they were noted, with gaps.
+    number bigint GENERATED ALWAYS AS IDENTITY,
+    stream text NOT NULL,
+    -- Hash of the key, or of the record id of a mirror: the record within its stream.
+    subject text NOT NULL,
+    key text,
+    record_id text,
+    ordinal integer,
+    kind text NOT NULL,
+    field text,
+    whose text NOT NULL,
+    ours text,
+    theirs text,
+    repaired smallint NOT NULL DEFAULT 0,
+    PRIMARY KEY (run, number)
+  ) WITH (fillfactor = 90);
+  CREATE INDEX differences_subject ON differences (hashtextextended(subject, run));
+  CREATE INDEX differences_ordinal ON differences (((run::bigint << 32) | ordinal)) WHERE ordinal IS NOT NULL;
+
+  CREATE TABLE manifests (
+    run integer PRIMARY KEY REFERENCES runs (id),
+    sync text NOT NULL,
+    body text NOT NULL,
+    digest text NOT NULL,
+    signature text
+  );
+  CREATE INDEX manifests_sync ON manifests (sync, run);
+
+  CREATE VIEW results AS
+    SELECT runs.sync, items.run, items.ordinal, items.line, items.key, items.state, items.record_id,
+      items.http_status, items.code, items.reason, items."column", items.field, items.value, items.detail,
+      items.request_id, items.attempts, items.replayed, items.in_doubt, items.verified,
+      runs.purpose, runs.of_run, items.of_ordinal,
+      (SELECT max(again.run) FROM runs AS retry JOIN items AS again
+         ON ((again.run::bigint << 32) | again.of_ordinal) = ((retry.id::bigint << 32) | items.ordinal)
+           AND again.of_ordinal IS NOT NULL
+       WHERE retry.of_run = items.run AND retry.mode = 'run' AND again.state IN ('created', 'updated', 'unchanged')) AS mended_by
+    FROM items JOIN runs ON runs.id = items.run
+    WHERE runs.mode = 'run';
+
+  CREATE VIEW rejects AS
+    SELECT results.*, payloads.raw FROM results LEFT JOIN payloads USING (run, ordinal)
+    WHERE (results.state IN ('invalid', 'rejected', 'failed', 'unsent') OR results.verified <> 'equal')
+      AND results.mended_by IS NULL
+      AND NOT EXISTS (SELECT 1 FROM accepted
+        WHERE accepted.destination = (SELECT destination FROM runs WHERE id = results.run)
+          AND hashtextextended(accepted.key, 0) = hashtextextended(results.key, 0)
+          AND accepted.key = results.key AND accepted.run > results.run AND accepted.hash IS NOT NULL);
+
+  CREATE VIEW in_doubt AS
+    SELECT * FROM results
+    WHERE in_doubt = 1 AND coalesce(verified, '') <> 'equal' AND NOT EXISTS (SELECT 1 FROM accepted
+      WHERE accepted.destination = (SELECT destination FROM runs WHERE id = results.run)
+        AND hashtextextended(accepted.key, 0) = hashtextextended(results.key, 0)
+        AND accepted.key = results.key AND accepted.run > results.run AND accepted.hash IS NOT NULL);
+
+  CREATE VIEW last_accepted AS
+    SELECT destinations.sync, destinations.origin, destinations.org_id, destinations.object_type,
+      destinations.matching_property, accepted.destination, accepted.key, accepted.record_id, accepted.hash, accepted.run
+    FROM accepted JOIN destinations ON destinations.id = accepted.destination;
+  `,
 ]

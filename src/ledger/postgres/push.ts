@@ -207,7 +207,10 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
           ],
         )
         const written = booked.filter(({ state }) => state === 'created' || state === 'updated')
-        await session.run(acceptItems, itemsAt(run, written))
+        await session.run(acceptItems('excluded.marks'), [
+          ...itemsAt(run, written),
+          written.map(({ marks }) => marks),
+        ])
         const twins = await session.all(
           `SELECT items.ordinal, others.last AS twin ${wanted} JOIN items ON ${isWanted} JOIN LATERAL
              (SELECT other.ordinal AS last FROM items AS other

@@ -5,17 +5,18 @@ import type { Ledger } from '../ledger.ts'
 import { rejectGroupOfRow, reportedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 import { withPayload } from './items.ts'
+import { isStillLeft } from './retry.ts'
 
 type ReportMethods = Pick<Ledger, 'report' | 'rejectGroups'>
 
 export function reportMethods(db: Database): ReportMethods {
   return {
-    async report(run, { states, after, limit }) {
+    async report(run, { states, after, limit, isLeft = false }) {
       const rows = await db.all(
-        `SELECT ordinal, line, key, state, raw, http_status, record_id, code, reason, "column", field, value, detail,
+        `SELECT ordinal, line, of_ordinal, key, state, raw, http_status, record_id, code, reason, "column", field, value, detail,
            request_id, in_doubt
          FROM items LEFT ${withPayload}
-         WHERE run = $1 AND ordinal > $2 AND state = ANY ($3::text[])
+         WHERE run = $1 AND ordinal > $2 AND state = ANY ($3::text[]) ${isLeft ? `AND ${isStillLeft('items')}` : ''}
          ORDER BY ordinal LIMIT $4`,
         [run, after, states, limit],
       )

@@ -2,7 +2,7 @@
 
 import type { Json } from '../../core/json.ts'
 import type { Books, RunState } from '../../core/states.ts'
-import type { Ledger, Progress, Run } from '../ledger.ts'
+import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
 import { liveStates } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 
@@ -11,8 +11,9 @@ const text = (value: unknown): string | null =>
 const time = (value: unknown): string => (value as Date).toISOString()
 
 /** Named one by one: a later release may add some, and a prepared statement must not change. */
-const COLUMNS = `id, sync, kind, mode, state, reason, message, workflow_id, workflow_run_id, config, destination,
-  key_fingerprint, source_columns, source_digest, rows_read, warnings, counts, opened_at, closed_at`
+export const RUN_COLUMNS = `id, sync, kind, mode, purpose, of_run, state, reason, message, workflow_id, workflow_run_id, config, destination,
+  key_fingerprint, properties, source_columns, source_digest, rows_read, warnings, counts, verified_through,
+  opened_at, closed_at`
 
 export function runOfRow(row: Row): Run {
   return {
@@ -20,6 +21,8 @@ export function runOfRow(row: Row): Run {
     sync: String(row['sync']),
     kind: row['kind'] as Run['kind'],
     mode: row['mode'] as Run['mode'],
+    purpose: row['purpose'] as Run['purpose'],
+    of: row['of_run'] === null ? null : Number(row['of_run']),
     state: row['state'] as RunState,
     reason: text(row['reason']) as Run['reason'],
     message: text(row['message']),
@@ -28,11 +31,13 @@ export function runOfRow(row: Row): Run {
     config: row['config'] as Json,
     destination: row['destination'] === null ? null : Number(row['destination']),
     keyFingerprint: text(row['key_fingerprint']),
+    schema: row['properties'] as RunSchema | null,
     sourceColumns: row['source_columns'] as string[] | null,
     sourceDigest: text(row['source_digest']),
     rowsRead: row['rows_read'] === null ? null : Number(row['rows_read']),
     warnings: row['warnings'] as string[],
     counts: row['counts'] as Books | null,
+    verifiedThrough: row['verified_through'] === null ? null : time(row['verified_through']),
     openedAt: time(row['opened_at']),
     closedAt: row['closed_at'] === null ? null : time(row['closed_at']),
   }
@@ -53,16 +58,16 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         )
         if (run.mode === 'run') {
           const live = await session.one(
-            `SELECT ${COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND state IN (${liveStates})`,
+            `SELECT ${RUN_COLUMNS} FROM runs WHERE sync = $1 AND mode = 'run' AND state IN (${liveStates})`,
             [run.sync],
           )
           if (live) return { heldBy: runOfRow(live) }
         }
         // Plans come and go: theirs are negative, so that the runs people see are numbered without gaps.
         const row = await session.one(
-          `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
+          `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at, purpose, of_run)
            SELECT CASE WHEN $2 = 'plan' THEN least(0, min(id)) - 1 ELSE greatest(0, max(id)) + 1 END,
-             $1, $3, $2, 'running', $4, $5, $6::json, $7::timestamptz FROM runs RETURNING ${COLUMNS}`,
+             $1, $3, $2, 'running', $4, $5, $6::json, $7::timestamptz, $8, $9::integer FROM runs RETURNING ${RUN_COLUMNS}`,
           [
             run.sync,
             run.mode,
@@ -71,24 +76,26 @@ export function runMethods(db: Database, now: () => string): RunMethods {
             run.workflowRunId,
             JSON.stringify(run.config),
             now(),
+            run.purpose ?? 'sync',
+            run.of ?? null,
           ],
         )
         return { run: runOfRow(row!) }
       })
     },
     async run(id) {
-      const row = await db.one(`SELECT ${COLUMNS} FROM runs WHERE id = $1`, [id])
+      const row = await db.one(`SELECT ${RUN_COLUMNS} FROM runs WHERE id = $1`, [id])
       return row ? runOfRow(row) : null
     },
     async runs({ sync, limit }) {
       const rows =
         sync === undefined
           ? await db.all(
-              `SELECT ${COLUMNS} FROM runs WHERE mode = 'run' ORDER BY id DESC LIMIT $1`,
+              `SELECT ${RUN_COLUMNS} FROM runs WHERE mode = 'run' ORDER BY id DESC LIMIT $1`,
               [limit],
             )
           : await db.all(
-              `SELECT ${COLUMNS} FROM runs WHERE mode = 'run' AND sync = $1 ORDER BY id DESC LIMIT $2`,
+              `SELECT ${RUN_COLUMNS} FROM runs WHERE mode = 'run' AND sync = $1 ORDER BY id DESC LIMIT $2`,
               [sync, limit],
             )
       return rows.map(runOfRow)
@@ -118,8 +125,15 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         )
         const bound = Number(row!['id'])
         await session.run(
-          'UPDATE runs SET destination = $1, key_fingerprint = $2, warnings = $3::json WHERE id = $4',
-          [bound, facts.keyFingerprint, JSON.stringify(facts.warnings), id],
+          `UPDATE runs SET destination = $1, key_fingerprint = $2, warnings = $3::json, properties = $4::json
+           WHERE id = $5`,
+          [
+            bound,
+            facts.keyFingerprint,
+            JSON.stringify(facts.warnings),
+            JSON.stringify(facts.schema),
+            id,
+          ],
         )
         return bound
       })

@@ -4,22 +4,33 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger, StagedItem } from '../ledger.ts'
 import type { Database, Session } from './database.ts'
-import { liveStates, plannedOfRow } from '../rows.ts'
+import { beginningOf, boundOf, inParts, liveStates, plannedOfRow, spreadOf } from '../rows.ts'
 import { withPayload } from './items.ts'
 
 type StageMethods = Pick<
   Ledger,
-  'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys' | 'strangers'
+  'beginStage' | 'stageItems' | 'finishStage' | 'keepSample' | 'knownKeys' | 'strangers'
 >
 
 /** Characters of payloads that one statement writes: a row can have a million. */
 const STATEMENT_CHARS_MAX = 4_000_000
+const charsOf = (item: StagedItem): number =>
+  item.raw.length + (item.valid ? item.payload.length : 0)
 
 // Items go last: while a run has any, what is left of the others is still found.
-const workTables = ['payloads', 'requests', 'items'] as const
+const workTables = ['payloads', 'requests', 'corrections', 'differences', 'items'] as const
+
+/** By what their rows are deleted in order, beside the run. */
+const workKeys: Readonly<Record<(typeof workTables)[number], string>> = {
+  payloads: 'ordinal',
+  requests: 'batch',
+  corrections: 'ordinal',
+  differences: 'number',
+  items: 'ordinal',
+}
 
 /**
- * Deletes a run's items, payloads and requests in slices of at most 1,000; returns the number of rows removed.
+ * Deletes a run's items and all that goes with them, in slices of at most 1,000; returns the number of rows removed.
  * `before` and `after` are part of each slice's transaction, and undo it by throwing.
  */
 export async function deleteWork(
@@ -34,7 +45,7 @@ export async function deleteWork(
 ): Promise<number> {
   let removed = 0
   for (const table of workTables) {
-    const key = table === 'requests' ? 'batch' : 'ordinal'
+    const key = workKeys[table]
     let deleted = -1
     // Bounded by the table's rows: every pass goes beyond the last one, over what it deleted, or ends.
     for (;;) {
@@ -107,13 +118,14 @@ export function stageMethods(db: Database): StageMethods {
       await db.transaction(async (session) => {
         await checkFence(session, run, fence)
         await session.run(
-          `INSERT INTO items (run, ordinal, line, state, key, hash, code, reason, "column", field, value, detail)
-           SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[],
-             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])`,
+          `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, code, reason, "column", field, value, detail)
+           SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
+             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])`,
           [
             run,
             items.map((item) => item.ordinal),
             items.map((item) => item.line),
+            items.map((item) => item.of ?? null),
             items.map((item) => (item.valid ? 'planned' : 'invalid')),
             items.map((item) => item.key),
             items.map((item) => (item.valid ? item.hash : null)),
@@ -125,7 +137,7 @@ export function stageMethods(db: Database): StageMethods {
             items.map((item) => (item.valid ? null : item.detail)),
           ],
         )
-        for (const part of inParts(items))
+        for (const part of inParts(items, charsOf, STATEMENT_CHARS_MAX))
           await session.run(
             `INSERT INTO payloads (run, ordinal, raw, payload)
              SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`,
@@ -150,7 +162,7 @@ export function stageMethods(db: Database): StageMethods {
         const last = Math.min(first + LEDGER_ROWS_MAX - 1, source.rows)
         const slice = await db.transaction(async (session) => {
           const destination = await checkFence(session, run, fence)
-          return await decide(session, [run, first, last], destination)
+          return await decide(session, [run, first, last], destination, source.believes ?? true)
         })
         counts.planned += slice.planned
         counts.superseded += slice.superseded
@@ -190,6 +202,55 @@ export function stageMethods(db: Database): StageMethods {
       return counts
     },
 
+    async keepSample(run, fence, rows) {
+      const spread = spreadOf('ordinal::bigint', '$2')
+      const beginning = beginningOf(run)
+      // Their counts stay until the sample is taken: whoever begins again takes the same one.
+      const before = await db.one(
+        'SELECT coalesce(sum(planned), 0) AS planned FROM segments WHERE run = $1',
+        [run],
+      )
+      const lowest = await db.one(
+        `SELECT min(${spread}) AS lowest, max(ordinal) AS last FROM items
+         WHERE run = $1 AND state = 'planned'`,
+        [run, beginning],
+      )
+      const end = Number(lowest?.['last'] ?? 0)
+      const kept = Math.max(
+        boundOf(rows, Number(before?.['planned'])),
+        Number(lowest?.['lowest'] ?? 0) + 1,
+      )
+      const others = `run = $1 AND ordinal BETWEEN $3 AND $4 AND ${spread} >= $5`
+      for (let first = 1; first <= end; first += LEDGER_ROWS_MAX)
+        await db.transaction(async (session) => {
+          await checkFence(session, run, fence)
+          const slice = [run, beginning, first, first + LEDGER_ROWS_MAX - 1, kept]
+          await session.run(
+            `DELETE FROM payloads WHERE ${others} AND
+               (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal) = 'planned'`,
+            slice,
+          )
+          const taken = await session.run(
+            `DELETE FROM items WHERE ${others} AND state = 'planned'`,
+            slice,
+          )
+          await session.run(
+            'UPDATE runs SET rows_read = rows_read - $1, rows_staged = rows_staged - $1 WHERE id = $2',
+            [taken, run],
+          )
+        })
+      return await db.transaction(async (session) => {
+        await checkFence(session, run, fence)
+        const counted = await session.all(
+          `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
+             AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
+           WHERE run = $1 RETURNING planned`,
+          [run],
+        )
+        return counted.reduce((sum, segment) => sum + Number(segment['planned']), 0)
+      })
+    },
+
     async knownKeys(run) {
       const row = await db.one(
         `SELECT count(*) AS keys FROM items WHERE run = $1 AND state = 'planned'
@@ -226,6 +287,7 @@ async function decide(
   session: Session,
   slice: readonly [number, number, number],
   destination: number | null,
+  believes: boolean,
 ) {
   const lastOfKey = `(SELECT later.ordinal FROM items AS later
     WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
@@ -236,13 +298,15 @@ async function decide(
      WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND ordinal < ${lastOfKey}`,
     slice,
   )
-  const unchanged = await session.run(
-    `UPDATE items SET state = 'unchanged'
-     WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash =
-       (SELECT accepted.hash FROM accepted WHERE destination = $4
-         AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`,
-    [...slice, destination],
-  )
+  const unchanged = believes
+    ? await session.run(
+        `UPDATE items SET state = 'unchanged'
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash =
+           (SELECT accepted.hash FROM accepted WHERE destination = $4
+             AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`,
+        [...slice, destination],
+      )
+    : 0
   if (superseded + unchanged > 0)
     await session.run(
       `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
@@ -257,20 +321,4 @@ async function decide(
   )
   const invalid = Number(row?.['invalid'])
   return { planned: Number(row?.['planned']), superseded, unchanged, invalid }
-}
-
-/** The items in order, in parts of at most `STATEMENT_CHARS_MAX`, or of one that is larger. */
-function inParts(items: readonly StagedItem[]): StagedItem[][] {
-  const parts: StagedItem[][] = []
-  let room = 0
-  for (const item of items) {
-    const chars = item.raw.length + (item.valid ? item.payload.length : 0)
-    if (chars > room || parts.length === 0) {
-      parts.push([])
-      room = STATEMENT_CHARS_MAX
-    }
-    parts.at(-1)!.push(item)
-    room -= chars
-  }
-  return parts
 }

@@ -1,7 +1,7 @@
 // How a sync stands: what metrics ask for every few seconds.
 
 import type { Ledger, Standing } from '../ledger.ts'
-import { completeStates, STREAM_RUNS_MAX } from '../rows.ts'
+import { completeStates, regularPurposes, STREAM_RUNS_MAX } from '../rows.ts'
 import type { Database } from './database.ts'
 
 const time = (value: unknown): string => (value as Date).toISOString()
@@ -17,6 +17,7 @@ export function standingMethods(db: Database): Pick<Ledger, 'standing'> {
       if (!newest) return null
       const success = await db.one(
         `SELECT id, closed_at FROM runs WHERE mode = 'run' AND sync = $1 AND state IN (${completeStates})
+           AND purpose IN (${regularPurposes})
          ORDER BY id DESC LIMIT 1`,
         [sync],
       )
@@ -30,7 +31,7 @@ export function standingMethods(db: Database): Pick<Ledger, 'standing'> {
         `SELECT stream, max(opened_at) AS since FROM streams JOIN runs ON runs.id = streams.run
          WHERE streams.state = 'complete' AND streams.run IN
            (SELECT $2::integer UNION (SELECT id FROM runs WHERE mode = 'run' AND sync = $1 AND id > $2
-            ORDER BY id DESC LIMIT ${STREAM_RUNS_MAX}))
+            AND purpose IN (${regularPurposes}) ORDER BY id DESC LIMIT ${STREAM_RUNS_MAX}))
          GROUP BY stream`,
         [sync, Number(success?.['id'] ?? 0)],
       )

@@ -1,7 +1,7 @@
 // The streams of a mirror's run: how far each came, and what it did to its table.
 
 import type { Ledger } from '../ledger.ts'
-import { liveStates, STREAM_COLUMNS, streamOfRow, streamValues } from '../rows.ts'
+import { isNoted, liveStates, STREAM_COLUMNS, streamOfRow, streamValues } from '../rows.ts'
 import type { Database } from './database.ts'
 
 type StreamMethods = Pick<Ledger, 'noteStream' | 'streams'>
@@ -26,9 +26,10 @@ export function streamMethods(db: Database): StreamMethods {
       )
     },
     async streams(run) {
-      const rows = await db.all(`SELECT ${columns} FROM streams WHERE run = $1 ORDER BY stream`, [
-        run,
-      ])
+      const rows = await db.all(
+        `SELECT ${columns} FROM streams WHERE run = $1 AND ${isNoted} ORDER BY stream`,
+        [run],
+      )
       return rows.map(streamOfRow)
     },
   }

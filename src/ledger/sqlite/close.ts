@@ -4,8 +4,10 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { completeStates, isLeft, liveStates, plannedOfRow } from '../rows.ts'
+import { completeStates, isLeft, liveStates, marksOnceVerified, plannedOfRow } from '../rows.ts'
+import { sealRun } from './account.ts'
 import type { Database } from './database.ts'
+import { runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
 type CloseMethods = Pick<
@@ -20,7 +22,11 @@ type CloseMethods = Pick<
   | 'prune'
 >
 
-export function closeMethods(db: Database, now: () => string): CloseMethods {
+export function closeMethods(
+  db: Database,
+  now: () => string,
+  signingKey: string | null,
+): CloseMethods {
   const lastOrdinal = (run: number): number =>
     Number(db.sql('SELECT max(ordinal) AS last FROM items WHERE run = ?').get(run)?.['last'] ?? 0)
 
@@ -63,10 +69,11 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
          WHERE run = ?4 AND ordinal = ?5`,
       )
       const accept = db.sql(
-        `INSERT INTO accepted (destination, key, record_id, hash, run)
-           SELECT runs.destination, items.key, items.record_id, items.hash, runs.id
+        `INSERT INTO accepted (destination, key, record_id, hash, marks, run)
+           SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id
            FROM items JOIN runs ON runs.id = items.run WHERE items.run = ? AND items.ordinal = ?
-         ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash, run = excluded.run`,
+         ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
+           marks = ${marksOnceVerified}, run = excluded.run`,
       )
       // What the service holds is not what was sent: the next run must send it again.
       const forget = db.sql(
@@ -76,7 +83,7 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       db.transaction(() => {
         for (const item of items) {
           book.run(item.verdict, item.field, item.recordId, run, item.ordinal)
-          if (item.verdict === 'equal') accept.run(run, item.ordinal)
+          if (item.verdict === 'equal') accept.run(item.marks ?? null, run, item.ordinal)
           else forget.run(run, item.ordinal)
         }
       })
@@ -88,7 +95,7 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
           `SELECT ordinal, key, payload, hash, attempts FROM items INDEXED BY items_twin JOIN payloads USING (run, ordinal)
            WHERE run = ?1 AND ordinal > ?2 AND twin IS NOT NULL AND state IN ('created', 'updated')
              AND ordinal = (SELECT max(same.ordinal) FROM items AS same INDEXED BY items_record
-               WHERE same.run = ?1 AND same.record_id = items.record_id)
+               WHERE same.run = ?1 AND same.record_id = items.record_id AND same.state <> 'unchanged')
            ORDER BY ordinal LIMIT ?3`,
         )
         .all(run, after, limit)
@@ -136,17 +143,22 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       }
     },
 
-    async closeRun(run, { state, reason = null, message = null, books }) {
+    async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {
       const drop = db.sql(
         `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
            (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
              AND items.state IN ('created', 'updated') AND NOT coalesce(${isLeft('items')}, 0))`,
       )
       await inSlices(run, (first, last) => drop.run(run, first, last))
-      db.sql(
-        `UPDATE runs SET state = ?, reason = ?, message = ?, counts = ?, closed_at = ?
-         WHERE id = ? AND state IN (${liveStates})`,
-      ).run(state, reason, message, books && JSON.stringify(books), now(), run)
+      db.transaction(() => {
+        const row = db
+          .sql(
+            `UPDATE runs SET state = ?, reason = ?, message = ?, counts = ?, verified_through = ?, closed_at = ?
+             WHERE id = ? AND state IN (${liveStates}) RETURNING *`,
+          )
+          .get(state, reason, message, books && JSON.stringify(books), verifiedThrough, now(), run)
+        if (row && row['mode'] === 'run') sealRun(db, runOfRow(row), signingKey)
+      })
     },
 
     async discard(run) {
@@ -164,7 +176,8 @@ export function closeMethods(db: Database, now: () => string): CloseMethods {
       const old = db
         .sql(
           `SELECT id FROM runs WHERE (closed_at < ?1 OR (mode = 'plan' AND opened_at < ?1))
-             AND EXISTS (SELECT 1 FROM items WHERE run = runs.id)
+             AND (EXISTS (SELECT 1 FROM items WHERE run = runs.id)
+               OR EXISTS (SELECT 1 FROM differences WHERE run = runs.id))
              AND (watermark IS NULL OR state NOT IN (${completeStates}) OR EXISTS
                (SELECT 1 FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
                   AND next.watermark IS NOT NULL AND next.state IN (${completeStates})))

@@ -3,8 +3,9 @@
 import type { Json } from '../../core/json.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Ledger } from '../ledger.ts'
-import { completeStates, isLeft } from '../rows.ts'
+import { completeStates } from '../rows.ts'
 import type { Database } from './database.ts'
+import { isStillLeft } from './retry.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
 
@@ -34,10 +35,7 @@ export function incrementalMethods(db: Database): IncrementalMethods {
         .sql(
           `SELECT payloads.ordinal, payloads.raw
            FROM payloads CROSS JOIN items ON items.run = payloads.run AND items.ordinal = payloads.ordinal
-           WHERE payloads.run = ?1 AND payloads.ordinal > ?2 AND items.key IS NOT NULL AND ${isLeft('items')}
-             AND NOT EXISTS (SELECT 1 FROM accepted
-               WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
-                 AND accepted.key = items.key AND accepted.run > ?1 AND accepted.hash IS NOT NULL)
+           WHERE payloads.run = ?1 AND payloads.ordinal > ?2 AND items.key IS NOT NULL AND ${isStillLeft}
            ORDER BY payloads.ordinal LIMIT ?3`,
         )
         .all(run, after, limit)

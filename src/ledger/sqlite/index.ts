@@ -2,11 +2,14 @@
 
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
+import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, type Database } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
 import { pushMethods } from './push.ts'
+import { reconcileMethods } from './reconcile.ts'
 import { reportMethods } from './reports.ts'
+import { retryMethods } from './retry.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
 import { standingMethods } from './standing.ts'
@@ -14,25 +17,36 @@ import { streamMethods } from './streams.ts'
 
 /**
  * Opens the ledger file at `path`, made and migrated where needed.
+ * @param options.signingKey signs the manifests of closed runs; null: they are not signed
  * @throws LedgerError where it cannot be opened, is damaged, or is of another release
  */
 export function openSqliteLedger(
   path: string,
-  options: { readOnly?: boolean; clock?: Clock } = {},
+  options: { readOnly?: boolean; clock?: Clock; signingKey?: string | null } = {},
+): Ledger {
+  return ledgerOn(openDatabase(path, options), options)
+}
+
+/** The ledger in an open file. */
+export function ledgerOn(
+  db: Database,
+  options: { clock?: Clock; signingKey?: string | null } = {},
 ): Ledger {
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
-  const db = openDatabase(path, options)
   return {
-    place: path,
+    place: db.path,
     ...runMethods(db, now),
     ...stageMethods(db),
     ...incrementalMethods(db),
     ...pushMethods(db, now),
-    ...closeMethods(db, now),
+    ...reconcileMethods(db),
+    ...closeMethods(db, now, options.signingKey ?? null),
+    ...retryMethods(db),
     ...reportMethods(db),
     ...standingMethods(db),
     ...streamMethods(db),
+    ...accountMethods(db),
     async close() {
       db.close()
     },

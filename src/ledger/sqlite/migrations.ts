@@ -152,4 +152,86 @@ export const MIGRATIONS: readonly string[] = [
   -- How a sync stands is asked every few seconds, and told without reading its runs.
   CREATE INDEX runs_of_sync ON runs (sync, id, state) WHERE mode = 'run';
   `,
+  `
+  -- Retries and reconciliations: what a run is for, what it found, and what it sealed.
+  ALTER TABLE runs ADD COLUMN purpose TEXT NOT NULL DEFAULT 'sync';
+  ALTER TABLE runs ADD COLUMN of_run INTEGER REFERENCES runs (id);
+  ALTER TABLE runs ADD COLUMN properties TEXT;
+  ALTER TABLE runs ADD COLUMN verified_through TEXT;
+  UPDATE runs SET purpose = 'backfill' WHERE json_type(config, '$.backfill') = 'object';
+  CREATE INDEX runs_of ON runs (of_run, id) WHERE of_run IS NOT NULL;
+  CREATE INDEX runs_reconciled ON runs (sync, id) WHERE purpose = 'reconcile';
+
+  ALTER TABLE items ADD COLUMN of_ordinal INTEGER;
+  CREATE INDEX items_of ON items (run, of_ordinal) WHERE of_ordinal IS NOT NULL;
+  ALTER TABLE accepted ADD COLUMN marks TEXT;
+  ALTER TABLE streams ADD COLUMN place TEXT;
+
+  CREATE TABLE corrections (
+    run INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    correction INTEGER NOT NULL,
+    raw TEXT NOT NULL,
+    PRIMARY KEY (run, ordinal, correction)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE differences (
+    run INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    stream TEXT NOT NULL,
+    -- Hash of the key, or of the record id of a mirror: the record within its stream.
+    subject TEXT NOT NULL,
+    key TEXT,
+    record_id TEXT,
+    ordinal INTEGER,
+    kind TEXT NOT NULL,
+    field TEXT,
+    whose TEXT NOT NULL,
+    ours TEXT,
+    theirs TEXT,
+    repaired INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (run, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX differences_subject ON differences (run, subject, stream, kind, repaired);
+  CREATE INDEX differences_ordinal ON differences (run, ordinal) WHERE ordinal IS NOT NULL;
+
+  CREATE TABLE manifests (
+    run INTEGER PRIMARY KEY REFERENCES runs (id),
+    sync TEXT NOT NULL,
+    body TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    signature TEXT
+  ) STRICT;
+  CREATE INDEX manifests_sync ON manifests (sync, run);
+
+  CREATE VIEW results AS
+    SELECT runs.sync, items.run, items.ordinal, items.line, items.key, items.state, items.record_id,
+      items.http_status, items.code, items.reason, items."column", items.field, items.value, items.detail,
+      items.request_id, items.attempts, items.replayed, items.in_doubt, items.verified,
+      runs.purpose, runs.of_run, items.of_ordinal,
+      (SELECT max(again.run) FROM runs AS retry CROSS JOIN items AS again INDEXED BY items_of
+         ON again.run = retry.id AND again.of_ordinal = items.ordinal
+       WHERE retry.of_run = items.run AND retry.mode = 'run' AND again.state IN ('created', 'updated', 'unchanged')) AS mended_by
+    FROM items JOIN runs ON runs.id = items.run
+    WHERE runs.mode = 'run';
+
+  CREATE VIEW rejects AS
+    SELECT results.*, payloads.raw FROM results LEFT JOIN payloads USING (run, ordinal)
+    WHERE (results.state IN ('invalid', 'rejected', 'failed', 'unsent') OR results.verified <> 'equal')
+      AND results.mended_by IS NULL
+      AND NOT EXISTS (SELECT 1 FROM accepted
+        WHERE accepted.destination = (SELECT destination FROM runs WHERE id = results.run)
+          AND accepted.key = results.key AND accepted.run > results.run AND accepted.hash IS NOT NULL);
+
+  CREATE VIEW in_doubt AS
+    SELECT * FROM results
+    WHERE in_doubt = 1 AND coalesce(verified, '') <> 'equal' AND NOT EXISTS (SELECT 1 FROM accepted
+      WHERE accepted.destination = (SELECT destination FROM runs WHERE id = results.run)
+        AND accepted.key = results.key AND accepted.run > results.run AND accepted.hash IS NOT NULL);
+
+  CREATE VIEW last_accepted AS
+    SELECT destinations.sync, destinations.origin, destinations.org_id, destinations.object_type,
+      destinations.matching_property, accepted.destination, accepted.key, accepted.record_id, accepted.hash, accepted.run
+    FROM accepted JOIN destinations ON destinations.id = accepted.destination;
+  `,
 ]

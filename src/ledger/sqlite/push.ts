@@ -183,10 +183,10 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
          WHERE run = ? AND ordinal = ?`,
       )
       const accept = db.sql(
-        `INSERT INTO accepted (destination, key, record_id, hash, run)
-           SELECT ?, key, record_id, hash, run FROM items
-           WHERE run = ? AND ordinal BETWEEN ? AND ? AND batch = ? AND state IN ('created', 'updated')
-         ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash, run = excluded.run`,
+        `INSERT INTO accepted (destination, key, record_id, hash, marks, run)
+           SELECT ?, key, record_id, hash, ?, run FROM items WHERE run = ? AND ordinal = ?
+         ON CONFLICT (destination, key) DO UPDATE
+           SET record_id = excluded.record_id, hash = excluded.hash, marks = excluded.marks, run = excluded.run`,
       )
       const twins = db.sql(
         `SELECT items.ordinal, max(other.ordinal) AS twin
@@ -225,9 +225,10 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
               run,
               item.ordinal,
             )
+          if (item.state === 'created' || item.state === 'updated')
+            accept.run(destination, item.marks, run, item.ordinal)
           tally[item.state]++
         }
-        accept.run(destination, run, ...range)
         for (const row of twins.all(run, ...range)) {
           flagTwin.run(Number(row['twin']), run, Number(row['ordinal']))
           flagTwin.run(Number(row['ordinal']), run, Number(row['twin']))

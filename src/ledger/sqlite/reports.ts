@@ -4,16 +4,19 @@ import { REJECT_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import { rejectGroupOfRow, reportedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
+import { isStillLeft } from './retry.ts'
 
 type ReportMethods = Pick<Ledger, 'report' | 'rejectGroups'>
 
 export function reportMethods(db: Database): ReportMethods {
   return {
-    async report(run, { states, after, limit }) {
+    async report(run, { states, after, limit, isLeft = false }) {
       return db
         .sql(
-          `SELECT * FROM items LEFT JOIN payloads USING (run, ordinal) WHERE run = ? AND ordinal > ? AND state IN (SELECT value FROM json_each(?))
-           ORDER BY ordinal LIMIT ?`,
+          `SELECT * FROM items LEFT JOIN payloads USING (run, ordinal)
+           WHERE run = ?1 AND ordinal > ?2 AND state IN (SELECT value FROM json_each(?3))
+             ${isLeft ? `AND ${isStillLeft}` : ''}
+           ORDER BY ordinal LIMIT ?4`,
         )
         .all(run, after, JSON.stringify(states), limit)
         .map(reportedOfRow)

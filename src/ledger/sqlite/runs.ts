@@ -3,7 +3,7 @@
 import { LedgerError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Books, RunState } from '../../core/states.ts'
-import type { Ledger, Progress, Run } from '../ledger.ts'
+import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
 import { liveStates } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 
@@ -18,6 +18,8 @@ export function runOfRow(row: Row): Run {
     sync: String(row['sync']),
     kind: row['kind'] as Run['kind'],
     mode: row['mode'] as Run['mode'],
+    purpose: row['purpose'] as Run['purpose'],
+    of: row['of_run'] === null ? null : Number(row['of_run']),
     state: row['state'] as RunState,
     reason: text(row['reason']) as Run['reason'],
     message: text(row['message']),
@@ -26,11 +28,13 @@ export function runOfRow(row: Row): Run {
     config: parse<Json>(row['config']),
     destination: row['destination'] === null ? null : Number(row['destination']),
     keyFingerprint: text(row['key_fingerprint']),
+    schema: parse<RunSchema>(row['properties']),
     sourceColumns: parse<string[]>(row['source_columns']),
     sourceDigest: text(row['source_digest']),
     rowsRead: row['rows_read'] === null ? null : Number(row['rows_read']),
     warnings: parse<string[]>(row['warnings']) ?? [],
     counts: parse<Books>(row['counts']),
+    verifiedThrough: text(row['verified_through']),
     openedAt: String(row['opened_at']),
     closedAt: text(row['closed_at']),
   }
@@ -58,9 +62,10 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         // Plans come and go: theirs are negative, so that the runs people see are numbered without gaps.
         const row = db
           .sql(
-            `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
+            `INSERT INTO runs (id, sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at,
+               purpose, of_run)
              VALUES (CASE WHEN ?2 = 'plan' THEN (SELECT min(0, coalesce(min(id), 0)) - 1 FROM runs) END,
-               ?1, ?3, ?2, 'running', ?4, ?5, ?6, ?7) RETURNING *`,
+               ?1, ?3, ?2, 'running', ?4, ?5, ?6, ?7, ?8, ?9) RETURNING *`,
           )
           .get(
             run.sync,
@@ -70,6 +75,8 @@ export function runMethods(db: Database, now: () => string): RunMethods {
             run.workflowRunId,
             JSON.stringify(run.config),
             now(),
+            run.purpose ?? 'sync',
+            run.of ?? null,
           )
         return { run: runOfRow(row!) }
       })
@@ -113,8 +120,14 @@ export function runMethods(db: Database, now: () => string): RunMethods {
           .get(...place)
         if (!row) throw new LedgerError('ledger_failed', `The ledger ${db.path} lost a destination`)
         db.sql(
-          'UPDATE runs SET destination = ?, key_fingerprint = ?, warnings = ? WHERE id = ?',
-        ).run(Number(row['id']), facts.keyFingerprint, JSON.stringify(facts.warnings), id)
+          'UPDATE runs SET destination = ?, key_fingerprint = ?, warnings = ?, properties = ? WHERE id = ?',
+        ).run(
+          Number(row['id']),
+          facts.keyFingerprint,
+          JSON.stringify(facts.warnings),
+          JSON.stringify(facts.schema),
+          id,
+        )
         return Number(row['id'])
       })
     },

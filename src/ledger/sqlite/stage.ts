@@ -5,18 +5,27 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
-import { liveStates, plannedOfRow } from '../rows.ts'
+import { beginningOf, boundOf, liveStates, plannedOfRow, spreadOf } from '../rows.ts'
 
 type StageMethods = Pick<
   Ledger,
-  'beginStage' | 'stageItems' | 'finishStage' | 'knownKeys' | 'strangers'
+  'beginStage' | 'stageItems' | 'finishStage' | 'keepSample' | 'knownKeys' | 'strangers'
 >
 
 // Items go last: while a run has any, what is left of the others is still found.
-const workTables = ['payloads', 'requests', 'items'] as const
+const workTables = ['payloads', 'requests', 'corrections', 'differences', 'items'] as const
+
+/** By what their rows are deleted in order, beside the run. */
+const workKeys: Readonly<Record<(typeof workTables)[number], string>> = {
+  payloads: 'ordinal',
+  requests: 'batch',
+  corrections: 'ordinal',
+  differences: 'number',
+  items: 'ordinal',
+}
 
 /**
- * Deletes a run's items, payloads and requests in slices of at most 1,000; returns the number of rows removed.
+ * Deletes a run's items and all that goes with them, in slices of at most 1,000; returns the number of rows removed.
  * `onSlice` is part of each slice's transaction, and undoes it by throwing.
  */
 export async function deleteWork(
@@ -26,7 +35,7 @@ export async function deleteWork(
 ): Promise<number> {
   let removed = 0
   for (const table of workTables) {
-    const key = table === 'requests' ? 'batch' : 'ordinal'
+    const key = workKeys[table]
     // Bounded by the table's rows: every pass removes at least one or ends.
     for (;;) {
       const remove = db.sql(
@@ -78,24 +87,26 @@ export function stageMethods(db: Database): StageMethods {
 
     async stageItems(run, fence, items) {
       const valid = db.sql(
-        "INSERT INTO items (run, ordinal, line, state, key, hash) VALUES (?, ?, ?, 'planned', ?, ?)",
+        "INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash) VALUES (?, ?, ?, ?, 'planned', ?, ?)",
       )
       const payload = db.sql(
         'INSERT INTO payloads (run, ordinal, raw, payload) VALUES (?, ?, ?, ?)',
       )
       const invalid = db.sql(
-        `INSERT INTO items (run, ordinal, line, state, key, code, reason, "column", field, value, detail)
-         VALUES (?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?)`,
+        `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail)
+         VALUES (?, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?)`,
       )
       db.transaction(() => {
         checkFence(run, fence)
         for (const item of items) {
-          if (item.valid) valid.run(run, item.ordinal, item.line, item.key, item.hash)
+          const of = item.of ?? null
+          if (item.valid) valid.run(run, item.ordinal, item.line, of, item.key, item.hash)
           else
             invalid.run(
               run,
               item.ordinal,
               item.line,
+              of,
               item.key,
               item.reason,
               item.column,
@@ -140,7 +151,7 @@ export function stageMethods(db: Database): StageMethods {
         const planned = db.transaction(() => {
           checkFence(run, fence)
           const superseded = supersede.run(run, first, last).changes
-          const same = unchanged.run(run, first, last).changes
+          const same = source.believes === false ? 0 : unchanged.run(run, first, last).changes
           if (superseded + same > 0) drop.run(run, first, last)
           counts.superseded += superseded
           counts.unchanged += same
@@ -176,6 +187,53 @@ export function stageMethods(db: Database): StageMethods {
         )
       })
       return counts
+    },
+
+    async keepSample(run, fence, rows) {
+      const beginning = beginningOf(run)
+      // Their counts stay until the sample is taken: whoever begins again takes the same one.
+      const segments = db
+        .sql('SELECT first, last, planned FROM segments WHERE run = ? ORDER BY first')
+        .all(run)
+      const before = segments.reduce((sum, segment) => sum + Number(segment['planned']), 0)
+      const lowest = db
+        .sql(
+          `SELECT min(${spreadOf('ordinal', '?2')}) AS lowest, max(ordinal) AS last FROM items
+           WHERE run = ?1 AND state = 'planned'`,
+        )
+        .get(run, beginning)
+      const end = Number(lowest?.['last'] ?? 0)
+      const kept = Math.max(boundOf(rows, before), Number(lowest?.['lowest'] ?? 0) + 1)
+      const others = `run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND ${spreadOf('ordinal', '?4')} >= ?5`
+      const dropPayloads = db.sql(
+        `DELETE FROM payloads WHERE ${others} AND EXISTS (SELECT 1 FROM items
+           WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal AND items.state = 'planned')`,
+      )
+      const dropItems = db.sql(`DELETE FROM items WHERE ${others} AND state = 'planned'`)
+      const uncount = db.sql(
+        'UPDATE runs SET rows_read = rows_read - ?1, rows_staged = rows_staged - ?1 WHERE id = ?2',
+      )
+      for (let first = 1; first <= end; first += LEDGER_ROWS_MAX) {
+        const slice = [run, first, first + LEDGER_ROWS_MAX - 1, beginning, kept] as const
+        db.transaction(() => {
+          checkFence(run, fence)
+          dropPayloads.run(...slice)
+          uncount.run(dropItems.run(...slice).changes, run)
+        })
+        await yieldToOthers()
+      }
+      return db.transaction(() => {
+        checkFence(run, fence)
+        db.sql(
+          `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
+             AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
+           WHERE run = ?`,
+        ).run(run)
+        const left = db
+          .sql('SELECT coalesce(sum(planned), 0) AS planned FROM segments WHERE run = ?')
+          .get(run)
+        return Number(left?.['planned'])
+      })
     },
 
     async knownKeys(run) {

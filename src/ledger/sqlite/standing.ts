@@ -1,7 +1,7 @@
 // How a sync stands: what metrics ask for every few seconds.
 
 import type { Ledger } from '../ledger.ts'
-import { completeStates, STREAM_RUNS_MAX } from '../rows.ts'
+import { completeStates, regularPurposes, STREAM_RUNS_MAX } from '../rows.ts'
 import type { Database } from './database.ts'
 import { runOfRow } from './runs.ts'
 
@@ -16,6 +16,7 @@ export function standingMethods(db: Database): Pick<Ledger, 'standing'> {
       const success = db
         .sql(
           `SELECT id, closed_at FROM runs WHERE mode = 'run' AND sync = ? AND state IN (${completeStates})
+             AND purpose IN (${regularPurposes})
            ORDER BY id DESC LIMIT 1`,
         )
         .get(sync)
@@ -31,7 +32,7 @@ export function standingMethods(db: Database): Pick<Ledger, 'standing'> {
           `SELECT stream, max(opened_at) AS since FROM streams JOIN runs ON runs.id = streams.run
            WHERE streams.state = 'complete' AND streams.run IN
              (SELECT ?2 UNION SELECT id FROM (SELECT id FROM runs WHERE mode = 'run' AND sync = ?1 AND id > ?2
-              ORDER BY id DESC LIMIT ${STREAM_RUNS_MAX}))
+                AND purpose IN (${regularPurposes}) ORDER BY id DESC LIMIT ${STREAM_RUNS_MAX}))
            GROUP BY stream`,
         )
         .all(sync, success === undefined ? 0 : Number(success['id']))

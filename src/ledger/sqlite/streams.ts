@@ -1,7 +1,7 @@
 // The streams of a mirror's run: how far each came, and what it did to its table.
 
 import type { Ledger } from '../ledger.ts'
-import { liveStates, STREAM_COLUMNS, streamOfRow, streamValues } from '../rows.ts'
+import { isNoted, liveStates, STREAM_COLUMNS, streamOfRow, streamValues } from '../rows.ts'
 import type { Database } from './database.ts'
 
 type StreamMethods = Pick<Ledger, 'noteStream' | 'streams'>
@@ -22,7 +22,7 @@ export function streamMethods(db: Database): StreamMethods {
     },
     async streams(run) {
       return db
-        .sql(`SELECT ${columns} FROM streams WHERE run = ? ORDER BY stream`)
+        .sql(`SELECT ${columns} FROM streams WHERE run = ? AND ${isNoted} ORDER BY stream`)
         .all(run)
         .map(streamOfRow)
     },

@@ -10,6 +10,8 @@ export interface Dialect {
   readonly delimiter: string
   readonly quote: string | null
   readonly recordBytesMax: number
+  /** Whether a record may end before the header does, as spreadsheets write empty cells at its end. Default: no. */
+  readonly shortRows?: boolean
 }
 
 /** csv-parse in array mode. Its `push` is taken over: a queue of objects between the parser and us would only cost time. */
@@ -70,6 +72,7 @@ export class RecordReader {
       record_delimiter: ['\r\n', '\n', '\r'],
       skip_empty_lines: true,
       max_record_size: dialect.recordBytesMax,
+      relax_column_count_less: dialect.shortRows === true,
     })
     // Every error also arrives at the callback of the call that caused it.
     this.#parser.on('error', () => {})

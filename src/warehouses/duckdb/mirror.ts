@@ -6,6 +6,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
 import type {
   Deletion,
+  HeldRow,
   MirrorBatch,
   MirrorStream,
   MirrorTables,
@@ -25,7 +26,7 @@ import {
 } from './catalogue.ts'
 import { realFile } from './file-gate.ts'
 import { openBatch } from './merge.ts'
-import { countRows, deleteRows, readIds } from './rows.ts'
+import { countRows, deleteRows, readIds, readRows } from './rows.ts'
 import { leaveStaging, openStaging, type Staging } from './staging.ts'
 
 /**
@@ -147,6 +148,10 @@ class DuckdbMirror implements MirrorTables {
     choice: Parameters<MirrorTables['ids']>[1],
   ): Promise<readonly string[]> {
     return this.#use((ask) => readIds(ask, this.#home.schema, stream, choice))
+  }
+
+  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly HeldRow[]> {
+    return this.#use((ask) => readRows(ask, this.#home.schema, stream, ids))
   }
 
   /** The file's gate lets one in at a time, so one connection is enough for all calls. */

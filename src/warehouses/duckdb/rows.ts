@@ -1,9 +1,16 @@
-// Rows of a mirror's table that are there: their number, their ids, and how they are marked as deleted or removed.
+// Rows of a mirror's table: the number and the ids of those that are there, how they are marked as deleted or removed, and
+// what a row holds.
 
-import type { Deletion, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
+import { HELD_COLUMNS, heldRow, type Written } from '../held.ts'
+import type { Deletion, HeldRow, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
 import type { Ask } from './attached.ts'
-import { tableIn } from './catalogue.ts'
-import { instantOf, named, quoted, rowsOf } from './sql.ts'
+import { columnsOf, tableIn } from './catalogue.ts'
+import { instantOf, named, quoted, rowsOf, textOf } from './sql.ts'
+
+/** `HELD_COLUMNS` as texts. */
+const OWN = HELD_COLUMNS.map((name) =>
+  textOf(named(name), { holds: name === '_version' ? 'instant' : 'text', list: false }),
+)
 
 const THERE = '"_deleted_at" IS NULL'
 
@@ -50,6 +57,27 @@ export async function readIds(
     `SELECT to_json("_id") FROM ${tableIn(schema, stream.table)} WHERE ${where} ORDER BY "_id" LIMIT ${limit}`,
   )
   return rows.map(([id]) => JSON.parse(id as string) as string)
+}
+
+/** One JSON text each: the driver takes U+FEFF away where a text begins with it. */
+export async function readRows(
+  ask: Ask,
+  schema: string,
+  stream: MirrorStream,
+  ids: readonly string[],
+): Promise<HeldRow[]> {
+  const live = stream.columns.filter((column) => column.live)
+  const written = [...OWN, ...live.map(({ name, type }) => textOf(named(name), type))]
+  const table = tableIn(schema, stream.table)
+  const among = `"_id" IN ${rowsOf(ids)}`
+  // By the places of the rows, the other columns are read where some of the rows are; by a condition on ids, everywhere. A
+  // column may have the name of the place.
+  const hasPlaces = !(await columnsOf(ask, schema, stream.table)).some((name) =>
+    /^rowid$/i.test(name),
+  )
+  const where = hasPlaces ? `rowid IN (SELECT rowid FROM ${table} WHERE ${among})` : among
+  const rows = await ask(`SELECT json_array(${written.join()}) FROM ${table} WHERE ${where}`)
+  return rows.map(([row]) => heldRow(JSON.parse(row as string) as Written[], live))
 }
 
 /** Gives the number of rows. */

@@ -47,3 +47,13 @@ export function cast(text: string, { holds, list }: ColumnType): string {
   const items = `from_json(${text}, '["VARCHAR"]')`
   return holds === 'text' ? items : `list_transform(${items}, lambda x: ${castOne('x', holds)})`
 }
+
+/** An expression of the text of one value; of an instant in UTC. Only those without end have no such timestamp. */
+const textOfOne = (value: string, holds: ColumnType['holds']): string =>
+  holds === 'instant'
+    ? `coalesce(make_timestamp(epoch_us(${value}))::VARCHAR, ${value}::VARCHAR)`
+    : `${value}::VARCHAR`
+
+/** The text of a column's value, or the texts of a list's items. */
+export const textOf = (value: string, { holds, list }: ColumnType): string =>
+  list ? `list_transform(${value}, lambda x: ${textOfOne('x', holds)})` : textOfOne(value, holds)

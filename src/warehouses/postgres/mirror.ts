@@ -3,6 +3,7 @@
 
 import type {
   Deletion,
+  HeldRow,
   MirrorBatch,
   MirrorStream,
   MirrorTables,
@@ -22,7 +23,7 @@ import {
 import { Connections } from './connections.ts'
 import { openBatch } from './merge.ts'
 import { needsOf, type Needs } from './failures.ts'
-import { countRows, deleteRows, readIds } from './rows.ts'
+import { countRows, deleteRows, readIds, readRows } from './rows.ts'
 
 /**
  * Nothing is asked of the server before the first call. The rows of a batch are lost with its connection, or when they cannot
@@ -114,6 +115,12 @@ class PostgresMirror implements MirrorTables {
   ): Promise<readonly string[]> {
     return this.#connections.use(this.#needs.read, (lease) =>
       readIds(lease, this.#home, stream, choice),
+    )
+  }
+
+  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly HeldRow[]> {
+    return this.#connections.use(this.#needs.read, (lease) =>
+      readRows(lease, this.#home, stream, ids),
     )
   }
 

@@ -19,6 +19,13 @@ export function sqlType({ holds, list }: ColumnType): string {
   return `${TYPES[holds]}${list ? '[]' : ''}`
 }
 
+/** The text of a column's value, or a JSON array of those of a list's items; the time zone of the session is UTC. */
+export function textOf(value: string, { holds, list }: ColumnType): string {
+  const many = list ? '[]' : ''
+  const text = `${value}${holds === 'instant' ? `::timestamp${many}` : ''}::text${many}`
+  return list ? `to_json(${text})::text` : text
+}
+
 /** `decimal`, `text[]`: as the books of the mirror name a type. */
 export const typeText = ({ holds, list }: ColumnType): string => (list ? `${holds}[]` : holds)
 

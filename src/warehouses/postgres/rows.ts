@@ -1,9 +1,16 @@
-// Rows of a mirror's table that are there: their number, their ids, and how they are marked as deleted or removed.
+// Rows of a mirror's table: the number and the ids of those that are there, how they are marked as deleted or removed, and
+// what a row holds.
 
-import type { Deletion, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
+import { HELD_COLUMNS, heldRow, type Written } from '../held.ts'
+import type { Deletion, HeldRow, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
 import { tableIn, type Home } from './catalogue.ts'
 import type { Lease } from './connections.ts'
-import { quoted } from './names.ts'
+import { quoted, textOf } from './names.ts'
+
+/** `HELD_COLUMNS` as texts. */
+const OWN = HELD_COLUMNS.map((name) =>
+  textOf(quoted(name), { holds: name === '_version' ? 'instant' : 'text', list: false }),
+)
 
 /** Conditions of a statement, and the values of its parameters. */
 class Conditions {
@@ -64,6 +71,27 @@ export async function readIds(
     there.values,
   )
   return rows.map(([id]) => id!)
+}
+
+export async function readRows(
+  lease: Lease,
+  home: Home,
+  stream: MirrorStream,
+  ids: readonly string[],
+): Promise<HeldRow[]> {
+  const live = stream.columns.filter((column) => column.live)
+  const written = [...OWN, ...live.map(({ name, type }) => textOf(quoted(name), type))]
+  const { rows } = await lease.ask(
+    `SELECT ${written.join()} FROM ${tableIn(home, stream.table)} WHERE "_id" = ANY ($1::text[])`,
+    [ids],
+  )
+  return rows.map((texts) => {
+    const row = texts.map((text, index): Written => {
+      const isList = live[index - OWN.length]?.type.list
+      return text !== null && isList ? (JSON.parse(text) as Written) : text
+    })
+    return heldRow(row, live)
+  })
 }
 
 /** Gives the number of rows. */

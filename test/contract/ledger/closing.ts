@@ -303,6 +303,7 @@ export function closingTests(open: Open): void {
       expect(item).toEqual({
         ordinal: 5,
         line: 6,
+        of: null,
         key: 'i',
         state: 'invalid',
         raw: ['i', 'x'],

@@ -9,6 +9,7 @@ import type {
   StagedItem,
   StreamBooks,
 } from '../../../src/ledger/ledger.ts'
+import type { Purpose } from '../../../src/core/purpose.ts'
 import { ITEM_STATES, sumOfStates, type ItemState } from '../../../src/core/states.ts'
 import type { Watermark } from '../../../src/core/watermark.ts'
 
@@ -17,9 +18,15 @@ export interface Opened {
   readonly ledger: Ledger
   /** Another handle on the same store, as another process has it; the first stays usable, as a zombie's does. */
   reopen(): Promise<Ledger>
+  /** Another handle, which signs with `SIGNING_KEY`. */
+  signing(): Promise<Ledger>
+  /** Asks the tables themselves, as users do. */
+  query(text: string): Promise<readonly Record<string, unknown>[]>
   cleanup(): Promise<void>
 }
 export type Open = () => Promise<Opened>
+
+export const SIGNING_KEY = 'a key of the tests'
 
 export const destination = {
   sync: 'contacts',
@@ -65,6 +72,7 @@ export async function openRun(
   mode: 'run' | 'plan' = 'run',
   sync = 'contacts',
   kind: Run['kind'] = 'import',
+  task: { purpose?: Purpose; of?: number } = {},
 ): Promise<Run> {
   opened++
   const result = await ledger.openRun({
@@ -74,6 +82,7 @@ export async function openRun(
     workflowId: `w${opened}`,
     workflowRunId: `r${opened}`,
     config: { name: sync },
+    ...task,
   })
   if (!('run' in result)) throw new Error(`run ${result.heldBy.id} holds the sync`)
   return result.run
@@ -83,6 +92,7 @@ export interface StageOptions {
   readonly rowsPerSegment?: number
   readonly orgId?: number
   readonly watermark?: Watermark
+  readonly believes?: boolean
 }
 
 /** Stages the rows of a run, 1,000 at a time, to the end. */
@@ -95,7 +105,7 @@ export async function stage(
   await ledger.bindDestination(
     run,
     { ...destination, orgId: options.orgId ?? destination.orgId },
-    { keyFingerprint: 'fp', warnings: [] },
+    { keyFingerprint: 'fp', warnings: [], schema: {} },
   )
   const fence = await ledger.beginStage(run, ['id', 'name'])
   for (let first = 0; first < items.length; first += 1_000)
@@ -105,6 +115,7 @@ export async function stage(
     digest: 'd',
     rowsPerSegment: options.rowsPerSegment ?? 100_000,
     watermark: options.watermark,
+    ...(options.believes !== undefined && { believes: options.believes }),
   }
   return { fence, counts: await ledger.finishStage(run, fence, source) }
 }
@@ -132,9 +143,9 @@ export const stream = (name: string, change: Partial<StreamBooks> = {}): StreamB
 export async function staged(
   ledger: Ledger,
   items: readonly StagedItem[],
-  options: StageOptions = {},
+  options: StageOptions & { task?: { purpose?: Purpose; of?: number } } = {},
 ) {
-  const { id: run } = await openRun(ledger)
+  const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', options.task)
   const { counts } = await stage(ledger, run, items, options)
   const segment = (await ledger.openSegments(run))[0]!
   return { run, counts, segment, fence: await ledger.claimSegment(run, segment) }
@@ -178,6 +189,7 @@ export function outcome(
     field: isWritten ? null : '/properties/svc_email',
     detail: isWritten ? null : 'the service said why',
     inDoubt: state === 'sent',
+    marks: isWritten ? `marks of ${ordinal}` : null,
     ...more,
   }
 }

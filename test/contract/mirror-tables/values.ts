@@ -12,7 +12,7 @@ import type {
 } from '../../../src/warehouses/mirror-tables.ts'
 import { at, column, listColumn, NOTHING, sceneOf, type OpenPlace } from './scene.ts'
 
-const VALUES: Readonly<Record<ColumnType['holds'], readonly MirrorValue[]>> = {
+export const VALUES: Readonly<Record<ColumnType['holds'], readonly MirrorValue[]>> = {
   text: [
     '',
     ' ',
@@ -97,7 +97,7 @@ const VALUES: Readonly<Record<ColumnType['holds'], readonly MirrorValue[]>> = {
 }
 const HOLDS = Object.keys(VALUES) as ColumnType['holds'][]
 
-const everything: MirrorStream = {
+export const everything: MirrorStream = {
   name: 'everything',
   table: 'everything',
   columns: [
@@ -106,7 +106,7 @@ const everything: MirrorStream = {
   ],
 }
 
-const rowOf = (id: string, cells: readonly MirrorCell[]): MirrorRow => ({
+export const rowOf = (id: string, cells: readonly MirrorCell[]): MirrorRow => ({
   id,
   version: null,
   cells,
@@ -114,7 +114,7 @@ const rowOf = (id: string, cells: readonly MirrorCell[]): MirrorRow => ({
 })
 
 /** Each value alone, and in lists: alone, with all of its kind, and none. */
-function everyRow(): MirrorRow[] {
+export function everyRow(): MirrorRow[] {
   const length = Math.max(...HOLDS.map((holds) => VALUES[holds].length))
   const none = everything.columns.map(() => null)
   const each = Array.from({ length }, (_, index) => {
@@ -132,8 +132,8 @@ function everyRow(): MirrorRow[] {
   ].map((cells, index) => rowOf(`row ${String(index).padStart(3, '0')}`, cells))
 }
 
-/** What was written, in the form in which the scene reads it. */
-function expected(cell: MirrorCell, { holds }: ColumnType): MirrorCell {
+/** What was written, in the form in which it is read. */
+export function expected(cell: MirrorCell, { holds }: ColumnType): MirrorCell {
   const one = (value: MirrorValue): MirrorValue =>
     holds === 'json' ? canonicalJson(JSON.parse(String(value)) as Json) : value
   if (cell === null) return null

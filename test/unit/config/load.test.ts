@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { loadConfig } from '../../../config/index.ts'
+import { loadConfig, readLedgerPlace, readSigningKey } from '../../../config/index.ts'
 import { DEFAULT_QUOTA_SETTINGS } from '../../../src/client/pacer/org-quota.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import { importOf, configFile, folder, issuesOf, load } from './project.ts'
@@ -114,6 +114,39 @@ describe('a good configuration', () => {
     expect((await ledger('{ sqlite: a.db }')).ledger).toEqual({
       sqlite: expect.stringMatching(/\/a\.db$/),
     })
+  })
+
+  test('may have a signing key for either ledger, which is read only where it is asked for', async () => {
+    const url = 'postgres://u:sk_secret@h/db'
+    const env = { LEDGER_URL: url, SIGNING: 'sk_secret_of_16_or_more', SHORT: 'sk_15_character' }
+    const of = async (written: string) => {
+      const config = await loadConfig(await configFile(`ledger: ${written}\n${good}`), env)
+      expect(JSON.stringify(config)).not.toContain('sk_')
+      return config.ledger
+    }
+    const file = await of('{ sqlite: a.db, signing_key: "${SIGNING}" }')
+    expect(file).toMatchObject({ signing_key: { env: 'SIGNING' } })
+    expect(await readLedgerPlace(file, {})).toEqual({
+      sqlite: expect.stringMatching(/\/a\.db$/),
+    })
+    expect(await readSigningKey(file, env)).toBe('sk_secret_of_16_or_more')
+    await expect(readSigningKey(file, {})).rejects.toThrow(
+      'The signing key of the ledger: The environment variable `SIGNING` is not set',
+    )
+    const database = await of('{ postgres: "${LEDGER_URL}", signing_key: { env: SHORT } }')
+    expect(await readLedgerPlace(database, env)).toEqual({ url, schema: 'records_sync' })
+    const short = readSigningKey(database, env)
+    await expect(short).rejects.toThrow(
+      'The signing key of the ledger has 15 characters; expected at least 16; make one with: openssl rand -hex 32',
+    )
+    await expect(short).rejects.toMatchObject({ code: 'signing_key_invalid' })
+    expect(await of('{ sqlite: a.db, signing_key: { file: ./key } }')).toMatchObject({
+      signing_key: { file: expect.stringMatching(/^\/.*\/key$/) },
+    })
+    const command = await of('{ sqlite: a.db, signing_key: { command: "echo ${SIGNING}" } }')
+    expect(command).toMatchObject({ signing_key: { command: 'echo ${SIGNING}' } })
+    expect(await readSigningKey(command, env)).toBe('sk_secret_of_16_or_more')
+    expect(await readSigningKey(await of('a.db'), env)).toBeNull()
   })
 
   test('may say how the quota is used, in part too', async () => {
@@ -367,6 +400,23 @@ describe('a bad setting is named with its place', () => {
       [
         '1:21: expected exactly one of `env`, `file` and `command`',
         '1:50: `ledger.schema` is not valid; expected a name of a-z, 0-9 and _ that does not begin with a digit, at most 63 characters',
+      ],
+    ],
+    [
+      'a signing key in the file',
+      'connections:',
+      'ledger: { sqlite: a.db, signing_key: sk_secret_of_16_or_more }\nconnections:',
+      [
+        '1:38: `ledger.signing_key` is not valid; a key does not belong into this file; write `signing_key: "${LEDGER_SIGNING_KEY}"`, `signing_key: { file: ./signing-key }` or `signing_key: { command: "…" }`',
+      ],
+    ],
+    [
+      'a signing key of no ledger, from two places',
+      'connections:',
+      'ledger: { signing_key: { env: A, file: b } }\nconnections:',
+      [
+        '1:9: expected exactly one of `sqlite` and `postgres`',
+        '1:24: expected exactly one of `env`, `file` and `command`',
       ],
     ],
     [

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost, LedgerError } from '../../../src/core/errors.ts'
 import { isBalanced, ITEM_STATES } from '../../../src/core/states.ts'
-import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { EXPORTS, type Ledger } from '../../../src/ledger/ledger.ts'
 import { resolveConnection } from '../../../src/ledger/postgres/connection.ts'
 import { openDatabase, type Database, type Subject } from '../../../src/ledger/postgres/database.ts'
 import { openPostgresLedger } from '../../../src/ledger/postgres/index.ts'
@@ -602,7 +602,8 @@ describe('a statement', () => {
     await expect.poll(connected, { interval: 10, timeout: 10_000 }).toBe(0)
     const { rows: read } = await outside.query<{ table: string; scans: string; rows: string }>(
       `SELECT relname AS table, seq_scan AS scans, idx_tup_fetch AS rows FROM pg_stat_user_tables
-       WHERE schemaname = $1 AND relname IN ('items', 'payloads', 'accepted', 'requests')`,
+       WHERE schemaname = $1 AND relname IN
+         ('items', 'payloads', 'accepted', 'requests', 'differences', 'corrections')`,
       [schema],
     )
     return new Map(
@@ -645,6 +646,95 @@ describe('a statement', () => {
     for (const [table, { scans, rows: fetched }] of await readOf()) {
       expect([table, scans]).toEqual([table, scansAtFirst.get(table)?.scans])
       expect([table, fetched]).toEqual([table, expect.toSatisfy((count) => count < 300_000)])
+    }
+  })
+
+  it('of a reconciliation reads them too, and no more', async () => {
+    await (await open()).close()
+    const scansAtFirst = await readOf()
+    const ledger = await open()
+    await accept(ledger, rows(400, 'a'))
+    const task = { purpose: 'reconcile' } as const
+    const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', task)
+    const { fence } = await stage(ledger, run, rows(12_000, 'b'), { believes: false })
+    await ledger.keepSample(run, fence, 10_000)
+    const difference = {
+      stream: 'svc_contact',
+      recordId: null,
+      kind: 'different',
+      field: null,
+      whose: 'source',
+      ours: null,
+      theirs: null,
+    } as const
+    for (let after = 0; ;) {
+      const items = await ledger.uncompared(run, { after, limit: 500 })
+      if (items.length === 0) break
+      after = items.at(-1)!.ordinal
+      await ledger.recordCompared(
+        run,
+        items.map(({ ordinal, key }) => ({
+          ordinal,
+          recordId: `record ${ordinal}`,
+          kind: ordinal % 2 ? null : 'different',
+          marks: '',
+          held: null,
+          differences: ordinal % 2 ? [] : [{ ...difference, key, ordinal }],
+        })),
+      )
+    }
+    expect(await ledger.uncompared(run, { after: 0, limit: 1 })).toEqual([])
+    await ledger.settleDifferences(run)
+    await close(ledger, run)
+    const { id: next } = await openRun(ledger, 'run', 'contacts', 'import', task)
+    await stage(ledger, next, rows(1_000, 'b'), { believes: false })
+    const extra: string[] = []
+    for (let after: string | null = null; ;) {
+      const page = await ledger.absentKeys(next, { after, limit: 500 })
+      extra.push(...page.keys.map(({ key }) => key))
+      if (page.next === null) break
+      after = page.next
+    }
+    expect(extra.length).toBeGreaterThan(4_000)
+    for (let first = 0; first < extra.length; first += 500) {
+      const keys = extra.slice(first, first + 500)
+      const given = keys.map((key) => ({
+        ...difference,
+        key,
+        ordinal: null,
+        kind: 'extra' as const,
+      }))
+      await ledger.noteDifferences(next, given, { repaired: false })
+      await ledger.recordDeleted(
+        next,
+        keys.map((key) => ({ key, recordId: '' })),
+      )
+    }
+    await close(ledger, next)
+    const correction = await ledger.addCorrections(run, null, [{ ordinal: 2, raw: ['x'] }])
+    await ledger.retryRows(run, { correction }, { after: 0, limit: 10 })
+    const retry = { purpose: 'retry', of: run } as const
+    const { id: again } = await openRun(ledger, 'run', 'contacts', 'import', retry)
+    await stage(
+      ledger,
+      again,
+      rows(2_000, 'c').map((item) => ({ ...item, of: item.ordinal })),
+    )
+    for (let after = 0; ;) {
+      const page = await ledger.retryRows(run, {}, { after, limit: 500 })
+      if (page.length === 0) break
+      after = page.at(-1)!.ordinal
+    }
+    for (const name of EXPORTS)
+      for (let after: string | null = null; ;) {
+        const page = await ledger.exportRows(name, { after, limit: 1_000 })
+        if (page.next === null) break
+        after = page.next
+      }
+    await ledger.close()
+    for (const [table, { scans, rows: fetched }] of await readOf()) {
+      expect([table, scans]).toEqual([table, scansAtFirst.get(table)?.scans])
+      expect([table, fetched]).toEqual([table, expect.toSatisfy((count) => count < 400_000)])
     }
   })
 })

@@ -8,16 +8,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../../src/core/limits.ts'
 import { isBalanced } from '../../../src/core/states.ts'
-import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { closeMethods } from '../../../src/ledger/sqlite/close.ts'
+import { EXPORTS, type Ledger } from '../../../src/ledger/ledger.ts'
 import { openDatabase, type Database } from '../../../src/ledger/sqlite/database.ts'
-import { incrementalMethods } from '../../../src/ledger/sqlite/incremental.ts'
-import { pushMethods } from '../../../src/ledger/sqlite/push.ts'
-import { reportMethods } from '../../../src/ledger/sqlite/reports.ts'
-import { runMethods } from '../../../src/ledger/sqlite/runs.ts'
-import { stageMethods } from '../../../src/ledger/sqlite/stage.ts'
-import { standingMethods } from '../../../src/ledger/sqlite/standing.ts'
-import { streamMethods } from '../../../src/ledger/sqlite/streams.ts'
+import { ledgerOn } from '../../../src/ledger/sqlite/index.ts'
 import {
   accept,
   answered,
@@ -46,20 +39,6 @@ beforeEach(async () => {
 afterEach(async () => {
   db.close()
   await rm(folder, { recursive: true })
-})
-
-const now = () => new Date().toISOString()
-const ledgerOn = (on: Database): Ledger => ({
-  place: on.path,
-  ...runMethods(on, now),
-  ...stageMethods(on),
-  ...incrementalMethods(on),
-  ...pushMethods(on, now),
-  ...closeMethods(on, now),
-  ...reportMethods(on),
-  ...standingMethods(on),
-  ...streamMethods(on),
-  async close() {},
 })
 
 /** The same database, but its statements, and the rows that each transaction writes to each table, are noted. */
@@ -153,10 +132,67 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await ledger.runs({ limit: 10 })
   await ledger.noteStream((await openRun(ledger, 'run', 'mirror', 'mirror')).id, stream('svc_a'))
   await ledger.streams(run)
+  await ledger.report(run, { states: ['unsent'], after: 0, limit: 10, isLeft: true })
+  await ledger.retryRows(run, { codes: ['a'], reasons: ['b'] }, { after: 0, limit: 10 })
+  const correction = await ledger.addCorrections(run, null, [{ ordinal: 1, raw: [] }])
+  await ledger.retryRows(run, { correction }, { after: 0, limit: 10 })
+  await ledger.retries(run)
+  await ledger.timeline(run, 10)
+  await reconciled(ledger)
+  for (const name of EXPORTS) await ledger.exportRows(name, { after: null, limit: 10 })
   const plan = await openRun(ledger, 'plan')
   await stage(ledger, plan.id, many)
   await ledger.discard(plan.id)
   await ledger.prune(never)
+}
+
+/** Everything that a reconciliation does, on 3,500 rows. */
+async function reconciled(ledger: Ledger): Promise<void> {
+  const task = { purpose: 'reconcile' } as const
+  const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', task)
+  const { fence } = await stage(ledger, run, rows(3_500), { believes: false })
+  await ledger.keepSample(run, fence, 2_500)
+  const items = await ledger.uncompared(run, { after: 0, limit: LEDGER_ROWS_MAX })
+  const difference = {
+    stream: 'svc_contact',
+    recordId: null,
+    kind: 'different' as const,
+    field: 'a',
+    whose: 'source' as const,
+    ours: null,
+    theirs: null,
+  }
+  await ledger.recordCompared(
+    run,
+    items.map(({ ordinal, key }) => ({
+      ordinal,
+      recordId: 'r',
+      kind: ordinal % 3 === 0 ? null : 'different',
+      marks: '',
+      held: ordinal % 5 === 0 ? { reason: 'r', detail: 'd' } : null,
+      differences: ordinal % 3 === 0 ? [] : Array(4).fill({ ...difference, key, ordinal }),
+    })),
+  )
+  const { keys } = await ledger.absentKeys(run, { after: null, limit: 10 })
+  await ledger.absentKeys(run, { after: 'k', limit: 10 })
+  const extra = rows(1_000).map(({ ordinal }) => ({
+    ...difference,
+    key: `x${ordinal}`,
+    ordinal: null,
+    kind: 'extra' as const,
+  }))
+  for (const repaired of [false, true]) await ledger.noteDifferences(run, extra, { repaired })
+  await ledger.recordDeleted(run, [{ key: keys[0]?.key ?? 'x', recordId: 'r' }])
+  await ledger.settleDifferences(run)
+  await ledger.differenceCounts(run)
+  await ledger.differenceGroups(run)
+  await ledger.differences(run, { after: 0, limit: 10, kind: 'extra', isRepaired: false })
+  await ledger.keepPlace(run, 'svc_contact', 'here')
+  await ledger.keptPlace(run, 'svc_contact')
+  await close(ledger, run)
+  await ledger.reconciled('contacts')
+  await ledger.manifests('contacts', { after: 0, limit: 10 })
+  await ledger.syncs()
 }
 
 describe('the file', () => {
@@ -166,7 +202,7 @@ describe('the file', () => {
     const most = (table: string) =>
       Math.max(...watch.written.filter((each) => each.table === table).map((each) => each.rows))
     for (const table of ['items', 'payloads']) expect(most(table)).toBe(LEDGER_ROWS_MAX)
-    for (const table of ['accepted', 'requests', 'segments', 'runs', 'destinations'])
+    for (const table of ['accepted', 'requests', 'segments', 'runs', 'destinations', 'differences'])
       expect(most(table)).toBeLessThanOrEqual(LEDGER_ROWS_MAX)
   })
 
@@ -179,10 +215,12 @@ describe('the file', () => {
         const steps = db.sql(`EXPLAIN QUERY PLAN ${text}`).all()
         return { text, steps: steps.map((step) => String(step['detail'])) }
       })
-    expect(plans.length).toBeGreaterThan(40)
+    expect(plans.length).toBeGreaterThan(80)
     const scans = plans.filter(({ steps }) =>
       steps.some((step) =>
-        /^SCAN (items|payloads|accepted|requests|segments|streams|other|later|same)\b/.test(step),
+        /^SCAN (items|payloads|kept|accepted|requests|segments|streams|other|later|same|again|retry|differences|corrections|manifests)\b/.test(
+          step,
+        ),
       ),
     )
     expect(scans).toEqual([])
@@ -195,6 +233,15 @@ describe('the file', () => {
       /SEARCH accepted USING PRIMARY KEY \(destination=\? AND key=\?\)/,
     )
     expect(stepsOf(/max\(other\.ordinal\)/)).toMatch(/items_record \(run=\? AND record_id=\?\)/)
+    const again = plans.flatMap(({ steps }) => steps.filter((step) => / again /.test(step)))
+    expect(new Set(again)).toEqual(
+      new Set(['SEARCH again USING INDEX items_of (run=? AND of_ordinal=?)']),
+    )
+    expect(stepsOf(/AS present/)).toMatch(/items_key \(run=\? AND key=\?\)/)
+    expect(stepsOf(/INDEXED BY differences_ordinal/)).toMatch(/\(run=\? AND ordinal=\?\)/)
+    expect(stepsOf(/AND subject = \? AND stream = \?/)).toMatch(
+      /differences_subject \(run=\? AND subject=\? AND stream=\?\)/,
+    )
     for (const columns of ['id, closed_at', String.raw`\*`])
       expect(
         stepsOf(new RegExp(`SELECT ${columns} FROM runs WHERE mode = 'run' AND sync = \\?`)),

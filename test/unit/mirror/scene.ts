@@ -4,10 +4,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
+import pg from 'pg'
 import { onTestFinished } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
+import type { Difference } from '../../../src/core/differences.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
+import { WHOLE, type ReconcileScope } from '../../../src/core/purpose.ts'
 import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
 import type { Window } from '../../../src/core/watermark.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
@@ -22,6 +26,13 @@ import {
   type StreamResult,
   type Verdict,
 } from '../../../src/mirror/ports.ts'
+import {
+  closeReconcile,
+  discoverReconcile,
+  reconcileStream,
+  type ReconcileClosed,
+  type ReconcileStreamJob,
+} from '../../../src/mirror/reconcile/index.ts'
 import { mirrorStream } from '../../../src/mirror/stream.ts'
 import {
   startService,
@@ -72,13 +83,34 @@ export interface RunEnd {
   readonly results: Readonly<Record<string, StreamResult>>
 }
 
+export interface ReconcileOptions extends Pick<
+  RunOptions,
+  'config' | 'tuning' | 'through' | 'tables' | 'verdict' | 'clock'
+> {
+  readonly scope?: Partial<ReconcileScope>
+  /** For each activity; what it throws ends that activity, and the next one goes on. Default: one, which is not aborted. */
+  readonly signals?: Iterable<AbortSignal>
+}
+
+export interface ReconcileEnd extends Omit<RunEnd, 'results'> {
+  readonly counts: ReconcileClosed['counts']
+  /** `kind id field whose`, with `+` in front where it was repaired, and `*` for a record as a whole; sorted. */
+  readonly told: readonly string[]
+  readonly differences: readonly Difference[]
+  readonly verifiedThrough: string | null
+  readonly openedAt: string
+}
+
 export interface Scene {
   readonly service: RunningService
   readonly client: RecordsClient
   readonly ledger: Ledger
   run(options?: RunOptions): Promise<RunEnd>
+  reconcile(options?: ReconcileOptions): Promise<ReconcileEnd>
   /** Rows of a SELECT, as cells. */
   sql(query: string): Promise<readonly (readonly Json[])[]>
+  /** Statements of a person in the warehouse. */
+  alter(...statements: readonly string[]): Promise<void>
   /** What of a type's table is not as the service has it; empty where they are equal. */
   difference(type?: string): Promise<string[]>
 }
@@ -176,9 +208,124 @@ export async function mirrorScene(
     }
   }
 
+  async function reconcile(how: ReconcileOptions = {}): Promise<ReconcileEnd> {
+    const sync: MirrorSync = { name: 'copy', kind: 'mirror', mirror: { ...config, ...how.config } }
+    const scope = { ...WHOLE, ...how.scope }
+    const opened = await ledger.openRun({
+      sync: sync.name,
+      kind: 'mirror',
+      mode: 'run',
+      purpose: 'reconcile',
+      workflowId: `w${++runs}`,
+      workflowRunId: 'r',
+      config: { ...sync, reconcile: scope } as unknown as Json,
+    })
+    if (!('run' in opened)) throw new Error('a run is open')
+    const { id, openedAt } = opened.run
+    const before = service.stats().requests
+    /** One activity. */
+    const work = async <Result>(
+      signal: AbortSignal,
+      body: (deps: MirrorDeps) => Promise<Result>,
+    ): Promise<Result> => {
+      const opening = await openMirrorTables('dwh', place, SCHEMA)
+      const tables = how.tables ? how.tables(opening) : opening
+      try {
+        return await body({
+          ledger,
+          client: how.through ? how.through(client) : client,
+          tables,
+          clock: how.clock ?? systemClock,
+          logger: silentLogger,
+          tuning: { ...quick, ...how.tuning },
+          priority: 'mirror',
+          signal,
+          beat: () => {},
+        })
+      } finally {
+        await tables.close()
+      }
+    }
+    const whole = new AbortController().signal
+    try {
+      const { streams, sortable } = await work(whole, (deps) =>
+        discoverReconcile(deps, { run: id, sync, keyFingerprint: 'k', scope }),
+      )
+      for (const stream of streams) {
+        const signals = (how.signals ?? [])[Symbol.iterator]()
+        let verdict: Verdict | null = null
+        for (let calls = 0; calls < 500; calls++) {
+          const signal = signals.next().value ?? whole
+          const job: ReconcileStreamJob = {
+            run: id,
+            stream,
+            sortable,
+            scope,
+            config: sync.mirror,
+            verdict,
+          }
+          const result: StreamResult = await work(signal, (deps) =>
+            reconcileStream(deps, job),
+          ).catch((error: unknown) => {
+            if (!signal.aborted) throw error
+            return { state: 'again' as const }
+          })
+          if (result.state === 'done') break
+          if (result.state === 'again') continue
+          verdict = how.verdict?.(result) ?? null
+          if (verdict === null) break
+        }
+      }
+      const closed = await closeReconcile(ledger, id, { kind: 'finished' })
+      const books = await ledger.streams(id)
+      const requests = service.stats().requests - before
+      const { rows } = await ledger.differences(id, { after: 0, limit: 1_000 })
+      const { verifiedThrough } = (await ledger.run(id))!
+      return {
+        run: id,
+        ...closed,
+        streams: Object.fromEntries(books.map((one) => [one.stream, one])),
+        requests,
+        told: rows.map(toldOf).toSorted(),
+        differences: rows,
+        verifiedThrough,
+        openedAt,
+      }
+    } catch (error) {
+      await closeReconcile(ledger, id, { kind: 'failed', message: 'ended by an error' })
+      throw error
+    }
+  }
+
+  async function alter(...statements: readonly string[]): Promise<void> {
+    if ('url' in place) {
+      const person = new pg.Client({ connectionString: place.url })
+      await person.connect()
+      await person.query(statements.join(';')).finally(() => person.end())
+      return
+    }
+    const instance = await DuckDBInstance.create(place.duckdb)
+    const person = await instance.connect()
+    try {
+      await person.run(['BEGIN', ...statements, 'COMMIT'].join(';'))
+    } finally {
+      person.closeSync()
+      instance.closeSync()
+    }
+  }
+
   const sql = (query: string) => rowsOf(place, query)
   const difference = (type = CONTACT) =>
     differenceOf({ service, client, sql, schema: SCHEMA }, type)
 
-  return { service, client, ledger, run, sql, difference }
+  return { service, client, ledger, run, reconcile, sql, alter, difference }
 }
+
+const toldOf = ({
+  kind,
+  recordId,
+  field,
+  whose,
+  repaired,
+}: Difference & { readonly repaired: boolean }): string =>
+  `${repaired ? '+' : ''}${kind} ${recordId} ${field ?? '*'} ${whose}`

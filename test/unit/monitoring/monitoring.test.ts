@@ -528,6 +528,8 @@ describe('notifications', () => {
     reason: null,
     message: null,
     books: null,
+    purpose: 'sync',
+    differences: null,
     workflowId: 'w',
     ...more,
   })
@@ -697,6 +699,27 @@ describe('notifications', () => {
     expect(await tell('complete_with_rejects', 7)).toEqual(['rejects'])
     expect(await tell('failed', 0, 'x')).toEqual(['failed'])
     expect(await tell('complete_with_rejects', 3)).toEqual(['recovered'])
+  })
+
+  test('tell what a reconciliation left different; a retry says nothing new of its rejects', async () => {
+    const hook = await receiver(accepts)
+    const { changed, ledger } = await scene({ ops: hook.url })
+    await changed(await ended(ledger, 'complete_with_rejects', 6))
+    const compared = change({
+      purpose: 'reconcile',
+      to: 'complete_with_rejects',
+      message: '3 differ: 3 stale',
+      differences: 3,
+    })
+    await changed(compared)
+    await changed({ ...compared, to: 'complete', differences: 0 })
+    const retry = { purpose: 'retry', to: 'complete_with_rejects', books: books(2) } as const
+    await changed(change(retry))
+    await changed(await ended(ledger, 'complete_with_rejects', 6))
+    expect(hook.received.map(({ body }) => body['text'])).toEqual([
+      expect.stringContaining('ended with 6 rejected rows'),
+      'contacts does not agree with the other side (run 7): 3 differ: 3 stale; "records-sync show 7" lists what differs',
+    ])
   })
 
   test('tell that a run was blocked and then succeeded, without a minute between', async () => {

@@ -191,7 +191,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     const staged = await stage(deps, { run: id, sync, keyFingerprint: 'a', window }, open)
     if (ending.kind === 'finished')
       for (const segment of await ledger.openSegments(id))
-        await push(deps, { run: id, config: sync.import, segment })
+        await push(deps, { run: id, config: sync.import, schema: null, segment })
     const { state, books } = await close(ledger, id, ending)
     expect(books.read).toBe(staged.rows)
     const items = await ledger.report(id, { states: ITEM_STATES, after: 0, limit: 100 })

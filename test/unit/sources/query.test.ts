@@ -174,7 +174,7 @@ describe.each(['duck', 'pg'])('an import from a query of %s', (warehouse) => {
     const staged = await stage(deps, { run, sync, keyFingerprint: 'a' }, open)
     expect(staged).toMatchObject({ rows: 3, planned: 3, invalid: 0, cleared: 0 })
     for (const segment of await ledger.openSegments(run))
-      await push(deps, { run, config: sync.import, segment })
+      await push(deps, { run, config: sync.import, schema: null, segment })
     const { state, books } = await close(ledger, run, { kind: 'finished' })
     expect(state).toBe('complete_with_rejects')
     expect(books.states).toMatchObject({ rejected: 1 })

@@ -1,0 +1,67 @@
+// What a retry and a reconciliation ask before they begin: whether there is such a run or sync, and whether it can be done as a
+// person wants.
+
+import type { ReconcileScope, RetryTask } from '../src/core/purpose.ts'
+import { LIVE_STATES } from '../src/core/states.ts'
+import type { SyncConfig } from '../src/core/sync.ts'
+import { DEFAULT_TUNING } from '../src/import/ports.ts'
+import { findByName, type BackfillActivityDeps } from './backfill.ts'
+import { shared } from './shared.ts'
+
+export interface RepairActivities {
+  /** The sync of the run; `problem`: why it cannot be retried so, in one sentence. */
+  checkRetry(task: RetryTask): Promise<{ sync: string; problem: string | null }>
+  /** The sync's kind; `problem`: why it cannot be reconciled so, in one sentence. */
+  checkReconcile(input: {
+    sync: string
+    scope: ReconcileScope
+  }): Promise<{ kind: SyncConfig['kind'] | null; problem: string | null }>
+}
+
+export function repairActivities(deps: BackfillActivityDeps): RepairActivities {
+  const { ledger } = deps
+  const { activity } = shared(deps)
+  return {
+    checkRetry: ({ of, choice }) =>
+      activity(null, DEFAULT_TUNING, async () => {
+        const run = await ledger.run(of)
+        if (!run || run.mode === 'plan') return { sync: '', problem: `there is no run ${of}` }
+        const cannot = (why: string) => ({ sync: run.sync, problem: `run ${of}: ${why}` })
+        if (run.kind === 'mirror') return cannot('a mirror has no rejects')
+        if (LIVE_STATES.includes(run.state))
+          return cannot(`it is ${run.state}; cancel it, or wait for its end`)
+        const [left] = await ledger.retryRows(of, choice, { after: 0, limit: 1 })
+        const chosen = Object.keys(choice).length > 0 ? ' that was chosen' : ''
+        if (!left) return cannot(`nothing${chosen} is left to be sent again`)
+        return { sync: run.sync, problem: null }
+      }),
+
+    checkReconcile: ({ sync: name, scope }) =>
+      activity(null, DEFAULT_TUNING, async () => {
+        const found = findByName(await deps.loadSyncs(), name)
+        if ('problem' in found) return { kind: null, problem: found.problem }
+        const { kind } = found.sync
+        const problem = kind === 'import' ? ofImport(name, scope) : ofMirror(name, scope)
+        return { kind, problem }
+      }),
+  }
+}
+
+function ofImport(
+  name: string,
+  { only, full, deleteExtra, repair, sample, where }: ReconcileScope,
+) {
+  if (only !== null || full)
+    return `${name} is an import, which has no ${full ? 'full' : 'object_types'}; all of it is compared anyway`
+  if (deleteExtra && !repair) return 'delete_extra deletes, so it needs repair too'
+  if (deleteExtra && (sample !== null || where !== null))
+    return 'delete_extra needs all rows: leave out sample and where'
+  return null
+}
+
+function ofMirror(name: string, { where, deleteExtra, sample, full }: ReconcileScope) {
+  if (where !== null || deleteExtra)
+    return `${name} is a mirror, which has no ${where === null ? 'delete_extra: repair deletes its extra rows' : 'where'}`
+  if (sample !== null && full) return 'full reads everything; leave out full, or sample'
+  return null
+}

@@ -1,0 +1,82 @@
+// A manifest against its run: which facts of the run are others than when it was sealed.
+
+import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import type { Run, StreamBooks } from '../ledger/ledger.ts'
+import { bodyOf } from '../ledger/manifest.ts'
+
+const CHANGES_TOLD_MAX = 10
+const VALUE_CHARS_MAX = 40
+
+/** What is behind a digest, for people. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  mapping: 'mapping (the configuration that it ran with, runs.config)',
+  schema: "schema (the service's properties, runs.properties)",
+  input: 'input (digest of the source, runs.source_digest)',
+}
+
+/** The body of a manifest as data; null where it is none. */
+export function readBody(text: string): { readonly [name: string]: Json } | null {
+  try {
+    const body: unknown = JSON.parse(text)
+    return isJsonObject(body) ? body : null
+  } catch {
+    return null
+  }
+}
+
+/** The digest of the manifest before, as a body names it; null of a first one. */
+export function previousOf(body: { readonly [name: string]: Json }): string | null {
+  const { previous } = body
+  return typeof previous === 'string' ? previous : null
+}
+
+/**
+ * The facts that a run's row and streams tell otherwise than its manifest; none where they agree.
+ * @returns such as `counts.states.created: sealed 10, now 12`
+ */
+export function changedFacts(text: string, run: Run, streams: readonly StreamBooks[]): string[] {
+  const sealed = readBody(text)
+  if (sealed === null) return ['the manifest is no JSON object']
+  const nowText = bodyOf(run, streams, previousOf(sealed))
+  if (nowText === text) return []
+  const changes: string[] = []
+  compare(byName(sealed), byName(JSON.parse(nowText) as Json), '', changes)
+  // Equal data in another text: nothing of ours writes it so.
+  if (changes.length === 0) return ['the manifest is not written as it is sealed']
+  const rest = changes.length - CHANGES_TOLD_MAX
+  return rest > 0 ? [...changes.slice(0, CHANGES_TOLD_MAX), `${rest} more`] : changes
+}
+
+/** A manifest with its streams by their names, so that one that is gone moves no other. */
+function byName(body: Json): Json {
+  if (!isJsonObject(body) || !Array.isArray(body['streams'])) return body
+  const streams = (body['streams'] as readonly Json[]).map((stream, index) => [
+    isJsonObject(stream) && typeof stream['stream'] === 'string' ? stream['stream'] : String(index),
+    stream,
+  ])
+  return { ...body, streams: Object.fromEntries(streams) as Json }
+}
+
+function compare(sealed: Json | undefined, now: Json | undefined, path: string, changes: string[]) {
+  if (isJsonObject(sealed) && isJsonObject(now)) {
+    for (const name of new Set([...Object.keys(sealed), ...Object.keys(now)]))
+      compare(memberOf(sealed, name), memberOf(now, name), path ? `${path}.${name}` : name, changes)
+    return
+  }
+  const [before, after] = [shown(sealed), shown(now)]
+  if (
+    (sealed === undefined ? '' : canonicalJson(sealed)) ===
+    (now === undefined ? '' : canonicalJson(now))
+  )
+    return
+  changes.push(`${MEANINGS[path] ?? path}: sealed ${before}, now ${after}`)
+}
+
+const memberOf = (object: { readonly [name: string]: Json }, name: string): Json | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined
+
+function shown(value: Json | undefined): string {
+  if (value === undefined) return 'nothing'
+  const text = typeof value === 'string' ? value : canonicalJson(value)
+  return text.length > VALUE_CHARS_MAX ? `${text.slice(0, VALUE_CHARS_MAX - 1)}…` : text
+}

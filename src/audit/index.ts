@@ -1,0 +1,146 @@
+// The audit of a ledger: is every closed run as it was when it was closed? Promise kept here: reads only, and holds a few
+// manifests of each sync at a time, however many runs there are.
+// Runs are numbered without gaps, so one that is gone is missed; the chain of manifests tells what was changed or taken out.
+
+import { LIVE_STATES } from '../core/states.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import { checkBooks } from './account.ts'
+import { Chain } from './chain.ts'
+import { changedFacts } from './facts.ts'
+import type { FindingKind, SyncAudit, Tell } from './finding.ts'
+
+export { FINDING_KINDS } from './finding.ts'
+export type { Finding, FindingKind, SyncAudit } from './finding.ts'
+
+interface Sums {
+  runs: number
+  live: number
+  unsealed: number
+  booked: number
+  pruned: number
+  findings: number
+}
+
+/**
+ * Checks every run of the ledger; those that are opened meanwhile are not.
+ * @param options.key the signing key; null: signatures are counted, not checked
+ * @returns a line for each sync that has runs, in the order of their names
+ */
+export async function audit(
+  ledger: Ledger,
+  options: { readonly key: string | null; readonly nowMs: number; readonly tell: Tell },
+): Promise<readonly SyncAudit[]> {
+  const [newest] = await ledger.runs({ limit: 1 })
+  const syncs = new Map<string, SyncAuditor>()
+  const auditorOf = (sync: string) => {
+    const auditor = syncs.get(sync) ?? new SyncAuditor(ledger, sync, options)
+    syncs.set(sync, auditor)
+    return auditor
+  }
+  const last = newest?.id ?? 0
+  for (let id = 1; id <= last; id++) {
+    const run = await ledger.run(id)
+    if (run !== null) {
+      await auditorOf(run.sync).check(run)
+      continue
+    }
+    const first = id
+    while (id < last && (await ledger.run(id + 1)) === null) id++
+    options.tell({
+      kind: 'run_missing',
+      sync: null,
+      run: first,
+      message: `${first === id ? 'it is' : `it and those up to run ${id} are`} not in the ledger any more, although runs are numbered without gaps and never removed: somebody deleted ${first === id ? 'it' : 'them'}`,
+    })
+  }
+  for (const sync of await ledger.syncs()) await auditorOf(sync).end(last)
+  return [...syncs.values()]
+    .map((auditor) => auditor.result())
+    .toSorted((a, b) => (a.sync < b.sync ? -1 : 1))
+}
+
+class SyncAuditor {
+  readonly #ledger: Ledger
+  readonly #sync: string
+  readonly #nowMs: number
+  readonly #tell: Tell
+  readonly #chain: Chain
+  readonly #sums: Sums = { runs: 0, live: 0, unsealed: 0, booked: 0, pruned: 0, findings: 0 }
+
+  constructor(
+    ledger: Ledger,
+    sync: string,
+    { key, nowMs, tell }: { key: string | null; nowMs: number; tell: Tell },
+  ) {
+    this.#ledger = ledger
+    this.#sync = sync
+    this.#nowMs = nowMs
+    this.#tell = tell
+    this.#chain = new Chain(ledger, sync, key)
+  }
+
+  /** Checks the next run of the sync. */
+  async check(run: Run): Promise<void> {
+    const sums = this.#sums
+    sums.runs++
+    await this.#passOver(run.id - 1)
+    const isClosed = !LIVE_STATES.includes(run.state)
+    const tell = this.#about(run.id)
+    const manifest = await this.#chain.next(run.id)
+    if (manifest === null) {
+      if (!isClosed) sums.live++
+      else if (this.#chain.sealed === 0) sums.unsealed++
+      else
+        tell(
+          'manifest_missing',
+          'it is closed and has no manifest, although an older run of the sync has one: the manifest was removed, or a worker of an older release closed the run',
+        )
+    } else {
+      this.#chain.take(tell)
+      const streams = run.kind === 'mirror' ? await this.#ledger.streams(run.id) : []
+      const changes = changedFacts(manifest.body, run, streams)
+      if (changes.length > 0)
+        tell(
+          'run_altered',
+          `it is not as it was sealed: ${changes.join('; ')}; the run or its manifest was changed`,
+        )
+      // The account of a mirror is its streams, and the manifest has those.
+      if (run.kind === 'mirror' && changes.length === 0) sums.booked++
+    }
+    if (run.kind === 'mirror' || !isClosed) return
+    const verdict = await checkBooks(this.#ledger, run, this.#nowMs, tell)
+    if (verdict !== 'wrong') sums[verdict]++
+  }
+
+  /** Tells of manifests that are left, of runs up to `last`. */
+  async end(last: number): Promise<void> {
+    await this.#passOver(last)
+  }
+
+  result(): SyncAudit {
+    const { sealed, signed, head } = this.#chain
+    return { sync: this.#sync, ...this.#sums, sealed, signed, head }
+  }
+
+  /** Manifests up to a run, that are of no run of the sync. */
+  async #passOver(upTo: number): Promise<void> {
+    for (;;) {
+      const manifest = await this.#chain.next(upTo)
+      if (manifest === null) return
+      const tell = this.#about(manifest.run)
+      const run = await this.#ledger.run(manifest.run)
+      tell(
+        'manifest_orphaned',
+        run === null
+          ? 'its manifest is there, and the run is not: the run was deleted'
+          : `its manifest is of this sync, and the run is of "${run.sync}": one of the two was changed`,
+      )
+      this.#chain.take(tell)
+    }
+  }
+
+  readonly #about = (run: number) => (kind: FindingKind, message: string) => {
+    this.#sums.findings++
+    this.#tell({ kind, sync: this.#sync, run, message })
+  }
+}

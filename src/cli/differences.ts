@@ -1,0 +1,104 @@
+// What a reconciliation found, as text and as JSON.
+
+import {
+  DIFFERENCE_KINDS,
+  sumOfDifferences,
+  type DifferenceCounts,
+  type DifferenceKind,
+} from '../core/differences.ts'
+import type { DifferenceGroup, Ledger, Run } from '../ledger/ledger.ts'
+import type { CommandContext } from './context.ts'
+import { figure, safe, table, type Terminal } from './terminal.ts'
+
+/** The differences of a run. */
+export interface Findings {
+  readonly found: DifferenceCounts
+  readonly left: DifferenceCounts
+  readonly groups: readonly DifferenceGroup[]
+}
+
+const GROUPS_SHOWN = 20
+
+const MEANING: Readonly<Record<Run['kind'], Readonly<Record<DifferenceKind, string>>>> = {
+  import: {
+    missing: 'the service has no record of the row',
+    extra: 'we wrote it, and the source has no row of it any more',
+    stale: 'the source has changed since it was sent',
+    different: 'fields have other values at the service',
+  },
+  mirror: {
+    missing: 'the table has no row of the record',
+    extra: 'the record is gone, its row is there',
+    stale: 'the row is of an older version of the record',
+    different: 'the row has other values, or is newer',
+  },
+}
+
+const WHO = {
+  source: 'the source changed',
+  service: 'somebody at the service',
+  both: 'both sides changed',
+  warehouse: 'somebody in the warehouse',
+  unknown: 'not known',
+} as const
+
+/** Null for a run that is no reconciliation. */
+export async function findingsOf(ledger: Ledger, run: Run): Promise<Findings | null> {
+  if (run.purpose !== 'reconcile') return null
+  const counts = await ledger.differenceCounts(run.id)
+  return { ...counts, groups: await ledger.differenceGroups(run.id) }
+}
+
+/** Records that differ by kind, then the fields, and who changed them. */
+export function printFindings(
+  terminal: Terminal,
+  run: Run,
+  { found, left, groups }: Findings,
+): void {
+  if (sumOfDifferences(found) === 0) {
+    terminal.out(terminal.style('green', '  Both sides are equal, as far as they were compared.'))
+    return
+  }
+  const meaning = MEANING[run.kind]
+  for (const kind of DIFFERENCE_KINDS) {
+    if (found[kind] === 0) continue
+    const mended = found[kind] - left[kind]
+    const note =
+      mended === 0 ? '' : mended === found[kind] ? ', mended' : `, ${figure(mended)} mended`
+    terminal.out(
+      `  ${kind.padEnd(11)} ${figure(found[kind])}${note}  ${terminal.style('dim', meaning[kind])}`,
+    )
+  }
+  const fields = groups.filter(({ field }) => field !== null)
+  if (fields.length === 0) return
+  terminal.out()
+  const rows = fields
+    .slice(0, GROUPS_SHOWN)
+    .map(({ stream, field, kind, whose, differences, example }) => [
+      safe(stream, 30),
+      safe(field!, 40),
+      kind,
+      WHO[whose],
+      differences,
+      example,
+    ])
+  terminal.out(
+    table(['object type', 'property', 'kind', 'changed by', 'values', 'first row'], rows),
+  )
+  if (fields.length > GROUPS_SHOWN)
+    terminal.out(`  and ${figure(fields.length - GROUPS_SHOWN)} more: --json shows all of them`)
+}
+
+/** What a person does next about what is left, if anything. */
+export function nextOf(
+  context: Pick<CommandContext, 'hint'>,
+  run: Run,
+  { left }: Findings,
+): string | null {
+  if (sumOfDifferences(left) === 0) return null
+  if (run.kind === 'mirror') return `Mend them: ${context.hint(`reconcile ${run.sync} --repair`)}`
+  const sendable = sumOfDifferences(left) - left.extra
+  return sendable > 0
+    ? `Send what differs: ${context.hint(`retry ${run.id}`)}`
+    : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`
+}

@@ -1,0 +1,69 @@
+// Differences between two sides, as a reconciliation names them. `ours` is what we bring (the source of an import, the table of
+// a mirror), `theirs` is what the service holds.
+
+export const DIFFERENCE_KINDS = ['missing', 'extra', 'stale', 'different'] as const
+/**
+ * | kind | import: source against service | mirror: service against warehouse |
+ * |---|---|---|
+ * | `missing` | the service has no record of the row's key | the table has no row of the record |
+ * | `extra` | a record that we wrote, and the source has no row for | a row whose record is gone |
+ * | `stale` | the service holds what we sent last; the source has changed since | the row is of an older version of the record |
+ * | `different` | fields have other values, and the source alone is not the reason | the same version, other values |
+ */
+export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
+
+/**
+ * Who changed a value last, as far as it is known: `source` our side, `service` somebody at the service, `both`, `warehouse`
+ * somebody in the warehouse; `unknown` where nothing is known of what we sent last.
+ */
+export const WHOSE = ['source', 'service', 'both', 'warehouse', 'unknown'] as const
+export type Whose = (typeof WHOSE)[number]
+
+/** A difference of one field, or of a record as a whole. */
+export interface Difference {
+  /** Object type. */
+  readonly stream: string
+  /** Of an import: the key. */
+  readonly key: string | null
+  readonly recordId: string | null
+  /** Of an import: the row of the source, unless it has none. */
+  readonly ordinal: number | null
+  readonly kind: DifferenceKind
+  /** Name of the property; null for a record as a whole. */
+  readonly field: string | null
+  readonly whose: Whose
+  /** JSON texts of the values, at most REPORT_VALUE_CHARS_MAX characters; null where there is none, or for a record as a whole. */
+  readonly ours: string | null
+  readonly theirs: string | null
+}
+
+/** Records that differ by kind. */
+export type DifferenceCounts = Readonly<Record<DifferenceKind, number>>
+
+export const noDifferences = (): Record<DifferenceKind, number> => ({
+  missing: 0,
+  extra: 0,
+  stale: 0,
+  different: 0,
+})
+
+export const sumOfDifferences = (counts: DifferenceCounts): number =>
+  DIFFERENCE_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
+
+/** What people read: `3 differ: 1 missing, 2 stale; 1 was mended`. */
+export function differencesText({
+  found,
+  left,
+}: {
+  readonly found: DifferenceCounts
+  readonly left: DifferenceCounts
+}): string {
+  const total = sumOfDifferences(found)
+  if (total === 0) return 'both sides are equal'
+  const kinds = DIFFERENCE_KINDS.filter((kind) => found[kind] > 0)
+  const list = kinds.map((kind) => `${found[kind]} ${kind}`).join(', ')
+  const mended = total - sumOfDifferences(left)
+  const rest =
+    mended === 0 ? '' : mended === total ? '; all were mended' : `; ${mended} were mended`
+  return `${total} ${total === 1 ? 'differs' : 'differ'}: ${list}${rest}`
+}

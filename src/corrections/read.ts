@@ -1,0 +1,273 @@
+// Rows come back from a spreadsheet. Promises kept here: what a person changed is taken, whatever column it is in; what only a
+// spreadsheet changed is not, except in the column that was in error; each row comes once; memory does not grow with the files.
+
+import type { Json } from '../core/json.ts'
+import { CSV_RECORD_BYTES_MAX, LEDGER_ROWS_MAX } from '../core/limits.ts'
+import type { SourceRow } from '../sources/source.ts'
+import { cellText, guarded, retyped, unguarded } from './cells.ts'
+import { ownNames, readReference, referenceOf } from './layout.ts'
+import { compareLooks } from './looks.ts'
+import { openTable, type Table } from './table.ts'
+
+/** Bytes of text after which a page is handed over although it has few rows. */
+const PAGE_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
+
+/** A row as a person corrected it: cells in the order of the run's columns. */
+export interface CorrectedRow {
+  /** Of the row in the run that left it over. */
+  readonly ordinal: number
+  readonly raw: readonly Json[]
+}
+
+/** What a file of corrections had, and had not. */
+export interface CorrectionsFile {
+  readonly file: string
+  readonly rows: number
+  /** Columns of the run that it lacks: their cells stay as they were. */
+  readonly missing: readonly string[]
+  /** Columns of somebody's own: they are not read. */
+  readonly ignored: readonly string[]
+}
+
+/** What reading corrections found. */
+export interface CorrectionsAccount {
+  readonly rows: number
+  /** Rows without a changed cell; they are handed over all the same. */
+  readonly unchanged: number
+  /** Cells that a person changed, by column, in the order of the run's columns. */
+  readonly changed: ReadonlyMap<string, number>
+  /** Cells that only looked different and are as they were, by column, in the order of the run's columns. */
+  readonly restored: ReadonlyMap<string, number>
+  readonly files: readonly CorrectionsFile[]
+}
+
+export interface CorrectionsOptions {
+  /** The closed run whose rows these are. */
+  readonly run: number
+  /** Its columns (`Run.sourceColumns`). */
+  readonly columns: readonly string[]
+  /** The rows of at most 1,000 ordinals as the ledger holds them; without those that are not left. */
+  readonly rawOf: (ordinals: readonly number[]) => Promise<ReadonlyMap<number, readonly Json[]>>
+}
+
+/** Corrections, to be read once. */
+export interface Corrections {
+  /**
+   * All rows of all files, in their order, at most 1,000 a page.
+   * @throws SourceError corrections_header, corrections_row, corrections_workbook, and those of CSV files, with file and line
+   */
+  pages(signal?: AbortSignal): AsyncGenerator<readonly CorrectedRow[], void, undefined>
+  /** What was read so far; whole after the last page. */
+  account(): CorrectionsAccount
+}
+
+/** @param files paths of CSV files that `rejects` wrote and a person corrected */
+export function readCorrections(
+  files: readonly string[],
+  options: CorrectionsOptions,
+): Corrections {
+  return new Reading(files, options)
+}
+
+class Reading implements Corrections {
+  readonly #files: readonly string[]
+  readonly #options: CorrectionsOptions
+  readonly #names: ReturnType<typeof ownNames>
+  readonly #seen = new Ordinals()
+  readonly #told: CorrectionsFile[] = []
+  readonly #changed: number[]
+  readonly #restored: number[]
+  #rows = 0
+  #unchanged = 0
+
+  constructor(files: readonly string[], options: CorrectionsOptions) {
+    this.#files = files
+    this.#options = options
+    this.#names = ownNames(options.columns)
+    this.#changed = options.columns.map(() => 0)
+    this.#restored = options.columns.map(() => 0)
+  }
+
+  account(): CorrectionsAccount {
+    const byColumn = (counts: readonly number[]) =>
+      new Map(
+        this.#options.columns.flatMap((name, index) =>
+          counts[index]! > 0 ? [[name, counts[index]!] as const] : [],
+        ),
+      )
+    return {
+      rows: this.#rows,
+      unchanged: this.#unchanged,
+      changed: byColumn(this.#changed),
+      restored: byColumn(this.#restored),
+      files: this.#told,
+    }
+  }
+
+  async *pages(signal?: AbortSignal): AsyncGenerator<readonly CorrectedRow[], void, undefined> {
+    for (const file of this.#files) {
+      const table = await this.#open(file)
+      try {
+        const before = this.#rows
+        for await (const rows of pagesOf(table)) {
+          signal?.throwIfAborted()
+          const page = await this.#correct(file, table, rows)
+          if (page.length > 0) yield page
+        }
+        this.#told.push({
+          file,
+          rows: this.#rows - before,
+          missing: this.#options.columns.filter((name) => !table.positions.has(name)),
+          ignored: table.ignored,
+        })
+      } finally {
+        await table.close()
+      }
+    }
+  }
+
+  #open(file: string): Promise<Table> {
+    const { row, column } = this.#names
+    return openTable(file, [...this.#options.columns, ...Object.values(this.#names)], [row, column])
+  }
+
+  async #correct(
+    file: string,
+    table: Table,
+    rows: readonly SourceRow[],
+  ): Promise<readonly CorrectedRow[]> {
+    const { run, columns, rawOf } = this.#options
+    const found = rows
+      .filter(({ cells }) => cells.some((cell) => String(cell).trim() !== ''))
+      .map((row) => ({ row, ordinal: this.#ordinalOf(table, row) }))
+    const stored = await rawOf(found.map(({ ordinal }) => ordinal))
+    const page: CorrectedRow[] = []
+    for (const { row, ordinal } of found) {
+      const { line } = row
+      const old = stored.get(ordinal)
+      if (!old)
+        throw table.fault(
+          'corrections_row',
+          `${referenceOf(run, ordinal)} is not left: it was accepted, or mended since, or never was; expected rows that \`rejects ${run}\` writes`,
+          { line },
+        )
+      if (!this.#seen.add(ordinal))
+        throw table.fault(
+          'corrections_row',
+          `${referenceOf(run, ordinal)} is here a second time; it is at ${await this.#placeOf(ordinal)} already; expected each row once`,
+          { line },
+        )
+      const error = columnOf(columns, textAt(table, row, this.#names.column))
+      page.push({ ordinal, raw: this.#cellsOf(table, row, old, error) })
+      this.#rows += 1
+    }
+    return page
+  }
+
+  /** @throws SourceError where the row has no reference, or one to another run */
+  #ordinalOf(table: Table, row: SourceRow): number {
+    const { run } = this.#options
+    const reference = readReference(textAt(table, row, this.#names.row))
+    const column = table.positions.get(this.#names.row)! + 1
+    const expected = `expected the reference that was written, such as "${referenceOf(run, 12)}"`
+    if (!reference)
+      throw table.fault('corrections_row', `${this.#names.row} says no row; ${expected}`, {
+        line: row.line,
+        column,
+      })
+    if (reference.run !== run)
+      throw table.fault(
+        'corrections_row',
+        `the row is of run ${reference.run}; expected rows of run ${run}`,
+        { line: row.line, column },
+      )
+    return reference.ordinal
+  }
+
+  #cellsOf(
+    table: Table,
+    row: SourceRow,
+    old: readonly Json[],
+    error: string | undefined,
+  ): readonly Json[] {
+    let isChanged = false
+    const raw = this.#options.columns.map((name, index) => {
+      const was = old[index] ?? null
+      const at = table.positions.get(name)
+      if (at === undefined) return was
+      const found = cellText(row.cells[at])
+      const written = cellText(was)
+      if (found === written || found === guarded(written)) return was
+      const text = unguarded(found)
+      const look = compareLooks(written, text)
+      if (look === 'damaged' || (look === 'same' && name !== error)) {
+        this.#restored[index]! += 1
+        return was
+      }
+      this.#changed[index]! += 1
+      isChanged = true
+      return retyped(text, was)
+    })
+    if (!isChanged) this.#unchanged += 1
+    return raw
+  }
+
+  /** Where a row is for the first time: the files are read again, because nobody remembers that of a million rows. */
+  async #placeOf(ordinal: number): Promise<string> {
+    for (const file of this.#files) {
+      const table = await this.#open(file)
+      try {
+        for await (const { rows } of table.batches())
+          for (const row of rows)
+            if (readReference(textAt(table, row, this.#names.row))?.ordinal === ordinal)
+              return `${file}:${row.line}`
+      } finally {
+        await table.close()
+      }
+    }
+    return 'another place'
+  }
+}
+
+const textAt = (table: Table, row: SourceRow, name: string): string =>
+  unguarded(cellText(row.cells[table.positions.get(name) ?? -1]))
+
+/** The column that a text names, as it was written or as a spreadsheet rewrote it. */
+function columnOf(columns: readonly string[], text: string): string | undefined {
+  if (text === '' || columns.includes(text)) return text
+  return columns.find((name) => compareLooks(name, text) !== 'different')
+}
+
+/** Rows of a table, at most 1,000 at once, fewer where they are huge. */
+async function* pagesOf(table: Table): AsyncGenerator<readonly SourceRow[], void, undefined> {
+  let waiting: SourceRow[] = []
+  let bytes = 0
+  for await (const batch of table.batches()) {
+    bytes += batch.bytes
+    for (const row of batch.rows) waiting.push(row)
+    while (waiting.length >= LEDGER_ROWS_MAX || (waiting.length > 0 && bytes >= PAGE_BYTES_MAX)) {
+      yield waiting.slice(0, LEDGER_ROWS_MAX)
+      waiting = waiting.slice(LEDGER_ROWS_MAX)
+      bytes = 0
+    }
+  }
+  if (waiting.length > 0) yield waiting
+}
+
+/** A set of ordinals: one bit each, in pieces, because a file may have a few of very many rows. */
+class Ordinals {
+  readonly #pieces = new Map<number, Uint8Array>()
+
+  /** False where it was in the set already. */
+  add(ordinal: number): boolean {
+    const bits = 8_192
+    const key = Math.floor(ordinal / bits)
+    let piece = this.#pieces.get(key)
+    if (!piece) this.#pieces.set(key, (piece = new Uint8Array(bits / 8)))
+    const at = ordinal % bits
+    const mask = 1 << (at % 8)
+    const isNew = (piece[at >> 3]! & mask) === 0
+    piece[at >> 3]! |= mask
+    return isNew
+  }
+}

@@ -1,0 +1,78 @@
+// Rejects as lines of CSV for a spreadsheet: the original columns, then what is wrong with the row and what would be accepted.
+
+import type { Json } from '../core/json.ts'
+import type { ImportSync } from '../core/sync.ts'
+import type { ReportedItem, Run } from '../ledger/ledger.ts'
+import { acceptedOf } from './accepted.ts'
+import { cellText, csvCell } from './cells.ts'
+import { ownNames, PARTS, referenceOf } from './layout.ts'
+
+/** Excel takes a file without it for one of its own old encodings. */
+export const BYTE_ORDER_MARK = '\uFEFF'
+
+export interface Sheet {
+  readonly header: string
+  line(item: ReportedItem): string
+  propertyOf(item: ReportedItem): string | null
+}
+
+/** What is wrong with a row, in one word. */
+export const reasonOf = (item: ReportedItem): string =>
+  item.reason ?? item.code ?? (item.inDoubt ? 'in_doubt' : item.state)
+
+/**
+ * How the rows of a run are written. `header` and `line` give lines of CSV; `propertyOf` the property that an error is about,
+ * null where it is about the whole record.
+ * @param exact whether cells that a spreadsheet would run as formulas stay as they are
+ */
+export function sheetOf(
+  run: Pick<Run, 'id' | 'config' | 'schema' | 'sourceColumns'>,
+  exact: boolean,
+): Sheet {
+  const { import: config } = run.config as unknown as ImportSync
+  const columns = run.sourceColumns ?? []
+  const names = ownNames(columns)
+  const schema = new Map(Object.entries(run.schema ?? {}))
+  const accepted = new Map<string, string>()
+  const lineOf = (cells: readonly (Json | undefined)[]) =>
+    `${cells.map((cell) => csvCell(cellText(cell), exact)).join(',')}\n`
+
+  const propertyOf = ({ field }: ReportedItem): string | null => {
+    if (field === null || Object.hasOwn(config.properties, field)) return field
+    const name = field.replace(/^(?:\/data\/\d+)?\/properties\//, '')
+    return name === field ? null : name.split('/')[0]!.replaceAll('~1', '/').replaceAll('~0', '~')
+  }
+  const acceptedFor = (property: string): string => {
+    const known = accepted.get(property)
+    if (known !== undefined) return known
+    const words = acceptedOf(config, property, schema.get(property))
+    accepted.set(property, words)
+    return words
+  }
+  return {
+    header: lineOf([...columns, ...PARTS.map((part) => names[part])]),
+    propertyOf,
+    line(item) {
+      const property = propertyOf(item)
+      const mapping =
+        property !== null && Object.hasOwn(config.properties, property)
+          ? config.properties[property]
+          : undefined
+      const about: Record<(typeof PARTS)[number], string> = {
+        line: String(item.line),
+        row: referenceOf(run.id, item.ordinal),
+        state: item.state,
+        reason: reasonOf(item),
+        column: item.column ?? mapping?.column ?? property ?? item.field ?? '',
+        value: item.value ?? '',
+        detail: item.detail ?? '',
+        accepted: property !== null && mapping ? acceptedFor(property) : '',
+        request_id: item.requestId ?? '',
+      }
+      return lineOf([
+        ...columns.map((_, index) => item.raw?.[index]),
+        ...PARTS.map((part) => about[part]),
+      ])
+    },
+  }
+}

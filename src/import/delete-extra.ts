@@ -1,0 +1,36 @@
+// Deletes records that we wrote and that the source has no row for any more, where a person asked for that. Each is deleted by
+// the id that was found for its key in this run; one that is gone meanwhile is deleted too.
+
+import { BATCH_ITEMS_MAX } from '../contract/index.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import { beatWhile } from '../runs/beat-while.ts'
+import type { ImportDeps } from './ports.ts'
+
+const DONE: readonly number[] = [200, 204, 404]
+
+/** Deletes what is left of the extra records of a run, 50 a request. Returns how many the service refused to delete. */
+export async function deleteExtra(
+  deps: ImportDeps,
+  { run, config }: { run: number; config: ImportConfig },
+): Promise<number> {
+  const { ledger, client, signal, priority } = deps
+  let refused = 0
+  // Bounded by the differences of the run: every page goes on after the one before it.
+  for (let after = 0; ;) {
+    signal.throwIfAborted()
+    const choice = { after, limit: BATCH_ITEMS_MAX, kind: 'extra', isRepaired: false } as const
+    const { rows, next } = await ledger.differences(run, choice)
+    const records = rows.map(({ key, recordId }) => ({ key: key!, recordId: recordId! }))
+    if (records.length > 0) {
+      const items = records.map(({ recordId }) => ({ id: recordId }))
+      const deleting = client.batchDelete(config.object_type, { items }, { signal, priority })
+      const { data } = await beatWhile(deps, deleting)
+      const gone = records.filter((_, index) => DONE.includes(data[index]!.status))
+      await ledger.recordDeleted(run, gone)
+      refused += records.length - gone.length
+      deps.beat(records.length)
+    }
+    if (next === null) return refused
+    after = next
+  }
+}

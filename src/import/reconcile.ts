@@ -1,0 +1,247 @@
+// Reconcile: what the source holds against what the service holds, by key, 100 keys a request. Promises kept here: what only
+// looks different under the comparison of its type is equal; every difference says who changed the value last, as far as it
+// is known; a record is missing only if neither its key nor its id finds it; only keys that we wrote can be extra.
+
+import { IN_VALUES_MAX, type PropertyWire, type RecordRepresentation } from '../contract/index.ts'
+import type { Difference, DifferenceKind, Whose } from '../core/differences.ts'
+import { MappingError, ServiceFailure } from '../core/errors.ts'
+import { canonicalJson, type Json } from '../core/json.ts'
+import { inLanes } from '../core/lanes.ts'
+import { LEDGER_ROWS_MAX, REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
+import { isWhole, type ReconcileScope } from '../core/purpose.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { Accepted, Comparison, RunSchema, UncomparedItem } from '../ledger/ledger.ts'
+import { beatWhile } from '../runs/beat-while.ts'
+import { differences } from './compare.ts'
+import { lookUp, lookUpKeys, sentOf } from './look-up.ts'
+import { marker, markOf, readMarks } from './marks.ts'
+import type { ImportDeps } from './ports.ts'
+
+/** Reason of a row whose record has another key now. */
+const KEY_CHANGED = 'key_changed'
+const MOVED =
+  'the record that this row was written to has another key now; change it back there, or the key in the source'
+
+type Values = Readonly<Record<string, Json>>
+
+export interface ReconcileJob {
+  readonly run: number
+  readonly config: ImportConfig
+  /** As the run was staged with it. */
+  readonly schema: RunSchema
+  readonly scope: ReconcileScope
+}
+
+/**
+ * Compares the planned items of a run that were not compared yet, then looks for what is extra. Returns whether it came to
+ * the end before its time was over (`tuning.segment_ms`); what it did is in the ledger.
+ * @throws Blocked, ServiceFailure, QuotaWait: called again, it goes on; MappingError where the matching property has gone
+ */
+export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<boolean> {
+  const { ledger, clock, tuning, signal } = deps
+  const { run, config } = job
+  const deadline = clock.now() + tuning.segment_ms
+  const isLate = () => clock.now() >= deadline
+  const matching = await matchingOf(deps, config)
+  const compare = comparer(deps, job, matching)
+  // Bounded by the run's items: every pass moves `after` forward.
+  for (let after = 0; ;) {
+    signal.throwIfAborted()
+    const items = await ledger.uncompared(run, { after, limit: LEDGER_ROWS_MAX })
+    if (items.length === 0) break
+    after = items.at(-1)!.ordinal
+    await inLanes(slices(items), tuning.in_flight, async (slice) => {
+      signal.throwIfAborted()
+      await ledger.recordCompared(run, await compare(slice))
+      deps.beat(slice.length)
+    })
+    if (isLate()) return false
+  }
+  // What the source lacks can be told only of all of its rows.
+  return isWhole(job.scope) ? await findExtra(deps, job, matching, isLate) : true
+}
+
+/** Shares of at most 100. */
+function slices<Item>(items: readonly Item[]): (readonly Item[])[] {
+  const shares: (readonly Item[])[] = []
+  for (let first = 0; first < items.length; first += IN_VALUES_MAX)
+    shares.push(items.slice(first, first + IN_VALUES_MAX))
+  return shares
+}
+
+/** @throws MappingError where it is gone */
+async function matchingOf(deps: ImportDeps, config: ImportConfig): Promise<PropertyWire> {
+  const { signal, priority } = deps
+  const reading = deps.client.readObjectType(config.object_type, { signal, priority })
+  const { properties } = await beatWhile(deps, reading)
+  const matching = properties.find(({ name }) => name === config.matching_property)
+  if (matching) return matching
+  throw new MappingError(config.object_type, [
+    `matching_property ${config.matching_property} has gone from ${config.object_type}`,
+  ])
+}
+
+/** Keys that the run's destination has a record for and the source has no row for: those whose record is still there. */
+async function findExtra(
+  deps: ImportDeps,
+  { run, config }: ReconcileJob,
+  matching: PropertyWire,
+  isLate: () => boolean,
+): Promise<boolean> {
+  const { ledger, signal, tuning } = deps
+  // Bounded by the keys: every page goes on after the one before it.
+  for (let after = await ledger.keptPlace(run, config.object_type); ;) {
+    signal.throwIfAborted()
+    const page = await ledger.absentKeys(run, { after, limit: LEDGER_ROWS_MAX })
+    await inLanes(slices(page.keys), tuning.in_flight, async (slice) => {
+      const keys = slice.map(({ key }) => key)
+      const found = await lookUpKeys(deps, config, matching, keys, [matching.name])
+      const extra = slice.flatMap(({ key }) => {
+        const record = found.get(key)
+        return record ? [extraOf(config, key, record)] : []
+      })
+      if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
+    })
+    deps.beat()
+    if (page.next === null) return true
+    after = page.next
+    await ledger.keepPlace(run, config.object_type, after)
+    if (isLate()) return false
+  }
+}
+
+const extraOf = (config: ImportConfig, key: string, record: RecordRepresentation): Difference => ({
+  stream: config.object_type,
+  key,
+  recordId: record.id,
+  ordinal: null,
+  kind: 'extra',
+  field: null,
+  whose: 'source',
+  ours: null,
+  theirs: null,
+})
+
+/** Compares at most 100 items with their records. */
+function comparer(deps: ImportDeps, { run, config, schema }: ReconcileJob, matching: PropertyWire) {
+  const names = Object.keys(config.properties)
+  const typeOf = (name: string) => schema[name]?.type ?? 'text'
+  const marksOf = marker(config, schema)
+  const baseOf = bases(deps, { run, config })
+
+  const compareOne = async (
+    item: UncomparedItem,
+    found: RecordRepresentation | undefined,
+  ): Promise<Comparison> => {
+    const record = found ?? (await byId(deps, config, item.accepted))
+    // Sent by its key it would become a second record.
+    const held = record && !found ? { reason: KEY_CHANGED, detail: MOVED } : null
+    const about = { stream: config.object_type, key: item.key, ordinal: item.ordinal }
+    const result = {
+      ordinal: item.ordinal,
+      recordId: record?.id ?? null,
+      marks: marksOf(item),
+      held,
+    }
+    if (!record) {
+      const recordId = item.accepted?.recordId ?? null
+      // What we never wrote is missing because nobody has sent it yet.
+      const whose = recordId !== null ? 'service' : item.accepted ? 'unknown' : 'source'
+      const whole = { kind: 'missing', field: null, whose, ours: null, theirs: null } as const
+      return { ...result, kind: 'missing', differences: [{ ...about, recordId, ...whole }] }
+    }
+    const sent = sentOf(item)
+    const now = record.properties as Values
+    const fields = differences(sent, now, typeOf)
+    if (fields.length === 0) return { ...result, kind: null, differences: [] }
+    const base = await baseOf(item)
+    const sides = fields.map((field) => sideOf(base, field, sent, now, typeOf(field)))
+    const kind = sides.every((side) => side === 'source') ? 'stale' : 'different'
+    return {
+      ...result,
+      kind,
+      differences: fields.map((field, index) => ({
+        ...about,
+        recordId: record.id,
+        kind: kind as DifferenceKind,
+        field,
+        whose: sides[index]!,
+        ours: shown(sent[field]),
+        theirs: shown(now[field]),
+      })),
+    }
+  }
+
+  return async (items: readonly UncomparedItem[]): Promise<Comparison[]> => {
+    const found = await lookUp(deps, config, matching, items, names)
+    const compared: Comparison[] = []
+    for (const item of items) compared.push(await compareOne(item, found.get(item.key)))
+    return compared
+  }
+}
+
+/** The record that a key was written to, where the key itself finds none: somebody has given it another key. */
+async function byId(
+  deps: ImportDeps,
+  config: ImportConfig,
+  accepted: Accepted | null,
+): Promise<RecordRepresentation | null> {
+  if (accepted?.recordId == null) return null
+  const { signal, priority } = deps
+  const reading = deps.client.readRecord(config.object_type, accepted.recordId, {
+    signal,
+    priority,
+  })
+  try {
+    return await beatWhile(deps, reading)
+  } catch (error) {
+    if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
+      return null
+    throw error
+  }
+}
+
+/** What was sent last: marks by property. `same`: exactly this item. Null where it is not known. */
+type Base = { readonly marks: ReadonlyMap<string, string>; readonly isSame: boolean } | null
+
+function bases(deps: ImportDeps, { config }: { run: number; config: ImportConfig }) {
+  const configs = new Map<number, Promise<ImportConfig>>()
+  const configOf = (run: number): Promise<ImportConfig> => {
+    let known = configs.get(run)
+    if (known === undefined) {
+      // Bounded: a sync's keys come from few runs, or are forgotten here and read again.
+      if (configs.size >= LEDGER_ROWS_MAX) configs.clear()
+      known = deps.ledger
+        .run(run)
+        .then((row) => (row?.config as unknown as { import?: ImportConfig })?.import ?? config)
+      configs.set(run, known)
+    }
+    return known
+  }
+  return async ({ accepted, hash }: UncomparedItem): Promise<Base> => {
+    if (accepted === null || accepted.hash === null) return null
+    const isSame = accepted.hash === hash
+    if (accepted.marks === null) return isSame ? { marks: new Map(), isSame } : null
+    return { marks: readMarks(accepted.marks, await configOf(accepted.run)), isSame }
+  }
+}
+
+/** Who changed a field last that differs: base is what we sent last, ours the source, theirs what the service holds. */
+function sideOf(base: Base, field: string, ours: Values, theirs: Values, type: string): Whose {
+  if (base === null) return 'unknown'
+  if (base.isSame) return 'service'
+  const mark = base.marks.get(field)
+  // A property that was left out then: the source says something about it for the first time.
+  if (mark === undefined) return base.marks.size === 0 ? 'unknown' : 'source'
+  const isOurs = mark === markOf(ours[field], type)
+  const isTheirs = mark === markOf(theirs[field], type)
+  if (isOurs) return 'service'
+  return isTheirs ? 'source' : 'both'
+}
+
+/** The JSON text of a value, cut. */
+function shown(value: Json | undefined): string | null {
+  if (value === undefined || value === null) return null
+  const text = canonicalJson(value)
+  return text.length > REPORT_VALUE_CHARS_MAX ? `${text.slice(0, REPORT_VALUE_CHARS_MAX)}…` : text
+}

@@ -1,0 +1,35 @@
+// A source, limited to the rows whose column has one value: for a reconciliation of a part.
+
+import { SourceError } from '../core/errors.ts'
+import type { ReconcileScope } from '../core/purpose.ts'
+import type { Source } from '../sources/source.ts'
+import { textOf } from './coerce.ts'
+import { hashOf } from './map.ts'
+
+/**
+ * The rows of `source` with the value, numbered anew; their lines stay.
+ * @throws SourceError `where_column` for a column that the source does not have
+ */
+export function rowsWhere(
+  source: Source,
+  { column, digest }: NonNullable<ReconcileScope['where']>,
+): Source {
+  const index = source.columns.indexOf(column)
+  if (index < 0)
+    throw new SourceError(
+      'where_column',
+      `--where: the source has no column "${column}"; it has: ${source.columns.slice(0, 50).join(', ')}`,
+    )
+  let rows = 0
+  return {
+    columns: source.columns,
+    async *chunks(rowsMax, signal) {
+      for await (const chunk of source.chunks(rowsMax, signal)) {
+        const chosen = chunk.filter(({ cells }) => hashOf(textOf(cells[index] ?? '')) === digest)
+        yield chosen.map((row) => ({ ...row, ordinal: ++rows }))
+      }
+    },
+    summary: () => ({ rows, digest: source.summary().digest }),
+    close: () => source.close(),
+  }
+}

@@ -1,0 +1,70 @@
+// The manifest of a closed run: what came in, how it was mapped, what the service said of its properties, what became of the
+// rows; and the digest of the manifest before it, of the same sync. Promise kept here: whoever changes a closed run, or
+// takes one out of the middle, breaks the chain; with a signing key nobody without it can mend the chain again.
+
+import { createHmac, hash as digestOf, timingSafeEqual } from 'node:crypto'
+import { canonicalJson, type Json } from '../core/json.ts'
+import type { Run, StoredManifest, StreamBooks } from './ledger.ts'
+
+const digest = (value: Json): string => digestOf('sha256', canonicalJson(value), 'hex')
+
+/** SHA-256 of a manifest's body, hex. */
+export const digestOfBody = (body: string): string => digestOf('sha256', body, 'hex')
+
+/** HMAC-SHA256 of a manifest's body, hex. */
+export const signatureOf = (body: string, key: string): string =>
+  createHmac('sha256', key).update(body).digest('hex')
+
+/** Whether a manifest was signed with the key. */
+export function isSigned({ body, signature }: StoredManifest, key: string): boolean {
+  if (signature === null) return false
+  const [given, right] = [Buffer.from(signature, 'hex'), Buffer.from(signatureOf(body, key), 'hex')]
+  return given.length === right.length && timingSafeEqual(given, right)
+}
+
+/**
+ * The canonical JSON of a closed run's manifest: a pure function of what the ledger keeps of the run for ever.
+ * @param streams of a mirror; none of an import
+ * @param previous digest of the manifest before it, of the same sync; null for the first
+ */
+export function bodyOf(run: Run, streams: readonly StreamBooks[], previous: string | null): string {
+  return canonicalJson({
+    v: 1,
+    run: run.id,
+    sync: run.sync,
+    kind: run.kind,
+    purpose: run.purpose,
+    of: run.of,
+    state: run.state,
+    reason: run.reason,
+    opened_at: run.openedAt,
+    closed_at: run.closedAt,
+    workflow_id: run.workflowId,
+    key_fingerprint: run.keyFingerprint,
+    input: run.sourceDigest,
+    mapping: digest(run.config),
+    schema: run.schema === null ? null : digest(run.schema as unknown as Json),
+    rows_read: run.rowsRead,
+    counts: run.counts as unknown as Json,
+    streams: streams.map((stream) => ({ ...stream })) as unknown as Json,
+    verified_through: run.verifiedThrough,
+    previous,
+  })
+}
+
+/** A closed run's manifest. @param key the ledger's signing key; null where it has none */
+export function seal(
+  run: Run,
+  streams: readonly StreamBooks[],
+  previous: string | null,
+  key: string | null,
+): StoredManifest {
+  const body = bodyOf(run, streams, previous)
+  return {
+    run: run.id,
+    sync: run.sync,
+    body,
+    digest: digestOfBody(body),
+    signature: key === null ? null : signatureOf(body, key),
+  }
+}

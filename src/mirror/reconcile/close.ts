@@ -1,0 +1,100 @@
+// The end of a mirror's reconciliation: what differs, and what may be said of the two sides.
+
+import {
+  DIFFERENCE_KINDS,
+  sumOfDifferences,
+  type DifferenceCounts,
+} from '../../core/differences.ts'
+import { isWhole, reconcileOf, WHOLE } from '../../core/purpose.ts'
+import type { RunState } from '../../core/states.ts'
+import type { Ledger, Run, StreamBooks } from '../../ledger/ledger.ts'
+import type { Ending } from '../../runs/ending.ts'
+import { failuresOf } from '../close.ts'
+import { earlier } from '../instant.ts'
+import { readPlace } from './place.ts'
+
+export interface ReconcileClosed {
+  readonly state: RunState
+  readonly message: string | null
+  /** Records that differ: all that were found, and those that were not mended. */
+  readonly counts: { readonly found: DifferenceCounts; readonly left: DifferenceCounts }
+}
+
+/** Closes a run. Safe to call again. */
+export async function closeReconcile(
+  ledger: Ledger,
+  run: number,
+  ending: Ending,
+): Promise<ReconcileClosed> {
+  const streams = await ledger.streams(run)
+  const counts = await ledger.differenceCounts(run)
+  const failed = failuresOf(streams)
+  const left = sumOfDifferences(counts.left)
+  const state =
+    ending.kind !== 'finished'
+      ? ending.kind
+      : failed !== null
+        ? 'failed'
+        : left > 0
+          ? 'complete_with_rejects'
+          : 'complete'
+  const message =
+    ending.kind === 'failed' ? ending.message : (failed ?? differenceText(counts, streams))
+  await ledger.closeRun(run, {
+    state,
+    reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
+    message,
+    books: null,
+    verifiedThrough: state === 'complete' ? await verifiedThrough(ledger, run, streams) : null,
+  })
+  return { state, message, counts }
+}
+
+/** `12 of 1,000,000 records differ: 4 missing, 8 stale`; null where none does. */
+export function differenceText(
+  { found, left }: ReconcileClosed['counts'],
+  streams: readonly Pick<StreamBooks, 'serviceCount'>[],
+): string | null {
+  const all = sumOfDifferences(found)
+  if (all === 0) return null
+  const records = streams.reduce((sum, { serviceCount }) => sum + (serviceCount ?? 0), 0)
+  const repaired = all - sumOfDifferences(left)
+  const isMended = repaired === all
+  const kinds = DIFFERENCE_KINDS.filter((kind) => found[kind] > 0)
+    .map((kind) => `${figure(found[kind])} ${kind}`)
+    .join(', ')
+  const text = `${figure(all)} of ${figure(records)} records ${isMended ? 'differed' : 'differ'}: ${kinds}`
+  if (repaired === 0) return text
+  return `${text}; ${isMended ? 'all' : figure(repaired)} of them were repaired`
+}
+
+const figure = (count: number): string => count.toLocaleString('en-US')
+
+/**
+ * Up to when the warehouse is known to hold what the service holds; null where that cannot be said.
+ *
+ * It is said of a run that compared every type of the mirror and left no difference, where each stream was read whole, or was
+ * counted by its times of modification: whatever changes a record at the service moves it on that axis, so equal counts mean
+ * that no change was missed. Counts by time of creation do not see a changed value, and a sample not the rest. What changed
+ * since the mirror ran last is not in the warehouse yet, so where there was such a record, and it was not repaired, the time
+ * is the watermark of its stream, and otherwise when the run began.
+ */
+async function verifiedThrough(
+  ledger: Ledger,
+  id: number,
+  streams: readonly StreamBooks[],
+): Promise<string | null> {
+  const run = (await ledger.run(id)) as Run
+  const scope = reconcileOf(run.config) ?? WHOLE
+  if (!isWhole(scope)) return null
+  let through = run.openedAt
+  for (const { stream } of streams) {
+    const place = readPlace(await ledger.keptPlace(id, stream))
+    if (place === null) return null
+    if (place.how !== 'read' && (place.how !== 'counted' || place.axis !== 'modified')) return null
+    if (place.pending === 0 || scope.repair) continue
+    if (place.watermark === null) return null
+    through = earlier(through, place.watermark)
+  }
+  return through
+}

@@ -1,0 +1,213 @@
+// Finds what differs by counting. Where the service can group by properties of few values, one request compares a share in a
+// hundred cells at once; elsewhere shares that differ are halved. What is left is listed and compared field by field.
+// What counting cannot see: values that were altered in the table and not at the service, and a row too many in the very cell
+// in which another is missing.
+
+import { PAGE_LIMIT_MAX, type FilterNode, type ObjectSchema } from '../../contract/index.ts'
+import { ServiceFailure } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import type { HeldRow, MirrorStream } from '../../warehouses/mirror-tables.ts'
+import { middleOf } from '../ranges.ts'
+import type { Reader } from '../reader.ts'
+import { filterOf, FIRST, withinOf, type Axis } from './axis.ts'
+import type { LocalTables } from './local.ts'
+import type { Looker } from './looker.ts'
+import type { Span } from './place.ts'
+
+/** Field types by whose values counts are grouped. */
+const GROUPABLE = ['text', 'select', 'user', 'boolean']
+/** Combinations of values in one request, and those that are worth the reading of the table. */
+const CELLS_MAX = PAGE_LIMIT_MAX
+const CELLS_MIN = 5
+/** Pages of groups, for values that the sample of rows did not show. */
+const GROUP_PAGES_MAX = 3
+/** Times that a share is halved anew because records moved meanwhile. */
+const ANEW_MAX = 3
+
+export interface CountingParts {
+  readonly type: string
+  readonly stream: MirrorStream
+  readonly axis: Axis
+  readonly reader: Reader
+  readonly local: LocalTables
+  readonly looker: Looker
+  /** Properties that counts are grouped by; none: shares are halved. */
+  readonly groups: readonly string[]
+  /** Records that are listed rather than counted once more. */
+  readonly listMax: number
+  /** Requests after which shares that differ are read whole instead of halved. */
+  readonly requestsMax: number
+}
+
+export class Counting {
+  readonly #parts: CountingParts
+  readonly #last: number
+  #isRefused = false
+
+  constructor(parts: CountingParts) {
+    this.#parts = parts
+    this.#last = parts.reader.requests + parts.requestsMax
+  }
+
+  async look(span: Span): Promise<void> {
+    if (this.#parts.groups.length === 0 || this.#isRefused || !(await this.#grouped(span)))
+      await this.#halving(span)
+  }
+
+  /** Returns whether the service grouped. */
+  async #grouped(span: Span): Promise<boolean> {
+    const { type, axis, reader, looker, groups, stream } = this.#parts
+    let theirs
+    try {
+      theirs = await reader.groups(type, groups, filterOf(axis, span), GROUP_PAGES_MAX)
+    } catch (error) {
+      if (!(error instanceof ServiceFailure) || error.kind !== 'problem') throw error
+      if (error.status !== 400 && error.status !== 422) throw error
+      this.#isRefused = true
+      return false
+    }
+    if (theirs === null) return false
+    const columns = stream.columns.filter(({ property }) => groups.includes(property))
+    const grouping = { ...stream, columns }
+    const keyOf = keyer(grouping, groups)
+    const ours = new Map<string, string[]>()
+    for await (const ids of looker.idsOf(span)) {
+      const unknown = ids.filter((id) => !looker.isKnown(id))
+      for await (const rows of looker.rowsOf(unknown, grouping))
+        for (const row of rows) {
+          const key = keyOf(row)
+          const held = ours.get(key)
+          if (held) held.push(row.id)
+          else ours.set(key, [row.id])
+        }
+    }
+    const cells = new Map(theirs.map(({ values, records }) => [JSON.stringify(values), records]))
+    for (const key of ours.keys()) if (!cells.has(key)) cells.set(key, 0)
+    const differing = [...cells].filter(
+      ([key, records]) => records !== (ours.get(key)?.length ?? 0),
+    )
+    const pages = (records: number) => Math.max(1, Math.ceil(records / PAGE_LIMIT_MAX))
+    const whole = pages([...cells.values()].reduce((sum, records) => sum + records, 0))
+    const parts = differing.reduce((sum, [, records]) => sum + pages(records), 0)
+    if (parts >= whole && differing.length > 0) await looker.examine(span)
+    else
+      for (const [key, records] of differing) {
+        const held = ours.get(key) ?? []
+        if (records === 0) await looker.absent(held)
+        else await looker.examine(span, filtersOf(groups, JSON.parse(key) as Json[]), held)
+      }
+    return true
+  }
+
+  async #halving(span: Span): Promise<void> {
+    // Records leave a share while it is halved, and none comes: an equal count afterwards says that none did.
+    let before = await this.#count(span)
+    for (let anew = 0; ; anew++) {
+      const isHalved = await this.#halve(span, before)
+      if (!isHalved || anew === ANEW_MAX) return
+      const after = await this.#count(span)
+      if (after === before) return
+      before = after
+    }
+  }
+
+  #count(span: Span): Promise<number> {
+    const { reader, type, axis } = this.#parts
+    return reader.count(type, filterOf(axis, span) ?? undefined)
+  }
+
+  /** Returns whether counts were taken from each other. */
+  async #halve(span: Span, records: number): Promise<boolean> {
+    const { local, stream, axis, looker, reader, listMax } = this.#parts
+    const { rows: all } = await local.count(stream, withinOf(axis, span))
+    const rows = all - looker.knownIn(span)
+    if (records === rows) return false
+    const isSpent = reader.requests >= this.#last
+    const middle =
+      isSpent || isWorthListing(records, rows, listMax) ? null : await this.#middle(span)
+    if (middle === null) {
+      await looker.examine(span)
+      return false
+    }
+    const newer = await this.#count({ from: middle, to: span.to })
+    await this.#halve({ from: middle, to: span.to }, newer)
+    await this.#halve({ from: span.from, to: middle }, records - newer)
+    return true
+  }
+
+  /** The moment that has half of the rows before it, about; null where there is none. */
+  async #middle({ from, to }: Span): Promise<string | null> {
+    if (to === null) return null
+    const { local, stream, axis } = this.#parts
+    const { rows } = await local.count(stream, withinOf(axis, { from, to }))
+    let low = from ?? FIRST
+    let high = to
+    let best: string | null = null
+    // Bounded: the time is halved each time.
+    for (let middle = middleOf(low, high); middle !== null; middle = middleOf(low, high)) {
+      best = middle
+      if (rows === 0) break
+      const { rows: older } = await local.count(stream, withinOf(axis, { from, to: middle }))
+      if (older * 3 < rows) low = middle
+      else if (older * 3 > rows * 2) high = middle
+      else break
+    }
+    return best
+  }
+}
+
+/** Whether reading so many records costs no more than counting on would, for each that is known to differ. */
+function isWorthListing(records: number, rows: number, listMax: number): boolean {
+  if (records <= listMax) return true
+  const differing = Math.abs(records - rows)
+  const perOne = Math.log2(Math.max(2, records / differing / listMax)) + 3
+  return records / PAGE_LIMIT_MAX <= differing * perOne
+}
+
+/** The combination of values that a row has, as text. */
+function keyer(stream: MirrorStream, groups: readonly string[]): (row: HeldRow) => string {
+  const live = stream.columns.filter((column) => column.live)
+  const places = groups.map((name) => live.findIndex(({ property }) => property === name))
+  return ({ cells }) => JSON.stringify(places.map((place) => cells[place]))
+}
+
+const filtersOf = (groups: readonly string[], values: readonly Json[]): FilterNode[] =>
+  groups.map((property, index) => {
+    const value = values[index] as string | boolean | null
+    return value === null ? { property, op: 'is_null', value: true } : { property, op: 'eq', value }
+  })
+
+/** Properties that counts are grouped by, and the number of combinations of their values, about. */
+export interface Groups {
+  readonly names: readonly string[]
+  readonly cells: number
+}
+
+/** The properties whose values, taken together, make the most cells that fit into one answer; judged by some rows. */
+export function groupsOf(
+  schema: ObjectSchema,
+  stream: MirrorStream,
+  rows: readonly HeldRow[],
+): Groups {
+  const live = stream.columns.filter((column) => column.live)
+  const cellsOf = (names: readonly string[]) => {
+    const keyOf = keyer(stream, names)
+    return new Set(rows.map(keyOf)).size
+  }
+  const able = schema.properties
+    .filter(
+      ({ name, field_type: type, is_multi: isMulti, operators }) =>
+        GROUPABLE.includes(type) &&
+        !isMulti &&
+        operators.includes('eq') &&
+        operators.includes('is_null') &&
+        live.some((column) => column.property === name && column.fieldType === type),
+    )
+    .map(({ name }) => ({ name, cells: cellsOf([name]) }))
+    .filter(({ cells }) => cells > 1 && cells <= CELLS_MAX)
+    .toSorted((a, b) => b.cells - a.cells)
+  const chosen: string[] = []
+  for (const { name } of able) if (cellsOf([...chosen, name]) <= CELLS_MAX) chosen.push(name)
+  const cells = cellsOf(chosen)
+  return cells >= CELLS_MIN ? { names: chosen, cells } : { names: [], cells: 1 }
+}

@@ -1,0 +1,46 @@
+// What a reconciliation of a mirror has to do. Promise kept here: nothing is written into the warehouse, and what mirrors
+// another org is not compared.
+
+import { SyncError } from '../../core/errors.ts'
+import type { ReconcileScope } from '../../core/purpose.ts'
+import type { MirrorSync } from '../../core/sync.ts'
+import { chosen, limited, waiting } from '../discover.ts'
+import type { Discovered, MirrorDeps } from '../ports.ts'
+import { Reader } from '../reader.ts'
+
+export interface DiscoverReconcileJob {
+  readonly run: number
+  readonly sync: MirrorSync
+  readonly keyFingerprint: string
+  readonly scope: ReconcileScope
+}
+
+/**
+ * Asks the service what there is: three requests. The streams are those of records; edges and association definitions are
+ * not compared.
+ * @throws SyncError `reconcile_unread` where the mirror never ran, `warehouse_other_mirror`, `mirror_types`; Blocked,
+ *   ServiceFailure, QuotaWait
+ */
+export async function discoverReconcile(
+  deps: MirrorDeps,
+  { run, sync, scope }: DiscoverReconcileJob,
+): Promise<Discovered> {
+  const { client, tables, ledger } = deps
+  if ((await tables.tableNames()).length === 0)
+    throw new SyncError(
+      'reconcile_unread',
+      `The warehouse ${tables.place} has no tables of sync "${sync.name}" to compare; run it first`,
+    )
+  const reader = new Reader(deps)
+  const self = await reader.ask((options) => client.readSelf(options))
+  // There are tables, so this only looks whose they are.
+  await tables.own(`${client.origin} org ${self.org_id}`)
+  const types = await reader.ask((options) => client.listObjectTypes(options))
+  const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
+  const names = limited({ sync, only: scope.only }, chosen(sync, types))
+  for (const name of names) await ledger.noteStream(run, waiting(name))
+  return {
+    streams: names.map((name) => ({ kind: 'records', name })),
+    sortable: fieldTypes.filter((one) => one.sortable).map(({ name }) => name),
+  }
+}

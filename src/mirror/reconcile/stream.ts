@@ -1,0 +1,506 @@
+// One stream of a reconciliation: the records of an object type against the rows of their table. Where it stands is kept in the
+// ledger share by share, so that whoever goes on looks again only at what was under way.
+
+import type { ObjectSchema, RecordRepresentation } from '../../contract/index.ts'
+import type { Difference, DifferenceKind } from '../../core/differences.ts'
+import { SyncError } from '../../core/errors.ts'
+import type { ReconcileScope } from '../../core/purpose.ts'
+import type { MirrorConfig } from '../../core/sync.ts'
+import type { StreamBooks } from '../../ledger/ledger.ts'
+import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
+import { permission } from '../deletions.ts'
+import { evolve } from '../evolve.ts'
+import { waiting } from '../discover.ts'
+import { instantAt, instantOf } from '../instant.ts'
+import type { MirrorDeps, StreamRef, StreamResult, Verdict } from '../ports.ts'
+import { addMerge, readPosition, type Position } from '../position.ts'
+import { Reader } from '../reader.ts'
+import { compileRow } from '../shapes.ts'
+import { readType } from '../stream.ts'
+import {
+  afterOf,
+  axisOf,
+  cut,
+  cutEvenly,
+  filterOf,
+  FIRST,
+  heldValueOf,
+  newestOf,
+  valueOf,
+  withinOf,
+  type Axis,
+} from './axis.ts'
+import { compareInstants, comparer, extraOf } from './compare.ts'
+import { Counting, groupsOf, type Groups } from './counting.ts'
+import { BESIDE_MAX, Looker, type Writer } from './looker.ts'
+import { inTurn, type LocalTables } from './local.ts'
+import { firstPlace, readPlace, type ReconcilePlace, type Span } from './place.ts'
+
+/** Records that a sampled share is asked for: a page. */
+const SAMPLE_PAGE = 100
+/** Of `rows_per_range`: records of a share, those of a type that is read rather than counted, and those of a short list. */
+const SHARE = 1 / 2
+const READ = 1 / 20
+const LIST = 1 / 100
+/** Shares of a stream, at most, and at least where it is large. */
+const SHARES_MAX = 1_000
+const SHARES_MIN = 100
+/** Records that a combination of values should have in a share: one page lists them. */
+const CELL_RECORDS = 80
+/** Rows by which the properties are chosen that counts are grouped by. */
+const SAMPLE_ROWS = 1_000
+/** Shares that may be looked at before what was found in them is told, and their place kept. */
+const UNKEPT_MAX = 20
+/** Differences that are read together from the ledger. */
+const DIFFERENCES_PAGE = 1_000
+
+export interface ReconcileStreamJob {
+  readonly run: number
+  readonly stream: StreamRef
+  readonly sortable: readonly string[]
+  readonly scope: ReconcileScope
+  readonly config: MirrorConfig
+  readonly verdict: Verdict | null
+}
+
+/**
+ * Compares a stream until it is done, its time is over, or a person has to decide about deletions.
+ * @throws SyncError `reconcile_unread` where the mirror has to run first, `reconcile_extra` where too much is gone,
+ *   `mirror_type`, `warehouse_altered`; Blocked, ServiceFailure, QuotaWait: it goes on from there; FenceLost
+ */
+export async function reconcileStream(
+  deps: MirrorDeps,
+  job: ReconcileStreamJob,
+): Promise<StreamResult> {
+  const { tables, ledger } = deps
+  const type = job.stream.name
+  const reader = new Reader(deps)
+  const schema = await readType(reader, deps, type)
+  const [stream] = await tables.streams([type])
+  const { fence, position: text } = stream ? await tables.claim(type) : { fence: 0, position: null }
+  const position = text === null ? null : readPosition(text, tables.place, type)
+  if (stream === undefined || position === null || position.listedAt === null)
+    throw new SyncError(
+      'reconcile_unread',
+      `${type} was not read to its end yet, so there is nothing to compare; run the mirror first`,
+    )
+  checkSchema(schema, stream, job.config)
+  const axis = axisOf(job, schema, stream)
+  const writer = job.scope.repair ? { fence, position: text! } : null
+  const kept = readPlace(await ledger.keptPlace(job.run, type))
+  const work = new Reconciliation(deps, job, {
+    schema,
+    stream,
+    position,
+    axis,
+    writer,
+    reader,
+    kept,
+  })
+  return await work.run()
+}
+
+/** Rows that were made for other properties say nothing of the records. */
+function checkSchema(schema: ObjectSchema, stream: MirrorStream, config: MirrorConfig): void {
+  const { change, frozen } = evolve(schema.name, stream, schema, config.schema_changes, [])
+  if (change === null && frozen.length === 0) return
+  const what =
+    change === null
+      ? frozen
+      : [...change.add.map(({ name }) => name), ...change.retire, ...change.revive]
+  throw new SyncError(
+    'reconcile_unread',
+    `${schema.name}: the properties changed since the mirror ran last (${what.join(', ')}); run it first`,
+  )
+}
+
+interface Parts {
+  readonly schema: ObjectSchema
+  readonly stream: MirrorStream
+  readonly position: Position
+  readonly axis: Axis
+  readonly writer: Writer | null
+  readonly reader: Reader
+  readonly kept: ReconcilePlace | null
+}
+
+class Reconciliation {
+  readonly #deps: MirrorDeps
+  readonly #job: ReconcileStreamJob
+  readonly #parts: Parts
+  readonly #local: LocalTables
+  readonly #looker: Looker
+  readonly #place: ReconcilePlace
+  readonly #endsAtMs: number
+  readonly #requestsBefore: number
+  /** What is later was not read by the mirror. */
+  readonly #mark: string | null
+  #grouping: Promise<Groups> | undefined
+  #table: Pick<StreamBooks, 'tableCount' | 'misfits'> = { tableCount: null, misfits: null }
+  #refused: string | null = null
+  #asked: string | null = null
+
+  constructor(deps: MirrorDeps, job: ReconcileStreamJob, parts: Parts) {
+    const { axis, position, schema, stream, reader, writer } = parts
+    this.#deps = deps
+    this.#job = job
+    this.#parts = parts
+    this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
+    this.#mark = axis.kind === 'modified' ? position.watermark : position.listedAt
+    const how = job.scope.sample !== null ? 'sample' : job.scope.full ? 'read' : 'counted'
+    this.#place = parts.kept ?? firstPlace({ axis: axis.kind, how, watermark: this.#mark })
+    this.#requestsBefore = this.#place.tally.requests
+    const modified = axis.kind === 'modified' ? axis.property : null
+    this.#local = inTurn(deps.tables)
+    this.#looker = new Looker(deps, {
+      local: this.#local,
+      run: job.run,
+      type: schema.name,
+      stream,
+      reader,
+      axis,
+      writer,
+      compare: comparer({ stream, modified }),
+      rowOf: compileRow(stream, { version: modified }),
+      isUnread: (record) => this.#isUnread(record),
+      read: (records) => {
+        this.#place.tally.read += records
+      },
+      merged: (counts) => addMerge(this.#place.tally, counts),
+    })
+  }
+
+  #isUnread(record: RecordRepresentation): boolean {
+    const value = valueOf(this.#parts.axis, record)
+    return value !== null && (this.#mark === null || compareInstants(value, this.#mark) > 0)
+  }
+
+  async run(): Promise<StreamResult> {
+    const place = this.#place
+    // Whoever goes on learns from it that something may be mended already.
+    await this.#keep()
+    if (place.phase === 'look') {
+      if (!(await this.#look())) {
+        await this.#keep()
+        return { state: 'again' }
+      }
+      await this.#keep()
+      place.phase = 'mend'
+    }
+    if (place.phase === 'mend') {
+      const wait = this.#job.scope.repair ? await this.#mend() : undefined
+      if (wait) return wait
+      place.phase = 'done'
+    }
+    const { rows, misfits } = await this.#deps.tables.count(this.#parts.stream)
+    this.#table = { tableCount: rows, misfits }
+    await this.#keep()
+    return { state: 'done' }
+  }
+
+  /** Returns whether everything was looked at. */
+  async #look(): Promise<boolean> {
+    const { axis, schema, reader } = this.#parts
+    const place = this.#place
+    const looker = this.#looker
+    // What changed last comes first, always: what is known of it explains its old rows. There a version may well have been
+    // missed shortly after another, which no count tells.
+    place.pending = 0
+    if (place.serviceCount === null) {
+      place.serviceCount = await reader.count(schema.name)
+      const { rows_per_range: rowsPerRange } = this.#deps.tuning
+      const isSmall = place.serviceCount <= rowsPerRange * READ
+      if (place.how === 'counted' && (isSmall || axis.kind === 'none')) place.how = 'read'
+      place.newest = await this.#newest()
+      place.spans = await this.#cut()
+    }
+    const isSample = place.how === 'sample'
+    if (axis.kind !== 'none' && !isSample) {
+      await looker.examine({ from: place.newest, to: null })
+      if (!place.isBeside) {
+        await this.#lookBeside()
+        place.isBeside = true
+      }
+    }
+    await looker.commit()
+    const look = await this.#lookFor()
+    const finished = new Set<Span>()
+    const queue = [...place.spans]
+    const keep = async () => {
+      const done = new Set(finished)
+      await looker.commit()
+      place.spans = place.spans.filter((span) => !done.has(span))
+      await this.#keep()
+    }
+    const stop = new AbortController()
+    const lane = async () => {
+      try {
+        for (let span = queue.shift(); span !== undefined; span = queue.shift()) {
+          await look(span)
+          finished.add(span)
+          const isDue = finished.size % UNKEPT_MAX === 0 || place.how === 'read'
+          if (isDue) await keep()
+          if (this.#isLate() || stop.signal.aborted) return
+        }
+      } catch (error) {
+        stop.abort()
+        throw error
+      }
+    }
+    const lanes = Array.from({ length: this.#deps.tuning.readers }, lane)
+    for (const result of await Promise.allSettled(lanes))
+      if (result.status === 'rejected') throw result.reason
+    await keep()
+    return place.spans.length === 0
+  }
+
+  /** What is done with a share. */
+  async #lookFor(): Promise<(span: Span) => Promise<void>> {
+    const { axis, schema, stream, reader } = this.#parts
+    const { tuning } = this.#deps
+    const { sample } = this.#job.scope
+    if (sample !== null) {
+      const limit = Math.min(SAMPLE_PAGE, sample)
+      return (span) => this.#lookAtPage(span, limit)
+    }
+    if (this.#place.how === 'read') return (span) => this.#looker.examine(span)
+    const counting = new Counting({
+      type: schema.name,
+      stream,
+      axis,
+      reader,
+      local: this.#local,
+      looker: this.#looker,
+      groups: (await this.#groups()).names,
+      listMax: Math.max(2, Math.ceil(tuning.rows_per_range * LIST)),
+      requestsMax: Math.max(300, Math.ceil(this.#place.serviceCount! / 10_000)),
+    })
+    return (span) => counting.look(span)
+  }
+
+  /** Where what is read first begins: what the mirror has not read, and of what is counted a little more. */
+  async #newest(): Promise<string> {
+    const { axis, stream } = this.#parts
+    const { tuning, beat } = this.#deps
+    const to = this.#mark === null ? FIRST : afterOf(this.#mark)
+    if (this.#place.how !== 'counted') return to
+    const rows = Math.floor(tuning.rows_per_range * READ)
+    return await newestOf(this.#local, stream, axis, { to, rows, beat })
+  }
+
+  /** The shares to look at, newest first. */
+  async #cut(): Promise<Span[]> {
+    const { axis, stream, schema, reader } = this.#parts
+    const { tuning, beat } = this.#deps
+    const { sample } = this.#job.scope
+    const { how, serviceCount } = this.#place
+    const to = this.#place.newest
+    if (axis.kind === 'none') return [{ from: null, to: null }]
+    const { rows } = await this.#local.count(stream, withinOf(axis, { from: FIRST, to }))
+    const share = tuning.rows_per_range * SHARE
+    let size = Math.max(share, Math.ceil(rows / SHARES_MAX))
+    if (sample !== null) size = Math.ceil(rows / Math.max(1, Math.floor(sample / SAMPLE_PAGE)))
+    else if (how === 'counted') {
+      const { names, cells } = await this.#groups()
+      const counted = Math.max(tuning.rows_per_range * LIST, rows / SHARES_MIN)
+      size = Math.min(share, names.length > 0 ? CELL_RECORDS * cells : counted)
+    }
+    size = Math.max(2, Math.ceil(size))
+    // A table that lacks most of it does not tell where the records are.
+    if (serviceCount! > 2 * rows + size) {
+      const low = instantOf(await reader.edge(schema.name, axis.property!, 'asc'))
+      if (low !== null && low < to)
+        return cutEvenly(low, to, Math.min(SHARES_MAX, Math.ceil(serviceCount! / size)))
+    }
+    return await cut(this.#local, stream, axis, { to, rows: size, beat })
+  }
+
+  #groups(): Promise<Groups> {
+    this.#grouping ??= this.#chooseGroups()
+    return this.#grouping
+  }
+
+  async #chooseGroups(): Promise<Groups> {
+    const { schema, stream } = this.#parts
+    const ids = await this.#local.ids(stream, { after: null, limit: SAMPLE_ROWS })
+    return groupsOf(schema, stream, await this.#local.rows(stream, ids))
+  }
+
+  /** The records without a value by which they could be found, and such rows. */
+  async #lookBeside(): Promise<void> {
+    const { axis, stream, schema, reader } = this.#parts
+    const looker = this.#looker
+    const none = { property: axis.property!, op: 'is_null' as const, value: true }
+    const records = await reader.count(schema.name, none)
+    const { rows: all } = await tables.count(stream)
+    const { rows: valued } = await this.#local.count(
+      stream,
+      withinOf(axis, { from: FIRST, to: null }),
+    )
+    const rows = all - valued
+    if (records === 0 && rows === 0) return
+    if (records === rows && this.#place.how !== 'read') return
+    const listed = new Set<string>()
+    if (records > 0) await looker.list(none, 'desc', Infinity, ({ id }) => listed.add(id))
+    if (rows === 0) return
+    for await (const ids of looker.idsOf(null))
+      for await (const held of looker.rowsOf(ids))
+        await looker.absent(
+          held
+            .filter((row) => heldValueOf(axis, stream, row) === null && !listed.has(row.id))
+            .map(({ id }) => id),
+        )
+  }
+
+  /** One page from the beginning of a share, and the rows that belong to it. */
+  async #lookAtPage(span: Span, limit: number): Promise<void> {
+    const { axis } = this.#parts
+    const looker = this.#looker
+    const listed = new Set<string>()
+    const filter = filterOf(axis, span)
+    const { last, hasMore } = await looker.list(filter, 'asc', limit, ({ id }) => listed.add(id))
+    let { to } = span
+    if (hasMore) {
+      // Others may share the time of the last one.
+      const value = last && valueOf(axis, last)
+      if (!value) return
+      to = instantAt(Date.parse(value))
+    }
+    if (span.from !== null && to !== null && to <= span.from) return
+    for await (const ids of looker.idsOf({ from: span.from, to }))
+      await looker.absent(ids.filter((id) => !listed.has(id)))
+  }
+
+  /** Deletes rows whose records are gone, as far as that is permitted, and settles what was mended before a kill. */
+  async #mend(): Promise<StreamResult | undefined> {
+    const { writer } = this.#parts
+    const looker = this.#looker
+    if (this.#parts.kept !== null) await this.#settle()
+    const gone = await this.#left((kind) => kind === 'extra')
+    if (gone.length === 0 || writer === null) return undefined
+    const { tables, ledger } = this.#deps
+    const { run, config, verdict } = this.#job
+    const { stream, schema, reader } = this.#parts
+    const { rows: of } = await tables.count(stream)
+    const share = `${gone.length} of ${of} rows`
+    const may = permission(gone.length, of, config, verdict)
+    if (may === 'ask') {
+      this.#asked = `${share} would be deleted, more than ${config.deletions_max_percent} %; approve or reject it`
+      await this.#keep()
+      return { state: 'approval', rows: gone.length, of }
+    }
+    if (may === 'refused') {
+      this.#refused = `the deletion of ${share} was rejected`
+      return undefined
+    }
+    const at = reader.now()
+    this.#place.tally.deleted += await tables.delete(stream, writer.fence, writer.position, {
+      before: at,
+      ids: gone,
+      how: config.deletions,
+      at,
+    })
+    for (let from = 0; from < gone.length; from += DIFFERENCES_PAGE) {
+      const some = gone.slice(from, from + DIFFERENCES_PAGE)
+      await ledger.noteDifferences(
+        run,
+        some.map((id) => extraOf(schema.name, id)),
+        { repaired: true },
+      )
+    }
+    await looker.commit()
+    return undefined
+  }
+
+  /** What was noted as not mended before somebody else went on: it may be mended, or may have changed while a person was asked. */
+  async #settle(): Promise<void> {
+    const { ledger } = this.#deps
+    const left = await this.#left(() => true)
+    const equal = new Set(await this.#looker.lookAt(left))
+    if (equal.size === 0) return
+    for await (const rows of this.#differences()) {
+      const mended = rows.filter(({ recordId }) => equal.has(recordId!))
+      if (mended.length > 0) await ledger.noteDifferences(this.#job.run, mended, { repaired: true })
+    }
+  }
+
+  /** Ids of the records with differences that are not mended. */
+  async #left(of: (kind: DifferenceKind) => boolean): Promise<string[]> {
+    const ids = new Set<string>()
+    for await (const rows of this.#differences())
+      for (const { kind, recordId } of rows)
+        if (of(kind) && ids.size < BESIDE_MAX) ids.add(recordId!)
+    return [...ids]
+  }
+
+  /** The stream's differences that are not mended, in pages; those of a record are in the same one. */
+  async *#differences(): AsyncGenerator<readonly Difference[]> {
+    const { ledger, beat, signal } = this.#deps
+    let left: Difference[] = []
+    for (let after: number | null = 0; after !== null;) {
+      const choice = { after, limit: DIFFERENCES_PAGE, isRepaired: false }
+      const { rows, next } = await ledger.differences(this.#job.run, choice)
+      signal.throwIfAborted()
+      beat()
+      left.push(...rows.filter(({ stream }) => stream === this.#parts.schema.name))
+      const last = next === null ? undefined : left.at(-1)?.recordId
+      yield left.filter(({ recordId }) => recordId !== last)
+      left = left.filter(({ recordId }) => recordId === last)
+      after = next
+    }
+  }
+
+  #isLate(): boolean {
+    return this.#deps.clock.now() >= this.#endsAtMs
+  }
+
+  /** Notes the figures, and where it stands. */
+  async #keep(): Promise<void> {
+    if (this.#place.phase === 'look') this.#place.pending = this.#looker.pending.size
+    await this.#note()
+    const text = JSON.stringify(this.#place)
+    await this.#deps.ledger.keepPlace(this.#job.run, this.#parts.schema.name, text)
+  }
+
+  async #note(): Promise<void> {
+    const { stream, schema, reader } = this.#parts
+    const { phase, how, serviceCount, tally } = this.#place
+    tally.requests = this.#requestsBefore + reader.requests
+    const working = phase === 'look' ? 'pulling' : phase === 'mend' ? 'sweeping' : 'complete'
+    await this.#deps.ledger.noteStream(this.#job.run, {
+      ...waiting(schema.name),
+      table: stream.table,
+      state: this.#asked === null ? working : 'approval',
+      mode: how === 'read' ? 'full' : 'incremental',
+      ...tally,
+      ...this.#table,
+      serviceCount,
+      message: this.#message(),
+    })
+  }
+
+  #message(): string | null {
+    const { pending, how, axis } = this.#place
+    const isOne = pending === 1
+    const parts = [
+      ...(pending === 0
+        ? []
+        : [
+            `${pending.toLocaleString('en-US')} ${isOne ? 'record' : 'records'} changed since the mirror ran last; ${
+              this.#job.scope.repair
+                ? isOne
+                  ? 'it was read too'
+                  : 'they were read too'
+                : isOne
+                  ? 'it comes with its next run'
+                  : 'they come with its next run'
+            }`,
+          ]),
+      ...(axis === 'created' && how === 'counted'
+        ? ['counted by time of creation, which does not tell of values that changed; full does']
+        : []),
+      ...[this.#asked, this.#refused].filter((text) => text !== null),
+    ]
+    return parts.length === 0 ? null : parts.join('; ')
+  }
+}

@@ -1,0 +1,210 @@
+// The pictures: one bar of parts, and columns over time, as SVG. Widths are percentages and texts are not scaled, so that
+// a picture is as legible on a phone as on a desk. Every picture has a title and says in words what it shows.
+
+import { html, type Markup } from './escape.ts'
+import { clock, figure, percent, shortFigure } from './figures.ts'
+import type { Series } from './style.ts'
+
+export interface Segment {
+  readonly series: Series
+  readonly name: string
+  readonly value: number
+}
+
+/** Those that a person should look at are hatched, so that their colour is not the only sign. */
+const hatched: readonly Series[] = [
+  'invalid',
+  'rejected',
+  'failed',
+  'unsent',
+  'lost',
+  'missing',
+  'extra',
+  'stale',
+  'different',
+]
+
+/** No part that is there is narrower, and what lies between two, in percent of the bar. */
+const partMin = 1.2
+const gap = 0.3
+
+/** The hatching that all pictures of a page use. */
+export const definitions = html`<svg class="defs" aria-hidden="true" focusable="false">
+  <defs>
+    <pattern
+      id="hatch"
+      width="6"
+      height="6"
+      patternUnits="userSpaceOnUse"
+      patternTransform="rotate(45)"
+    >
+      <path d="M0 0V6" />
+    </pattern>
+  </defs>
+</svg>`
+
+function box(series: Series, place: Markup): Markup {
+  const overlay = hatched.includes(series) ? html`<rect class="hatched" ${place} />` : null
+  return html`<rect class="c-${series}" ${place} />${overlay}`
+}
+
+/** A square of a series, for legends. */
+export const swatch = (series: Series): Markup =>
+  html`<svg class="swatch" aria-hidden="true" focusable="false">
+    ${box(series, html`width="100%" height="100%"`)}
+  </svg>`
+
+/** One bar; its parts are in proportion, but for those that would be too thin to be seen. */
+export function stackedBar(title: string, segments: readonly Segment[]): Markup {
+  const said = inWords(segments)
+  return html`<svg class="bar" role="img" aria-label="${title}: ${said}">
+    <title>${title}</title>
+    <desc>${said}</desc>
+    ${boxesOf(segments)}
+  </svg>`
+}
+
+/** A thin bar within a table, whose cells say the same in figures; `share` is how much of the cell it fills, 0 to 1. */
+export function miniBar(segments: readonly Segment[], share: number): Markup {
+  return html`<svg class="mini" aria-hidden="true" focusable="false">
+    ${boxesOf(segments, Math.max(0.01, share) * 100)}
+  </svg>`
+}
+
+function inWords(segments: readonly Segment[]): string {
+  const sum = segments.reduce((total, { value }) => total + value, 0)
+  return segments
+    .map(({ name, value }) => `${name} ${figure(value)} (${percent(value, sum)})`)
+    .join(', ')
+}
+
+function boxesOf(segments: readonly Segment[], width = 100): Markup[] {
+  const shown = segments.filter(({ value }) => value > 0)
+  const sum = shown.reduce((total, { value }) => total + value, 0)
+  const wide = shown.map(({ value }) => Math.max(partMin, (value / sum) * 100))
+  const all = wide.reduce((total, each) => total + each, 0)
+  const room = (width - gap * (shown.length - 1)) / all
+  let at = 0
+  return shown.map(({ series }, index) => {
+    const part = wide[index]! * room
+    const place = html`x="${short(at)}%" y="0" width="${short(part)}%" height="100%"`
+    at += part + gap
+    return box(series, place)
+  })
+}
+
+const short = (value: number): number => Number(value.toFixed(3))
+
+export interface Columns {
+  readonly title: string
+  /** What the picture shows, in words. */
+  readonly said: string
+  readonly series: readonly { readonly series: Series; readonly name: string }[]
+  /** Values in the order of `series`. */
+  readonly points: readonly { readonly at: string; readonly values: readonly number[] }[]
+  readonly shareSeconds: number
+  /** A line that the columns should stay below. */
+  readonly limit: number | null
+}
+
+const plotTop = 14
+const plotHeight = 140
+const plotBottom = plotTop + plotHeight
+const columnMin = 1.5
+/** Of the space of a column. */
+const columnWidth = 0.8
+/** A limit that is further away would flatten everything else. */
+const limitTimesMax = 10
+
+/** Columns over time, stacked, with an axis from 0 and times in UTC. */
+export function columns({ title, said, series, points, shareSeconds, limit }: Columns): Markup {
+  const sums = points.map(({ values }) => values.reduce((total, value) => total + value, 0))
+  const highest = Math.max(1, ...sums)
+  const isLimitShown = limit !== null && limit <= highest * limitTimesMax
+  const ticks = ticksOf(isLimitShown ? Math.max(highest, limit) : highest)
+  const top = ticks.at(-1)!
+  const y = (value: number): number => short(plotBottom - (value / top) * plotHeight)
+  const step = 100 / points.length
+  const boxes = points.map(({ values }, index) => {
+    let below = 0
+    return values.map((value, each) => {
+      if (value === 0) return null
+      const height = Math.max(columnMin, (value / top) * plotHeight)
+      below += height
+      const x = short((index + (1 - columnWidth) / 2) * step)
+      return box(
+        series[each]!.series,
+        html`x="${x}%" y="${short(plotBottom - below)}" width="${short(step * columnWidth)}%"
+        height="${short(height)}"`,
+      )
+    })
+  })
+  const limitLine =
+    isLimitShown &&
+    html`<line class="limit" x1="0" x2="100%" y1="${y(limit)}" y2="${y(limit)}" /><text
+        class="limit-name"
+        x="100%"
+        y="${short(y(limit) - 5)}"
+        text-anchor="end"
+        >limit ${figure(limit)}</text
+      >`
+  return html`<div class="axes">
+    <svg aria-hidden="true" focusable="false">
+      ${ticks.map(
+        (tick) =>
+          html`<text x="85%" y="${short(y(tick) + 4)}" text-anchor="end"
+            >${shortFigure(tick)}</text
+          >`,
+      )}</svg
+    ><svg role="img" aria-label="${title}: ${said}">
+      <title>${title}</title>
+      <desc>${said}</desc>
+      ${ticks.map(
+        (tick) =>
+          html`<line
+            class="${tick === 0 ? 'base' : 'grid'}"
+            x1="0"
+            x2="100%"
+            y1="${y(tick)}"
+            y2="${y(tick)}"
+          />`,
+      )}${boxes}${limitLine}${timesOf(points, shareSeconds)}
+    </svg>
+  </div>`
+}
+
+/** Marks of the axis: 0, and up to four more at round figures, the last of which nothing is above. */
+export function ticksOf(highest: number): number[] {
+  const rough = highest / 4
+  const power = 10 ** Math.floor(Math.log10(rough))
+  // Counts have no halves.
+  const step = Math.max(
+    1,
+    [1, 2, 2.5, 5, 10].map((each) => each * power).find((each) => each >= rough)!,
+  )
+  const whole = Number.isInteger(step) ? step : Math.ceil(step)
+  return Array.from({ length: Math.ceil(highest / whole) + 1 }, (_, index) => index * whole)
+}
+
+/** The times of the beginning, the middle and the end; between them where there is room. */
+function timesOf(points: Columns['points'], shareSeconds: number): Markup[] {
+  const begin = Date.parse(points[0]!.at)
+  const seconds = shareSeconds * points.length
+  const marks = [
+    { share: 0, anchor: 'start', name: 'time' },
+    { share: 0.25, anchor: 'middle', name: 'time roomy' },
+    { share: 0.5, anchor: 'middle', name: 'time' },
+    { share: 0.75, anchor: 'middle', name: 'time roomy' },
+    { share: 1, anchor: 'end', name: 'time' },
+  ]
+  return marks.map(({ share, anchor, name }) => {
+    const at = new Date(begin + share * seconds * 1_000).toISOString()
+    return html`<text
+      class="${name}"
+      x="${share * 100}%"
+      y="${plotBottom + 20}"
+      text-anchor="${anchor}"
+      >${clock(at, seconds)}</text
+    >`
+  })
+}

@@ -1,0 +1,72 @@
+// What a reconciliation found, in counts.
+
+import { DIFFERENCE_KINDS, WHOSE } from '../core/differences.ts'
+import { isWhole, reconcileOf } from '../core/purpose.ts'
+import type { Books } from '../core/states.ts'
+import type { DifferenceGroup, Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
+import type { Comparison, FieldDifferences } from './report-data.ts'
+
+const FIELDS_MAX = 200
+
+/** Null for a run that is no reconciliation. */
+export async function comparisonOf(
+  ledger: Ledger,
+  run: Run,
+  books: Books | null,
+  streams: readonly StreamBooks[] | null,
+): Promise<Comparison | null> {
+  const scope = reconcileOf(run.config)
+  if (run.purpose !== 'reconcile' || scope === null) return null
+  const { found, left } = await ledger.differenceCounts(run.id)
+  const differing = found.missing + found.stale + found.different
+  const counts = (streams ?? []).map(({ serviceCount }) => serviceCount)
+  const isCounted = isWhole(scope) && counts.length > 0 && counts.every((count) => count !== null)
+  const compared = books
+    ? books.states.unchanged + differing
+    : isCounted
+      ? counts.reduce<number>((sum, count) => sum + count!, 0)
+      : null
+  const fields = fieldsOf(await ledger.differenceGroups(run.id))
+  return {
+    whole: isWhole(scope),
+    repair: scope.repair,
+    delete_extra: scope.deleteExtra,
+    compared,
+    equal: compared === null ? null : Math.max(0, compared - differing),
+    found,
+    left,
+    fields: fields.slice(0, FIELDS_MAX),
+    fields_omitted: Math.max(0, fields.length - FIELDS_MAX),
+    verified_through: run.verifiedThrough,
+  }
+}
+
+/** The groups of one field become one, whatever their kind and side. */
+function fieldsOf(groups: readonly DifferenceGroup[]): FieldDifferences[] {
+  const zero = <Name extends string>(names: readonly Name[]) =>
+    Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
+  const fields = new Map<string, FieldDifferences>()
+  for (const group of groups) {
+    const { stream, field, kind, whose, differences, repaired, example } = group
+    const id = JSON.stringify([stream, field])
+    const before = fields.get(id) ?? {
+      stream,
+      field,
+      differences: 0,
+      repaired: 0,
+      kinds: zero(DIFFERENCE_KINDS),
+      whose: zero(WHOSE),
+      example_row: null,
+    }
+    const rows = [before.example_row, example].filter((row) => row !== null)
+    fields.set(id, {
+      ...before,
+      differences: before.differences + differences,
+      repaired: before.repaired + repaired,
+      kinds: { ...before.kinds, [kind]: before.kinds[kind] + differences },
+      whose: { ...before.whose, [whose]: before.whose[whose] + differences },
+      example_row: rows.length === 0 ? null : Math.min(...rows),
+    })
+  }
+  return [...fields.values()].toSorted((one, other) => other.differences - one.differences)
+}

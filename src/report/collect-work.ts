@@ -1,0 +1,70 @@
+// What a run did over its time.
+
+import type { Ledger, Run, StreamBooks, TimelinePoint } from '../ledger/ledger.ts'
+import { secondsBetween } from './figures.ts'
+import type { Work } from './report-data.ts'
+
+/** Shares of a run's time in a chart: it has many divisors, so that shares can be put together evenly. */
+const SHARES_MAX = 48
+/** A shorter run is told in figures. */
+const CHART_SECONDS_MIN = 5
+const RATE_SHARE_SECONDS_MIN = 60
+
+export async function workOf(
+  ledger: Ledger,
+  run: Run,
+  streams: readonly StreamBooks[] | null,
+  limit: number | null,
+): Promise<Work> {
+  const requests = streams
+    ? streams.reduce((sum, stream) => sum + stream.requests, 0)
+    : (await ledger.progress(run.id)).requests
+  const points = await ledger.timeline(run.id, SHARES_MAX)
+  const share = points.length < 2 ? 0 : secondsBetween(points[0]!.at, points[1]!.at)
+  const isLong = share * points.length >= CHART_SECONDS_MIN
+  return {
+    requests,
+    limit_per_minute: limit,
+    outcomes: isLong
+      ? {
+          share_seconds: share,
+          points: points.map(({ at, created, updated, rejected, failed }) => ({
+            at,
+            created,
+            updated,
+            rejected,
+            failed,
+          })),
+        }
+      : null,
+    rate: isLong ? rateOf(points, share) : null,
+  }
+}
+
+/** Several shares together make one of a minute or more; null where there would be one only. */
+function rateOf(points: readonly TimelinePoint[], share: number): Work['rate'] {
+  const together = points.findIndex(
+    (_, index) =>
+      (index + 1) * share >= RATE_SHARE_SECONDS_MIN && points.length % (index + 1) === 0,
+  )
+  if (together < 0 || together + 1 === points.length) return null
+  const size = together + 1
+  const seconds = size * share
+  const groups = Array.from({ length: points.length / size }, (_, index) =>
+    points.slice(index * size, (index + 1) * size),
+  )
+  return {
+    share_seconds: seconds,
+    points: groups.map((group) => ({
+      at: group[0]!.at,
+      per_minute: perMinute(group, ({ requests }) => requests, seconds),
+      failed_per_minute: perMinute(group, ({ failedRequests }) => failedRequests, seconds),
+    })),
+  }
+}
+
+const perMinute = (
+  points: readonly TimelinePoint[],
+  of: (point: TimelinePoint) => number,
+  seconds: number,
+): number => Number(((points.reduce((sum, point) => sum + of(point), 0) * 60) / seconds).toFixed(1))

@@ -1,0 +1,304 @@
+// Gathers what the ledger knows of one run into a report. Promise kept here: values of rows, keys and record ids never get
+// into it. It asks for groups and counts, so the report of a run of any size is small.
+
+import { backfillOf, backfillText } from '../core/backfill.ts'
+import { sumOfDifferences } from '../core/differences.ts'
+import { isJsonObject, type Json } from '../core/json.ts'
+import { reconcileOf, reconcileText, retryOf, type RetryTask } from '../core/purpose.ts'
+import {
+  isBalanced,
+  ITEM_STATES,
+  REJECT_STATES,
+  sumOfStates,
+  type Books,
+  type ItemState,
+} from '../core/states.ts'
+import { runLink, type UiPlace } from '../core/temporal-ui.ts'
+import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
+import { comparisonOf } from './collect-comparison.ts'
+import { workOf } from './collect-work.ts'
+import { secondsBetween } from './figures.ts'
+import type {
+  BooksData,
+  Comparison,
+  Errors,
+  Figure,
+  Provenance,
+  ReportData,
+  StreamData,
+} from './report-data.ts'
+import { verdictOf, type Hint } from './verdict.ts'
+
+/** What a report takes from around the ledger. */
+export interface Surroundings {
+  /** ISO 8601 in UTC. */
+  readonly madeAt: string
+  readonly hint: Hint
+  /** Null where only a person knows the address of the Temporal UI. */
+  readonly ui: UiPlace | null
+  /** Requests a minute that the service allows; null where it is not known, or nothing limits. */
+  readonly limitPerMinute: number | null
+}
+
+const GROUPS_MAX = 200
+const RANGES_SHOWN_MAX = 8
+
+const meanings: Readonly<Record<ItemState, string>> = {
+  created: 'new records',
+  updated: 'changed records',
+  unchanged: 'accepted before, not sent again',
+  superseded: 'a later row has the same key',
+  invalid: 'did not map, never sent',
+  rejected: 'refused by the service',
+  failed: 'no known outcome, or retries spent',
+  unsent: 'the run ended before they were sent',
+  planned: 'waiting to be sent',
+  sent: 'in flight',
+}
+/** Of a reconciliation, where they mean something else. */
+const comparedMeanings: Readonly<Partial<Record<ItemState, string>>> = {
+  unchanged: 'equal on both sides',
+  unsent: 'differ, and were left as they are',
+  planned: 'to be compared, or to be mended',
+}
+
+/** The report of a run as the ledger has it now; the run may be live. */
+export async function collectReport(
+  ledger: Ledger,
+  run: Run,
+  surroundings: Surroundings,
+): Promise<ReportData> {
+  const { madeAt, hint, ui, limitPerMinute } = surroundings
+  const ended = run.closedAt ?? madeAt
+  const books = run.kind === 'import' ? (run.counts ?? (await ledger.books(run.id))) : null
+  const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
+  const comparison = await comparisonOf(ledger, run, books, streams)
+  const found = {
+    books: books && booksOf(run, books),
+    streams: streams && streams.map(streamOf),
+    comparison,
+  }
+  return {
+    v: 1,
+    made_at: madeAt,
+    run: {
+      run: run.id,
+      sync: run.sync,
+      kind: run.kind,
+      mode: run.mode,
+      purpose: run.purpose,
+      limits: limitsOf(run.config),
+      state: run.state,
+      reason: run.reason,
+      message: run.message,
+      opened_at: run.openedAt,
+      closed_at: run.closedAt,
+      seconds: secondsBetween(run.openedAt, ended),
+    },
+    verdict: verdictOf(run, found, hint),
+    figures: figuresOf(run, books, streams, comparison),
+    ...found,
+    work: await workOf(ledger, run, streams, limitPerMinute),
+    errors: await errorsOf(ledger, run, books),
+    retry_of: run.of,
+    retries: (await ledger.retries(run.id)).map((retry) => ({
+      run: retry.id,
+      state: retry.state,
+      opened_at: retry.openedAt,
+      rows: retry.rowsRead,
+      mended: retry.counts && heldOf(retry.counts),
+    })),
+    provenance: await provenanceOf(ledger, run, ui),
+    commands: { rejects: hint(`rejects ${run.id}`), audit: hint('audit') },
+  }
+}
+
+/** Rows that the service holds as the source has them. */
+const heldOf = ({ states }: Books): number => states.created + states.updated + states.unchanged
+
+const rowsIn = (books: Books, states: readonly ItemState[]): number =>
+  states.reduce((sum, state) => sum + books.states[state], 0)
+
+function booksOf(run: Run, books: Books): BooksData {
+  const words = run.purpose === 'reconcile' ? { ...meanings, ...comparedMeanings } : meanings
+  return {
+    read: books.read,
+    sum: sumOfStates(books.states),
+    balanced: isBalanced(books),
+    states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
+      state,
+      rows: books.states[state],
+      meaning: words[state],
+    })),
+    replayed: books.replayed,
+    in_doubt: books.inDoubt,
+  }
+}
+
+const streamOf = (stream: StreamBooks): StreamData => ({
+  stream: stream.stream,
+  table: stream.table,
+  state: stream.state,
+  mode: stream.mode,
+  read: stream.read,
+  inserted: stream.inserted,
+  changed: stream.changed,
+  deleted: stream.deleted,
+  requests: stream.requests,
+  misfits: stream.misfits,
+  service_count: stream.serviceCount,
+  table_count: stream.tableCount,
+  message: stream.message,
+})
+
+/** What a run was limited to. */
+function limitsOf(config: Json): string | null {
+  const backfill = backfillOf(config)
+  if (backfill) return backfillText(backfill)
+  const retry = retryOf(config)
+  if (retry) return retryText(retry)
+  const scope = reconcileOf(config)
+  return (scope && reconcileText(scope)) || null
+}
+
+function retryText({ of, choice }: RetryTask): string {
+  const { codes, reasons, rows, correction } = choice
+  const ranges = (rows ?? [])
+    .slice(0, RANGES_SHOWN_MAX)
+    .map(([first, last]) => (first === last ? first : `${first}–${last}`))
+  const more = rows && rows.length > RANGES_SHOWN_MAX ? ' and more' : ''
+  const parts = [
+    ...(codes ? [`code ${codes.join(' or ')}`] : []),
+    ...(reasons ? [`reason ${reasons.join(' or ')}`] : []),
+    ...(rows ? [`rows ${ranges.join(', ')}${more}`] : []),
+    ...(correction === undefined ? [] : ['as a person corrected them']),
+  ]
+  return `rows left over by run ${of}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}`
+}
+
+function figuresOf(
+  run: Run,
+  books: Books | null,
+  streams: readonly StreamBooks[] | null,
+  comparison: Comparison | null,
+): Figure[] {
+  if (comparison) {
+    const found = sumOfDifferences(comparison.found)
+    return [
+      ...(comparison.compared === null
+        ? []
+        : [
+            { name: 'compared', value: comparison.compared },
+            { name: 'equal', value: comparison.equal! },
+          ]),
+      { name: 'differ', value: found },
+      ...(comparison.repair
+        ? [{ name: 'mended', value: found - sumOfDifferences(comparison.left) }]
+        : []),
+    ]
+  }
+  if (books)
+    return [
+      { name: run.purpose === 'retry' ? 'rows taken again' : 'rows read', value: books.read },
+      { name: 'created', value: books.states.created },
+      { name: 'updated', value: books.states.updated },
+      ...(books.states.unchanged > 0 ? [{ name: 'unchanged', value: books.states.unchanged }] : []),
+      { name: 'not accepted', value: rowsIn(books, REJECT_STATES) },
+    ]
+  const sum = (of: (stream: StreamBooks) => number) =>
+    (streams ?? []).reduce((total, stream) => total + of(stream), 0)
+  return [
+    { name: 'records read', value: sum(({ read }) => read) },
+    { name: 'inserted', value: sum(({ inserted }) => inserted) },
+    { name: 'changed', value: sum(({ changed }) => changed) },
+    { name: 'deleted', value: sum(({ deleted }) => deleted) },
+  ]
+}
+
+async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<Errors> {
+  if (books === null) return { rows: 0, groups: [], omitted: 0 }
+  const all = await ledger.rejectGroups(run.id)
+  // What a reconciliation looked at and left as it is differs, and is no error.
+  const isLookedAt = ({ state, reason }: (typeof all)[number]): boolean =>
+    reconcileOf(run.config)?.repair === false && state === 'unsent' && reason === null
+  const groups = all.filter((group) => !isLookedAt(group))
+  const lookedAt = all.filter(isLookedAt).reduce((sum, { items }) => sum + items, 0)
+  return {
+    rows: rowsIn(books, REJECT_STATES) - lookedAt,
+    groups: groups.slice(0, GROUPS_MAX).map((group) => ({
+      rows: group.items,
+      state: group.state,
+      code: group.code,
+      reason: group.reason,
+      column: group.column,
+      property: group.field && propertyOf(group.field),
+      example_row: group.example,
+    })),
+    omitted: Math.max(0, groups.length - GROUPS_MAX),
+  }
+}
+
+/** Of a pointer such as `/properties/svc_email`, the property; other texts stay. */
+const propertyOf = (field: string): string =>
+  field
+    .replace(/^\/properties\//, '')
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~')
+
+async function provenanceOf(ledger: Ledger, run: Run, ui: UiPlace | null): Promise<Provenance> {
+  const [manifest] = await ledger.manifests(run.sync, { after: run.id - 1, limit: 1 })
+  const sealed = manifest?.run === run.id ? manifest : null
+  const body = sealed && (JSON.parse(sealed.body) as Json)
+  const previous = isJsonObject(body) ? body['previous'] : null
+  return {
+    ...endsOf(run),
+    source_digest: run.sourceDigest,
+    key_fingerprint: run.keyFingerprint,
+    warnings: run.warnings,
+    workflow_id: run.workflowId,
+    workflow_run_id: run.workflowRunId,
+    workflow_url: ui && runLink(ui, run.workflowId, run.workflowRunId),
+    manifest: sealed && {
+      digest: sealed.digest,
+      signed: sealed.signature !== null,
+      previous: typeof previous === 'string' ? previous : null,
+    },
+  }
+}
+
+/** Where the rows come from and go to. The text of a query, or of a filter, may hold values. */
+function endsOf({ kind, config }: Run): { from: string | null; to: string | null } {
+  const at = (...names: string[]): Json | undefined =>
+    names.reduce<Json | undefined>(
+      (value, name) => (isJsonObject(value) ? value[name] : undefined),
+      config,
+    )
+  const text = (...names: string[]): string | null => {
+    const value = at(...names)
+    return typeof value === 'string' ? value : null
+  }
+  if (kind === 'mirror') {
+    const [from, to] = [text('mirror', 'from'), text('mirror', 'to')]
+    const schema = text('mirror', 'schema')
+    return {
+      from: from && `connection ${from}`,
+      to: to && `warehouse ${to}${schema ? `, schema ${schema}` : ''}`,
+    }
+  }
+  const csv = text('import', 'from', 'csv')
+  const warehouse = text('import', 'from', 'warehouse')
+  const records = text('import', 'from', 'records', 'object_type')
+  const to = text('import', 'to')
+  return {
+    from: csv
+      ? `file ${csv.slice(Math.max(csv.lastIndexOf('/'), csv.lastIndexOf('\\')) + 1)}`
+      : warehouse
+        ? `a query of warehouse ${warehouse}`
+        : records
+          ? `${records} of connection ${text('import', 'from', 'records', 'connection')}`
+          : null,
+    to:
+      to &&
+      `${text('import', 'object_type')} of connection ${to}, by ${text('import', 'matching_property')}`,
+  }
+}

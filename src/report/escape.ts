@@ -1,0 +1,51 @@
+// The one way in which text becomes markup. Promise kept here: what goes into a template is text unless it came out of a
+// template, whoever wrote it.
+
+/** Markup that a template made. Nothing else can make one. */
+export class Markup {
+  readonly #text: string
+  private constructor(text: string) {
+    this.#text = text
+  }
+  toString(): string {
+    return this.#text
+  }
+  static of(strings: TemplateStringsArray, parts: readonly Part[]): Markup {
+    return new Markup(
+      strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string),
+    )
+  }
+}
+
+export type Part = Markup | string | number | null | undefined | false | readonly Part[]
+
+/** `html`<p>${anything}</p>``: attributes are to be in double quotes. */
+export const html = (strings: TemplateStringsArray, ...parts: Part[]): Markup =>
+  Markup.of(strings, parts)
+
+function textOf(part: Part): string {
+  if (part === null || part === undefined || part === false) return ''
+  if (part instanceof Markup) return part.toString()
+  if (typeof part === 'object') return part.map(textOf).join('')
+  return escaped(String(part))
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+  '`': '&#96;',
+}
+
+const escaped = (text: string): string =>
+  text
+    .replace(
+      // Control characters but for tabs and new lines, and those that turn the direction of what follows: a name could
+      // pretend to be another.
+      // oxlint-disable-next-line no-control-regex -- control characters are what it finds
+      /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
+      ' ',
+    )
+    .replace(/[&<>"'`]/g, (character) => entities[character]!)

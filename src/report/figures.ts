@@ -1,0 +1,55 @@
+// Figures and times as people read them: always UTC, never the machine's locale.
+
+/** `12,345` */
+export const figure = (value: number): string => value.toLocaleString('en-US')
+
+/** `800`, `12.5k`, `1.2M`: for the axes of charts. */
+export const shortFigure = (value: number): string =>
+  value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 2 })
+
+/** `12.3 %`; never 0 or 100 where there is some, or some is missing. */
+export function percent(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return '0 %'
+  if (part === whole) return '100 %'
+  const value = (part / whole) * 100
+  if (value < 0.1) return '< 0.1 %'
+  if (value > 99.9) return '> 99.9 %'
+  return `${value.toFixed(1)} %`
+}
+
+/** `1 row`, `2 rows` */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${figure(count)} ${count === 1 ? one : many}`
+
+/** `2 h 5 min`, `3 min 20 s`, `12 s` */
+export function lasting(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  if (whole === 0) return 'under 1 s'
+  const parts =
+    whole < 3_600
+      ? [`${Math.floor(whole / 60)} min`, `${whole % 60} s`]
+      : [`${figure(Math.floor(whole / 3_600))} h`, `${Math.floor((whole % 3_600) / 60)} min`]
+  return parts.filter((part) => !part.startsWith('0 ')).join(' ')
+}
+
+const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+
+/** `21 Nov 2026, 19:41:02 UTC`; a text that is no time stays as it is. */
+export function moment(iso: string): string {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)/.exec(iso)
+  if (!parts) return iso
+  const [, year, month, day, time] = parts
+  return `${Number(day)} ${months[Number(month) - 1]} ${year}, ${time} UTC`
+}
+
+/** Its time of day: with seconds, or, over many hours, with the day. */
+export function clock(iso: string, spanSeconds: number): string {
+  const parts = /^\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(:\d\d)/.exec(iso)
+  if (!parts) return iso
+  const [, month, day, time, seconds] = parts
+  if (spanSeconds < 600) return `${time}${seconds}`
+  return spanSeconds < 20 * 3_600 ? time! : `${Number(day)} ${months[Number(month) - 1]} ${time}`
+}
+
+export const secondsBetween = (from: string, to: string): number =>
+  Math.max(0, (Date.parse(to) - Date.parse(from)) / 1_000)

@@ -1,0 +1,130 @@
+// The report as one page. A pure function of its data. Promises kept here: the page asks nobody for anything and runs
+// nothing (its content policy says so to the browser), and every text goes through the template that escapes.
+
+import { html, type Markup } from './escape.ts'
+import { definitions } from './charts.ts'
+import { figure, lasting, moment } from './figures.ts'
+import { booksPart } from './parts/books.ts'
+import { comparisonPart } from './parts/comparison.ts'
+import { errorsPart, retriesPart } from './parts/errors.ts'
+import { provenancePart } from './parts/provenance.ts'
+import { streamsPart } from './parts/streams.ts'
+import { workPart } from './parts/work.ts'
+import type { ReportData, Verdict } from './report-data.ts'
+import { STYLE, STYLE_SOURCE } from './style.ts'
+
+const policy = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; form-action 'none'`
+
+/** By another name: the formatter puts white space into what is called `html`, and the digest counts every character. */
+const exactly = html
+const style = exactly`<style>${STYLE}</style>`
+
+/** The page, whole: a file that any browser shows. */
+export function renderReport(data: ReportData): string {
+  const { run, verdict, comparison } = data
+  const title = `${run.sync}, run ${run.run}: ${verdict.words}`
+  const parts = [
+    // What was asked comes before how the rows were booked.
+    comparison && comparisonPart(comparison, run.kind),
+    data.books && booksPart(data.books, run.closed_at !== null),
+    data.streams && streamsPart(data.streams),
+    workPart(data.work, run.seconds),
+    errorsPart(data.errors, data.commands.rejects),
+    retriesPart(data),
+    provenancePart(data.provenance, data.commands.audit),
+  ]
+  const page = html`<!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="Content-Security-Policy" content="${policy}" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="referrer" content="no-referrer" />
+        <meta name="robots" content="noindex" />
+        <title>${title}</title>
+        ${style}
+      </head>
+      <body>
+        ${definitions}
+        <header>
+          <p class="kind">${kindOf(data)} · run ${run.run}</p>
+          <h1>${run.sync}</h1>
+          <p class="when">${whenOf(data)}</p>
+          ${run.limits && html`<p class="when">${capitalized(run.limits)}</p>`}
+        </header>
+        <main>
+          ${verdictPart(data)}
+          <dl class="figures">
+            ${data.figures.map(
+              ({ name, value }) =>
+                html`<div>
+                  <dd>${figure(value)}</dd>
+                  <dt>${name}</dt>
+                </div>`,
+            )}
+          </dl>
+          ${parts}
+        </main>
+        <footer>
+          <p>
+            Made by records-sync on ${moment(data.made_at)}. This page holds counts and names, and
+            no value of any row: those are in the ledger.
+          </p>
+        </footer>
+      </body>
+    </html> `
+  return page.toString()
+}
+
+function kindOf({ run, retry_of }: ReportData): string {
+  if (run.purpose === 'reconcile')
+    return run.kind === 'import'
+      ? 'Reconciliation, source against service'
+      : 'Reconciliation, service against warehouse'
+  const kind = run.kind === 'import' ? 'Import' : 'Mirror'
+  if (run.mode === 'plan') return `${kind}, a plan`
+  if (run.purpose === 'retry') return `${kind}, retry of run ${retry_of}`
+  return run.purpose === 'backfill' ? `${kind}, backfill` : kind
+}
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+function whenOf({ run }: ReportData): string {
+  const took = lasting(run.seconds)
+  return run.closed_at === null
+    ? `Began ${moment(run.opened_at)}, ${took} ago`
+    : `Began ${moment(run.opened_at)}, took ${took}`
+}
+
+const signs: Readonly<Record<Verdict['tone'], string>> = {
+  good: 'M12.5 20.5l5 5 10-11',
+  live: 'M12 20h.01M20 20h.01M28 20h.01',
+  look: 'M20 11v11M20 28.5v.01',
+  bad: 'M14 14l12 12M26 14L14 26',
+}
+
+function verdictPart({ run, verdict, comparison }: ReportData): Markup {
+  // The message of a reconciliation that came to its end says what the verdict says.
+  const isTold = comparison !== null && run.state.startsWith('complete')
+  return html`<section class="verdict ${verdict.tone}" aria-labelledby="verdict">
+    <svg viewBox="0 0 40 40" aria-hidden="true" focusable="false">
+      <circle class="disc" cx="20" cy="20" r="20" />
+      <path class="sign" d="${signs[verdict.tone]}" />
+    </svg>
+    <div>
+      <h2 id="verdict">${verdict.words}</h2>
+      <p class="meaning">${verdict.meaning}</p>
+      ${!isTold && run.message && html`<p class="said">${run.message}</p>`}
+      ${
+        verdict.next.length > 0 &&
+        html`<ul class="steps">
+          ${verdict.next.map(
+            ({ text, command }) =>
+              html`<li>${text}${command && html` <code>${command}</code>`}</li>`,
+          )}
+        </ul>`
+      }
+    </div>
+  </section>`
+}

@@ -1,0 +1,74 @@
+// The books as a picture.
+
+import { stackedBar, swatch } from '../charts.ts'
+import { html, type Markup } from '../escape.ts'
+import { counted, figure, percent } from '../figures.ts'
+import type { BooksData } from '../report-data.ts'
+import type { Series } from '../style.ts'
+import { part } from './part.ts'
+
+interface Outcome {
+  readonly series: Series
+  readonly name: string
+  readonly rows: number
+  readonly meaning: string
+}
+
+/** The books: a bar, what it is made of, and whether it adds up. */
+export function booksPart(books: BooksData, isClosed: boolean): Markup {
+  const { read, sum, balanced, states } = books
+  const lost = isClosed ? Math.max(0, read - sum) : 0
+  const rows: readonly Outcome[] = [
+    ...states.map((each) => ({ ...each, series: each.state, name: each.state })),
+    ...(lost > 0
+      ? ([{ series: 'lost', name: 'no outcome', rows: lost, meaning: 'not in the books' }] as const)
+      : []),
+  ]
+  const segments = rows.map(({ series, name, rows: value }) => ({ series, name, value }))
+  const all = sum + lost
+  const [tone, words] = balanced
+    ? ['yes', `Balanced: ${counted(read, 'row')} read, ${counted(sum, 'outcome')}.`]
+    : !isClosed
+      ? ['open', 'Still open: rows are being read, waiting or in flight.']
+      : read === sum
+        ? ['no', 'Not balanced: some rows have no final outcome.']
+        : [
+            'no',
+            `Not balanced: ${figure(read)} rows were read, and ${figure(sum)} have an outcome.`,
+          ]
+  return part(
+    'books',
+    'The books',
+    'Every row that was read, by what became of it.',
+    html`${all > 0 && stackedBar('Rows by outcome', segments)}
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Outcome</th>
+            <th scope="col" class="n">Rows</th>
+            <th scope="col" class="n">Share</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows.map(
+            ({ series, name, rows: count, meaning }) =>
+              html`<tr>
+                <th scope="row">${swatch(series)}${name} <span class="mean">${meaning}</span></th>
+                <td class="n">${figure(count)}</td>
+                <td class="n">${percent(count, all)}</td>
+              </tr>`,
+          )}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Sum <span class="mean">of ${counted(read, 'row')} read</span></th>
+            <td class="n">${figure(sum)}</td>
+            <td></td>
+          </tr>
+        </tfoot>
+      </table>
+      <p class="balance ${tone}">${words}</p>
+      ${books.replayed > 0 && html`<p class="note">${counted(books.replayed, 'row')} ${books.replayed === 1 ? 'was' : 'were'} sent again after a lost answer: “created” may be a few too low, “updated” as many too high.</p>`}
+      ${books.in_doubt > 0 && html`<p class="note warn">${counted(books.in_doubt, 'row')} in doubt: no answer came, and the service may hold ${books.in_doubt === 1 ? 'it' : 'them'}.</p>`}`,
+  )
+}

@@ -1,0 +1,119 @@
+// What a reconciliation found: records by kind, then fields with the side that changed them.
+
+import { DIFFERENCE_KINDS, type DifferenceKind } from '../../core/differences.ts'
+import { miniBar, stackedBar, swatch, type Segment } from '../charts.ts'
+import { html, type Markup } from '../escape.ts'
+import { counted, figure, moment } from '../figures.ts'
+import type { Comparison, FieldDifferences, RunFacts } from '../report-data.ts'
+import { folded, part, rankedTable, type Ranked } from './part.ts'
+
+const kindWords: Readonly<Record<RunFacts['kind'], Readonly<Record<DifferenceKind, string>>>> = {
+  import: {
+    missing: 'in the source, and not at the service',
+    extra: 'written by us, and no longer in the source',
+    stale: 'the source has changed since it was sent',
+    different: 'other values at the service than were sent',
+  },
+  mirror: {
+    missing: 'at the service, and not in the warehouse',
+    extra: 'in the warehouse, and gone at the service',
+    stale: 'of an older version than the service has',
+    different: 'of the same version, with other values',
+  },
+}
+
+const sides = [
+  { whose: 'source', series: 'by-source', name: 'source' },
+  { whose: 'service', series: 'by-service', name: 'service' },
+  { whose: 'both', series: 'by-both', name: 'both' },
+  { whose: 'warehouse', series: 'by-warehouse', name: 'warehouse' },
+  { whose: 'unknown', series: 'by-unknown', name: 'not known' },
+] as const
+
+/** What two sides were found to hold: records by kind, then fields with the side that changed them. */
+export function comparisonPart(comparison: Comparison, kind: RunFacts['kind']): Markup {
+  const { found, left, equal, repair, fields, fields_omitted: omitted } = comparison
+  const kinds = DIFFERENCE_KINDS.filter((each) => found[each] > 0)
+  const segments: Segment[] = [
+    { series: 'equal', name: 'equal', value: equal ?? 0 },
+    ...kinds.map((each) => ({ series: each, name: each, value: found[each] })),
+  ]
+  const sum = segments.reduce((total, { value }) => total + value, 0)
+  const row = (name: Segment['series'], meaning: string, records: number, mended: string) =>
+    html`<tr>
+      <th scope="row">${swatch(name)}${name} <span class="mean">${meaning}</span></th>
+      <td class="n">${figure(records)}</td>
+      ${repair && html`<td class="n">${mended}</td>`}
+    </tr>`
+  const what =
+    kind === 'import' ? 'The source against the service' : 'The service against the warehouse'
+  return part(
+    'comparison',
+    'What was compared',
+    `${what}, ${comparison.whole ? 'all of it' : 'a part of it'}.`,
+    html`${sum > 0 && stackedBar('Records by how the two sides compare', segments)}
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Records</th>
+            <th scope="col" class="n">Found</th>
+            ${repair && html`<th scope="col" class="n">Mended</th>`}
+          </tr>
+        </thead>
+        <tbody>
+          ${equal !== null && row('equal', 'the same on both sides', equal, '')}${kinds.map(
+            (each) =>
+              row(each, kindWords[kind][each], found[each], figure(found[each] - left[each])),
+          )}
+        </tbody>
+      </table>
+      ${kinds.length === 0 && html`<p class="balance yes">Nothing differs.</p>`}
+      ${comparison.verified_through && html`<p class="note">Known to be equal as of ${moment(comparison.verified_through)}.</p>`}
+      ${fields.length > 0 && fieldsOf(fields, kind)}
+      ${omitted > 0 && html`<p class="note soft">${counted(omitted, 'more field')} with fewer differences.</p>`}`,
+  )
+}
+
+function fieldsOf(fields: readonly FieldDifferences[], kind: RunFacts['kind']): Markup {
+  const highest = Math.max(...fields.map(({ differences }) => differences))
+  const isOneStream = new Set(fields.map(({ stream }) => stream)).size === 1
+  const shown = sides.filter(({ whose }) =>
+    fields.some(({ field, whose: by }) => field !== null && by[whose] > 0),
+  )
+  const heads = ['Field', 'Changed by', 'Found', ...(kind === 'import' ? ['First row'] : [])]
+  const ranked = fields.map((field) => {
+    const row = rankedField(field, highest, isOneStream)
+    return kind === 'import' ? row : { ...row, figures: row.figures.slice(0, 1) }
+  })
+  const table = (rows: readonly Ranked[], caption: string | null) =>
+    rankedTable(heads, rows, caption)
+  return html`<div class="chart">
+    <h3>Differences by field</h3>
+    <p class="lead small">By the side that changed the value last, as far as it is known.</p>
+    <ul class="legend">
+      ${shown.map(({ series, name }) => html`<li>${swatch(series)}${name}</li>`)}
+    </ul>
+    ${folded(ranked, 'field', table)}
+  </div>`
+}
+
+function rankedField(
+  { stream, field, whose, kinds, differences, example_row: example }: FieldDifferences,
+  highest: number,
+  isOneStream: boolean,
+): Ranked {
+  const occurring = DIFFERENCE_KINDS.filter((kind) => kinds[kind] > 0)
+  const segments: Segment[] =
+    field === null
+      ? occurring.map((kind) => ({ series: kind, name: kind, value: kinds[kind] }))
+      : sides
+          .map(({ whose: side, series, name }) => ({ series, name, value: whose[side] }))
+          .filter(({ value }) => value > 0)
+  return {
+    name: field ?? 'whole records',
+    below: [...(isOneStream ? [] : [stream]), ...(field === null ? [] : occurring)].join(', '),
+    where: segments.map(({ name, value }) => `${name} ${figure(value)}`).join(', '),
+    bar: miniBar(segments, differences / highest),
+    figures: [figure(differences), example === null ? '–' : figure(example)],
+  }
+}

@@ -1,0 +1,73 @@
+// What was not accepted, and what later runs did about it.
+
+import { miniBar } from '../charts.ts'
+import { html, type Markup } from '../escape.ts'
+import { counted, figure, moment } from '../figures.ts'
+import type { ErrorGroup, Errors, ReportData } from '../report-data.ts'
+import { folded, part, rankedTable, type Ranked } from './part.ts'
+
+/** What was not accepted, by what is wrong; nothing where everything was. */
+export function errorsPart({ rows, groups, omitted }: Errors, rejects: string): Markup | null {
+  if (rows === 0) return null
+  const highest = Math.max(1, ...groups.map((group) => group.rows))
+  const ranked = groups.map((group) => rankedError(group, highest))
+  const table = (some: readonly Ranked[], caption: string | null) =>
+    rankedTable(['What is wrong', 'Where', 'Rows', 'First row'], some, caption)
+  return part(
+    'errors',
+    'What was not accepted',
+    `${counted(rows, 'row')}, by reason. Rows are told by their number in the source: their values are not on this page.`,
+    html`${
+        groups.length > 0
+          ? folded(ranked, 'reason', table)
+          : html`<p class="note">The rows themselves are no longer kept.</p>`
+      }${omitted > 0 && html`<p class="note soft">${counted(omitted, 'more reason')} with fewer rows.</p>`}
+      <p class="note">The rows with their original columns: <code>${rejects}</code></p>`,
+  )
+}
+
+function rankedError(group: ErrorGroup, highest: number): Ranked {
+  const { state, code, reason, column, property, rows, example_row: example } = group
+  const where = [
+    ...(property === null ? [] : [property]),
+    ...(column === null ? [] : [`column ${column}`]),
+  ]
+  return {
+    name: reason ?? code ?? state,
+    below: [state, ...(reason !== null && code !== null ? [code] : [])].join(', '),
+    where: where.join(', ') || 'the row as a whole',
+    bar: miniBar([{ series: state, name: state, value: rows }], rows / highest),
+    figures: [figure(rows), figure(example)],
+  }
+}
+
+/** Runs that took this one's rows again; nothing where there are none. */
+export function retriesPart({ retries, errors }: ReportData): Markup | null {
+  if (retries.length === 0) return null
+  return part(
+    'retries',
+    'Retries',
+    `What later runs did about the ${counted(errors.rows, 'row')} that this one left over.`,
+    html`<table class="tabled">
+      <thead>
+        <tr>
+          <th scope="col">Run</th>
+          <th scope="col">State</th>
+          <th scope="col" class="n">Rows</th>
+          <th scope="col" class="n">Mended</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${retries.map(
+          ({ run, state, opened_at: at, rows, mended }) =>
+            html`<tr>
+              <th scope="row">${run}<span class="of">${moment(at)}</span></th>
+              <td>${state.replaceAll('_', ' ')}</td>
+              <td class="n">${rows === null ? '–' : figure(rows)}</td>
+              <td class="n">${mended === null ? '–' : figure(mended)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>`,
+  )
+}

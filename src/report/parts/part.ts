@@ -1,0 +1,74 @@
+// What the parts of the page have in common: a heading, and tables of which the beginning shows and the rest unfolds.
+
+import { html, type Markup } from '../escape.ts'
+import { counted } from '../figures.ts'
+
+export const SHOWN_MAX = 12
+
+export function part(id: string, title: string, lead: string | null, body: Markup): Markup {
+  return html`<section class="part" aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
+    ${lead && html`<p class="lead">${lead}</p>`} ${body}
+  </section> `
+}
+
+/** A table of which the first rows show, and the others unfold. */
+export function folded<Row>(
+  rows: readonly Row[],
+  noun: string,
+  table: (rows: readonly Row[], caption: string | null) => Markup,
+): Markup {
+  const more = rows.slice(SHOWN_MAX)
+  return html`${table(rows.slice(0, SHOWN_MAX), null)}${
+    more.length > 0 &&
+    html`<details>
+      <summary>${counted(more.length, `more ${noun}`, `more ${noun}s`)}</summary>
+      ${table(more, `The other ${noun}s`)}
+    </details>`
+  }`
+}
+
+/** A row of a table whose rows are ranked by a figure, which a thin bar shows too. */
+export interface Ranked {
+  readonly name: string
+  readonly below: string
+  readonly where: string
+  readonly bar: Markup
+  readonly figures: readonly string[]
+}
+
+/** On a phone the second column goes below the others; the roles keep it a table for those who hear it. */
+export function rankedTable(
+  [what = '', where = '', ...figures]: readonly string[],
+  rows: readonly Ranked[],
+  caption: string | null,
+): Markup {
+  return html`<table class="tabled folds" role="table">
+    ${captionOf(caption)}
+    <thead role="rowgroup">
+      <tr role="row">
+        <th scope="col" role="columnheader">${what}</th>
+        <th scope="col" role="columnheader" class="wide">${where}</th>
+        ${figures.map((name) => html`<th scope="col" role="columnheader" class="n">${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${rows.map(
+        (row) =>
+          html`<tr role="row">
+            <th scope="row" role="rowheader">
+              ${row.name}${row.below && html`<span class="of">${row.below}</span>`}
+            </th>
+            <td role="cell" class="wide">${row.where}${row.bar}</td>
+            ${row.figures.map((each) => html`<td role="cell" class="n">${each}</td>`)}
+          </tr>`,
+      )}
+    </tbody>
+  </table>`
+}
+
+export const captionOf = (text: string | null) =>
+  text &&
+  html`<caption>
+    ${text}
+  </caption>`

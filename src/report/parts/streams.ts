@@ -1,0 +1,78 @@
+// The tables of a mirror.
+
+import { html, type Markup } from '../escape.ts'
+import { counted, figure } from '../figures.ts'
+import type { StreamData } from '../report-data.ts'
+import { captionOf, folded, part } from './part.ts'
+
+const streamStates: Readonly<Record<StreamData['state'], string>> = {
+  waiting: 'waiting',
+  pulling: 'reading',
+  sweeping: 'looking for deleted records',
+  approval: 'waits for approval of its deletions',
+  complete: 'complete',
+  failed: 'failed',
+}
+
+/** A mirror's tables, those with something to say first. */
+export function streamsPart(streams: readonly StreamData[]): Markup {
+  const ranks: readonly StreamData['state'][] = ['failed', 'approval']
+  const rank = ({ state }: StreamData): number => (ranks.includes(state) ? 0 : 1)
+  const sorted = streams.toSorted((one, other) => rank(one) - rank(other))
+  const body =
+    streams.length === 0
+      ? html`<p class="note">None: the run ended before it knew what to mirror.</p>`
+      : folded(sorted, 'table', streamTable)
+  return part(
+    'streams',
+    'The tables',
+    'What was done to each, and whether it has as many rows as the service counts records.',
+    body,
+  )
+}
+
+/** On a phone each table is a card, with the names of its figures beside them. */
+function streamTable(streams: readonly StreamData[], caption: string | null): Markup {
+  const count = (value: number | null): string => (value === null ? '–' : figure(value))
+  const heads = ['Read', 'Inserted', 'Changed', 'Deleted', 'Service counts', 'Rows']
+  return html`<table class="tabled cards" role="table">
+    ${captionOf(caption)}
+    <thead role="rowgroup">
+      <tr role="row">
+        <th scope="col" role="columnheader">Table</th>
+        ${heads.map((name) => html`<th scope="col" role="columnheader" class="n">${name}</th>`)}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      ${streams.map((stream) => {
+        const { service_count: theirs, table_count: ours } = stream
+        const isOff = theirs !== null && ours !== null && theirs !== ours
+        const figures = [
+          figure(stream.read),
+          figure(stream.inserted),
+          figure(stream.changed),
+          figure(stream.deleted),
+          count(theirs),
+          isOff ? html`<span class="warn">≠ ${count(ours)}</span>` : count(ours),
+        ]
+        return html`<tr role="row">
+          <th scope="row" role="rowheader">${stream.table ?? stream.stream}${notesOf(stream)}</th>
+          ${figures.map((each, index) => html`<td role="cell" class="n" data-name="${heads[index]}">${each}</td>`)}
+        </tr>`
+      })}
+    </tbody>
+  </table>`
+}
+
+function notesOf({ state, mode, misfits, message }: StreamData): Markup {
+  const said = [streamStates[state], ...(mode === null ? [] : [`${mode} read`])].join(', ')
+  return html`<span class="of${state === 'failed' || state === 'approval' ? ' warn' : ''}"
+      >${said}</span
+    >${message && html`<span class="of">${message}</span>`}${
+      misfits !== null &&
+      misfits > 0 &&
+      html`<span class="of"
+        >${counted(misfits, 'row')} with a value that did not fit its column</span
+      >`
+    }`
+}

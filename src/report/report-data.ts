@@ -1,0 +1,217 @@
+// What a report holds, as plain JSON: `records-sync report RUN --json` prints it and the page is drawn from it alone.
+// Promise kept here: it holds figures, names and words of ours; no value of a row, no key and no record id. Times are ISO
+// 8601 in UTC.
+
+import type { DifferenceCounts, DifferenceKind, Whose } from '../core/differences.ts'
+import type { Purpose } from '../core/purpose.ts'
+import type { ItemState, RunState } from '../core/states.ts'
+
+export interface ReportData {
+  /** Of this shape. */
+  readonly v: 1
+  readonly made_at: string
+  readonly run: RunFacts
+  readonly verdict: Verdict
+  /** What matters most, in figures; the page's first row of them. */
+  readonly figures: readonly Figure[]
+  /** Of an import; null for a mirror. */
+  readonly books: BooksData | null
+  /** Of a mirror; null for an import. */
+  readonly streams: readonly StreamData[] | null
+  /** Of a reconciliation; null for other runs. */
+  readonly comparison: Comparison | null
+  readonly work: Work
+  readonly errors: Errors
+  /** Of a retry: the run whose rows it took. */
+  readonly retry_of: number | null
+  /** Runs that took rows of this one again, oldest first. */
+  readonly retries: readonly Retry[]
+  readonly provenance: Provenance
+  /** What to type for the rows themselves, and to check the ledger. */
+  readonly commands: { readonly rejects: string; readonly audit: string }
+}
+
+export interface RunFacts {
+  readonly run: number
+  readonly sync: string
+  readonly kind: 'import' | 'mirror'
+  readonly mode: 'run' | 'plan'
+  readonly purpose: Purpose
+  /** What it was limited to, in words; null for one that is whole. */
+  readonly limits: string | null
+  readonly state: RunState
+  readonly reason: string | null
+  readonly message: string | null
+  readonly opened_at: string
+  /** Null while the run is live. */
+  readonly closed_at: string | null
+  /** From its opening to its end, or to the making of the report. */
+  readonly seconds: number
+}
+
+/** What the state of the run means, for somebody who reads nothing else. */
+export interface Verdict {
+  /** `good`: nothing to do. `live`: still at work. `look`: a person should look. `bad`: a person has to. */
+  readonly tone: 'good' | 'live' | 'look' | 'bad'
+  /** `Complete, with rejects` */
+  readonly words: string
+  /** One or two sentences. */
+  readonly meaning: string
+  readonly next: readonly Step[]
+}
+
+export interface Step {
+  readonly text: string
+  /** What to type; null where there is no command for it. */
+  readonly command: string | null
+}
+
+export interface Figure {
+  readonly name: string
+  readonly value: number
+}
+
+export interface BooksData {
+  /** Rows of the source. */
+  readonly read: number
+  readonly sum: number
+  /** Every row has exactly one outcome. Of a live run it is not so yet. */
+  readonly balanced: boolean
+  /** Every state with a row, in the order of all reports. */
+  readonly states: readonly {
+    readonly state: ItemState
+    readonly rows: number
+    readonly meaning: string
+  }[]
+  /** Rows that were sent again after a lost answer. */
+  readonly replayed: number
+  /** Rows that the service may hold or not. */
+  readonly in_doubt: number
+}
+
+export interface StreamData {
+  readonly stream: string
+  readonly table: string | null
+  readonly state: 'waiting' | 'pulling' | 'sweeping' | 'approval' | 'complete' | 'failed'
+  readonly mode: 'full' | 'incremental' | null
+  readonly read: number
+  readonly inserted: number
+  readonly changed: number
+  readonly deleted: number
+  readonly requests: number
+  readonly misfits: number | null
+  /** Records by the service's count, and rows of the table; null where they were not counted. */
+  readonly service_count: number | null
+  readonly table_count: number | null
+  readonly message: string | null
+}
+
+export interface Comparison {
+  /** Whether everything there is was compared. */
+  readonly whole: boolean
+  readonly repair: boolean
+  /** Whether the repair deletes what the source lacks. */
+  readonly delete_extra: boolean
+  /** Rows of the source, or records of the service; null while it is not known. */
+  readonly compared: number | null
+  readonly equal: number | null
+  /** Records that differ, and those of them that are not mended. */
+  readonly found: DifferenceCounts
+  readonly left: DifferenceCounts
+  /** By stream and field, most differences first. `field` is null for records that are on one side only. */
+  readonly fields: readonly FieldDifferences[]
+  /** How many of these were left out. */
+  readonly fields_omitted: number
+  /** The time up to which the sync is known to be equal on both sides, by this run; null where it is not. */
+  readonly verified_through: string | null
+}
+
+export interface FieldDifferences {
+  readonly stream: string
+  readonly field: string | null
+  readonly differences: number
+  readonly repaired: number
+  readonly kinds: Readonly<Record<DifferenceKind, number>>
+  /** By the side that changed last. */
+  readonly whose: Readonly<Record<Whose, number>>
+  /** Number of a row of the source; null where none is known. */
+  readonly example_row: number | null
+}
+
+export interface Work {
+  readonly requests: number
+  /** Requests a minute that the service allows, as it was known when the report was made; null where it is not. */
+  readonly limit_per_minute: number | null
+  /** What became of rows over time, in equal shares; null where the run was too short. */
+  readonly outcomes: {
+    readonly share_seconds: number
+    readonly points: readonly {
+      readonly at: string
+      readonly created: number
+      readonly updated: number
+      readonly rejected: number
+      readonly failed: number
+    }[]
+  } | null
+  /** Requests over time, in shares of a minute or more; null where the run was too short. */
+  readonly rate: {
+    readonly share_seconds: number
+    readonly points: readonly {
+      readonly at: string
+      readonly per_minute: number
+      /** Of these, those that were not answered with success. */
+      readonly failed_per_minute: number
+    }[]
+  } | null
+}
+
+export interface Errors {
+  /** Rows that were not accepted. */
+  readonly rows: number
+  /** Most rows first. */
+  readonly groups: readonly ErrorGroup[]
+  /** Groups that were left out. */
+  readonly omitted: number
+}
+
+export interface ErrorGroup {
+  readonly rows: number
+  readonly state: ItemState
+  readonly code: string | null
+  readonly reason: string | null
+  /** Of the source. */
+  readonly column: string | null
+  readonly property: string | null
+  /** Number of its first row. */
+  readonly example_row: number
+}
+
+export interface Retry {
+  readonly run: number
+  readonly state: RunState
+  readonly opened_at: string
+  readonly rows: number | null
+  /** Rows that the service holds now; null while the retry is live. */
+  readonly mended: number | null
+}
+
+export interface Provenance {
+  /** What the rows came from, and where they went, in words: no path, no query. */
+  readonly from: string | null
+  readonly to: string | null
+  /** SHA-256 of the source, hex. */
+  readonly source_digest: string | null
+  readonly key_fingerprint: string | null
+  readonly warnings: readonly string[]
+  readonly workflow_id: string
+  readonly workflow_run_id: string
+  /** Address of the run in the Temporal UI; null where only a person knows it. */
+  readonly workflow_url: string | null
+  /** Of the sealed account of a closed run. */
+  readonly manifest: {
+    readonly digest: string
+    readonly signed: boolean
+    /** Digest of the manifest before it. */
+    readonly previous: string | null
+  } | null
+}

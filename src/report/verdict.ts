@@ -1,0 +1,284 @@
+// What the state of a run means to a person, and what to type next. Words only; the figures come from the report's own data.
+
+import { REJECT_STATES } from '../core/states.ts'
+import { DIFFERENCE_KINDS, sumOfDifferences } from '../core/differences.ts'
+import type { Run } from '../ledger/ledger.ts'
+import { counted, figure } from './figures.ts'
+import type { BooksData, Comparison, Step, StreamData, Verdict } from './report-data.ts'
+
+export interface Found {
+  readonly books: BooksData | null
+  readonly streams: readonly StreamData[] | null
+  readonly comparison: Comparison | null
+}
+
+/** A command line for a person: `records-sync rejects 12`, with `-c` where this one had it. */
+export type Hint = (command: string) => string
+
+/** @param hint makes the command lines */
+export function verdictOf(run: Run, found: Found, hint: Hint): Verdict {
+  const step = (text: string, command: string | null = null): Step => ({
+    text,
+    command: command === null ? null : hint(command),
+  })
+  switch (run.state) {
+    case 'running':
+      return {
+        tone: 'live',
+        words: 'Running',
+        meaning: 'The run is at work. This page shows it as it stood when the page was made.',
+        next: [step('See it as it stands now:', `show ${run.id}`)],
+      }
+    case 'paused':
+      return {
+        tone: 'look',
+        words: 'Paused',
+        meaning: 'A person paused the run. What is done is kept; nothing more is sent.',
+        next: [step('Let it go on:', `resume ${run.id}`)],
+      }
+    case 'blocked':
+      return blocked(run, step)
+    case 'failed':
+      return failed(run, found, step)
+    case 'cancelled':
+      return {
+        tone: 'look',
+        words: 'Cancelled',
+        meaning:
+          run.reason === 'abandoned'
+            ? 'Nothing worked on the run any more, so a later run closed it. What was done before is kept.'
+            : 'The run was ended before its work was done. What was done before is kept.',
+        next: [step('Begin anew; what was accepted is not sent again:', `run ${word(run.sync)}`)],
+      }
+    case 'complete':
+    case 'complete_with_rejects':
+      return found.comparison
+        ? compared(run, found.comparison, found, step)
+        : ended(run, found, step)
+  }
+}
+
+type MakeStep = (text: string, command?: string | null) => Step
+
+const obstacles: Readonly<Record<string, { readonly meaning: string; readonly next: string }>> = {
+  auth: {
+    meaning: 'The service refuses the key.',
+    next: 'Put a valid key in its place: the run then goes on by itself.',
+  },
+  permission: {
+    meaning: 'The key may not do what the run needs.',
+    next: 'Have the key’s grants widened at the service: the run then goes on by itself.',
+  },
+  contract: {
+    meaning: 'The service, or the mapping, is not as the run needs it.',
+    next: 'What is wrong is said above. Check the configuration against the service:',
+  },
+  service: {
+    meaning: 'The service does not answer, or answers with failures.',
+    next: 'Nothing, at first: the run asks again, and goes on by itself. If it lasts, tell who runs the service.',
+  },
+  ledger: {
+    meaning: 'The ledger cannot be written, so nothing is sent.',
+    next: 'Mend the ledger’s database: the run then goes on by itself.',
+  },
+  warehouse: {
+    meaning: 'The warehouse cannot be used.',
+    next: 'Mend the warehouse: the run then goes on by itself.',
+  },
+  disk: {
+    meaning: 'There is no room left on the disk.',
+    next: 'Make room: the run then goes on by itself.',
+  },
+}
+
+function blocked(run: Run, step: MakeStep): Verdict {
+  if (run.reason === 'approval')
+    return {
+      tone: 'look',
+      words: 'Waits for you',
+      meaning:
+        run.kind === 'mirror'
+          ? 'More rows would be deleted than the configuration allows without asking.'
+          : 'What would be sent is above a limit of the configuration.',
+      next: [
+        step('If this is what you want:', `approve ${run.id}`),
+        step('If it is not:', `reject ${run.id}`),
+      ],
+    }
+  const obstacle = obstacles[run.reason ?? '']
+  return {
+    tone: 'bad',
+    words: run.reason === null ? 'Blocked' : `Blocked: ${run.reason}`,
+    meaning: `${obstacle?.meaning ?? 'The run cannot go on.'} It holds its place, and nothing is lost.`,
+    next: [
+      step(
+        obstacle?.next ?? 'Mend what the message says: the run then goes on by itself.',
+        run.reason === 'contract' ? 'check' : null,
+      ),
+    ],
+  }
+}
+
+function failed(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
+  if (books && run.closedAt !== null && !books.balanced) {
+    const off = Math.abs(books.read - books.sum)
+    return {
+      tone: 'bad',
+      words: 'Failed: the books do not balance',
+      meaning:
+        off === 0
+          ? 'Some rows have no final outcome. Do not rely on this run.'
+          : `${counted(off, 'row')} ${books.read > books.sum ? `of the source ${off === 1 ? 'has' : 'have'} no outcome` : 'too many: more have an outcome than were read'}. Do not rely on this run.`,
+      next: [
+        step('Check the ledger:', 'audit'),
+        step('Then run the sync again; what was accepted is not sent again:', again(run)),
+      ],
+    }
+  }
+  const broken = (streams ?? []).filter(({ state }) => state === 'failed').length
+  return {
+    tone: 'bad',
+    words: 'Failed',
+    meaning:
+      broken > 0
+        ? `${broken} of ${counted(streams!.length, 'table')} could not be brought up to date; the others are as they should be.`
+        : 'The run could not do its work. What was done before is kept.',
+    next: [step('When it is mended:', again(run))],
+  }
+}
+
+/** What starts a run of the same purpose. */
+function again(run: Run): string {
+  if (run.purpose === 'retry' && run.of !== null) return `retry ${run.of}`
+  return `${run.purpose === 'reconcile' ? 'reconcile' : 'run'} ${word(run.sync)}`
+}
+
+function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
+  if (books === null) {
+    const off = (streams ?? []).filter(isOff).length
+    return {
+      tone: 'good',
+      words: 'Complete',
+      meaning:
+        streams === null || streams.length === 0
+          ? 'There was nothing to mirror.'
+          : `${streams.length === 1 ? 'The table is' : `All ${figure(streams.length)} tables are`} up to date.${
+              off > 0
+                ? ` ${counted(off, 'table')} ${off === 1 ? 'has' : 'have'} another number of rows than the service counts: what changes during a run comes with the next.`
+                : ''
+            }`,
+      next: [],
+    }
+  }
+  const rejects = rejectsOf(books)
+  if (rejects === 0)
+    return {
+      tone: 'good',
+      words: 'Complete',
+      meaning:
+        books.read === 0
+          ? run.purpose === 'retry'
+            ? 'There was no row to take again.'
+            : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'
+          : `${books.read === 1 ? 'The one row has its outcome' : `All ${figure(books.read)} rows have their outcome`}, and none needs you.`,
+      next: [],
+    }
+  return {
+    tone: 'look',
+    words: 'Complete, with rejects',
+    meaning: `${figure(rejects)} of ${counted(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
+      rejects < books.read ? `; the other ${figure(books.read - rejects)} have their outcome` : ''
+    }.`,
+    next: [
+      step(
+        'Write them to files with their original columns, and correct them there:',
+        `rejects ${run.id}`,
+      ),
+      step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
+      step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
+    ],
+  }
+}
+
+const isOff = ({ service_count, table_count }: StreamData): boolean =>
+  service_count !== null && table_count !== null && service_count !== table_count
+
+const rejectsOf = (books: BooksData): number =>
+  books.states.reduce((sum, { state, rows }) => sum + (REJECT_STATES.includes(state) ? rows : 0), 0)
+
+function compared(run: Run, comparison: Comparison, { books }: Found, step: MakeStep): Verdict {
+  const found = sumOfDifferences(comparison.found)
+  const left = sumOfDifferences(comparison.left)
+  const what = comparison.whole
+    ? ''
+    : ' Only a part was compared, so this says nothing of the rest.'
+  const invalid = books?.states.find(({ state }) => state === 'invalid')?.rows ?? 0
+  const unread =
+    invalid > 0
+      ? ` ${counted(invalid, 'row')} of the source did not map and could not be compared.`
+      : ''
+  const rejects = invalid > 0 ? [step('See what did not map:', `rejects ${run.id}`)] : []
+  if (found === 0)
+    return {
+      tone: invalid > 0 ? 'look' : 'good',
+      words: 'No difference',
+      meaning: `${
+        comparison.equal === null
+          ? 'Both sides hold the same.'
+          : `Both sides hold the same: ${counted(comparison.equal, 'record')} compared.`
+      }${unread}${what}`,
+      next: rejects,
+    }
+  const differ = DIFFERENCE_KINDS.filter((kind) => comparison.found[kind] > 0)
+    .map((kind) => `${figure(comparison.found[kind])} ${kind}`)
+    .join(', ')
+  if (!comparison.repair)
+    return {
+      tone: 'look',
+      words: counted(found, 'record differs', 'records differ'),
+      meaning: `${differ}. Nothing was changed: the run only compared.${unread}${what}`,
+      next: [
+        step(
+          run.kind === 'mirror'
+            ? 'Read those records again into the warehouse:'
+            : 'Write what the source says to the service:',
+          `reconcile ${word(run.sync)} --repair`,
+        ),
+        ...rejects,
+      ],
+    }
+  if (left === 0)
+    return {
+      tone: invalid > 0 ? 'look' : 'good',
+      words: 'All differences mended',
+      meaning: `${counted(found, 'record')} differed (${differ}), and ${found === 1 ? 'is' : 'all are'} equal now.${unread}${what}`,
+      next: [step('Prove it:', `reconcile ${word(run.sync)}`), ...rejects],
+    }
+  const extra = run.kind === 'import' && !comparison.delete_extra ? comparison.left.extra : 0
+  return {
+    tone: 'look',
+    words: `${figure(left)} of ${counted(found, 'difference')} left`,
+    meaning: `${counted(found, 'record')} differed (${differ}); ${figure(found - left)} of them ${found - left === 1 ? 'is' : 'are'} equal now.${
+      extra > 0
+        ? ` Records that the source lacks (${figure(extra)}) are deleted on request only.`
+        : ''
+    }${unread}${what}`,
+    next: [
+      ...(run.kind === 'import' && books !== null && rejectsOf(books) > 0
+        ? [step('See the rows that were not accepted:', `rejects ${run.id}`)]
+        : []),
+      ...(extra > 0
+        ? [
+            step(
+              'Delete what the source lacks:',
+              `reconcile ${word(run.sync)} --repair --delete-extra`,
+            ),
+          ]
+        : [step('Compare again:', `reconcile ${word(run.sync)}`)]),
+    ],
+  }
+}
+
+/** A word of a shell's command line. */
+const word = (text: string): string =>
+  /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -1,0 +1,76 @@
+// Rows of a mirror's table as they are read back: the texts that both databases write of values, in the forms of
+// `MirrorRow`. Promise kept here: what a merge wrote comes back as it was given; anything else never looks like it.
+
+import { canonicalDecimal, exactNumber } from '../core/decimal.ts'
+import { canonicalJson, type Json } from '../core/json.ts'
+import { instantCell } from './cells.ts'
+import type { ColumnType, HeldRow, MirrorCell, MirrorColumn, MirrorValue } from './mirror-tables.ts'
+
+/**
+ * What a database writes of a value: its text, instants in UTC and without their zone (`2026-01-31 08:15:00.5`), booleans as
+ * `true` and `false`; of a list, those of its items; null of NULL.
+ */
+export type Written = string | null | readonly Written[]
+
+/** The columns of a row before its cells. */
+export const HELD_COLUMNS = ['_id', '_version', '_deleted_at', '_misfits'] as const
+
+const INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?$/
+
+/** Before and after the calendar, and without end, it is the database's own text. */
+const instant = (text: string): string => (INSTANT.test(text) ? instantCell(text) : text)
+
+/** The numbers of a JSON text. There is a backslash in strings only, and every second piece between quotes is one. */
+function numbersIn(json: string): string[] {
+  const pieces = json.replaceAll(/\\./g, '').split('"')
+  return pieces.flatMap((piece, index) => (index % 2 === 0 && piece.match(/-?\d[\d.eE+-]*/g)) || [])
+}
+
+/** Whether JavaScript reads it as what it is: records have no other numbers. */
+const isExact = (number: string): boolean =>
+  /e/i.test(number) ? String(Number(number)) === number : exactNumber(number) !== null
+
+/** Whatever order and white space a database, or a person, gave it: the canonical text, if some record can have this value. */
+function json(text: string): string {
+  try {
+    const canonical = canonicalJson(JSON.parse(text) as Json)
+    return canonical === text || numbersIn(text).every(isExact) ? canonical : text
+  } catch {
+    // Nested too deep for a program, or no JSON.
+    return text
+  }
+}
+
+const FORMS: Readonly<Record<ColumnType['holds'], (text: string) => MirrorValue>> = {
+  text: (text) => text,
+  decimal: (text) => canonicalDecimal(text) ?? text,
+  boolean: (text) => text === 'true',
+  date: (text) => text,
+  instant,
+  json,
+}
+
+/** A list that holds another, or NULL, is a text: the cells of records are lists. */
+function cellOf(written: Written, { holds }: ColumnType): MirrorCell {
+  const form = FORMS[holds]
+  if (written === null) return null
+  if (typeof written === 'string') return form(written)
+  return written.every((item) => typeof item === 'string')
+    ? written.map(form)
+    : JSON.stringify(written)
+}
+
+/**
+ * @param row `HELD_COLUMNS`, then the live columns of the stream
+ * @param live those columns
+ */
+export function heldRow(row: readonly Written[], live: readonly MirrorColumn[]): HeldRow {
+  const [id, version, deletedAt, misfits] = row as readonly (string | null)[]
+  return {
+    id: id!,
+    version: version == null ? null : instant(version),
+    isDeleted: deletedAt !== null,
+    cells: live.map(({ type }, index) => cellOf(row[HELD_COLUMNS.length + index]!, type)),
+    misfits: misfits == null ? null : json(misfits),
+  }
+}

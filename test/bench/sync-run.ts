@@ -1,0 +1,129 @@
+// One run of a sync, or one reconciliation, alone in a process and without Temporal: its activities in the order of the
+// workflow, with the real client, ledger and warehouse. `sync-run.ts <file of the job>`; the ledger is made where it is missing.
+
+import { readFileSync } from 'node:fs'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import { DefaultLogger } from '@temporalio/worker'
+import { importActivities } from '../../activities/import.ts'
+import { mirrorActivities } from '../../activities/mirror.ts'
+import { RecordsClient } from '../../src/client/index.ts'
+import type { DifferenceCounts } from '../../src/core/differences.ts'
+import { silentLogger, systemClock } from '../../src/core/ports.ts'
+import type { ReconcileScope, Task } from '../../src/core/purpose.ts'
+import type { ImportSync, MirrorSync } from '../../src/core/sync.ts'
+import { openLedger } from '../../src/ledger/open.ts'
+import { openSource } from '../../src/sources/index.ts'
+import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
+import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
+import { startFigures, type Figures } from './mirror-figures.ts'
+
+export interface Job {
+  readonly url: string
+  readonly key: string
+  /** File of the ledger. */
+  readonly ledger: string
+  readonly sync: ImportSync | MirrorSync
+  /** Of a mirror. */
+  readonly place?: WarehousePlace
+  /** Null: a regular run. */
+  readonly scope: ReconcileScope | null
+}
+
+export interface Ended extends Figures {
+  readonly state: string
+  readonly message: string | null
+  readonly found: DifferenceCounts
+  readonly left: DifferenceCounts
+}
+
+const {
+  url,
+  key,
+  ledger: file,
+  sync,
+  place,
+  scope,
+} = JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Job
+const task: Task | null = scope && { reconcile: scope }
+const ledger = await openLedger({ sqlite: file })
+const client = new RecordsClient({ baseUrl: url, key })
+const environment = new MockActivityEnvironment(
+  { workflowExecution: { workflowId: `bench-${process.pid}`, runId: 'bench' } },
+  { logger: new DefaultLogger('ERROR') },
+)
+const call = async <Input, Result>(
+  activity: (input: Input) => Promise<Result>,
+  input: Input,
+): Promise<Result> =>
+  await environment.run(activity as (...args: unknown[]) => Promise<Result>, input)
+const surroundings = {
+  ledger,
+  clock: systemClock,
+  logger: silentLogger,
+  watch: { changed: async () => {} },
+  isLive: async () => false,
+  loadSync: async () => sync,
+  connect: async () => ({ client, keyFingerprint: 'bench' }),
+}
+const ending = { kind: 'finished' } as const
+
+async function runImport(): Promise<number> {
+  const activities = importActivities({
+    ...surroundings,
+    openSource: (one, signal, extent) => {
+      const openWarehouse = () => Promise.reject(new Error('not asked'))
+      return openSource(one, { connect: async () => ({ client }), openWarehouse }, signal, extent)
+    },
+  })
+  const run = await call(activities.openImport, { sync: sync.name, task })
+  const step = { run, tuning: {} }
+  const { segments } = await call(activities.stageImport, step)
+  if (scope !== null) {
+    let compared
+    do compared = await call(activities.compareImport, step)
+    while (!compared.done)
+    if (compared.hasLimits) await call(activities.reviewImport, step)
+  }
+  if (scope === null || scope.repair)
+    for (const segment of segments) {
+      let pushed
+      do pushed = await call(activities.pushSegment, { ...step, segment })
+      while (!pushed.done)
+    }
+  await call(activities.closeImport, { ...step, ending })
+  return run
+}
+
+async function runMirror(): Promise<number> {
+  const activities = mirrorActivities({
+    ...surroundings,
+    openMirrorTables: (name, schema, signal) => openMirrorTables(name, place!, schema, { signal }),
+  })
+  const run = await call(activities.openMirror, { sync: sync.name, task })
+  const step = { run, tuning: {}, priority: 'mirror' } as const
+  const { streams, sortable } = await (scope
+    ? call(activities.discoverReconcile, step)
+    : call(activities.discoverMirror, step))
+  for (const stream of streams) {
+    const job = { ...step, stream, sortable, verdict: null }
+    let result
+    do
+      result = await (scope
+        ? call(activities.reconcileStream, job)
+        : call(activities.mirrorStream, { ...job, full: false }))
+    while (result.state === 'again')
+    if (result.state !== 'done') throw new Error(`${stream.name}: ${result.state}`)
+  }
+  await call(activities.closeMirror, { ...step, ending })
+  return run
+}
+
+const figures = startFigures()
+const id = await (sync.kind === 'import' ? runImport() : runMirror())
+const { rowsRead, state, message } = (await ledger.run(id))!
+const counts = await ledger.differenceCounts(id)
+const read = (await ledger.streams(id)).reduce((sum, stream) => sum + stream.read, 0)
+const ended: Ended = { ...figures(rowsRead ?? read), state, message, ...counts }
+process.stdout.write(`${JSON.stringify(ended)}\n`)
+await client.close()
+await ledger.close()

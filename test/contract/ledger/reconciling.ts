@@ -1,0 +1,660 @@
+// Reconciliations: what is compared, what comparing showed, and what is left of it.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Difference } from '../../../src/core/differences.ts'
+import { FenceLost } from '../../../src/core/errors.ts'
+import { isBalanced } from '../../../src/core/states.ts'
+import type { Comparison, Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
+import {
+  accept,
+  accepted,
+  answered,
+  badRow,
+  booked,
+  close,
+  destination,
+  never,
+  offBalance,
+  openRun,
+  outcome,
+  row,
+  rows,
+  send,
+  settle,
+  stage,
+  staged,
+  statesOf,
+  stream,
+  type Open,
+  type Opened,
+} from './scene.ts'
+
+const asks = { believes: false, task: { purpose: 'reconcile' } } as const
+const first = { after: 0, limit: 1_000 } as const
+
+const difference = (ordinal: number | null, more: Partial<Difference> = {}): Difference => ({
+  stream: 'svc_contact',
+  key: `k${ordinal}`,
+  recordId: `record ${ordinal}`,
+  ordinal,
+  kind: 'different',
+  field: 'svc_name',
+  whose: 'service',
+  ours: '"a"',
+  theirs: '"b"',
+  ...more,
+})
+
+const equal = (ordinal: number): Comparison => ({
+  ordinal,
+  recordId: `found ${ordinal}`,
+  kind: null,
+  marks: `now ${ordinal}`,
+  held: null,
+  differences: [],
+})
+
+const different = (ordinal: number, more: Partial<Comparison> = {}): Comparison => ({
+  ...equal(ordinal),
+  kind: 'different',
+  differences: [difference(ordinal)],
+  ...more,
+})
+
+const none = { missing: 0, extra: 0, stale: 0, different: 0 }
+
+export function reconcilingTests(open: Open): void {
+  let opened: Opened
+  let ledger: Ledger
+  beforeEach(async () => {
+    opened = await open()
+    ledger = opened.ledger
+  })
+  afterEach(() => opened.cleanup())
+
+  const reconcile = (items: readonly StagedItem[]) => staged(ledger, items, asks)
+  const uncompared = async (run: number, after = 0, limit = 1_000) =>
+    (await ledger.uncompared(run, { after, limit })).map(({ ordinal }) => ordinal)
+  const noted = async (run: number) => (await ledger.differences(run, first)).rows
+
+  describe('staging that asks', () => {
+    it('leaves nothing out because it was accepted', async () => {
+      await accept(ledger, rows(3))
+      const items = [row(1, 'k1'), row(2, 'k2', 'b'), row(3, 'k3'), row(4, 'k3'), badRow(5, 'x')]
+      const { run, counts } = await reconcile(items)
+      expect(counts).toEqual({ planned: 3, superseded: 1, unchanged: 0, invalid: 1 })
+      expect(await booked(ledger, run)).toEqual({ planned: 3, superseded: 1, invalid: 1 })
+    })
+  })
+
+  describe('a sample', () => {
+    const take = async (items: readonly StagedItem[], count: number, rowsPerSegment = 1_000) => {
+      const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
+      const { fence } = await stage(ledger, run, items, { believes: false, rowsPerSegment })
+      const left = await ledger.keepSample(run, fence, count)
+      const states = await statesOf(ledger, run)
+      const kept = Object.keys(states)
+        .map(Number)
+        .filter((ordinal) => states[ordinal] === 'planned')
+      return { run, fence, left, kept }
+    }
+
+    it('is about as large as asked, even, another in the next run, and the books balance', async () => {
+      const items = rows(3_500).map((item) =>
+        item.ordinal % 500 === 7 ? badRow(item.ordinal, null) : item,
+      )
+      const { run, left, kept } = await take(items, 70)
+      expect(left).toBe(kept.length)
+      expect(left).toBeGreaterThan(60)
+      expect(left).toBeLessThan(80)
+      for (let from = 0; from < 3_500; from += 500) {
+        const here = kept.filter((ordinal) => ordinal > from && ordinal <= from + 500).length
+        expect(here).toBeGreaterThanOrEqual(8)
+        expect(here).toBeLessThanOrEqual(12)
+      }
+      expect(await booked(ledger, run)).toEqual({ planned: left, invalid: 7 })
+      expect(await offBalance(ledger, run)).toBe(0)
+      expect(await ledger.run(run)).toMatchObject({ rowsRead: left + 7 })
+      expect(await ledger.progress(run)).toMatchObject({ read: left + 7, planned: left })
+      expect(await uncompared(run)).toEqual(kept)
+      await close(ledger, run)
+      expect(isBalanced(await ledger.books(run))).toBe(true)
+      const next = await take(items, 70)
+      expect(next.kept.filter((ordinal) => kept.includes(ordinal)).length).toBeLessThan(20)
+    })
+
+    it('is the same one for whoever begins it again', async () => {
+      const { run, fence, left, kept } = await take(rows(2_000), 10)
+      expect(await ledger.keepSample(run, fence, 10)).toBe(left)
+      expect(await uncompared(run)).toEqual(kept)
+    })
+
+    it('is not taken by whoever lost the run', async () => {
+      const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
+      const { fence } = await stage(ledger, run, rows(100), { believes: false })
+      await expect(ledger.keepSample(run, fence - 1, 10)).rejects.toThrow(FenceLost)
+      expect(await booked(ledger, run)).toEqual({ planned: 100 })
+    })
+
+    it('of 1 of few rows is not nothing, in whatever run', async () => {
+      for (let runs = 0; runs < 10; runs++) {
+        const { run, left } = await take(rows(4), 1)
+        expect(left).toBeGreaterThanOrEqual(1)
+        expect(left).toBeLessThanOrEqual(2)
+        await close(ledger, run)
+      }
+    })
+
+    it('is even also where every other row is not to be compared', async () => {
+      const items = rows(2_000).map((item) =>
+        item.ordinal % 2 === 1 ? badRow(item.ordinal, null) : item,
+      )
+      const { left } = await take(items, 100)
+      expect(left).toBeGreaterThan(90)
+      expect(left).toBeLessThan(110)
+    })
+
+    it('of more rows than there are is all of them; of none nothing', async () => {
+      const all = await take(rows(5), 10)
+      expect(all.left).toBe(5)
+      await close(ledger, all.run)
+      expect((await take([badRow(1, null)], 10)).left).toBe(0)
+    })
+  })
+
+  describe('what is to be compared', () => {
+    it('is what is planned, with what was accepted for its key', async () => {
+      const before = await accept(ledger, rows(2))
+      await accept(ledger, rows(1), { orgId: 2 })
+      const lost = await staged(ledger, [row(1, 'k3')])
+      await send(ledger, lost)
+      await close(ledger, lost.run)
+      const { run } = await reconcile([
+        row(1, 'k1'),
+        badRow(2, 'k2'),
+        row(3, 'k3'),
+        row(4, 'k2', 'b'),
+        row(5, 'new'),
+      ])
+      const of = (key: string, ordinal: number) => ({
+        key,
+        recordId: `record ${ordinal}`,
+        hash: 'hash of a',
+        marks: `marks of ${ordinal}`,
+        run: before,
+      })
+      expect(await ledger.uncompared(run, first)).toEqual([
+        {
+          ordinal: 1,
+          key: 'k1',
+          payload: '{"properties":{"id":"k1","name":"a"}}',
+          hash: 'hash of a',
+          attempts: 0,
+          accepted: of('k1', 1),
+        },
+        expect.objectContaining({ ordinal: 3, key: 'k3', accepted: null }),
+        expect.objectContaining({ ordinal: 4, hash: 'hash of b', accepted: of('k2', 2) }),
+        expect.objectContaining({ ordinal: 5, accepted: null }),
+      ])
+      expect(await uncompared(run, 1, 2)).toEqual([3, 4])
+    })
+
+    it('is what was not compared yet', async () => {
+      const { run } = await reconcile(rows(6))
+      await ledger.recordCompared(run, [equal(1), different(2), different(4)])
+      expect(await uncompared(run)).toEqual([3, 5, 6])
+      const other = await openRun(ledger, 'run', 'others')
+      await ledger.noteDifferences(other.id, [difference(5)], { repaired: false })
+      expect(await uncompared(run)).toEqual([3, 5, 6])
+    })
+  })
+
+  describe('what comparing showed', () => {
+    it('is booked: equal ones are unchanged, verified and accepted; the others stay planned', async () => {
+      await accept(ledger, [row(1, 'k2', 'old'), row(2, 'k1', 'old')])
+      const { run } = await reconcile(rows(4))
+      await ledger.recordCompared(run, [
+        equal(1),
+        different(2),
+        different(3, { kind: 'missing', held: { reason: 'key_changed', detail: 'ü' } }),
+      ])
+      expect(await statesOf(ledger, run)).toEqual({
+        1: 'unchanged',
+        2: 'planned',
+        3: 'unsent',
+        4: 'planned',
+      })
+      const [one, three] = await ledger.report(run, { states: ['unchanged', 'unsent'], ...first })
+      expect(one).toMatchObject({ ordinal: 1, recordId: 'found 1', raw: null })
+      expect(three).toMatchObject({ reason: 'key_changed', detail: 'ü', raw: ['k3', 'a'] })
+      expect(
+        await opened.query(`SELECT verified FROM items WHERE run = ${run} AND ordinal = 1`),
+      ).toEqual([{ verified: 'equal' }])
+      expect(await ledger.progress(run)).toMatchObject({ planned: 2 })
+      await close(ledger, run)
+      expect(await accepted(ledger, [row(1, 'k1'), row(2, 'k2', 'old'), row(3, 'k3')])).toEqual([
+        1, 2,
+      ])
+      const next = await reconcile([row(1, 'k1', 'b'), row(2, 'k2')])
+      const known = (await ledger.uncompared(next.run, first)).map((item) => item.accepted)
+      expect(known).toEqual([
+        { key: 'k1', recordId: 'found 1', hash: 'hash of a', marks: 'now 1', run },
+        expect.objectContaining({ key: 'k2', marks: 'marks of 1' }),
+      ])
+    })
+
+    it('is booked of what is still planned only', async () => {
+      const claim = await reconcile(rows(4))
+      await settle(ledger, claim, await send(ledger, claim, 2), ['created', 'sent'])
+      const held = { reason: 'r', detail: 'd' }
+      await ledger.recordCompared(claim.run, [equal(1), different(2), different(3, { held })])
+      expect(await statesOf(ledger, claim.run)).toEqual({
+        1: 'created',
+        2: 'sent',
+        3: 'unsent',
+        4: 'planned',
+      })
+      await ledger.recordCompared(claim.run, [equal(3), equal(1)])
+      expect((await noted(claim.run)).map(({ ordinal }) => ordinal)).toEqual([3])
+      expect(await ledger.progress(claim.run)).toMatchObject({ planned: 3 })
+    })
+
+    it('takes the place of what was shown before', async () => {
+      const { run } = await reconcile(rows(3))
+      await ledger.recordCompared(run, [different(1), different(2)])
+      const more = [difference(1, { field: 'a' }), difference(1, { field: 'b' })]
+      await ledger.recordCompared(run, [different(1, { differences: more }), equal(2)])
+      expect((await noted(run)).map(({ field }) => field)).toEqual(['a', 'b'])
+      expect((await ledger.differenceCounts(run)).found).toEqual({ ...none, different: 1 })
+    })
+
+    it('of 1,000 rows in many fields is counted in its segments', async () => {
+      const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
+      await stage(ledger, run, rows(3_000), { believes: false, rowsPerSegment: 1_000 })
+      const items = Array.from({ length: 1_000 }, (_, index) => {
+        const ordinal = 501 + index
+        const fields = ['a', 'b', 'c'].map((field) => difference(ordinal, { field }))
+        return ordinal % 2 === 0 ? equal(ordinal) : different(ordinal, { differences: fields })
+      })
+      await ledger.recordCompared(run, items.toReversed())
+      expect(await booked(ledger, run)).toEqual({ planned: 2_500, unchanged: 500 })
+      expect(
+        await opened.query(`SELECT planned FROM segments WHERE run = ${run} ORDER BY first`),
+      ).toEqual([{ planned: 750 }, { planned: 750 }, { planned: 1_000 }])
+      const { found } = await ledger.differenceCounts(run)
+      expect(found).toEqual({ ...none, different: 500 })
+      expect(await ledger.differenceGroups(run)).toMatchObject([
+        { field: 'a', differences: 500, example: 501 },
+        { field: 'b', differences: 500 },
+        { field: 'c', differences: 500 },
+      ])
+    })
+
+    it('is sent on: an equal record is not a twin of the one that is written', async () => {
+      const claim = await reconcile(rows(3))
+      await ledger.recordCompared(claim.run, [{ ...equal(3), recordId: 'same' }])
+      await ledger.settle(
+        claim.run,
+        claim.segment,
+        claim.fence,
+        await send(ledger, claim),
+        answered,
+        [1, 2].map((ordinal) => outcome(ordinal, 'updated', { recordId: 'same' })),
+      )
+      const twins = await ledger.twins(claim.run, { after: 0, limit: 10 })
+      expect(twins.map(({ ordinal }) => ordinal)).toEqual([2])
+    })
+
+    it('goes with the items where staging begins anew', async () => {
+      const { run } = await reconcile(rows(3))
+      await ledger.recordCompared(run, [different(2)])
+      await stage(ledger, run, rows(3), { believes: false })
+      expect(await noted(run)).toEqual([])
+      expect(await uncompared(run)).toEqual([1, 2, 3])
+    })
+  })
+
+  describe('marks', () => {
+    const marksOf = async (key: string) => {
+      const { id } = await openRun(ledger, 'plan', 'contacts', 'import', asks.task)
+      await stage(ledger, id, [row(1, key)], { believes: false })
+      const [item] = await ledger.uncompared(id, first)
+      await ledger.discard(id)
+      return item!.accepted?.marks
+    }
+    const read = (ordinal: number, verdict: 'equal' | 'different', marks?: string) => ({
+      ordinal,
+      verdict,
+      recordId: `record ${ordinal}`,
+      field: null,
+      ...(marks !== undefined && { marks }),
+    })
+
+    it('are those of what was accepted last, also where it was read back', async () => {
+      const claim = await staged(ledger, rows(3))
+      await settle(ledger, claim, await send(ledger, claim), ['created', 'rejected', 'updated'])
+      await ledger.recordVerified(claim.run, [read(1, 'equal'), read(3, 'different')])
+      await close(ledger, claim.run)
+      expect([await marksOf('k1'), await marksOf('k2'), await marksOf('k3')]).toEqual([
+        'marks of 1',
+        undefined,
+        'marks of 3',
+      ])
+    })
+
+    it('of what was in doubt and was found are those that are told, and none of older values', async () => {
+      await accept(ledger, rows(2, 'old'))
+      const claim = await staged(ledger, rows(2, 'new'))
+      await settle(ledger, claim, await send(ledger, claim), 'sent')
+      await ledger.recordVerified(claim.run, [read(1, 'equal'), read(2, 'equal', 'told')])
+      await close(ledger, claim.run)
+      expect([await marksOf('k1'), await marksOf('k2')]).toEqual([null, 'told'])
+    })
+  })
+
+  describe('keys that the source lacks', () => {
+    const absent = async (run: number, limit: number) => {
+      const keys: string[] = []
+      let pages = 0
+      for (let after: string | null = null; ;) {
+        const page = await (await opened.reopen()).absentKeys(run, { after, limit })
+        expect(page.keys.length).toBeLessThanOrEqual(limit)
+        keys.push(...page.keys.map(({ key }) => key))
+        pages++
+        if (page.next === null) return { keys: keys.toSorted(), pages }
+        after = page.next
+      }
+    }
+
+    it('are those of its destination that no row of the run has, page by page', async () => {
+      const keys = ['', 'A', 'a', "o'ü", 'o', 'ä', 'zz']
+      await accept(
+        ledger,
+        keys.map((key, index) => row(index + 1, key)),
+      )
+      await accept(ledger, [row(1, 'elsewhere')], { orgId: 2 })
+      const { run } = await reconcile([row(1, 'a'), badRow(2, 'o'), row(3, 'new'), badRow(4, null)])
+      const gone = ['', 'A', "o'ü", 'ä', 'zz'].toSorted()
+      expect(await absent(run, 100)).toEqual({ keys: gone, pages: 1 })
+      expect(await absent(run, 1)).toEqual({ keys: gone, pages: 8 })
+      expect(await absent(run, 3)).toEqual({ keys: gone, pages: 3 })
+      const { keys: found } = await ledger.absentKeys(run, { after: null, limit: 100 })
+      expect(found.find(({ key }) => key === 'zz')).toMatchObject({
+        recordId: 'record 7',
+        hash: 'hash of a',
+        marks: 'marks of 7',
+      })
+    })
+
+    it('are none where the run has no destination, or nothing was accepted there', async () => {
+      const { id } = await openRun(ledger)
+      expect(await ledger.absentKeys(id, { after: null, limit: 5 })).toEqual({
+        keys: [],
+        next: null,
+      })
+    })
+
+    it('are found in many, none twice', async () => {
+      await accept(ledger, rows(500))
+      const { run } = await reconcile(
+        rows(500)
+          .filter(({ ordinal }) => ordinal % 50 !== 0)
+          .map((item, index) => ({ ...item, ordinal: index + 1 })),
+      )
+      const { keys, pages } = await absent(run, 100)
+      expect(keys).toEqual(
+        Array.from({ length: 10 }, (_, index) => `k${(index + 1) * 50}`).toSorted(),
+      )
+      expect(pages).toBe(6)
+    })
+  })
+
+  describe('differences', () => {
+    const opening = async () => (await openRun(ledger, 'run', 'crm', 'mirror', asks.task)).id
+    const ofRecord = (id: string, more: Partial<Difference> = {}): Difference =>
+      difference(null, { key: null, recordId: id, ...more })
+
+    it('come back as they were noted, in order, page by page', async () => {
+      const run = await opening()
+      const given = [
+        difference(1, { key: "k'ü", ours: null, theirs: '"ü"' }),
+        difference(2, { kind: 'missing', field: null, whose: 'unknown', recordId: null }),
+        ofRecord('r1', { kind: 'extra' }),
+        ofRecord('r2', { kind: 'stale' }),
+      ]
+      await ledger.noteDifferences(run, given.slice(0, 2), { repaired: false })
+      await ledger.noteDifferences(run, given.slice(2), { repaired: true })
+      await ledger.noteDifferences(await openRun(ledger).then(({ id }) => id), [difference(3)], {
+        repaired: false,
+      })
+      expect(await noted(run)).toEqual(
+        given.map((each, index) => ({ ...each, repaired: index >= 2 })),
+      )
+      const page = await ledger.differences(run, { after: 0, limit: 3 })
+      expect(page.rows).toHaveLength(3)
+      const last = await ledger.differences(run, { after: page.next!, limit: 3 })
+      expect(last).toMatchObject({ rows: [{ recordId: 'r2' }], next: null })
+      const some = async (choice: object) =>
+        (await ledger.differences(run, { ...first, ...choice })).rows.map(({ kind }) => kind)
+      expect(await some({ kind: 'extra' })).toEqual(['extra'])
+      expect(await some({ isRepaired: false })).toEqual(['different', 'missing'])
+      expect(await some({ isRepaired: true, kind: 'stale' })).toEqual(['stale'])
+      expect(await some({ isRepaired: false, kind: 'stale' })).toEqual([])
+    })
+
+    it('take the place of those of the same record, of its stream only', async () => {
+      const run = await opening()
+      const other = ofRecord('r1', { stream: 'svc_deal' })
+      const old = [ofRecord('r1', { field: 'a' }), ofRecord('r1', { field: 'b' }), other]
+      await ledger.noteDifferences(run, [...old, ofRecord('r2')], { repaired: false })
+      await ledger.noteDifferences(run, [ofRecord('r1', { field: 'c' })], { repaired: true })
+      expect(await noted(run)).toEqual([
+        { ...other, repaired: false },
+        { ...ofRecord('r2'), repaired: false },
+        { ...ofRecord('r1', { field: 'c' }), repaired: true },
+      ])
+    })
+
+    it('stay single where two note the same at once', async () => {
+      const run = await opening()
+      const both = [ledger, await opened.reopen(), await opened.reopen()]
+      const same = Array.from({ length: 20 }, (_, index) => ofRecord(`r${index}`))
+      await Promise.all(both.map((each) => each.noteDifferences(run, same, { repaired: false })))
+      expect((await noted(run)).length).toBe(20)
+    })
+
+    it('are counted by record, by kind, and by what is left', async () => {
+      const run = await opening()
+      const { id: empty } = await openRun(ledger)
+      expect(await ledger.differenceCounts(empty)).toEqual({ found: none, left: none })
+      const open = [
+        ...['a', 'b', 'c'].map((field) => ofRecord('r1', { field })),
+        ofRecord('r1', { stream: 'svc_deal' }),
+        ofRecord('r2', { kind: 'missing', field: null }),
+      ]
+      await ledger.noteDifferences(run, open, { repaired: false })
+      const mended = [ofRecord('r3', { kind: 'missing', field: null }), ofRecord('r4')]
+      await ledger.noteDifferences(run, mended, { repaired: true })
+      expect(await ledger.differenceCounts(run)).toEqual({
+        found: { ...none, missing: 2, different: 3 },
+        left: { ...none, missing: 1, different: 2 },
+      })
+    })
+
+    it('are grouped by kind, field and side, most frequent first, with an example', async () => {
+      const run = await opening()
+      await ledger.noteDifferences(
+        run,
+        [
+          difference(9),
+          difference(8),
+          difference(7, { whose: 'both' }),
+          ofRecord('r', { field: null }),
+        ],
+        { repaired: false },
+      )
+      await ledger.noteDifferences(run, [difference(6)], { repaired: true })
+      const group = { stream: 'svc_contact', kind: 'different', repaired: 0 }
+      expect(await ledger.differenceGroups(run)).toEqual([
+        { ...group, field: 'svc_name', whose: 'service', differences: 3, repaired: 1, example: 6 },
+        { ...group, field: null, whose: 'service', differences: 1, example: null },
+        { ...group, field: 'svc_name', whose: 'both', differences: 1, example: 7 },
+      ])
+    })
+
+    it('are mended where the item was written and did not read back otherwise', async () => {
+      const claim = await reconcile(rows(6))
+      await ledger.recordCompared(
+        claim.run,
+        [1, 2, 3, 4, 5, 6].map((ordinal) => different(ordinal)),
+      )
+      const { run } = claim
+      await ledger.noteDifferences(run, [difference(null, { key: 'x', kind: 'extra' })], {
+        repaired: false,
+      })
+      await settle(ledger, claim, await send(ledger, claim), [
+        'created',
+        'updated',
+        'updated',
+        'rejected',
+        'sent',
+        'planned',
+      ])
+      const read = { recordId: null, field: null }
+      await ledger.recordVerified(run, [
+        { ordinal: 2, verdict: 'equal', ...read },
+        { ordinal: 3, verdict: 'different', ...read },
+        { ordinal: 5, verdict: 'missing', ...read },
+      ])
+      await ledger.settleDifferences(run)
+      const mended = (await noted(run)).filter(({ repaired }) => repaired)
+      expect(mended.map(({ ordinal }) => ordinal)).toEqual([1, 2])
+      expect((await ledger.differenceCounts(run)).left).toEqual({ ...none, extra: 1, different: 4 })
+    })
+
+    it('of thousands of records are noted and mended as of one', async () => {
+      const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
+      await stage(ledger, run, rows(1_200), { believes: false })
+      const all = rows(1_200).map(({ ordinal }) => difference(ordinal))
+      await ledger.noteDifferences(run, all.slice(0, 1_000), { repaired: false })
+      await ledger.noteDifferences(run, all.slice(200), { repaired: false })
+      const [segment] = await ledger.openSegments(run)
+      const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
+      while ((await booked(ledger, run)).planned)
+        await settle(ledger, claim, await send(ledger, claim, 400), 'updated')
+      await ledger.settleDifferences(run)
+      expect(await ledger.differenceCounts(run)).toEqual({
+        found: { ...none, different: 1_200 },
+        left: none,
+      })
+    })
+
+    it('of a record that was deleted are mended, and nothing is accepted for its key', async () => {
+      await accept(ledger, rows(3))
+      const { run } = await reconcile([row(1, 'k1')])
+      const extra = (ordinal: number) => difference(null, { key: `k${ordinal}`, kind: 'extra' })
+      await ledger.noteDifferences(run, [extra(2), extra(3)], { repaired: false })
+      await ledger.recordDeleted(run, [{ key: 'k2', recordId: 'record 2' }])
+      await ledger.recordDeleted(run, [])
+      expect((await ledger.differenceCounts(run)).left).toEqual({ ...none, extra: 1 })
+      const { keys } = await ledger.absentKeys(run, { after: null, limit: 10 })
+      expect(keys.map(({ key }) => key)).toEqual(['k3'])
+      await close(ledger, run)
+      expect(await accepted(ledger, rows(3))).toEqual([1, 3])
+    })
+
+    it('go when old runs are pruned, also those of a mirror', async () => {
+      const mirror = await opening()
+      const many = Array.from({ length: 1_000 }, (_, index) => ofRecord(`r${index}`))
+      await ledger.noteDifferences(mirror, many, { repaired: false })
+      await ledger.noteDifferences(mirror, [ofRecord('one more')], { repaired: false })
+      await ledger.closeRun(mirror, { state: 'complete', books: null })
+      const { run } = await reconcile(rows(2))
+      await ledger.recordCompared(run, [different(1)])
+      const live = await opening()
+      await ledger.noteDifferences(live, [ofRecord('live')], { repaired: false })
+      await close(ledger, run)
+      await ledger.prune(never)
+      expect([await noted(mirror), await noted(run)]).toEqual([[], []])
+      expect(await noted(live)).toHaveLength(1)
+      expect(await ledger.prune(never)).toBe(0)
+    })
+  })
+
+  describe('how a sync stands', () => {
+    it('tells what was verified last, and the last reconciliation of any result', async () => {
+      expect(await ledger.reconciled('contacts')).toEqual({ verifiedThrough: null, last: null })
+      await accept(ledger, rows(1))
+      expect(await ledger.reconciled('contacts')).toMatchObject({ last: null })
+      const at = '2026-01-31T08:15:00.123Z'
+      const verified = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
+      expect(await ledger.reconciled('contacts')).toMatchObject({ last: null })
+      await ledger.closeRun(verified.id, { state: 'complete', books: null, verifiedThrough: at })
+      expect(await ledger.run(verified.id)).toMatchObject({ verifiedThrough: at })
+      const last = { id: verified.id, verifiedThrough: at, purpose: 'reconcile' }
+      expect(await ledger.reconciled('contacts')).toMatchObject({ verifiedThrough: at, last })
+      const { id } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
+      await ledger.closeRun(id, { state: 'failed', books: null })
+      expect(await ledger.reconciled('contacts')).toMatchObject({
+        verifiedThrough: at,
+        last: { id, state: 'failed' },
+      })
+      expect(await ledger.reconciled('others')).toEqual({ verifiedThrough: null, last: null })
+    })
+
+    it('does not count retries and reconciliations as successes', async () => {
+      const success = await accept(ledger, rows(1))
+      const { closedAt } = (await ledger.run(success))!
+      const others = ['reconcile', 'retry'] as const
+      for (const purpose of others) {
+        const { id } = await openRun(ledger, 'run', 'contacts', 'import', { purpose })
+        await ledger.noteStream(id, stream('svc_contact', { state: 'complete' }))
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        await ledger.closeRun(id, { state: 'complete', books: null })
+      }
+      expect(await ledger.standing('contacts')).toMatchObject({
+        succeededAt: closedAt,
+        streams: new Map(),
+      })
+      const { id } = await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'backfill' })
+      await ledger.closeRun(id, { state: 'complete', books: null })
+      const backfill = (await ledger.run(id))!
+      expect(backfill.purpose).toBe('backfill')
+      expect(await ledger.standing('contacts')).toMatchObject({ succeededAt: backfill.closedAt })
+    })
+  })
+
+  describe('the place of a stream', () => {
+    it('is kept beside its books, before and after they are noted', async () => {
+      const { id } = await openRun(ledger, 'run', 'crm', 'mirror', asks.task)
+      expect(await ledger.keptPlace(id, 'svc_a')).toBeNull()
+      await ledger.keepPlace(id, 'svc_a', 'here')
+      expect(await ledger.streams(id)).toEqual([])
+      expect(await ledger.keptPlace(id, 'svc_a')).toBe('here')
+      await ledger.noteStream(id, stream('svc_a', { read: 3 }))
+      await ledger.keepPlace(id, 'svc_a', 'there')
+      await ledger.noteStream(id, stream('svc_b'))
+      expect(await ledger.keptPlace(id, 'svc_a')).toBe('there')
+      expect(await ledger.keptPlace(id, 'svc_b')).toBeNull()
+      expect(await ledger.streams(id)).toEqual([stream('svc_a', { read: 3 }), stream('svc_b')])
+    })
+
+    it('of a closed run stays as it was', async () => {
+      const { id } = await openRun(ledger, 'run', 'crm', 'mirror', asks.task)
+      await ledger.keepPlace(id, 'svc_a', 'here')
+      await ledger.closeRun(id, { state: 'complete', books: null })
+      await ledger.keepPlace(id, 'svc_a', 'late')
+      await ledger.keepPlace(id, 'svc_b', 'late')
+      expect(await ledger.keptPlace(id, 'svc_a')).toBe('here')
+      expect(await ledger.keptPlace(id, 'svc_b')).toBeNull()
+    })
+  })
+
+  it('what the service said of the properties is kept with the run', async () => {
+    const { id } = await openRun(ledger)
+    expect(await ledger.run(id)).toMatchObject({ schema: null })
+    const schema = { svc_stage: { type: 'single_select', isMulti: false, options: ['ü', '"'] } }
+    await ledger.bindDestination(id, destination, { keyFingerprint: 'fp', warnings: [], schema })
+    expect(await ledger.run(id)).toMatchObject({ schema })
+  })
+}

@@ -1,0 +1,260 @@
+// Retries: which rows of a closed run they take, and which of these are mended.
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { RetryChoice } from '../../../src/core/purpose.ts'
+import { ITEM_STATES } from '../../../src/core/states.ts'
+import type { Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
+import {
+  accept,
+  answered,
+  badRow,
+  close,
+  never,
+  openRun,
+  outcome,
+  row,
+  send,
+  settle,
+  stage,
+  staged,
+  type Open,
+  type Opened,
+} from './scene.ts'
+
+export function retryingTests(open: Open): void {
+  let opened: Opened
+  let ledger: Ledger
+  beforeEach(async () => {
+    opened = await open()
+    ledger = opened.ledger
+  })
+  afterEach(() => opened.cleanup())
+
+  const taken = async (run: number, choice: RetryChoice = {}, after = 0, limit = 100) =>
+    (await ledger.retryRows(run, choice, { after, limit })).map(({ ordinal }) => ordinal)
+  const leftOf = async (run: number) =>
+    (await ledger.report(run, { states: ITEM_STATES, after: 0, limit: 100, isLeft: true })).map(
+      ({ ordinal }) => ordinal,
+    )
+
+  /** A closed run: 1 created, 2 and 3 rejected, 4 invalid with a key, 5 without, 6 in doubt, 7 unsent, 8 reads back otherwise. */
+  async function leftOver() {
+    const claim = await staged(ledger, [
+      row(1, 'created'),
+      row(2, 'rejected'),
+      row(3, 'conflict'),
+      badRow(4, 'bad'),
+      badRow(5, null, 'key_missing'),
+      row(6, 'doubtful'),
+      row(7, 'unsent'),
+      row(8, 'differs'),
+    ])
+    const batch = await send(ledger, claim)
+    await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
+      outcome(1, 'created'),
+      outcome(2, 'rejected'),
+      outcome(3, 'rejected', { httpStatus: 409, code: 'conflict', reason: null }),
+      outcome(6, 'sent', { reason: null }),
+      outcome(7, 'planned'),
+      outcome(8, 'updated'),
+    ])
+    await ledger.recordVerified(claim.run, [
+      { ordinal: 8, verdict: 'different', recordId: null, field: 'name' },
+    ])
+    await close(ledger, claim.run)
+    return claim.run
+  }
+
+  /** A retry of a run that stages these rows, each of another one, and gets these outcomes for those that are sent. */
+  async function retry(
+    of: number,
+    items: readonly (readonly [of: number, key: string | null])[],
+    state: 'created' | 'updated' | 'rejected' = 'created',
+  ) {
+    const again: StagedItem[] = items.map(([ordinal, key], index) => ({
+      ...(key === null ? badRow(index + 1, null) : row(index + 1, key, 'mended')),
+      of: ordinal,
+    }))
+    const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'retry', of })
+    await stage(ledger, run, again)
+    const [segment] = await ledger.openSegments(run)
+    if (segment) {
+      const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }
+      await settle(ledger, claim, await send(ledger, claim), state)
+    }
+    await close(ledger, run)
+    return run
+  }
+
+  describe('a retry', () => {
+    it('names the run that it is of, which knows its retries, oldest first', async () => {
+      const of = await leftOver()
+      expect(await ledger.run(of)).toMatchObject({ purpose: 'sync', of: null })
+      expect(await ledger.retries(of)).toEqual([])
+      const first = await retry(of, [[2, 'rejected']])
+      const plan = await openRun(ledger, 'plan', 'contacts', 'import', { purpose: 'retry', of })
+      await ledger.discard(plan.id)
+      await openRun(ledger, 'plan', 'contacts', 'import', { purpose: 'retry', of })
+      const second = await retry(of, [[3, 'conflict']])
+      expect(await ledger.run(second)).toMatchObject({ purpose: 'retry', of })
+      expect((await ledger.retries(of)).map(({ id }) => id)).toEqual([first, second])
+      const [item] = await ledger.report(second, { states: ['created'], after: 0, limit: 1 })
+      expect(item).toMatchObject({ ordinal: 1, of: 3 })
+    })
+
+    it('takes what is left over, also what has no key, as it was read', async () => {
+      const run = await leftOver()
+      expect(await ledger.retryRows(run, {}, { after: 0, limit: 100 })).toEqual([
+        { ordinal: 2, line: 3, raw: ['rejected', 'a'] },
+        { ordinal: 3, line: 4, raw: ['conflict', 'a'] },
+        { ordinal: 4, line: 5, raw: ['bad', 'x'] },
+        { ordinal: 5, line: 6, raw: [null, 'x'] },
+        { ordinal: 6, line: 7, raw: ['doubtful', 'a'] },
+        { ordinal: 7, line: 8, raw: ['unsent', 'a'] },
+        { ordinal: 8, line: 9, raw: ['differs', 'a'] },
+      ])
+      expect(await taken(run, {}, 3, 2)).toEqual([4, 5])
+      expect(await taken(run, {}, 8)).toEqual([])
+      expect(await leftOf(run)).toEqual(await taken(run))
+    })
+
+    it.each<[string, RetryChoice, number[]]>([
+      ['a code', { codes: ['conflict'] }, [3]],
+      ['codes', { codes: ['conflict', 'row_invalid'] }, [3, 4, 5]],
+      ['a reason', { reasons: ['schema_invalid'] }, [2, 7]],
+      ['a doubt', { reasons: ['in_doubt', 'key_missing'] }, [5, 6]],
+      ['both', { codes: ['row_invalid'], reasons: ['key_missing'] }, [5]],
+      ['no code at all', { codes: [] }, []],
+      [
+        'rows',
+        {
+          rows: [
+            [7, 20],
+            [1, 3],
+            [3, 4],
+          ],
+        },
+        [2, 3, 4, 7, 8],
+      ],
+      ['rows and a code', { rows: [[1, 4]], codes: ['row_invalid'] }, [4]],
+    ])('takes what %s chooses', async (_, choice, ordinals) => {
+      const run = await leftOver()
+      expect(await taken(run, choice)).toEqual(ordinals)
+      const paged: number[] = []
+      for (let after = 0; ;) {
+        const page = await taken(run, choice, after, 2)
+        if (page.length === 0) break
+        paged.push(...page)
+        after = page.at(-1)!
+      }
+      expect(paged).toEqual(ordinals)
+    })
+
+    it('leaves what it did not bring in; what it brought in is left no more', async () => {
+      const run = await leftOver()
+      await retry(
+        run,
+        [
+          [2, 'rejected'],
+          [5, 'found'],
+          [4, 'bad'],
+        ],
+        'rejected',
+      )
+      expect(await taken(run)).toEqual([2, 3, 4, 5, 6, 7, 8])
+      await retry(run, [
+        [2, 'rejected'],
+        [5, 'found'],
+      ])
+      expect(await taken(run)).toEqual([3, 4, 6, 7, 8])
+      // Corrected, a row may have another key.
+      await retry(
+        run,
+        [
+          [4, 'good'],
+          [6, 'doubtful'],
+        ],
+        'updated',
+      )
+      expect(await taken(run)).toEqual([3, 7, 8])
+      expect(await leftOf(run)).toEqual([3, 7, 8])
+      expect(
+        (await ledger.leftRows(run, { after: 0, limit: 9 })).map((left) => left.ordinal),
+      ).toEqual([3, 7, 8])
+      const views = await opened.query(
+        `SELECT ordinal, raw IS NOT NULL AS kept FROM rejects WHERE run = ${run} ORDER BY ordinal`,
+      )
+      expect(views.map((view) => Number(view['ordinal']))).toEqual([3, 7, 8])
+    })
+
+    it('that is accepted already mends too, but not the retry of another run, or a plan', async () => {
+      const run = await leftOver()
+      await accept(ledger, [row(1, 'elsewhere', 'mended')])
+      const other = await leftOver()
+      await retry(other, [[5, 'elsewhere']])
+      expect(await taken(run)).toContain(5)
+      expect(await taken(other)).not.toContain(5)
+      const plan = await openRun(ledger, 'plan', 'contacts', 'import', {
+        purpose: 'retry',
+        of: run,
+      })
+      await stage(ledger, plan.id, [{ ...row(1, 'elsewhere', 'mended'), of: 5 }])
+      expect(await taken(run)).toContain(5)
+      await retry(run, [[5, 'elsewhere']])
+      expect(await taken(run)).not.toContain(5)
+    })
+
+    it('does not take what a later run of any kind brought in', async () => {
+      const run = await leftOver()
+      await accept(ledger, [row(1, 'rejected', 'b'), row(2, 'doubtful', 'b')])
+      expect(await taken(run)).toEqual([3, 4, 5, 7, 8])
+      expect(await leftOf(run)).toEqual([3, 4, 5, 7, 8])
+      expect(await opened.query(`SELECT ordinal FROM in_doubt WHERE run = ${run}`)).toEqual([])
+    })
+  })
+
+  describe('corrections', () => {
+    it('are rows as a person corrected them, of which only those are taken that are left', async () => {
+      const run = await leftOver()
+      const first = await ledger.addCorrections(run, null, [
+        { ordinal: 5, raw: ['k5', 'ü\0'] },
+        { ordinal: 2, raw: ['two', 'a'] },
+      ])
+      expect(await ledger.addCorrections(run, first, [{ ordinal: 4, raw: ['four', null] }])).toBe(
+        first,
+      )
+      await ledger.addCorrections(run, first, [{ ordinal: 4, raw: ['four', 'b'] }])
+      await ledger.addCorrections(run, first, [{ ordinal: 1, raw: ['accepted', 'already'] }])
+      const second = await ledger.addCorrections(run, null, [{ ordinal: 2, raw: ['2', 'z'] }])
+      expect(second).not.toBe(first)
+      expect(await ledger.retryRows(run, { correction: first }, { after: 0, limit: 10 })).toEqual([
+        { ordinal: 2, line: 3, raw: ['two', 'a'] },
+        { ordinal: 4, line: 5, raw: ['four', 'b'] },
+        { ordinal: 5, line: 6, raw: ['k5', 'ü\0'] },
+      ])
+      expect(await taken(run, { correction: first, rows: [[4, 9]] }, 4)).toEqual([5])
+      await retry(run, [[2, 'two']])
+      expect(await taken(run, { correction: first })).toEqual([4, 5])
+      expect(await taken(run, { correction: second })).toEqual([])
+    })
+
+    it('get a number each, whoever begins one at the same time', async () => {
+      const run = await leftOver()
+      const others = [ledger, await opened.reopen(), await opened.reopen()]
+      const numbers = await Promise.all(
+        others.map((each) => each.addCorrections(run, null, [{ ordinal: 2, raw: ['2'] }])),
+      )
+      expect(new Set(numbers).size).toBe(3)
+    })
+
+    it('go with the items of the run', async () => {
+      const run = await leftOver()
+      const rows = Array.from({ length: 1_000 }, (_, index) => ({ ordinal: index + 1, raw: ['x'] }))
+      for (const correction of [null, 1, null, 2])
+        await ledger.addCorrections(run, correction, rows)
+      await ledger.prune(never)
+      expect(await opened.query('SELECT ordinal FROM corrections LIMIT 1')).toEqual([])
+      expect(await taken(run)).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,217 @@
+// A service and a ledger, both real, and runs of an import between them: the activities, in the order of the workflow, without
+// Temporal. The source is a CSV file that a test writes anew.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import { DefaultLogger } from '@temporalio/worker'
+import { onTestFinished } from 'vitest'
+import { importActivities } from '../../../activities/import.ts'
+import { RecordsClient } from '../../../src/client/index.ts'
+import type { Difference } from '../../../src/core/differences.ts'
+import { silentLogger, systemClock } from '../../../src/core/ports.ts'
+import {
+  WHOLE,
+  type ReconcileScope,
+  type RetryChoice,
+  type Task,
+} from '../../../src/core/purpose.ts'
+import type { Books, RunState } from '../../../src/core/states.ts'
+import type { ImportConfig, ImportSync } from '../../../src/core/sync.ts'
+import type { ImportClient } from '../../../src/import/ports.ts'
+import type { Ledger } from '../../../src/ledger/ledger.ts'
+import { openLedger } from '../../../src/ledger/open.ts'
+import {
+  startService,
+  type RunningService,
+  type ServiceOptions,
+} from '../../../src/service/index.ts'
+import { openSource } from '../../../src/sources/index.ts'
+
+export const CONTACT = 'svc_contact'
+
+export interface RunEnd {
+  readonly run: number
+  readonly state: RunState
+  readonly message: string | null
+  readonly books: Books
+  readonly differences: readonly (Difference & { readonly repaired: boolean })[]
+  /** Requests that the service saw during the run. */
+  readonly requests: number
+}
+
+export interface RunOptions {
+  /** Ends the work where it is called: what is begun is not done. */
+  readonly signal?: AbortSignal
+  /** The client, as the run sees it. */
+  readonly through?: (client: ImportClient) => ImportClient
+  /** Whether a person approves what waits. */
+  readonly approves?: boolean
+  /** How the run ends, whatever it did: `lost` never closes its books. Default: it finishes. */
+  readonly ending?: 'cancelled' | 'lost'
+  readonly tuning?: object
+  /** How often an activity is begun, at most, where it fails. Default 1. */
+  readonly tries?: number
+}
+
+export interface Scene {
+  readonly service: RunningService
+  readonly client: RecordsClient
+  readonly ledger: Ledger
+  readonly folder: string
+  /** Writes the source. */
+  rows(columns: readonly string[], rows: readonly (readonly string[])[]): void
+  run(options?: RunOptions): Promise<RunEnd>
+  retry(of: number, choice?: RetryChoice, options?: RunOptions): Promise<RunEnd>
+  reconcile(scope?: Partial<ReconcileScope>, options?: RunOptions): Promise<RunEnd>
+  /** The record of an external id; null where there is none. */
+  held(externalId: string): Promise<{ id: string; properties: Record<string, unknown> } | null>
+}
+
+/** The client's operations of an import, some of them changed. */
+export function clientWith(client: ImportClient, changes: Partial<ImportClient>): ImportClient {
+  return {
+    origin: client.origin,
+    quota: client.quota,
+    readSelf: (...given) => client.readSelf(...given),
+    readObjectType: (...given) => client.readObjectType(...given),
+    listFieldTypes: (...given) => client.listFieldTypes(...given),
+    batchUpsert: (...given) => client.batchUpsert(...given),
+    upsertsPerRequest: () => client.upsertsPerRequest(),
+    queryRecords: (...given) => client.queryRecords(...given),
+    readRecord: (...given) => client.readRecord(...given),
+    batchDelete: (...given) => client.batchDelete(...given),
+    ...changes,
+  }
+}
+
+const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
+
+export async function importScene(
+  properties: ImportConfig['properties'],
+  more: Partial<ImportConfig> = {},
+  serviceOptions: ServiceOptions = {},
+): Promise<Scene> {
+  const folder = mkdtempSync(join(tmpdir(), 'records-sync-import-'))
+  const csv = join(folder, 'rows.csv')
+  const service = await startService(serviceOptions)
+  const client = new RecordsClient({ baseUrl: service.url, key: service.key })
+  const ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
+  onTestFinished(async () => {
+    await client.close()
+    await service.close()
+    await ledger.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const sync: ImportSync = {
+    name: 'contacts',
+    kind: 'import',
+    import: {
+      from: { csv },
+      to: 'crm',
+      object_type: CONTACT,
+      matching_property: 'svc_external_id',
+      mode: 'upsert',
+      empty: 'omit',
+      verify: 'none',
+      properties,
+      ...more,
+    },
+  }
+  let executions = 0
+
+  const work = async (task: Task | null, options: RunOptions): Promise<RunEnd> => {
+    const before = service.stats().requests
+    const seen = options.through?.(client) ?? client
+    const activities = importActivities({
+      ledger,
+      clock: systemClock,
+      logger: silentLogger,
+      watch: { changed: async () => {} },
+      isLive: async () => false,
+      loadSync: async () => sync,
+      connect: async () => ({ client: seen, keyFingerprint: 'test' }),
+      openSource: (one, signal, extent) =>
+        openSource(
+          one,
+          {
+            connect: async () => ({ client }),
+            openWarehouse: () => Promise.reject(new Error('not asked')),
+          },
+          signal,
+          extent,
+        ),
+    })
+    const environment = new MockActivityEnvironment(
+      { workflowExecution: { workflowId: 'import-contacts', runId: `run-${executions++}` } },
+      { logger: new DefaultLogger('ERROR') },
+    )
+    options.signal?.addEventListener('abort', () => environment.cancel('CANCELLED'))
+    const call = async <Input, Result>(
+      activity: (input: Input) => Promise<Result>,
+      input: Input,
+    ): Promise<Result> => {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await environment.run(activity as (...args: unknown[]) => Promise<Result>, input)
+        } catch (error) {
+          if (tries >= (options.tries ?? 1)) throw error
+        }
+      }
+    }
+    const run = await call(activities.openImport, { sync: sync.name, task })
+    const step = { run, tuning: { segment_ms: 60_000, in_flight: 4, ...options.tuning } }
+    const scope = task && 'reconcile' in task ? task.reconcile : null
+    const staged = await call(activities.stageImport, step)
+    let isReviewDue = staged.hasLimits
+    if (scope)
+      for (let done = false; !done;) {
+        const compared = await call(activities.compareImport, step)
+        done = compared.done
+        isReviewDue = compared.hasLimits
+      }
+    const excesses = isReviewDue ? (await call(activities.reviewImport, step)).excesses : []
+    const isRefused = excesses.length > 0 && options.approves !== true
+    if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: !isRefused })
+    const push = async () => {
+      for (const segment of staged.segments)
+        for (let done = false; !done;)
+          done = (await call(activities.pushSegment, { ...step, segment })).done
+    }
+    // A run that is cancelled may be in trouble.
+    if (!isRefused && (scope === null || scope.repair))
+      await push().catch((error: unknown) => {
+        if (options.ending === undefined) throw error
+      })
+    if (options.ending === 'lost') return await theRun(run, before)
+    const kind = isRefused ? 'cancelled' : (options.ending ?? 'finished')
+    const closed = await call(activities.closeImport, { ...step, ending: { kind } })
+    return { ...(await theRun(run, before)), ...closed }
+  }
+  const theRun = async (run: number, before: number): Promise<RunEnd> => {
+    const { state, message } = (await ledger.run(run))!
+    const { rows: differences } = await ledger.differences(run, { after: 0, limit: 1_000 })
+    const requests = service.stats().requests - before
+    return { run, state, message, books: await ledger.books(run), differences, requests }
+  }
+
+  return {
+    service,
+    client,
+    ledger,
+    folder,
+    rows(columns, rows) {
+      const lines = [columns, ...rows].map((row) => row.map(cell).join(','))
+      writeFileSync(csv, `${lines.join('\n')}\n`)
+    },
+    run: (options = {}) => work(null, options),
+    retry: (of, choice = {}, options = {}) => work({ retry: { of, choice } }, options),
+    reconcile: (scope = {}, options = {}) => work({ reconcile: { ...WHOLE, ...scope } }, options),
+    async held(externalId) {
+      const filter = { property: 'svc_external_id', op: 'eq', value: externalId } as const
+      const { data } = await client.queryRecords(CONTACT, { filter })
+      return data[0] ?? null
+    },
+  }
+}

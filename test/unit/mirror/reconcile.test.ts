@@ -1,0 +1,576 @@
+// A mirror against its service: what was planted is found and named, and nothing else; a repair leaves both equal; whoever is
+// killed goes on.
+
+import { describe, expect, test } from 'vitest'
+import { everyShape, NAMES, samples, seed, TYPE } from '../sources/every-shape.ts'
+import type { RecordRepresentation } from '../../../src/contract/index.ts'
+import { ServiceFailure } from '../../../src/core/errors.ts'
+import type { MirrorConfig } from '../../../src/core/sync.ts'
+import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
+
+const table = `${SCHEMA}.${TYPE}`
+const OLD = "TIMESTAMPTZ '2020-01-01 00:00:00+00'"
+
+/** Ids of the samples, by their code. */
+const idsOf = ({ service }: Scene) =>
+  new Map(service.records(TYPE).map(({ id, properties }) => [String(properties['code']), id]))
+
+/** What no sample has in that column. */
+function otherOf(name: string): [column: string, value: string][] {
+  const [form, ...words] = name.split('_')
+  const type = words.join('_')
+  if (type === 'currency' && form === 'one')
+    return [
+      [name, '1.25'],
+      [`${name}_unit`, "'CHF'"],
+    ]
+  if (type === 'currency') return [[name, `'[{"unit":"EUR","amount":"7"}]'`]]
+  const values: Record<string, string> = {
+    number: '77.5',
+    boolean: `CASE WHEN ${name} THEN false ELSE true END`,
+    date: "DATE '2001-02-03'",
+    datetime: "TIMESTAMPTZ '2001-02-03 04:05:06+00'",
+  }
+  const value = values[type] ?? "'altered'"
+  if (form === 'one') return [[name, value]]
+  return [[name, type === 'boolean' ? '[true, true, true]' : `[${value}]`]]
+}
+
+const columnsAndValues = NAMES.slice(1).flatMap((name) =>
+  otherOf(name).map(([column, value]) => ({ name, column, value })),
+)
+
+const planted = async () => {
+  const s = await mirrorScene({
+    service: { schema: everyShape() },
+    config: { object_types: [TYPE] },
+  })
+  await seed(s.client, samples(60))
+  await s.run()
+  const ids = idsOf(s)
+  return { s, id: (index: number) => ids.get(`s-${index}`)! }
+}
+
+/** The client, with other records on its pages. */
+const pageByPage =
+  (
+    change: (
+      records: RecordRepresentation[],
+    ) => RecordRepresentation[] | Promise<RecordRepresentation[]>,
+  ) =>
+  (client: MirrorClient): MirrorClient =>
+    Object.assign(Object.create(client) as MirrorClient, {
+      recordPages: async function* (...args: Parameters<MirrorClient['recordPages']>) {
+        for await (const page of client.recordPages(...args))
+          yield { ...page, data: await change(page.data) }
+      },
+    })
+
+describe('every kind of difference', () => {
+  test('counting finds what is missing, extra, stale or too new, and nothing else', async () => {
+    const { s, id } = await planted()
+    const count = columnsAndValues.length
+    await s.client.deleteRecord(TYPE, id(50))
+    await s.alter(
+      ...columnsAndValues.map(
+        ({ column, value }, index) =>
+          `UPDATE ${table} SET _version = ${OLD}, "${column}" = ${value} WHERE _id = '${id(index)}'`,
+      ),
+      `DELETE FROM ${table} WHERE _id = '${id(51)}'`,
+      `UPDATE ${table} SET _deleted_at = now() WHERE _id = '${id(52)}'`,
+      `INSERT INTO ${table} (_id, _version, _first_seen_at, _last_seen_at) VALUES ('forged', ${OLD}, now(), now())`,
+      `UPDATE ${table} SET _version = TIMESTAMPTZ '2100-01-01 00:00:00+00', one_text = 'later' WHERE _id = '${id(53)}'`,
+      `UPDATE ${table} SET _version = ${OLD}, code = NULL WHERE _id = '${id(54)}'`,
+      `UPDATE ${table} SET _version = ${OLD}, code = NULL, _misfits = '{"code": {"odd": 1}}' WHERE _id = '${id(55)}'`,
+      `UPDATE ${table} SET _version = ${OLD}, code = 'both', one_url = 'x' WHERE _id = '${id(56)}'`,
+      `UPDATE ${table} SET _version = ${OLD}, svc_updated_at = ${OLD} WHERE _id = '${id(57)}'`,
+      `UPDATE ${table} SET _version = ${OLD} WHERE _id = '${id(58)}'`,
+      `UPDATE ${table} SET _version = NULL WHERE _id = '${id(59)}'`,
+    )
+    expect(count).toBeGreaterThan(20)
+    const expected = [
+      ...columnsAndValues.map(({ name }, index) => `stale ${id(index)} ${name} service`),
+      `extra ${id(50)} * unknown`,
+      `missing ${id(51)} * unknown`,
+      `missing ${id(52)} * unknown`,
+      'extra forged * unknown',
+      `different ${id(53)} one_text warehouse`,
+      `stale ${id(54)} code service`,
+      `stale ${id(55)} code service`,
+      `stale ${id(56)} code service`,
+      `stale ${id(56)} one_url service`,
+      `stale ${id(57)} svc_updated_at service`,
+      `stale ${id(58)} * service`,
+      `different ${id(59)} * warehouse`,
+    ].toSorted()
+    const found = await s.reconcile()
+    expect(found.told).toEqual(expected)
+    expect(found).toMatchObject({
+      state: 'complete_with_rejects',
+      message: `${count + 11} of 59 records differ: 2 missing, 2 extra, ${count + 5} stale, 2 different`,
+      verifiedThrough: null,
+    })
+    expect((await s.reconcile({ scope: { full: true } })).told).toEqual(expected)
+    const repaired = await s.reconcile({ scope: { repair: true } })
+    expect(repaired.told).toEqual(expected.map((one) => `+${one}`).toSorted())
+    expect(repaired.state).toBe('complete')
+    expect(repaired.verifiedThrough).toBe(repaired.openedAt)
+    expect(await s.difference(TYPE)).toEqual([])
+    expect((await s.reconcile({ scope: { full: true } })).told).toEqual([])
+  })
+
+  test('reading everything finds what was altered in the warehouse, of every type, with both values', async () => {
+    const { s, id } = await planted()
+    await s.alter(
+      ...columnsAndValues.map(
+        ({ column, value }, index) =>
+          `UPDATE ${table} SET "${column}" = ${value} WHERE _id = '${id(index)}'`,
+      ),
+      `UPDATE ${table} SET one_text = NULL, one_long_text = 'x' WHERE _id = '${id(50)}'`,
+      `UPDATE ${table} SET _misfits = '{"one_date": "soon"}', one_date = NULL WHERE _id = '${id(51)}'`,
+      // The same in Unicode's other form: another text.
+      `UPDATE ${table} SET one_text = 'é' WHERE _id = '${id(11)}'`,
+      `DELETE FROM ${table} WHERE _id = '${id(52)}'`,
+    )
+    const expected = [
+      ...columnsAndValues.map(({ name }, index) => `different ${id(index)} ${name} warehouse`),
+      `different ${id(11)} one_text warehouse`,
+      `different ${id(50)} one_text warehouse`,
+      `different ${id(50)} one_long_text warehouse`,
+      `different ${id(51)} one_date warehouse`,
+      `missing ${id(52)} * unknown`,
+    ].toSorted()
+    const found = await s.reconcile({ scope: { full: true } })
+    expect(found.told).toEqual(expected)
+    const of = (index: number, name: string) =>
+      found.differences.find((one) => one.recordId === id(index) && one.field === name)
+    const place = (column: string) => columnsAndValues.findIndex((one) => one.column === column)
+    const value = (index: number, name: string) => samples(60)[index]![name]
+    for (const [column, ours] of [
+      ['many_text', '["altered"]'],
+      ['one_date', '"2001-02-03"'],
+      ['one_datetime', '"2001-02-03T04:05:06Z"'],
+      ['many_currency', '[{"amount":"7","unit":"EUR"}]'],
+    ] as const) {
+      const index = place(column)
+      const theirs = value(index, column)
+      expect(of(index, column)).toMatchObject({
+        ours,
+        theirs: theirs === null ? null : JSON.stringify(theirs).replaceAll('.000Z', 'Z'),
+      })
+    }
+    const unit = of(place('one_currency_unit'), 'one_currency')!
+    expect(unit.ours).toMatch(/^\{"amount":("[-0-9.]+"|null),"unit":"CHF"\}$/)
+    const number = place('one_number')
+    expect(of(number, 'one_number')).toMatchObject({ ours: '77.5' })
+    expect(Number(of(number, 'one_number')!.theirs)).toBe(value(number, 'one_number'))
+    expect(of(11, 'one_text')).toMatchObject({ ours: '"\u00e9"', theirs: '"e\u0301"' })
+    expect(of(50, 'one_long_text')!.theirs!.length).toBeLessThanOrEqual(200)
+    expect(of(51, 'one_date')).toMatchObject({ ours: '"soon"' })
+
+    const repaired = await s.reconcile({ scope: { full: true, repair: true } })
+    expect(repaired.told).toEqual(expected.map((one) => `+${one}`))
+    expect(await s.difference(TYPE)).toEqual([])
+    expect((await s.reconcile({ scope: { full: true } })).told).toEqual([])
+  })
+
+  test('what is only written otherwise is no difference', async () => {
+    const { s, id } = await planted()
+    const money = idsOf(s)
+    const many = s.service
+      .records(TYPE)
+      .find(({ properties }) => Array.isArray(properties['many_currency']))!
+    const [first] = many.properties['many_currency'] as { amount: string; unit: string }[]
+    await s.alter(
+      `UPDATE ${table} SET one_number = 10.50, one_datetime = TIMESTAMPTZ '2026-01-31 10:15:00+02' WHERE _id = '${id(0)}'`,
+      `UPDATE ${table} SET many_currency = '[ {"unit": "${first!.unit}",  "amount": "${first!.amount}"} ]' WHERE _id = '${many.id}'`,
+    )
+    expect(money.size).toBe(60)
+    const through = pageByPage((records) =>
+      records.map((record) =>
+        record.id === id(0)
+          ? {
+              ...record,
+              properties: {
+                ...record.properties,
+                one_number: 10.5,
+                one_datetime: '2026-01-31T09:15:00.000+01:00',
+              },
+            }
+          : record.id === many.id
+            ? { ...record, properties: { ...record.properties, many_currency: [first!] } }
+            : record,
+      ),
+    )
+    expect((await s.reconcile({ scope: { full: true }, through })).told).toEqual([])
+  })
+})
+
+const contacts = async (seedRecords: number, config: Partial<MirrorConfig> = {}) => {
+  const s = await mirrorScene({ service: { seedRecords }, config })
+  await s.run()
+  return { s, ids: s.service.records(CONTACT).map(({ id }) => id) }
+}
+const contactTable = `${SCHEMA}.${CONTACT}`
+
+/** Everything that the schema holds. */
+const everything = async ({ sql }: Scene) => ({
+  rows: await sql(`SELECT * FROM ${contactTable} ORDER BY _id`),
+  books: await sql(`SELECT name, position FROM ${SCHEMA}._records_sync_streams ORDER BY name`),
+})
+
+describe('what is no difference', () => {
+  test('what changed since the mirror ran is told as such; a repair takes it along', async () => {
+    const { s, ids } = await contacts(120)
+    const before = await everything(s)
+    const { watermark } = JSON.parse(
+      String(before.books.find(([name]) => name === CONTACT)![1]),
+    ) as { watermark: string }
+    await s.client.updateRecord(CONTACT, ids[3]!, { svc_first_name: 'Later' })
+    await s.client.createRecord(CONTACT, { svc_first_name: 'New' })
+    for (const full of [false, true]) {
+      const found = await s.reconcile({ scope: { full } })
+      expect(found).toMatchObject({ state: 'complete', message: null, told: [] })
+      expect(found.streams[CONTACT]!.message).toBe(
+        '2 records changed since the mirror ran last; they come with its next run',
+      )
+      // What changed since is not in the warehouse.
+      expect(Date.parse(found.verifiedThrough!)).toBe(Date.parse(watermark))
+    }
+    expect(await everything(s)).toEqual(before)
+    const repaired = await s.reconcile({ scope: { repair: true } })
+    expect(repaired).toMatchObject({ told: [], verifiedThrough: repaired.openedAt })
+    expect(repaired.streams[CONTACT]).toMatchObject({ inserted: 1, changed: 1 })
+    expect(await s.difference()).toEqual([])
+    expect((await everything(s)).books).toEqual(before.books)
+    expect((await s.run()).streams[CONTACT]).toMatchObject({ mode: 'incremental', inserted: 0 })
+  })
+
+  test('what moves between two reads is not told', async () => {
+    const { s, ids } = await contacts(120)
+    const [gone, changed, row, stays] = ids.slice(20, 24) as [string, string, string, string]
+    await s.alter(
+      `DELETE FROM ${contactTable} WHERE _id IN ('${gone}', '${stays}')`,
+      `UPDATE ${contactTable} SET _version = ${OLD}, svc_job_title = 'x' WHERE _id = '${changed}'`,
+    )
+    const moves = new Map<string, () => Promise<unknown>>([
+      [gone, () => s.client.deleteRecord(CONTACT, gone)],
+      [changed, () => s.client.updateRecord(CONTACT, changed, { svc_first_name: 'Moved' })],
+      [row, () => s.client.updateRecord(CONTACT, row, { svc_first_name: 'Moved' })],
+    ])
+    const through = pageByPage(async (records) => {
+      for (const { id } of records) {
+        const move = moves.get(id)
+        moves.delete(id)
+        await move?.()
+      }
+      return records
+    })
+    const found = await s.reconcile({ scope: { full: true }, through })
+    expect(moves.size).toBe(0)
+    expect(found.told).toEqual([`missing ${stays} * unknown`])
+    expect(found.streams[CONTACT]!.message).toMatch(/^1 record changed since/)
+  })
+})
+
+describe('a reconciliation that is killed', () => {
+  const plant = async () => {
+    const { s, ids } = await contacts(200)
+    const some = (from: number, count: number) => ids.slice(from, from + count)
+    const listed = (list: readonly string[]) => list.map((id) => `'${id}'`).join()
+    await s.alter(
+      `DELETE FROM ${contactTable} WHERE _id IN (${listed(some(40, 3))})`,
+      `UPDATE ${contactTable} SET _version = ${OLD}, svc_job_title = 'x' WHERE _id IN (${listed(some(120, 3))})`,
+      `UPDATE ${contactTable} SET svc_job_title = 'y' WHERE _id = '${ids[150]}'`,
+    )
+    for (const id of some(80, 3)) await s.client.deleteRecord(CONTACT, id)
+    const expected = [
+      ...some(40, 3).map((id) => `missing ${id} * unknown`),
+      ...some(120, 3).map((id) => `stale ${id} svc_job_title service`),
+      ...some(80, 3).map((id) => `extra ${id} * unknown`),
+      // Counting by its values finds it by chance.
+      `different ${ids[150]} svc_job_title warehouse`,
+    ].toSorted()
+    return { s, expected }
+  }
+  /** Ends an activity at its nth call of the service, or of the tables; the next one at its own. */
+  const killing = (points: readonly number[]) => {
+    let calls = 0
+    let left = Infinity
+    let kills = 0
+    let current = new AbortController()
+    const watch = <Watched extends object>(watched: Watched): Watched =>
+      new Proxy(watched, {
+        get(target, key) {
+          const value: unknown = Reflect.get(target, key)
+          if (typeof value !== 'function') return value
+          return (...args: unknown[]) => {
+            if (++calls === left) {
+              kills++
+              current.abort(new Error('killed'))
+            }
+            return Reflect.apply(value, target, args) as unknown
+          }
+        },
+      })
+    const signals = function* () {
+      for (const point of points) {
+        calls = 0
+        left = point
+        current = new AbortController()
+        yield current.signal
+      }
+      left = Infinity
+    }
+    return {
+      kills: () => kills,
+      options: { signals: signals(), through: watch<MirrorClient>, tables: watch<MirrorTables> },
+    }
+  }
+  const points = [4, 20, 27, 32, 36, 41, 46, 52]
+
+  test.each([false, true])('anywhere, repair %s, goes on', async (repair) => {
+    const { s, expected } = await plant()
+    const { kills, options } = killing(points)
+    const tuning = { readers: 1, rows_per_range: 150 }
+    const found = await s.reconcile({ scope: { full: true, repair }, ...options, tuning })
+    expect(found.told).toEqual(expected.map((one) => (repair ? `+${one}` : one)).toSorted())
+    expect(found.streams[CONTACT]).toMatchObject({ state: 'complete', serviceCount: 197 })
+    expect(kills()).toBeGreaterThan(4)
+    if (!repair) return
+    expect(await s.difference()).toEqual([])
+    expect((await s.reconcile({ scope: { full: true } })).told).toEqual([])
+  })
+
+  test('does not read again what was read, and its time may be short', async () => {
+    const { s, expected } = await plant()
+    const once = await s.reconcile({ scope: { full: true } })
+    const slices = await s.reconcile({
+      scope: { full: true },
+      tuning: { stream_ms: 0, readers: 1 },
+    })
+    expect(slices.told).toEqual(expected)
+    expect(slices.streams[CONTACT]!.read).toBeLessThan(once.streams[CONTACT]!.read + 100)
+  })
+})
+
+describe('deletions', () => {
+  const gone = async () => {
+    const { s, ids } = await contacts(100)
+    const lost = ids.slice(10, 30)
+    await s.client.batchDelete(CONTACT, { items: lost.map((id) => ({ id })) })
+    const scope = { repair: true }
+    const left = async () =>
+      (await s.sql(`SELECT count(*) FROM ${contactTable} WHERE _deleted_at IS NULL`))[0]![0]
+    return { s, scope, lost, left }
+  }
+
+  test('many wait for a person, and go when they are approved', async () => {
+    const { s, scope, lost, left } = await gone()
+    const waiting = await s.reconcile({ scope })
+    expect(waiting.state).toBe('failed')
+    expect(waiting.message).toBe(
+      `${CONTACT}: 20 of 100 rows would be deleted, more than 10 %; approve or reject it`,
+    )
+    expect(Number(await left())).toBe(100)
+    const approved = await s.reconcile({
+      scope,
+      verdict: ({ rows }) => ({ approved: true, rows }),
+    })
+    expect(approved.told).toEqual(lost.map((id) => `+extra ${id} * unknown`).toSorted())
+    expect(approved.streams[CONTACT]).toMatchObject({ deleted: 20, tableCount: 80 })
+    expect(await s.difference()).toEqual([])
+  })
+
+  test('a person may reject them', async () => {
+    const { s, scope, lost, left } = await gone()
+    const rejected = await s.reconcile({
+      scope,
+      verdict: ({ rows }) => ({ approved: false, rows }),
+    })
+    expect(rejected.told).toEqual(lost.map((id) => `extra ${id} * unknown`).toSorted())
+    expect(rejected).toMatchObject({
+      state: 'complete_with_rejects',
+      message: '20 of 80 records differ: 20 extra',
+    })
+    expect(rejected.streams[CONTACT]!.message).toBe('the deletion of 20 of 100 rows was rejected')
+    expect(Number(await left())).toBe(100)
+  })
+})
+
+describe('by what it goes', () => {
+  /** The service, as if the type had no such properties. */
+  const without =
+    (...names: readonly string[]) =>
+    (client: MirrorClient): MirrorClient =>
+      Object.assign(Object.create(client) as MirrorClient, {
+        readObjectType: async (...args: Parameters<MirrorClient['readObjectType']>) => {
+          const type = await client.readObjectType(...args)
+          const properties = type.properties.filter(({ name }) => !names.includes(name))
+          return { ...type, properties }
+        },
+      })
+  const timeless = async (...names: readonly string[]) => {
+    const s = await mirrorScene({ service: { seedRecords: 120 } })
+    const through = without(...names)
+    await s.run({ through })
+    const ids = s.service.records(CONTACT).map(({ id }) => id)
+    await s.client.deleteRecord(CONTACT, ids[7]!)
+    await s.alter(
+      `DELETE FROM ${contactTable} WHERE _id = '${ids[60]}'`,
+      `UPDATE ${contactTable} SET svc_job_title = 'x' WHERE _id = '${ids[80]}'`,
+    )
+    return { s, ids, through }
+  }
+
+  test('by the time of creation: what is missing and extra, and it says what it cannot see', async () => {
+    const { s, ids, through } = await timeless('svc_updated_at')
+    await s.client.createRecord(CONTACT, { svc_first_name: 'New' })
+    const found = await s.reconcile({ through })
+    expect(found.told.filter((one) => !one.startsWith('different'))).toEqual([
+      `extra ${ids[7]} * unknown`,
+      `missing ${ids[60]} * unknown`,
+    ])
+    expect(found.streams[CONTACT]!.message).toBe(
+      '1 record changed since the mirror ran last; it comes with its next run; counted by time of creation, which does not tell of values that changed; full does',
+    )
+    const full = await s.reconcile({ through, scope: { full: true } })
+    expect(full.told).toContain(`different ${ids[80]} svc_job_title unknown`)
+    const repaired = await s.reconcile({ through, scope: { repair: true, full: true } })
+    expect(repaired).toMatchObject({ state: 'complete', verifiedThrough: repaired.openedAt })
+    const counted = await s.reconcile({ through })
+    expect(counted).toMatchObject({ state: 'complete', told: [], verifiedThrough: null })
+  })
+
+  test('by nothing at all: everything is read', async () => {
+    const { s, ids, through } = await timeless('svc_updated_at', 'svc_created_at')
+    const found = await s.reconcile({ through })
+    expect(found.told).toEqual(
+      [
+        `extra ${ids[7]} * unknown`,
+        `missing ${ids[60]} * unknown`,
+        `different ${ids[80]} svc_job_title unknown`,
+      ].toSorted(),
+    )
+    expect(found.streams[CONTACT]).toMatchObject({ mode: 'full', read: 119 })
+  })
+
+  test('records and rows without a value of it', async () => {
+    const s = await mirrorScene({
+      service: { schema: everyShape() },
+      config: { object_types: [TYPE], modification_property: { [TYPE]: 'one_datetime' } },
+    })
+    await seed(s.client, samples(60))
+    await s.run()
+    const bare = s.service.records(TYPE).filter(({ properties }) => !properties['one_datetime'])
+    const [one, two, three] = bare.map(({ id }) => id) as [string, string, string]
+    expect((await s.reconcile()).told).toEqual([])
+    await s.client.deleteRecord(TYPE, two)
+    await s.alter(
+      `UPDATE ${table} SET one_text = 'x' WHERE _id = '${three}'`,
+      `INSERT INTO ${table} (_id, _first_seen_at, _last_seen_at) VALUES ('forged', now(), now())`,
+    )
+    const told = [`extra ${two} * unknown`, 'extra forged * unknown']
+    expect((await s.reconcile()).told).toEqual(
+      [...told, `different ${three} one_text warehouse`].toSorted(),
+    )
+    const scope = { full: true, repair: true }
+    await s.alter(`DELETE FROM ${table} WHERE _id = '${one}'`)
+    expect((await s.reconcile({ scope })).told).toEqual(
+      [...told, `missing ${one} * unknown`, `different ${three} one_text warehouse`]
+        .map((line) => `+${line}`)
+        .toSorted(),
+    )
+    expect(await s.difference(TYPE)).toEqual([])
+  })
+
+  test('a sample reads some of it, and says no more than that', async () => {
+    const { s, ids } = await contacts(1_000)
+    await s.alter(`UPDATE ${contactTable} SET svc_job_title = 'x'`)
+    await s.client.deleteRecord(CONTACT, ids[1]!)
+    const found = await s.reconcile({ scope: { sample: 300 } })
+    expect(found.streams[CONTACT]!.read).toBeGreaterThanOrEqual(200)
+    expect(found.streams[CONTACT]!.read).toBeLessThanOrEqual(500)
+    const different = found.told.filter((one) => one.startsWith('different'))
+    expect(different).toHaveLength(found.streams[CONTACT]!.read)
+    expect(found.verifiedThrough).toBeNull()
+    const places = different.map((one) => ids.indexOf(one.split(' ')[1]!))
+    expect(Math.max(...places) - Math.min(...places)).toBeGreaterThan(500)
+    await s.reconcile({ scope: { full: true, repair: true } })
+    expect((await s.reconcile({ scope: { sample: 300 } })).told).toEqual([])
+  })
+})
+
+describe('what is refused', () => {
+  test('a mirror that never ran, that mirrors another org, or whose types changed', async () => {
+    const s = await mirrorScene({ service: { seedRecords: 5 } })
+    await expect(s.reconcile()).rejects.toMatchObject({
+      code: 'reconcile_unread',
+      message: expect.stringMatching(/has no tables of sync "copy" to compare; run it first$/),
+    })
+    await s.run()
+    await s.alter(`UPDATE ${SCHEMA}._records_sync_mirror SET owner = 'http://other org 1'`)
+    await expect(s.reconcile()).rejects.toMatchObject({ code: 'warehouse_other_mirror' })
+    await s.alter(
+      `UPDATE ${SCHEMA}._records_sync_mirror SET owner = '${s.client.origin} org ${(await s.client.readSelf()).org_id}'`,
+    )
+    s.service.changeType(CONTACT, { add: [{ name: 'shoe_size', field_type: 'number' }] })
+    await expect(s.reconcile()).rejects.toMatchObject({
+      code: 'reconcile_unread',
+      message: `${CONTACT}: the properties changed since the mirror ran last (shoe_size); run it first`,
+    })
+    const both = { object_types: [CONTACT, 'svc_company'] }
+    await expect(
+      s.reconcile({ config: both, scope: { only: ['svc_company'] } }),
+    ).rejects.toMatchObject({
+      code: 'reconcile_unread',
+      message: expect.stringMatching(/^svc_company was not read to its end yet/),
+    })
+    await expect(s.reconcile({ scope: { only: ['svc_deal'] } })).rejects.toMatchObject({
+      code: 'mirror_types',
+    })
+  })
+})
+
+describe('how few requests it takes', () => {
+  test('grouped counts: a request for each share, and a page for each difference', async () => {
+    const { s, ids } = await contacts(8_000)
+    const some = [100, 2_500, 4_100, 6_900].map((place) => ids[place]!)
+    await s.alter(
+      `DELETE FROM ${contactTable} WHERE _id IN ('${some[0]}', '${some[1]}')`,
+      `UPDATE ${contactTable} SET _version = _version - INTERVAL 30 MINUTE WHERE _id = '${some[2]}'`,
+    )
+    await s.client.deleteRecord(CONTACT, some[3]!)
+    const expected = [
+      `missing ${some[0]} * unknown`,
+      `missing ${some[1]} * unknown`,
+      `stale ${some[2]} * service`,
+      `extra ${some[3]} * unknown`,
+    ].toSorted()
+    const found = await s.reconcile({ tuning: { rows_per_range: 20_000 } })
+    expect(found.told).toEqual(expected)
+    expect(found.requests).toBeLessThan(25)
+    // A service that groups by nothing: shares are halved.
+    let refused = 0
+    const through = (client: MirrorClient): MirrorClient =>
+      Object.assign(Object.create(client) as MirrorClient, {
+        aggregateRecords: async (...args: Parameters<MirrorClient['aggregateRecords']>) => {
+          if (!args[1].group_by) return await client.aggregateRecords(...args)
+          refused++
+          throw new ServiceFailure('refused', {
+            kind: 'problem',
+            disposition: 'reject',
+            block: 'contract',
+            outcomeUnknown: false,
+            status: 422,
+          })
+        },
+      })
+    const halved = await s.reconcile({ through, tuning: { rows_per_range: 20_000 } })
+    expect(halved.told).toEqual(expected)
+    expect(refused).toBeGreaterThan(0)
+    expect(halved.requests).toBeLessThan(65)
+  })
+})

@@ -1,0 +1,56 @@
+// A retry, started by hand: what another run left over is sent again, as it was kept or as a person corrected it, in a run of the
+// same sync.
+
+import { proxyActivities } from '@temporalio/workflow'
+import { z } from 'zod'
+import type { Activities } from '../activities/index.ts'
+import type { RetryChoice } from '../src/core/purpose.ts'
+import { parseRows } from '../src/core/row-list.ts'
+import { runImport } from './import.ts'
+import { TuningInput, type ImportResult } from './messages.ts'
+import { failure, parseInput, SHORT } from './run.ts'
+
+const TEMPLATE = { run: 12 }
+
+const Words = z.preprocess(
+  (value) => (typeof value === 'string' ? value.split(/[\s,]+/) : value),
+  z.array(z.string().trim().min(1)).min(1).max(100).optional(),
+)
+
+const RetryInput = z.strictObject({
+  run: z.coerce.number({ error: 'expected the number of a run' }).int().min(1),
+  code: Words,
+  reason: Words,
+  rows: z
+    .string({ error: 'expected rows such as "3,7-12"' })
+    .refine((text) => parseRows(text) !== null, 'expected rows such as "3,7-12"')
+    .optional(),
+  /** What `records-sync retry --file` has put into the ledger. */
+  correction: z.number().int().min(1).optional(),
+  tuning: TuningInput.default({}),
+})
+
+/** Runs a retry. Input: `{"run": 12}`; with `"code"`, `"reason"` or `"rows": "3,7-12"` a part of what it left over. */
+export async function retry(input?: unknown): Promise<ImportResult> {
+  const {
+    run: of,
+    code,
+    reason,
+    rows,
+    correction,
+    tuning,
+  } = parseInput(RetryInput, input, TEMPLATE)
+  const { checkRetry } = proxyActivities<Pick<Activities, 'checkRetry'>>(SHORT)
+  const choice: RetryChoice = {
+    ...(code && { codes: code }),
+    ...(reason && { reasons: reason }),
+    ...(rows !== undefined && { rows: parseRows(rows)! }),
+    ...(correction !== undefined && { correction }),
+  }
+  const task = { of, choice }
+  const { sync, problem } = await checkRetry.executeWithOptions({ summary: `check run ${of}` }, [
+    task,
+  ])
+  if (problem !== null) throw failure(problem, 'InvalidInput', [{ template: TEMPLATE }])
+  return await runImport({ sync, tuning, priority: 'import' }, null, { retry: task })
+}
