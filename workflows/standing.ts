@@ -63,9 +63,6 @@ export interface Pause {
 /** One line of a Markdown table's cell. */
 export const cell = (text: string): string =>
   text.replaceAll(/[\r\n|]+/g, ' ').slice(0, messageCharsMax)
-/** `1,234,567` */
-export const figure = (value: number): string => String(value).replaceAll(/\B(?=(\d{3})+$)/g, ',')
-
 /** Answers the queries from now on. `table` gives the lines below the headline. */
 export function showStanding<Progress extends RunProgress>(
   kind: 'import' | 'mirror',

@@ -2,6 +2,9 @@
 // first: control characters of a value could steer a terminal.
 
 import { styleText } from 'node:util'
+import { figure } from '../core/figures.ts'
+
+export { figure }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -109,9 +112,6 @@ export function wrapped(text: string, indent: number, width = 100): string[] {
   }
   return lines.map((line) => ' '.repeat(indent) + line)
 }
-
-/** `12,345` */
-export const figure = (value: number): string => value.toLocaleString('en-US')
 
 /** `1 h 02 min`, `3 min 05 s`, `12 s` */
 export function duration(ms: number): string {

@@ -1,6 +1,8 @@
 // Differences between two sides, as a reconciliation names them. `ours` is what we bring (the source of an import, the table of
 // a mirror), `theirs` is what the service holds.
 
+import { figure } from './figures.ts'
+
 export const DIFFERENCE_KINDS = ['missing', 'extra', 'stale', 'different'] as const
 /**
  * | kind | import: source against service | mirror: service against warehouse |
@@ -50,20 +52,26 @@ export const noDifferences = (): Record<DifferenceKind, number> => ({
 export const sumOfDifferences = (counts: DifferenceCounts): number =>
   DIFFERENCE_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
 
-/** What people read: `3 differ: 1 missing, 2 stale; 1 was mended`. */
-export function differencesText({
-  found,
-  left,
-}: {
-  readonly found: DifferenceCounts
-  readonly left: DifferenceCounts
-}): string {
+/**
+ * What people read: `3 of 1,000 records differ: 1 missing, 2 stale; 1 was mended`; null where none does.
+ * @param of what was compared, in words; default: nothing is said of it
+ */
+export function differencesText(
+  {
+    found,
+    left,
+  }: {
+    readonly found: DifferenceCounts
+    readonly left: DifferenceCounts
+  },
+  of = '',
+): string | null {
   const total = sumOfDifferences(found)
-  if (total === 0) return 'both sides are equal'
+  if (total === 0) return null
   const kinds = DIFFERENCE_KINDS.filter((kind) => found[kind] > 0)
-  const list = kinds.map((kind) => `${found[kind]} ${kind}`).join(', ')
+  const list = kinds.map((kind) => `${figure(found[kind])} ${kind}`).join(', ')
   const mended = total - sumOfDifferences(left)
-  const rest =
-    mended === 0 ? '' : mended === total ? '; all were mended' : `; ${mended} were mended`
-  return `${total} ${total === 1 ? 'differs' : 'differ'}: ${list}${rest}`
+  const verb = mended === total ? 'differed' : total === 1 && of === '' ? 'differs' : 'differ'
+  const rest = mended === 0 ? '' : `; ${mended === total ? 'all' : figure(mended)} of them mended`
+  return `${figure(total)}${of === '' ? '' : ` of ${of}`} ${verb}: ${list}${rest}`
 }

@@ -2,6 +2,7 @@
 // that does not balance is never complete, whatever else happened.
 
 import { differencesText, sumOfDifferences, type DifferenceCounts } from '../core/differences.ts'
+import { figure } from '../core/figures.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Ending } from '../runs/ending.ts'
@@ -22,6 +23,12 @@ export interface Findings {
   readonly wholeSince: string | null
 }
 
+/** Of a reconciliation that found no difference. */
+const equalText = ({ states: { invalid } }: Books): string =>
+  invalid === 0
+    ? 'both sides are equal'
+    : `both sides are equal, but for ${figure(invalid)} rows that do not map`
+
 /** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */
 export async function close(
   ledger: Ledger,
@@ -39,7 +46,7 @@ export async function close(
   const message = isUnbalanced
     ? 'the books do not balance; run records-sync show for the figures'
     : isFinished
-      ? findings && differencesText(findings)
+      ? findings && (differencesText(findings) ?? equalText(books))
       : (ending.message ?? null)
   await ledger.closeRun(run, {
     state,

@@ -468,7 +468,7 @@ export interface Ledger {
     run: number,
     options: { after: number; every: number; limit: number },
   ): Promise<readonly WrittenItem[]>
-  /** Books what reading back showed; items keep a terminal state. At most 1,000. */
+  /** Books what reading back showed, in a live run; items keep a terminal state. At most 1,000. */
   recordVerified(
     run: number,
     items: readonly {
@@ -495,8 +495,8 @@ export interface Ledger {
    */
   recordCompared(run: number, items: readonly Comparison[]): Promise<void>
   /**
-   * A page of the keys of the run's destination that have a record and that no valid item of the run has. `next` is where
-   * the next page goes on; null at the end. A page may be empty.
+   * A page of the keys of the run's destination that have a record and that no item of the run has, valid or not. `next` is
+   * where the next page goes on; null at the end. A page may be empty.
    */
   absentKeys(
     run: number,

@@ -1,7 +1,8 @@
 // Figures and times as people read them: always UTC, never the machine's locale.
 
-/** `12,345` */
-export const figure = (value: number): string => value.toLocaleString('en-US')
+import { figure } from '../core/figures.ts'
+
+export { figure }
 
 /** `800`, `12.5k`, `1.2M`: for the axes of charts. */
 export const shortFigure = (value: number): string =>

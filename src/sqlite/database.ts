@@ -9,6 +9,7 @@ import {
   type StatementSyncInstance,
 } from '@photostructure/sqlite'
 import { SyncError } from '../core/errors.ts'
+import { original, storable } from '../core/stored-text.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const engineMin = [3, 51, 3] as const
@@ -47,6 +48,17 @@ export interface Database {
   /** Runs `work` in one immediate transaction; any error undoes all of it. */
   transaction<Result>(work: () => Result): Result
   close(): void
+}
+
+const bound = (value: Value): Value => (typeof value === 'string' ? storable(value) : value)
+
+/** The texts of a row as they were stored; it is the driver's own object, made for this call. */
+function restored(row: Row): Row {
+  for (const name in row) {
+    const value = row[name]
+    if (typeof value === 'string') row[name] = original(value)
+  }
+  return row
 }
 
 const busyMaxMs = (subject: Subject) => subject.busyMaxMs ?? BUSY_MAX_MS
@@ -155,21 +167,22 @@ export function openDatabase(
   const guarded = (statement: StatementSyncInstance): Statement => ({
     run: (...values) => {
       try {
-        return { changes: Number(statement.run(...values).changes) }
+        return { changes: Number(statement.run(...values.map(bound)).changes) }
       } catch (error) {
         throw translate(error, path, subject)
       }
     },
     get: (...values) => {
       try {
-        return statement.get(...values) as Row | undefined
+        const row = statement.get(...values.map(bound)) as Row | undefined
+        return row && restored(row)
       } catch (error) {
         throw translate(error, path, subject)
       }
     },
     all: (...values) => {
       try {
-        return statement.all(...values) as Row[]
+        return (statement.all(...values.map(bound)) as Row[]).map(restored)
       } catch (error) {
         throw translate(error, path, subject)
       }

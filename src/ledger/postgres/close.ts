@@ -60,6 +60,9 @@ export function closeMethods(
       const equal = read.filter((item) => item.verdict === 'equal')
       const other = read.filter((item) => item.verdict !== 'equal')
       await db.transaction(async (session) => {
+        // A closed run stays as it was sealed.
+        const live = `SELECT 1 FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR SHARE`
+        if (!(await session.one(live, [run]))) return
         await session.run(
           `UPDATE items SET verified = told.verdict, field = coalesce(told.field, items.field),
              state = CASE WHEN state = 'sent' THEN (CASE WHEN told.verdict = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { PoolClient } from 'pg'
 import { systemClock } from '../../core/ports.ts'
+import { original, storable } from '../../core/stored-text.ts'
 import {
   clashes,
   isLost,
@@ -14,7 +15,6 @@ import {
 } from '../../postgres/failures.ts'
 import { resolveConnection, type Connection } from './connection.ts'
 import { setUp } from './set-up.ts'
-import { original, storable } from './text.ts'
 
 const TRIES_MAX = 8
 const TRY_AGAIN_MS = 15

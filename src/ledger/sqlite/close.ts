@@ -80,7 +80,10 @@ export function closeMethods(
         `UPDATE accepted SET hash = NULL WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
            AND key = (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`,
       )
+      const live = db.sql(`SELECT 1 FROM runs WHERE id = ? AND state IN (${liveStates})`)
       db.transaction(() => {
+        // A closed run stays as it was sealed.
+        if (!live.get(run)) return
         for (const item of items) {
           book.run(item.verdict, item.field, item.recordId, run, item.ordinal)
           if (item.verdict === 'equal') accept.run(item.marks ?? null, run, item.ordinal)

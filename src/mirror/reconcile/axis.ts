@@ -76,91 +76,95 @@ export const withinOf = ({ column }: Axis, { from, to }: Span): Within | undefin
 /** The millisecond after an instant: what is later begins there. */
 export const afterOf = (instant: string): string => instantAt(Date.parse(instant) + 1)
 
-/** Shares that are counted are cut finer than asked for, and put together again. */
-const FINER = 4
-/** How far back the oldest row is looked for at first, and how much further each time. */
+/** A share may have so much less than it could. */
+const FULL_ENOUGH = 0.75
+/** Between both. */
+const AIM = 0.9
+/** How far back rows are looked for at first, and how much further where there are none. */
 const BACK_MS = 3_600_000
 const FURTHER = 8
-/** Shortest share, ms. */
-const SHORTEST_MS = 1
+/** Guesses at a moment; after that the time is halved. */
+const GUESSES_MAX = 8
 
-/**
- * Cuts what is before `to` into shares of at most `rows` rows of the table each, where their times differ, and hardly fewer than
- * that; newest first. Asks the table only.
- */
+interface Cutting {
+  readonly to: string
+  /** Rows of the table in a share, at most, where their times differ. */
+  readonly rows: number
+  beat(): void
+}
+
+/** Cuts what is before `to` into shares with hardly fewer rows than they may have; newest first. Asks the table only. */
 export async function cut(
   tables: Pick<LocalTables, 'count'>,
   stream: MirrorStream,
   axis: Axis,
-  { to, rows, beat }: { readonly to: string; readonly rows: number; beat(): void },
+  { to, rows, beat }: Cutting,
 ): Promise<Span[]> {
-  const piece = Math.max(1, Math.floor(rows / FINER))
-  const count = async (from: number, until: number) => {
-    beat()
-    const span = { from: instantAt(from), to: instantAt(until) }
-    return (await tables.count(stream, withinOf(axis, span))).rows
-  }
-  // Where the pieces begin, newest first, and how many rows each has.
-  const pieces: { from: number; rows: number }[] = []
+  const count = counterOf(tables, stream, axis, beat)
   const first = Date.parse(FIRST)
-  const end = Math.max(first, Date.parse(to))
-  const all = await count(first, end)
-  // Most of the years that there are have no rows.
-  let begin = end
-  let within = 0
-  for (let back = BACK_MS; begin > first && within < all; back *= FURTHER) {
-    begin = Math.max(first, end - back)
-    within = begin === first ? all : await count(begin, end)
-  }
-  const waiting = [{ from: begin, to: end, rows: all }]
-  // Bounded: each pass takes one away that is small, or halves its time.
-  for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
-    if (one.rows <= piece || one.to - one.from <= SHORTEST_MS) {
-      pieces.push(one)
-      continue
-    }
-    const middle = Math.ceil((one.from + one.to) / 2)
-    const newer = await count(middle, one.to)
-    waiting.push({ from: one.from, to: middle, rows: one.rows - newer })
-    waiting.push({ from: middle, to: one.to, rows: newer })
-  }
   const spans: Span[] = []
-  let upper = instantAt(end)
-  let held = 0
-  for (const [index, { from, rows: more }] of pieces.entries()) {
-    held += more
-    const next = pieces[index + 1]
-    if (next !== undefined && held + next.rows <= rows) continue
-    // What is older than the oldest row belongs to the last share.
-    const lower = next === undefined ? null : instantAt(from)
-    spans.push({ from: lower, to: upper })
-    if (lower !== null) upper = lower
-    held = 0
+  let upper = Math.max(first, Date.parse(to))
+  let left = await count(first, upper)
+  let width = BACK_MS
+  // Bounded: each pass takes rows away.
+  while (left > rows) {
+    const moment = await momentBefore(count, upper, rows, width)
+    spans.push({ from: instantAt(moment.at), to: instantAt(upper) })
+    width = upper - moment.at
+    upper = moment.at
+    left -= moment.rows
   }
-  return spans
+  // What is older than the oldest row belongs to the last share.
+  return [...spans, { from: null, to: instantAt(upper) }]
 }
 
-/** The moment since which the table has about so many rows before `to`, and no more unless they share a time. */
+/** The moment since which the table has about so many rows before `to`. */
 export async function newestOf(
   tables: Pick<LocalTables, 'count'>,
   stream: MirrorStream,
   axis: Axis,
-  { to, rows, beat }: { readonly to: string; readonly rows: number; beat(): void },
+  { to, rows, beat }: Cutting,
 ): Promise<string> {
-  let low = Date.parse(FIRST)
-  let high = Math.max(low, Date.parse(to))
-  const end = high
-  // Bounded: the time is halved each time, or begins near its end.
-  for (let back = BACK_MS; high - low > SHORTEST_MS; back *= FURTHER) {
+  const count = counterOf(tables, stream, axis, beat)
+  const upper = Math.max(Date.parse(FIRST), Date.parse(to))
+  if ((await count(Date.parse(FIRST), upper)) <= rows) return FIRST
+  return instantAt((await momentBefore(count, upper, rows, BACK_MS)).at)
+}
+
+type Counter = (from: number, to: number) => Promise<number>
+
+const counterOf =
+  (tables: Pick<LocalTables, 'count'>, stream: MirrorStream, axis: Axis, beat: () => void) =>
+  async (from: number, to: number): Promise<number> => {
     beat()
-    const middle = Math.max(end - back, Math.ceil((low + high) / 2))
-    const span = { from: instantAt(middle), to: instantAt(end) }
-    const { rows: newer } = await tables.count(stream, withinOf(axis, span))
-    if (newer <= rows) high = middle
-    else low = middle
-    if (newer <= rows && newer * 2 > rows) break
+    const span = { from: instantAt(from), to: instantAt(to) }
+    return (await tables.count(stream, withinOf(axis, span))).rows
   }
-  return instantAt(high)
+
+/** Since when there are at most `rows` rows, but not many fewer, before `upper`; there are more in all. */
+async function momentBefore(
+  count: Counter,
+  upper: number,
+  rows: number,
+  width: number,
+): Promise<{ at: number; rows: number }> {
+  // Too many rows since `low`, and not too many since `high`.
+  let low = { at: Date.parse(FIRST), rows: Infinity }
+  let high = { at: upper, rows: 0 }
+  let guess = upper - width
+  // Bounded: the time between both is halved, after some guesses.
+  for (let guesses = 0; high.at - low.at > 1; guesses++) {
+    const isWithin = guess > low.at && guess < high.at && guesses < GUESSES_MAX
+    const at = isWithin ? Math.round(guess) : Math.floor((low.at + high.at) / 2)
+    const found = { at, rows: await count(at, upper) }
+    if (found.rows > rows) low = found
+    else high = found
+    if (found.rows <= rows && found.rows >= rows * FULL_ENOUGH) break
+    const further = found.rows === 0 ? FURTHER : (rows * AIM) / found.rows
+    guess = upper - Math.max(1, upper - at) * Math.min(FURTHER, further)
+  }
+  // Where more than that share a millisecond, they are in one share.
+  return high.rows > 0 ? high : low
 }
 
 /** Cuts the time between two instants into equal shares, newest first: for a table that has hardly a row. */

@@ -1,10 +1,7 @@
 // The end of a mirror's reconciliation: what differs, and what may be said of the two sides.
 
-import {
-  DIFFERENCE_KINDS,
-  sumOfDifferences,
-  type DifferenceCounts,
-} from '../../core/differences.ts'
+import { differencesText, sumOfDifferences, type DifferenceCounts } from '../../core/differences.ts'
+import { figure } from '../../core/figures.ts'
 import { isWhole, reconcileOf, WHOLE } from '../../core/purpose.ts'
 import type { RunState } from '../../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../../ledger/ledger.ts'
@@ -52,23 +49,12 @@ export async function closeReconcile(
 
 /** `12 of 1,000,000 records differ: 4 missing, 8 stale`; null where none does. */
 export function differenceText(
-  { found, left }: ReconcileClosed['counts'],
+  counts: ReconcileClosed['counts'],
   streams: readonly Pick<StreamBooks, 'serviceCount'>[],
 ): string | null {
-  const all = sumOfDifferences(found)
-  if (all === 0) return null
   const records = streams.reduce((sum, { serviceCount }) => sum + (serviceCount ?? 0), 0)
-  const repaired = all - sumOfDifferences(left)
-  const isMended = repaired === all
-  const kinds = DIFFERENCE_KINDS.filter((kind) => found[kind] > 0)
-    .map((kind) => `${figure(found[kind])} ${kind}`)
-    .join(', ')
-  const text = `${figure(all)} of ${figure(records)} records ${isMended ? 'differed' : 'differ'}: ${kinds}`
-  if (repaired === 0) return text
-  return `${text}; ${isMended ? 'all' : figure(repaired)} of them were repaired`
+  return differencesText(counts, `${figure(records)} records`)
 }
-
-const figure = (count: number): string => count.toLocaleString('en-US')
 
 /**
  * Up to when the warehouse is known to hold what the service holds; null where that cannot be said.

@@ -15,7 +15,7 @@ import type {
   MirrorStream,
 } from '../../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from '../ports.ts'
-import type { Reader } from '../reader.ts'
+import { isCursorRefused, type Reader } from '../reader.ts'
 import { filterOf, valueOf, withinOf, type Axis } from './axis.ts'
 import { compareInstants, extraOf, type Comparer, type Look } from './compare.ts'
 import type { LocalTables } from './local.ts'
@@ -29,6 +29,8 @@ const IDS_MAX = 10_000
 export const BESIDE_MAX = 10_000
 /** Rows whose place in the table is known to be an old one. */
 const KNOWN_MAX = 100_000
+/** Times that a listing begins anew because the service does not know its cursor any more. */
+const ANEW_MAX = 3
 /** Pages of a second look, at most: many records may share a time. */
 const AGAIN_PAGES_MAX = 3
 
@@ -116,7 +118,16 @@ export class Looker {
   ): Promise<void> {
     const { axis } = this.#parts
     const listed = new Set<string>()
-    await this.list(filterOf(axis, span, more), 'desc', Infinity, (record) => listed.add(record.id))
+    const filter = filterOf(axis, span, more)
+    for (let anew = 0; ; anew++) {
+      try {
+        await this.list(filter, 'desc', Infinity, ({ id }) => listed.add(id))
+        break
+      } catch (error) {
+        // What was compared is compared once more, and told once.
+        if (!isCursorRefused(error) || anew === ANEW_MAX) throw error
+      }
+    }
     if (ids) await this.absent(ids.filter((id) => !listed.has(id)))
     else
       for await (const page of this.idsOf(span))

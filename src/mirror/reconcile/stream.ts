@@ -1,7 +1,11 @@
 // One stream of a reconciliation: the records of an object type against the rows of their table. Where it stands is kept in the
 // ledger share by share, so that whoever goes on looks again only at what was under way.
 
-import type { ObjectSchema, RecordRepresentation } from '../../contract/index.ts'
+import {
+  PAGE_LIMIT_MAX,
+  type ObjectSchema,
+  type RecordRepresentation,
+} from '../../contract/index.ts'
 import type { Difference, DifferenceKind } from '../../core/differences.ts'
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
@@ -36,15 +40,19 @@ import { BESIDE_MAX, Looker, type Writer } from './looker.ts'
 import { inTurn, type LocalTables } from './local.ts'
 import { firstPlace, readPlace, type ReconcilePlace, type Span } from './place.ts'
 
-/** Records that a sampled share is asked for: a page. */
-const SAMPLE_PAGE = 100
-/** Of `rows_per_range`: records of a share, those of a type that is read rather than counted, and those of a short list. */
+/**
+ * Of `rows_per_range`: records of a share at most; those of a type that is read rather than counted; those that changed last and
+ * are read whatever is counted; those of a short list.
+ */
 const SHARE = 1 / 2
-const READ = 1 / 20
+const READ = 1 / 5
+const NEWEST = 1 / 20
 const LIST = 1 / 100
-/** Shares of a stream, at most, and at least where it is large. */
+/** Shares of a stream, at most, and those that each reader has where it is counted: a record that changed is in another one then. */
 const SHARES_MAX = 1_000
-const SHARES_MIN = 100
+const SHARES_EACH = 5
+/** Requests that counting may take in any case; beyond them, and what reading everything would take, shares are read whole. */
+const REQUESTS_MIN = 300
 /** Records that a combination of values should have in a share: one page lists them. */
 const CELL_RECORDS = 80
 /** Rows by which the properties are chosen that counts are grouped by. */
@@ -260,7 +268,7 @@ class Reconciliation {
     const { tuning } = this.#deps
     const { sample } = this.#job.scope
     if (sample !== null) {
-      const limit = Math.min(SAMPLE_PAGE, sample)
+      const limit = Math.min(PAGE_LIMIT_MAX, sample)
       return (span) => this.#lookAtPage(span, limit)
     }
     if (this.#place.how === 'read') return (span) => this.#looker.examine(span)
@@ -273,7 +281,7 @@ class Reconciliation {
       looker: this.#looker,
       groups: (await this.#groups()).names,
       listMax: Math.max(2, Math.ceil(tuning.rows_per_range * LIST)),
-      requestsMax: Math.max(300, Math.ceil(this.#place.serviceCount! / 10_000)),
+      requestsMax: Math.max(REQUESTS_MIN, Math.ceil(this.#place.serviceCount! / PAGE_LIMIT_MAX)),
     })
     return (span) => counting.look(span)
   }
@@ -284,7 +292,7 @@ class Reconciliation {
     const { tuning, beat } = this.#deps
     const to = this.#mark === null ? FIRST : afterOf(this.#mark)
     if (this.#place.how !== 'counted') return to
-    const rows = Math.floor(tuning.rows_per_range * READ)
+    const rows = Math.floor(tuning.rows_per_range * NEWEST)
     return await newestOf(this.#local, stream, axis, { to, rows, beat })
   }
 
@@ -299,11 +307,11 @@ class Reconciliation {
     const { rows } = await this.#local.count(stream, withinOf(axis, { from: FIRST, to }))
     const share = tuning.rows_per_range * SHARE
     let size = Math.max(share, Math.ceil(rows / SHARES_MAX))
-    if (sample !== null) size = Math.ceil(rows / Math.max(1, Math.floor(sample / SAMPLE_PAGE)))
+    if (sample !== null) size = Math.ceil(rows / Math.max(1, Math.floor(sample / PAGE_LIMIT_MAX)))
     else if (how === 'counted') {
       const { names, cells } = await this.#groups()
-      const counted = Math.max(tuning.rows_per_range * LIST, rows / SHARES_MIN)
-      size = Math.min(share, names.length > 0 ? CELL_RECORDS * cells : counted)
+      const counted = Math.max(tuning.rows_per_range * LIST, rows / (tuning.readers * SHARES_EACH))
+      size = Math.min(share, counted, names.length > 0 ? CELL_RECORDS * cells : Infinity)
     }
     size = Math.max(2, Math.ceil(size))
     // A table that lacks most of it does not tell where the records are.
@@ -332,7 +340,7 @@ class Reconciliation {
     const looker = this.#looker
     const none = { property: axis.property!, op: 'is_null' as const, value: true }
     const records = await reader.count(schema.name, none)
-    const { rows: all } = await tables.count(stream)
+    const { rows: all } = await this.#local.count(stream)
     const { rows: valued } = await this.#local.count(
       stream,
       withinOf(axis, { from: FIRST, to: null }),

@@ -103,6 +103,19 @@ export function closingTests(open: Open): void {
       ])
     })
 
+    it('changes nothing in a run that was closed: it stays as it was sealed', async () => {
+      const claim = await staged(ledger, rows(2))
+      await settle(ledger, claim, await send(ledger, claim), ['created', 'sent'])
+      await close(ledger, claim.run)
+      const before = await ledger.books(claim.run)
+      expect(before).toMatchObject({ inDoubt: 1, states: { created: 1, failed: 1 } })
+      await ledger.recordVerified(claim.run, [
+        { ordinal: 2, verdict: 'equal', recordId: 'late', field: null },
+      ])
+      expect(await ledger.books(claim.run)).toEqual(before)
+      expect(await accepted(ledger, rows(2))).toEqual([1])
+    })
+
     it('reads what nobody answered', async () => {
       const claim = await staged(ledger, rows(2))
       await send(ledger, claim, 1)

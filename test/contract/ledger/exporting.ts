@@ -31,8 +31,9 @@ export function exportingTests(open: Open): void {
 
   async function all(name: ExportName, limit: number) {
     const found: Readonly<Record<string, string | number | null>>[] = []
+    const reader = await opened.reopen()
     for (let after: string | null = null; ;) {
-      const page = await (await opened.reopen()).exportRows(name, { after, limit })
+      const page = await reader.exportRows(name, { after, limit })
       expect(page.rows.length).toBeLessThanOrEqual(limit)
       found.push(...page.rows)
       if (page.next === null) return found

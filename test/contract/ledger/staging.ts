@@ -60,6 +60,18 @@ export function stagingTests(open: Open): void {
     return states
   }
 
+  it('takes keys for different that differ after a U+0000', async () => {
+    const keys = ['a', 'a\0', 'a\0b', 'a\u001a0', 'a\0b']
+    const items = keys.map((key, index) => row(index + 1, key))
+    expect(await decided(items)).toEqual({
+      1: 'planned',
+      2: 'planned',
+      3: 'superseded',
+      4: 'planned',
+      5: 'planned',
+    })
+  })
+
   describe('staging', () => {
     it('keeps a stale reader out: a later one has begun anew', async () => {
       const { id } = await openRun(ledger)

@@ -182,6 +182,12 @@ const TAMPERINGS: readonly (readonly [
     /in doubt: booked 2, counted 0/,
   ],
   [
+    'an item that was sent again',
+    run(`UPDATE items SET replayed = 1 WHERE run = ${young} AND ordinal = 1`),
+    [`books_altered ${young}`],
+    /replayed: booked 0, counted 1/,
+  ],
+  [
     'an item that was deleted',
     run(`DELETE FROM items WHERE run = ${mixed} AND ordinal = 2`),
     [`items_missing ${mixed}`],
@@ -192,6 +198,15 @@ const TAMPERINGS: readonly (readonly [
     run(`DELETE FROM items WHERE run = ${created} AND ordinal = 3`),
     [`items_missing ${created}`],
     /out of the middle/,
+  ],
+  [
+    'an item that was changed while older ones go',
+    (db) => {
+      run(`DELETE FROM items WHERE run = ${created} AND ordinal = 1`)(db)
+      run(`UPDATE items SET state = 'updated' WHERE run = ${created} AND ordinal = 3`)(db)
+    },
+    [`items_missing ${created}`],
+    /created: booked 5, counted 3; updated: booked 0, counted 1/,
   ],
   [
     'all items of a run that is young',
@@ -305,6 +320,28 @@ const TAMPERINGS: readonly (readonly [
     /its manifest is of this sync, and the run is of "crm"/,
   ],
   [
+    'the newest run, that was put under another sync',
+    run(`UPDATE runs SET sync = 'contacts' WHERE id = ${failedMirror}`),
+    [`manifest_missing ${failedMirror}`, `manifest_orphaned ${failedMirror}`],
+    /the run is of "contacts"/,
+  ],
+  [
+    'the way in which a manifest is written',
+    (db) => {
+      const { body } = db.prepare(`SELECT body FROM manifests WHERE run = ${reconcile}`).get() as {
+        body: string
+      }
+      db.prepare('UPDATE manifests SET body = ?, digest = ?, signature = ? WHERE run = ?').run(
+        `${body} `,
+        digestOfBody(`${body} `),
+        signatureOf(`${body} `, KEY),
+        reconcile,
+      )
+    },
+    [`run_altered ${reconcile}`],
+    /not written as it is sealed/,
+  ],
+  [
     'a link',
     (db) => void reseal(db, reconcile, (body) => Object.assign(body, { previous: null }), KEY),
     [`chain_broken ${reconcile}`],
@@ -363,6 +400,13 @@ describe('tampering is seen:', () => {
     const { findings } = await auditOf(path)
     expect(findings.map((finding) => finding.message).join('\n')).toMatch(message)
   })
+})
+
+test('items that are being removed in their time are no finding', async () => {
+  const path = tampered(run(`DELETE FROM items WHERE run = ${created} AND ordinal <= 2`))
+  const { syncs, findings } = await auditOf(path)
+  expect(findings).toEqual([])
+  expect(syncs[0]).toMatchObject({ booked: 6, pruned: 2 })
 })
 
 test('books that do not balance are told, although they are as they were sealed', async () => {

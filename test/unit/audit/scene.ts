@@ -21,7 +21,7 @@ import {
   stream,
 } from '../../contract/ledger/scene.ts'
 
-export const DAY_MS = 86_400_000
+const DAY_MS = 86_400_000
 /** When the ledger is looked at. */
 export const NOW = Date.parse('2026-03-31T12:00:00.000Z')
 

@@ -431,11 +431,38 @@ test('what a reconciliation leaves different can be retried', async () => {
 
 test('looking changes nothing that is believed: the next import sends what it would have sent', async () => {
   const scene = await importScene(NAMES)
-  scene.rows(HEAD, names(5))
+  scene.rows(HEAD, names(1_002))
   await scene.run()
   await patch(scene, 'c-3', { svc_first_name: 'Zoe' })
-  await scene.reconcile()
-  expect((await scene.run()).books.states).toMatchObject({ unchanged: 5 })
+  const looked = await scene.reconcile()
+  expect(looked.books.states).toMatchObject({ unchanged: 1_001, unsent: 1 })
+  expect((await scene.run()).books.states).toMatchObject({ unchanged: 1_002 })
+})
+
+test('keys are found in the form that the service keeps, and as numbers', async () => {
+  const mails = await importScene(
+    { svc_email: { column: 'mail', split: ';' }, svc_first_name: { column: 'name' } },
+    { matching_property: 'svc_email' },
+  )
+  mails.rows(['mail', 'name'], [['ann@x.example', 'Ann']])
+  await mails.run()
+  mails.rows(['mail', 'name'], [['Ann@X.example', 'Ann']])
+  expect((await mails.reconcile()).message).toBe('both sides are equal')
+
+  const numbers = await importScene(
+    { svc_score: { column: 'score' }, svc_first_name: { column: 'name' } },
+    { matching_property: 'svc_score' },
+  )
+  const head = ['score', 'name']
+  numbers.rows(head, [
+    ['10.50', 'Ann'],
+    ['11', 'Bea'],
+  ])
+  await numbers.run()
+  numbers.rows(head, [['10.5', 'Ann']])
+  const looked = await numbers.reconcile()
+  expect(told(looked)).toEqual(['11 - extra source'])
+  expect(looked.books.states).toMatchObject({ unchanged: 1 })
 })
 
 test('a reconciliation that is killed goes on, and finds each difference once', async () => {

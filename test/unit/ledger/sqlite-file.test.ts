@@ -99,11 +99,15 @@ describe('opening', () => {
   it('brings a file of the first release up to date, with all that is in it', async () => {
     outside(`${MIGRATIONS[0]!}; PRAGMA user_version = 1;
       INSERT INTO runs (sync, kind, mode, state, workflow_id, workflow_run_id, config, opened_at)
-        VALUES ('contacts', 'import', 'run', 'running', 'w', 'r', '{}', '2026-01-31T08:15:00.000Z')`)
+        VALUES ('contacts', 'import', 'run', 'running', 'w', 'r', '{}', '2026-01-31T08:15:00.000Z'),
+          ('contacts', 'import', 'run', 'complete', 'w', 'r', '{"backfill":{}}', '2026-01-31T08:15:00.000Z'),
+          ('contacts', 'import', 'run', 'complete', 'w', 'r', '"text"', '2026-01-31T08:15:00.000Z')`)
     const read = await errorOf(() => openSqliteLedger(path, { readOnly: true }))
     expect(read.code).toBe('ledger_older')
     const ledger = openSqliteLedger(path)
     expect(await ledger.run(1)).toMatchObject({ sync: 'contacts', kind: 'import' })
+    const purposes = await Promise.all([1, 2, 3].map(async (id) => (await ledger.run(id))?.purpose))
+    expect(purposes).toEqual(['sync', 'backfill', 'sync'])
     await ledger.noteStream(1, stream('svc_contact'))
     expect(await ledger.streams(1)).toEqual([stream('svc_contact')])
     await ledger.close()

@@ -1,6 +1,7 @@
 // A mirror against its service: what was planted is found and named, and nothing else; a repair leaves both equal; whoever is
 // killed goes on.
 
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { everyShape, NAMES, samples, seed, TYPE } from '../sources/every-shape.ts'
 import type { RecordRepresentation } from '../../../src/contract/index.ts'
@@ -112,7 +113,6 @@ describe('every kind of difference', () => {
       message: `${count + 11} of 59 records differ: 2 missing, 2 extra, ${count + 5} stale, 2 different`,
       verifiedThrough: null,
     })
-    expect((await s.reconcile({ scope: { full: true } })).told).toEqual(expected)
     const repaired = await s.reconcile({ scope: { repair: true } })
     expect(repaired.told).toEqual(expected.map((one) => `+${one}`).toSorted())
     expect(repaired.state).toBe('complete')
@@ -173,7 +173,6 @@ describe('every kind of difference', () => {
     const repaired = await s.reconcile({ scope: { full: true, repair: true } })
     expect(repaired.told).toEqual(expected.map((one) => `+${one}`))
     expect(await s.difference(TYPE)).toEqual([])
-    expect((await s.reconcile({ scope: { full: true } })).told).toEqual([])
   })
 
   test('what is only written otherwise is no difference', async () => {
@@ -230,15 +229,13 @@ describe('what is no difference', () => {
     ) as { watermark: string }
     await s.client.updateRecord(CONTACT, ids[3]!, { svc_first_name: 'Later' })
     await s.client.createRecord(CONTACT, { svc_first_name: 'New' })
-    for (const full of [false, true]) {
-      const found = await s.reconcile({ scope: { full } })
-      expect(found).toMatchObject({ state: 'complete', message: null, told: [] })
-      expect(found.streams[CONTACT]!.message).toBe(
-        '2 records changed since the mirror ran last; they come with its next run',
-      )
-      // What changed since is not in the warehouse.
-      expect(Date.parse(found.verifiedThrough!)).toBe(Date.parse(watermark))
-    }
+    const found = await s.reconcile()
+    expect(found).toMatchObject({ state: 'complete', message: null, told: [] })
+    expect(found.streams[CONTACT]!.message).toBe(
+      '2 records changed since the mirror ran last; they come with its next run',
+    )
+    // What changed since is not in the warehouse.
+    expect(Date.parse(found.verifiedThrough!)).toBe(Date.parse(watermark))
     expect(await everything(s)).toEqual(before)
     const repaired = await s.reconcile({ scope: { repair: true } })
     expect(repaired).toMatchObject({ told: [], verifiedThrough: repaired.openedAt })
@@ -259,6 +256,8 @@ describe('what is no difference', () => {
       [gone, () => s.client.deleteRecord(CONTACT, gone)],
       [changed, () => s.client.updateRecord(CONTACT, changed, { svc_first_name: 'Moved' })],
       [row, () => s.client.updateRecord(CONTACT, row, { svc_first_name: 'Moved' })],
+      // A record that leaves its share before that is read, and is not gone for that.
+      [ids[100]!, () => s.client.updateRecord(CONTACT, ids[5]!, { svc_first_name: 'Moved' })],
     ])
     const through = pageByPage(async (records) => {
       for (const { id } of records) {
@@ -268,10 +267,11 @@ describe('what is no difference', () => {
       }
       return records
     })
-    const found = await s.reconcile({ scope: { full: true }, through })
+    const tuning = { readers: 1 }
+    const found = await s.reconcile({ scope: { full: true }, through, tuning })
     expect(moves.size).toBe(0)
     expect(found.told).toEqual([`missing ${stays} * unknown`])
-    expect(found.streams[CONTACT]!.message).toMatch(/^1 record changed since/)
+    expect(found.streams[CONTACT]!.message).toMatch(/^2 records changed since/)
   })
 })
 
@@ -329,75 +329,64 @@ describe('a reconciliation that is killed', () => {
       options: { signals: signals(), through: watch<MirrorClient>, tables: watch<MirrorTables> },
     }
   }
-  const points = [4, 20, 27, 32, 36, 41, 46, 52]
+  const points = [4, 12, 18, 21, 24, 27, 30]
 
-  test.each([false, true])('anywhere, repair %s, goes on', async (repair) => {
-    const { s, expected } = await plant()
-    const { kills, options } = killing(points)
-    const tuning = { readers: 1, rows_per_range: 150 }
-    const found = await s.reconcile({ scope: { full: true, repair }, ...options, tuning })
-    expect(found.told).toEqual(expected.map((one) => (repair ? `+${one}` : one)).toSorted())
-    expect(found.streams[CONTACT]).toMatchObject({ state: 'complete', serviceCount: 197 })
-    expect(kills()).toBeGreaterThan(4)
-    if (!repair) return
-    expect(await s.difference()).toEqual([])
-    expect((await s.reconcile({ scope: { full: true } })).told).toEqual([])
-  })
+  test.each(process.env['RECONCILE_WORLDS'] ? [false, true] : [true])(
+    'anywhere, repair %s, goes on',
+    async (repair) => {
+      const { s, expected } = await plant()
+      const { kills, options } = killing(points)
+      const tuning = { readers: 1, rows_per_range: 150 }
+      const found = await s.reconcile({ scope: { full: true, repair }, ...options, tuning })
+      expect(found.told).toEqual(expected.map((one) => (repair ? `+${one}` : one)).toSorted())
+      expect(found.streams[CONTACT]).toMatchObject({ state: 'complete', serviceCount: 197 })
+      expect(kills()).toBeGreaterThan(4)
+      if (repair) expect(await s.difference()).toEqual([])
+    },
+  )
 
   test('does not read again what was read, and its time may be short', async () => {
     const { s, expected } = await plant()
-    const once = await s.reconcile({ scope: { full: true } })
     const slices = await s.reconcile({
       scope: { full: true },
       tuning: { stream_ms: 0, readers: 1 },
     })
     expect(slices.told).toEqual(expected)
-    expect(slices.streams[CONTACT]!.read).toBeLessThan(once.streams[CONTACT]!.read + 100)
+    expect(slices.streams[CONTACT]!.read).toBeLessThan(250)
   })
 })
 
-describe('deletions', () => {
-  const gone = async () => {
-    const { s, ids } = await contacts(100)
-    const lost = ids.slice(10, 30)
-    await s.client.batchDelete(CONTACT, { items: lost.map((id) => ({ id })) })
-    const scope = { repair: true }
-    const left = async () =>
-      (await s.sql(`SELECT count(*) FROM ${contactTable} WHERE _deleted_at IS NULL`))[0]![0]
-    return { s, scope, lost, left }
-  }
-
-  test('many wait for a person, and go when they are approved', async () => {
-    const { s, scope, lost, left } = await gone()
-    const waiting = await s.reconcile({ scope })
-    expect(waiting.state).toBe('failed')
-    expect(waiting.message).toBe(
-      `${CONTACT}: 20 of 100 rows would be deleted, more than 10 %; approve or reject it`,
-    )
-    expect(Number(await left())).toBe(100)
-    const approved = await s.reconcile({
-      scope,
-      verdict: ({ rows }) => ({ approved: true, rows }),
-    })
-    expect(approved.told).toEqual(lost.map((id) => `+extra ${id} * unknown`).toSorted())
-    expect(approved.streams[CONTACT]).toMatchObject({ deleted: 20, tableCount: 80 })
-    expect(await s.difference()).toEqual([])
+test('many deletions wait for a person, who may reject or approve them', async () => {
+  const { s, ids } = await contacts(100)
+  const lost = ids.slice(10, 30)
+  await s.client.batchDelete(CONTACT, { items: lost.map((id) => ({ id })) })
+  const scope = { repair: true }
+  const left = async () =>
+    Number((await s.sql(`SELECT count(*) FROM ${contactTable} WHERE _deleted_at IS NULL`))[0]![0])
+  const waiting = await s.reconcile({ scope })
+  expect(waiting.state).toBe('failed')
+  expect(waiting.message).toBe(
+    `${CONTACT}: 20 of 100 rows would be deleted, more than 10 %; approve or reject it`,
+  )
+  expect(await left()).toBe(100)
+  const rejected = await s.reconcile({
+    scope,
+    verdict: ({ rows }) => ({ approved: false, rows }),
   })
-
-  test('a person may reject them', async () => {
-    const { s, scope, lost, left } = await gone()
-    const rejected = await s.reconcile({
-      scope,
-      verdict: ({ rows }) => ({ approved: false, rows }),
-    })
-    expect(rejected.told).toEqual(lost.map((id) => `extra ${id} * unknown`).toSorted())
-    expect(rejected).toMatchObject({
-      state: 'complete_with_rejects',
-      message: '20 of 80 records differ: 20 extra',
-    })
-    expect(rejected.streams[CONTACT]!.message).toBe('the deletion of 20 of 100 rows was rejected')
-    expect(Number(await left())).toBe(100)
+  expect(rejected.told).toEqual(lost.map((id) => `extra ${id} * unknown`).toSorted())
+  expect(rejected).toMatchObject({
+    state: 'complete_with_rejects',
+    message: '20 of 80 records differ: 20 extra',
   })
+  expect(rejected.streams[CONTACT]!.message).toBe('the deletion of 20 of 100 rows was rejected')
+  expect(await left()).toBe(100)
+  const approved = await s.reconcile({
+    scope,
+    verdict: ({ rows }) => ({ approved: true, rows }),
+  })
+  expect(approved.told).toEqual(lost.map((id) => `+extra ${id} * unknown`).toSorted())
+  expect(approved.streams[CONTACT]).toMatchObject({ deleted: 20, tableCount: 80 })
+  expect(await s.difference()).toEqual([])
 })
 
 describe('by what it goes', () => {
@@ -436,9 +425,8 @@ describe('by what it goes', () => {
     expect(found.streams[CONTACT]!.message).toBe(
       '1 record changed since the mirror ran last; it comes with its next run; counted by time of creation, which does not tell of values that changed; full does',
     )
-    const full = await s.reconcile({ through, scope: { full: true } })
-    expect(full.told).toContain(`different ${ids[80]} svc_job_title unknown`)
     const repaired = await s.reconcile({ through, scope: { repair: true, full: true } })
+    expect(repaired.told).toContain(`+different ${ids[80]} svc_job_title unknown`)
     expect(repaired).toMatchObject({ state: 'complete', verifiedThrough: repaired.openedAt })
     const counted = await s.reconcile({ through })
     expect(counted).toMatchObject({ state: 'complete', told: [], verifiedThrough: null })
@@ -466,7 +454,6 @@ describe('by what it goes', () => {
     await s.run()
     const bare = s.service.records(TYPE).filter(({ properties }) => !properties['one_datetime'])
     const [one, two, three] = bare.map(({ id }) => id) as [string, string, string]
-    expect((await s.reconcile()).told).toEqual([])
     await s.client.deleteRecord(TYPE, two)
     await s.alter(
       `UPDATE ${table} SET one_text = 'x' WHERE _id = '${three}'`,
@@ -487,19 +474,17 @@ describe('by what it goes', () => {
   })
 
   test('a sample reads some of it, and says no more than that', async () => {
-    const { s, ids } = await contacts(1_000)
+    const { s, ids } = await contacts(500)
     await s.alter(`UPDATE ${contactTable} SET svc_job_title = 'x'`)
     await s.client.deleteRecord(CONTACT, ids[1]!)
-    const found = await s.reconcile({ scope: { sample: 300 } })
-    expect(found.streams[CONTACT]!.read).toBeGreaterThanOrEqual(200)
-    expect(found.streams[CONTACT]!.read).toBeLessThanOrEqual(500)
+    const found = await s.reconcile({ scope: { sample: 200 } })
+    expect(found.streams[CONTACT]!.read).toBeGreaterThanOrEqual(100)
+    expect(found.streams[CONTACT]!.read).toBeLessThanOrEqual(300)
     const different = found.told.filter((one) => one.startsWith('different'))
     expect(different).toHaveLength(found.streams[CONTACT]!.read)
     expect(found.verifiedThrough).toBeNull()
     const places = different.map((one) => ids.indexOf(one.split(' ')[1]!))
-    expect(Math.max(...places) - Math.min(...places)).toBeGreaterThan(500)
-    await s.reconcile({ scope: { full: true, repair: true } })
-    expect((await s.reconcile({ scope: { sample: 300 } })).told).toEqual([])
+    expect(Math.max(...places) - Math.min(...places)).toBeGreaterThan(200)
   })
 })
 
@@ -536,22 +521,26 @@ describe('what is refused', () => {
 
 describe('how few requests it takes', () => {
   test('grouped counts: a request for each share, and a page for each difference', async () => {
-    const { s, ids } = await contacts(8_000)
-    const some = [100, 2_500, 4_100, 6_900].map((place) => ids[place]!)
+    const { s, ids } = await contacts(3_000)
+    const some = [100, 900, 1_500, 2_400, 2_985].map((place) => ids[place]!)
     await s.alter(
       `DELETE FROM ${contactTable} WHERE _id IN ('${some[0]}', '${some[1]}')`,
-      `UPDATE ${contactTable} SET _version = _version - INTERVAL 30 MINUTE WHERE _id = '${some[2]}'`,
+      `UPDATE ${contactTable} SET _version = _version - INTERVAL 1 DAY WHERE _id = '${some[2]}'`,
+      // Among the newest, where a version may be missed shortly after another.
+      `UPDATE ${contactTable} SET _version = _version - INTERVAL 1 MINUTE WHERE _id = '${some[4]}'`,
     )
     await s.client.deleteRecord(CONTACT, some[3]!)
     const expected = [
       `missing ${some[0]} * unknown`,
       `missing ${some[1]} * unknown`,
       `stale ${some[2]} * service`,
+      `stale ${some[4]} * service`,
       `extra ${some[3]} * unknown`,
     ].toSorted()
-    const found = await s.reconcile({ tuning: { rows_per_range: 20_000 } })
+    const found = await s.reconcile({ tuning: { rows_per_range: 2_000, readers: 8 } })
     expect(found.told).toEqual(expected)
-    expect(found.requests).toBeLessThan(25)
+    expect(found.requests).toBeLessThan(75)
+    expect(found.streams[CONTACT]!.read).toBeLessThan(500)
     // A service that groups by nothing: shares are halved.
     let refused = 0
     const through = (client: MirrorClient): MirrorClient =>
@@ -568,9 +557,66 @@ describe('how few requests it takes', () => {
           })
         },
       })
-    const halved = await s.reconcile({ through, tuning: { rows_per_range: 20_000 } })
+    const tuning = { rows_per_range: 2_000, readers: 1 }
+    const halved = await s.reconcile({ through, tuning })
     expect(halved.told).toEqual(expected)
     expect(refused).toBeGreaterThan(0)
-    expect(halved.requests).toBeLessThan(65)
+    expect(halved.requests).toBeLessThan(75)
+    expect(halved.streams[CONTACT]!.read).toBeLessThan(2_200)
   })
+})
+
+/** What happens to a record of a small world. */
+const EVENTS = ['row lost', 'row marked', 'stale', 'gone', 'forged', 'newer', 'changed'] as const
+
+test('counting finds in any world what reading everything finds, and a repair makes it whole', async () => {
+  const { s } = await contacts(160)
+  const tuning = { rows_per_range: 20, readers: 2 }
+  let worlds = 0
+  const world = fc.array(fc.tuple(fc.nat(8), fc.constantFrom(...EVENTS)), { maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(world, async (happening) => {
+      worlds++
+      const ids = s.service.records(CONTACT).map(({ id }) => id)
+      const sql = ['SELECT 1']
+      // Places are so far from each other that no two are in one share, where a row too many would hide another's lack.
+      const places = new Map(
+        happening
+          .map(([place, event]) => [20 + place * 15, event] as const)
+          .filter(([place]) => place < ids.length),
+      )
+      for (const [place, event] of places) {
+        const id = ids[place]!
+        const where = `WHERE _id = '${id}'`
+        if (event === 'row lost') sql.push(`DELETE FROM ${contactTable} ${where}`)
+        if (event === 'row marked')
+          sql.push(`UPDATE ${contactTable} SET _deleted_at = now() ${where}`)
+        if (event === 'stale')
+          sql.push(
+            `UPDATE ${contactTable} SET _version = _version - INTERVAL ${place} DAY, svc_source = 'x' ${where}`,
+          )
+        if (event === 'newer')
+          sql.push(
+            `UPDATE ${contactTable} SET _version = _version + INTERVAL 100 YEAR, svc_source = 'x' ${where}`,
+          )
+        if (event === 'forged')
+          sql.push(
+            `INSERT INTO ${contactTable} (_id, _version, _first_seen_at, _last_seen_at) SELECT 'forged-${worlds}-${place}', _version, now(), now() FROM ${contactTable} ${where}`,
+          )
+        if (event === 'gone') await s.client.deleteRecord(CONTACT, id)
+        if (event === 'changed')
+          await s.client.updateRecord(CONTACT, id, { svc_first_name: `${worlds}` })
+      }
+      await s.alter(...sql)
+      const full = await s.reconcile({ tuning, scope: { full: true } })
+      const count = [...places.values()].filter((event) => event !== 'changed').length
+      expect(full.told).toHaveLength(count)
+      const counted = await s.reconcile({ tuning, scope: { repair: true } })
+      expect(counted.told).toEqual(full.told.map((one) => `+${one}`))
+      expect(counted.state).toBe('complete')
+      expect(await s.difference()).toEqual([])
+    }),
+    // What failed has left its traces: a smaller world would not begin as it did.
+    { numRuns: Number(process.env['RECONCILE_WORLDS'] ?? 2), seed: 8, endOnFailure: true },
+  )
 })

@@ -301,7 +301,11 @@ export async function mirrorScene(
     if ('url' in place) {
       const person = new pg.Client({ connectionString: place.url })
       await person.connect()
-      await person.query(statements.join(';')).finally(() => person.end())
+      try {
+        await person.query(statements.join(';'))
+      } finally {
+        await person.end()
+      }
       return
     }
     const instance = await DuckDBInstance.create(place.duckdb)

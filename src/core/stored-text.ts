@@ -1,10 +1,10 @@
-// PostgreSQL's text holds every character but U+0000. That one is written as U+001A "0", and U+001A itself as U+001A "1",
-// so that any text comes back as it was, equal texts are equal, and different ones differ. JSON texts never change: they
-// escape both characters themselves.
+// PostgreSQL's text holds every character but U+0000, and the driver of SQLite ends a text there. So that one is written as
+// U+001A "0", and U+001A itself as U+001A "1": any text comes back as it was, equal texts are equal, and different ones
+// differ. JSON texts never change: they escape both characters themselves.
 
 const SUBSTITUTE = '\u001a'
 
-/** A text as PostgreSQL can hold it. */
+/** A text as a database can hold it. */
 export function storable(text: string): string {
   if (!text.includes('\0') && !text.includes(SUBSTITUTE)) return text
   return text.replaceAll(SUBSTITUTE, `${SUBSTITUTE}1`).replaceAll('\0', `${SUBSTITUTE}0`)

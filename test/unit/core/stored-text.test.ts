@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { original, storable } from '../../../src/ledger/postgres/text.ts'
+import { original, storable } from '../../../src/core/stored-text.ts'
 
 const text = fc
   .array(fc.constantFrom('\0', '\u001a', '0', '1', 'a', 'ü', '𝒳', '\\', '"', '{', ','))
