@@ -177,7 +177,10 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const retry = retryOf(config)
         const old = retry && (await runOf(retry.of))
         const job = {
-          ...{ run, sync, keyFingerprint, window },
+          run,
+          sync,
+          keyFingerprint,
+          window,
           reconcile: reconcileOf(config),
           isRetry: retry !== null,
         }

@@ -113,7 +113,8 @@ ORDER BY deleted, _id`
     await audit(context)
     const page = join(folder, 'reconcile.html')
     const ledger = await context.openLedger()
-    const [last] = await ledger.runs({ sync: 'contacts', limit: 1 }).finally(() => ledger.close())
+    const [last] = await ledger.runs({ sync: 'contacts', limit: 1 })
+    await ledger.close()
     await report(context, String(last!.id), { output: page, open: false })
 
     title('What to look at next')

@@ -1,7 +1,7 @@
 // Rows that were refused or failed, as much of them as may leave the ledger: no value, and no word that a service made up,
 // because it could hold one.
 
-import { PROBLEM_CODES, PROBLEM_REASONS } from '../contract/index.ts'
+import { toldOf } from '../contract/index.ts'
 import type { ItemState } from '../core/states.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -15,7 +15,6 @@ export interface RowError {
   readonly pointer: string | null
 }
 
-const KNOWN: ReadonlySet<string> = new Set([...PROBLEM_CODES, ...PROBLEM_REASONS])
 const errorsMax = 10
 
 /** The first rows above `after` in one of the states; at most 10. */
@@ -25,17 +24,15 @@ export async function rowErrors(
 ): Promise<readonly RowError[]> {
   const { run, config, states, after } = job
   const items = await ledger.report(run, { states, after, limit: errorsMax })
-  return items.map(({ ordinal, state, code, reason, field }) => {
-    // What is wrong with a row that was never sent is said by us.
-    const wordOf = (word: string | null) =>
-      word !== null && (state === 'invalid' || KNOWN.has(word)) ? word : null
-    const property = field?.replace(/^(?:\/data\/\d+)?\/properties\/|\/\d+$/g, '') ?? ''
-    const isMapped = Object.hasOwn(config.properties, property)
+  return items.map((item) => {
+    const { code, reason, property } = toldOf(item, (name) =>
+      Object.hasOwn(config.properties, name),
+    )
     return {
-      ordinal,
-      code: wordOf(code) ?? state,
-      reason: wordOf(reason),
-      pointer: isMapped ? `/properties/${property}` : null,
+      ordinal: item.ordinal,
+      code: code ?? item.state,
+      reason,
+      pointer: property === null ? null : `/properties/${property}`,
     }
   })
 }

@@ -13,7 +13,9 @@ import {
   type Books,
   type ItemState,
 } from '../core/states.ts'
+import type { ImportSync } from '../core/sync.ts'
 import { runLink, type UiPlace } from '../core/temporal-ui.ts'
+import { toldOf } from '../contract/index.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
 import { comparisonOf } from './collect-comparison.ts'
 import { workOf } from './collect-work.ts'
@@ -222,28 +224,21 @@ async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<
   const isLookedAt = ({ state, reason }: (typeof all)[number]): boolean =>
     reconcileOf(run.config)?.repair === false && state === 'unsent' && reason === null
   const groups = all.filter((group) => !isLookedAt(group))
+  const mapped = (run.config as unknown as ImportSync).import.properties
   const lookedAt = all.filter(isLookedAt).reduce((sum, { items }) => sum + items, 0)
   return {
     rows: rowsIn(books, REJECT_STATES) - lookedAt,
     groups: groups.slice(0, GROUPS_MAX).map((group) => ({
       rows: group.items,
       state: group.state,
-      code: group.code,
-      reason: group.reason,
+      // The page may be passed on, and a word that the service made up could hold a value.
+      ...toldOf(group, (name) => Object.hasOwn(mapped, name)),
       column: group.column,
-      property: group.field && propertyOf(group.field),
       example_row: group.example,
     })),
     omitted: Math.max(0, groups.length - GROUPS_MAX),
   }
 }
-
-/** Of a pointer such as `/properties/svc_email`, the property; other texts stay. */
-const propertyOf = (field: string): string =>
-  field
-    .replace(/^\/properties\//, '')
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~')
 
 async function provenanceOf(ledger: Ledger, run: Run, ui: UiPlace | null): Promise<Provenance> {
   const [manifest] = await ledger.manifests(run.sync, { after: run.id - 1, limit: 1 })

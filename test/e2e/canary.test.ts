@@ -218,6 +218,20 @@ test('marked keys and values are nowhere but where they belong', { timeout: 240_
   await cli('notify', 'ops')
   for (const command of ['status', 'quota', 'links']) await cli(command)
   await cli('show', '1')
+  // What people changed is found and mended, and what was refused is sent again.
+  const [person] = project.service.records('svc_contact')
+  await client.updateRecord('svc_contact', person!.id, { svc_first_name: `${MARK} changed` })
+  const looked = JSON.parse((await cli('--json', 'reconcile', 'contacts')).out) as { run: number }
+  await cli('reconcile', 'contacts', '--sample', '20', '--repair')
+  await cli('reconcile', 'crm_copy', '--repair')
+  await cli('retry', '1')
+  await cli('audit')
+  for (const run of ['1', String(looked.run)]) {
+    await cli('show', String(looked.run))
+    await cli('--json', 'report', run, '-o', join(project.dir, 'page.html'))
+    await cli('report', run, '-o', join(project.dir, 'page.html'))
+    note('report', readFileSync(join(project.dir, 'page.html'), 'utf8'))
+  }
 
   expect(await histories()).toBeGreaterThanOrEqual(7)
   for await (const schedule of project.client.schedule.list())
@@ -242,6 +256,8 @@ test('marked keys and values are nowhere but where they belong', { timeout: 240_
   expect(seen.get('notifications')).toContain('"event":"blocked"')
   expect(seen.get('process arguments')).toContain('worker')
   expect(seen.get('schedules')).toContain('sync:contacts')
+  expect(seen.get('report')).toContain('svc_first_name')
+  expect(seen.get('history')).toContain('compareImport')
   const marks = {
     key,
     'wrong key': WRONG_KEY,

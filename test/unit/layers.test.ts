@@ -107,7 +107,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     type: ['ledger', 'runs', 'connections'],
     packages: [],
   },
-  report: { value: ['core'], type: ['ledger'], packages: [], node: ['node:crypto'] },
+  report: { value: ['core', 'contract'], type: ['ledger'], packages: [], node: ['node:crypto'] },
   corrections: {
     value: ['core', 'sources'],
     type: ['ledger'],

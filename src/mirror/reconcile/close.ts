@@ -60,8 +60,9 @@ export function differenceText(
  * Up to when the warehouse is known to hold what the service holds; null where that cannot be said.
  *
  * It is said of a run that compared every type of the mirror and left no difference, where each stream was read whole, or was
- * counted by its times of modification: whatever changes a record at the service moves it on that axis, so equal counts mean
- * that no change was missed. Counts by time of creation do not see a changed value, and a sample not the rest. What changed
+ * counted by its times of modification: whatever changes a record at the service moves it on that axis, so a change that was
+ * missed makes counts differ, but for what counting.ts says. Counts by time of creation do not see a changed value, and a
+ * sample not the rest; a value altered in the warehouse is seen by reading everything only. What changed
  * since the mirror ran last is not in the warehouse yet, so where there was such a record, and it was not repaired, the time
  * is the watermark of its stream, and otherwise when the run began.
  */

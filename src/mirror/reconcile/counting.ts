@@ -1,7 +1,10 @@
 // Finds what differs by counting. Where the service can group by properties of few values, one request compares a share in a
 // hundred cells at once; elsewhere shares that differ are halved. What is left is listed and compared field by field.
-// What counting cannot see: values that were altered in the table and not at the service, and a row too many in the very cell
-// in which another is missing.
+//
+// What counting cannot see, and reading everything does: a value that was altered in the table and not at the service; a record of
+// which the mirror missed a version that lies in the same share as the one it has, where the values that are grouped by are the
+// same; and a row too many in the very cell in which another is missing. Of a million records in 12,000 cells, with 70 missing or
+// stale and 30 extra ones, two hide each other in one of six reconciliations. What changed last is read whole for the second.
 
 import { PAGE_LIMIT_MAX, type FilterNode, type ObjectSchema } from '../../contract/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'

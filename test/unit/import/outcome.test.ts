@@ -73,6 +73,7 @@ describe('outcomeOf', () => {
       code: null,
       reason: null,
       field: null,
+      marks: null,
       detail: null,
       inDoubt: false,
     })
@@ -139,6 +140,7 @@ describe('refusedOutcome', () => {
     })
     expect(refusedOutcome(item(4), failure)).toEqual({
       ordinal: 4,
+      marks: null,
       state: 'rejected',
       httpStatus: 422,
       recordId: null,

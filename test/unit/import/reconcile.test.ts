@@ -2,6 +2,7 @@
 // and a real ledger.
 
 import { expect, test } from 'vitest'
+import type { RecordsClient } from '../../../src/client/index.ts'
 import type { Whose } from '../../../src/core/differences.ts'
 import type { ImportConfig } from '../../../src/core/sync.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
@@ -363,6 +364,7 @@ test('a part can be compared: a sample, or the rows of one value; what the sourc
   const sample = await scene.reconcile({ sample: 20 })
   expect(sample.books.read).toBeGreaterThan(10)
   expect(sample.books.read).toBeLessThan(40)
+  expect(sample.rows).toBe(sample.books.read)
   expect(sample.differences.filter(({ kind }) => kind === 'extra')).toEqual([])
   expect((await scene.ledger.reconciled('contacts')).verifiedThrough).toBeNull()
   await expect(
@@ -372,15 +374,60 @@ test('a part can be compared: a sample, or the rows of one value; what the sourc
 
 test('a repair that would delete many asks a person first', async () => {
   const scene = await importScene(NAMES)
-  scene.rows(HEAD, names(100))
+  scene.rows(HEAD, names(170))
   await scene.run()
   scene.rows(HEAD, names(50))
   const refused = await scene.reconcile({ repair: true, deleteExtra: true })
   expect(refused.state).toBe('cancelled')
-  expect(scene.service.records(CONTACT)).toHaveLength(100)
-  const approved = await scene.reconcile({ repair: true, deleteExtra: true }, { approves: true })
-  expect(approved.state).toBe('complete')
-  expect(scene.service.records(CONTACT)).toHaveLength(50)
+  expect(scene.service.records(CONTACT)).toHaveLength(170)
+  // One of them may not be deleted, as the service says.
+  const { id: kept } = (await scene.held('c-60'))!
+  const forbids = async (...given: Parameters<RecordsClient['batchDelete']>) => {
+    const [type, input, options] = given
+    if (!('items' in input)) throw new Error('items were expected')
+    const items = input.items.filter(({ id }) => id !== kept)
+    const { data, ...rest } = await scene.client.batchDelete(type, { items }, options)
+    const results = input.items.map(({ id }, index) => ({
+      index,
+      status: id === kept ? 403 : data[items.findIndex((one) => one.id === id)]!.status,
+    }))
+    return { ...rest, data: results } as Awaited<ReturnType<RecordsClient['batchDelete']>>
+  }
+  const approved = await scene.reconcile(
+    { repair: true, deleteExtra: true },
+    { approves: true, through: (client) => clientWith(client, { batchDelete: forbids }) },
+  )
+  expect(approved).toMatchObject({
+    state: 'complete_with_rejects',
+    message: '120 differ: 120 extra; 119 of them mended',
+  })
+  expect(scene.service.records(CONTACT)).toHaveLength(51)
+})
+
+test('what was sent last is what counts: an update moves it, and a value that was left out was never sent', async () => {
+  const scene = await importScene({ ...NAMES, svc_score: { column: 'score' } })
+  const head = [...HEAD, 'score']
+  scene.rows(head, [
+    ['c-1', 'Ann', '1'],
+    ['c-2', 'Bea', ''],
+  ])
+  await scene.run()
+  scene.rows(head, [
+    ['c-1', 'Ann', '2'],
+    ['c-2', 'Bea', ''],
+  ])
+  await scene.run()
+  await patch(scene, 'c-1', { svc_first_name: 'Zoe' })
+  await patch(scene, 'c-2', { svc_score: 5 })
+  scene.rows(head, [
+    ['c-1', 'Ann', '3'],
+    ['c-2', 'Bea', '7'],
+  ])
+  expect(told(await scene.reconcile())).toEqual([
+    'c-1 svc_first_name different service',
+    'c-1 svc_score different source',
+    'c-2 svc_score stale source',
+  ])
 })
 
 test('a retry sends what a run left over, and only that', async () => {
@@ -444,9 +491,18 @@ test('keys are found in the form that the service keeps, and as numbers', async 
     { svc_email: { column: 'mail', split: ';' }, svc_first_name: { column: 'name' } },
     { matching_property: 'svc_email' },
   )
-  mails.rows(['mail', 'name'], [['ann@x.example', 'Ann']])
+  // Both forms of each are more than a request may name.
+  const people = Array.from({ length: 80 }, (_, index) => `ann${index}@x.example`)
+  const mail = (form: (text: string) => string) => people.map((one) => [form(one), 'Ann'])
+  mails.rows(
+    ['mail', 'name'],
+    mail((one) => one),
+  )
   await mails.run()
-  mails.rows(['mail', 'name'], [['Ann@X.example', 'Ann']])
+  mails.rows(
+    ['mail', 'name'],
+    mail((one) => one.replace('ann', 'Ann')),
+  )
   expect((await mails.reconcile()).message).toBe('both sides are equal')
 
   const numbers = await importScene(

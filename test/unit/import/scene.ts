@@ -36,6 +36,8 @@ export interface RunEnd {
   readonly state: RunState
   readonly message: string | null
   readonly books: Books
+  /** Rows that staging told of. */
+  readonly rows: number
   readonly differences: readonly (Difference & { readonly repaired: boolean })[]
   /** Requests that the service saw during the run. */
   readonly requests: number
@@ -184,16 +186,16 @@ export async function importScene(
       await push().catch((error: unknown) => {
         if (options.ending === undefined) throw error
       })
-    if (options.ending === 'lost') return await theRun(run, before)
+    if (options.ending === 'lost') return await theRun(run, staged.rows, before)
     const kind = isRefused ? 'cancelled' : (options.ending ?? 'finished')
     const closed = await call(activities.closeImport, { ...step, ending: { kind } })
-    return { ...(await theRun(run, before)), ...closed }
+    return { ...(await theRun(run, staged.rows, before)), ...closed }
   }
-  const theRun = async (run: number, before: number): Promise<RunEnd> => {
+  const theRun = async (run: number, rows: number, before: number): Promise<RunEnd> => {
     const { state, message } = (await ledger.run(run))!
     const { rows: differences } = await ledger.differences(run, { after: 0, limit: 1_000 })
     const requests = service.stats().requests - before
-    return { run, state, message, books: await ledger.books(run), differences, requests }
+    return { run, state, message, books: await ledger.books(run), rows, differences, requests }
   }
 
   return {

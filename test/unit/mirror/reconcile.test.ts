@@ -73,6 +73,7 @@ describe('every kind of difference', () => {
   test('counting finds what is missing, extra, stale or too new, and nothing else', async () => {
     const { s, id } = await planted()
     const count = columnsAndValues.length
+    const tuning = { rows_per_range: 150 }
     await s.client.deleteRecord(TYPE, id(50))
     await s.alter(
       ...columnsAndValues.map(
@@ -106,14 +107,15 @@ describe('every kind of difference', () => {
       `stale ${id(58)} * service`,
       `different ${id(59)} * warehouse`,
     ].toSorted()
-    const found = await s.reconcile()
+    const found = await s.reconcile({ tuning })
     expect(found.told).toEqual(expected)
+    expect(found.streams[TYPE]!.mode).toBe('incremental')
     expect(found).toMatchObject({
       state: 'complete_with_rejects',
       message: `${count + 11} of 59 records differ: 2 missing, 2 extra, ${count + 5} stale, 2 different`,
       verifiedThrough: null,
     })
-    const repaired = await s.reconcile({ scope: { repair: true } })
+    const repaired = await s.reconcile({ scope: { repair: true }, tuning })
     expect(repaired.told).toEqual(expected.map((one) => `+${one}`).toSorted())
     expect(repaired.state).toBe('complete')
     expect(repaired.verifiedThrough).toBe(repaired.openedAt)
@@ -173,11 +175,8 @@ describe('every kind of difference', () => {
     const repaired = await s.reconcile({ scope: { full: true, repair: true } })
     expect(repaired.told).toEqual(expected.map((one) => `+${one}`))
     expect(await s.difference(TYPE)).toEqual([])
-  })
 
-  test('what is only written otherwise is no difference', async () => {
-    const { s, id } = await planted()
-    const money = idsOf(s)
+    // What is only written otherwise is no difference.
     const many = s.service
       .records(TYPE)
       .find(({ properties }) => Array.isArray(properties['many_currency']))!
@@ -186,7 +185,6 @@ describe('every kind of difference', () => {
       `UPDATE ${table} SET one_number = 10.50, one_datetime = TIMESTAMPTZ '2026-01-31 10:15:00+02' WHERE _id = '${id(0)}'`,
       `UPDATE ${table} SET many_currency = '[ {"unit": "${first!.unit}",  "amount": "${first!.amount}"} ]' WHERE _id = '${many.id}'`,
     )
-    expect(money.size).toBe(60)
     const through = pageByPage((records) =>
       records.map((record) =>
         record.id === id(0)
@@ -349,7 +347,7 @@ describe('a reconciliation that is killed', () => {
     const { s, expected } = await plant()
     const slices = await s.reconcile({
       scope: { full: true },
-      tuning: { stream_ms: 0, readers: 1 },
+      tuning: { stream_ms: 0, readers: 1, rows_per_range: 150 },
     })
     expect(slices.told).toEqual(expected)
     expect(slices.streams[CONTACT]!.read).toBeLessThan(250)
@@ -417,7 +415,8 @@ describe('by what it goes', () => {
   test('by the time of creation: what is missing and extra, and it says what it cannot see', async () => {
     const { s, ids, through } = await timeless('svc_updated_at')
     await s.client.createRecord(CONTACT, { svc_first_name: 'New' })
-    const found = await s.reconcile({ through })
+    const tuning = { rows_per_range: 150 }
+    const found = await s.reconcile({ through, tuning })
     expect(found.told.filter((one) => !one.startsWith('different'))).toEqual([
       `extra ${ids[7]} * unknown`,
       `missing ${ids[60]} * unknown`,
@@ -428,7 +427,7 @@ describe('by what it goes', () => {
     const repaired = await s.reconcile({ through, scope: { repair: true, full: true } })
     expect(repaired.told).toContain(`+different ${ids[80]} svc_job_title unknown`)
     expect(repaired).toMatchObject({ state: 'complete', verifiedThrough: repaired.openedAt })
-    const counted = await s.reconcile({ through })
+    const counted = await s.reconcile({ through, tuning })
     expect(counted).toMatchObject({ state: 'complete', told: [], verifiedThrough: null })
   })
 
@@ -474,7 +473,7 @@ describe('by what it goes', () => {
   })
 
   test('a sample reads some of it, and says no more than that', async () => {
-    const { s, ids } = await contacts(500)
+    const { s, ids } = await contacts(400)
     await s.alter(`UPDATE ${contactTable} SET svc_job_title = 'x'`)
     await s.client.deleteRecord(CONTACT, ids[1]!)
     const found = await s.reconcile({ scope: { sample: 200 } })
@@ -482,9 +481,10 @@ describe('by what it goes', () => {
     expect(found.streams[CONTACT]!.read).toBeLessThanOrEqual(300)
     const different = found.told.filter((one) => one.startsWith('different'))
     expect(different).toHaveLength(found.streams[CONTACT]!.read)
+    expect(found.told).toContain(`extra ${ids[1]} * unknown`)
     expect(found.verifiedThrough).toBeNull()
     const places = different.map((one) => ids.indexOf(one.split(' ')[1]!))
-    expect(Math.max(...places) - Math.min(...places)).toBeGreaterThan(200)
+    expect(Math.max(...places) - Math.min(...places)).toBeGreaterThan(150)
   })
 })
 
@@ -521,8 +521,8 @@ describe('what is refused', () => {
 
 describe('how few requests it takes', () => {
   test('grouped counts: a request for each share, and a page for each difference', async () => {
-    const { s, ids } = await contacts(3_000)
-    const some = [100, 900, 1_500, 2_400, 2_985].map((place) => ids[place]!)
+    const { s, ids } = await contacts(1_500)
+    const some = [100, 450, 750, 1_200, 1_485].map((place) => ids[place]!)
     await s.alter(
       `DELETE FROM ${contactTable} WHERE _id IN ('${some[0]}', '${some[1]}')`,
       `UPDATE ${contactTable} SET _version = _version - INTERVAL 1 DAY WHERE _id = '${some[2]}'`,
@@ -562,7 +562,7 @@ describe('how few requests it takes', () => {
     expect(halved.told).toEqual(expected)
     expect(refused).toBeGreaterThan(0)
     expect(halved.requests).toBeLessThan(75)
-    expect(halved.streams[CONTACT]!.read).toBeLessThan(2_200)
+    expect(halved.streams[CONTACT]!.read).toBeLessThan(1_200)
   })
 })
 
@@ -571,7 +571,7 @@ const EVENTS = ['row lost', 'row marked', 'stale', 'gone', 'forged', 'newer', 'c
 
 test('counting finds in any world what reading everything finds, and a repair makes it whole', async () => {
   const { s } = await contacts(160)
-  const tuning = { rows_per_range: 20, readers: 2 }
+  const tuning = { rows_per_range: 20, readers: 1 }
   let worlds = 0
   const world = fc.array(fc.tuple(fc.nat(8), fc.constantFrom(...EVENTS)), { maxLength: 8 })
   await fc.assert(
@@ -617,6 +617,38 @@ test('counting finds in any world what reading everything finds, and a repair ma
       expect(await s.difference()).toEqual([])
     }),
     // What failed has left its traces: a smaller world would not begin as it did.
-    { numRuns: Number(process.env['RECONCILE_WORLDS'] ?? 2), seed: 8, endOnFailure: true },
+    { numRuns: Number(process.env['RECONCILE_WORLDS'] ?? 1), seed: 8, endOnFailure: true },
   )
 })
+
+const RECORDS = Number(process.env['RECONCILE_RECORDS'] ?? 0)
+
+test.runIf(RECORDS > 0)(
+  'many records, of which 100 differ at scattered places',
+  { timeout: 3_600_000 },
+  async () => {
+    const s = await mirrorScene({ service: { seedRecords: RECORDS } })
+    const tuning = { rows_per_range: 20_000, rows_per_merge: 10_000, readers: 8 }
+    await s.run({ tuning })
+    const ids = s.service.records(CONTACT).map(({ id }) => id)
+    const some = (from: number, count: number) =>
+      Array.from(
+        { length: count },
+        (_, index) =>
+          ids[Math.floor(((((from + index) * 7_919 + 13) % 100_003) / 100_003) * RECORDS)]!,
+      )
+    const list = (of: readonly string[]) => of.map((id) => `'${id}'`).join()
+    await s.alter(
+      `DELETE FROM ${contactTable} WHERE _id IN (${list(some(0, 34))})`,
+      `UPDATE ${contactTable} SET _version = _version - INTERVAL 1 DAY, svc_job_title = 'old' WHERE _id IN (${list(some(100, 33))})`,
+    )
+    for (const id of some(200, 33)) await s.client.deleteRecord(CONTACT, id)
+    const begunAt = performance.now()
+    const found = await s.reconcile({ tuning })
+    const seconds = Math.round((performance.now() - begunAt) / 1_000)
+    console.info(`${found.message}; ${found.requests} requests, ${seconds} s`)
+    // Two may hide each other.
+    expect(found.told.length).toBeGreaterThanOrEqual(96)
+    expect(found.requests).toBeLessThan(400)
+  },
+)

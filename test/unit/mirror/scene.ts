@@ -237,7 +237,8 @@ export async function mirrorScene(
           tables,
           clock: how.clock ?? systemClock,
           logger: silentLogger,
-          tuning: { ...quick, ...how.tuning },
+          // Types of up to 200 records are read whole.
+          tuning: { ...quick, rows_per_range: 1_000, ...how.tuning },
           priority: 'mirror',
           signal,
           beat: () => {},

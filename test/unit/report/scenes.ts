@@ -59,7 +59,10 @@ async function open(
         to: 'crm',
         object_type: 'svc_contact',
         matching_property: 'svc_external_id',
-        properties: { svc_source: { value: 'SECRET constant' } },
+        properties: {
+          svc_source: { value: 'SECRET constant' },
+          [names.property]: names.column,
+        },
       },
       mirror: { from: 'crm', to: 'lake', schema: 'crm_copy' },
       ...config,

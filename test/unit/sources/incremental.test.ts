@@ -12,6 +12,7 @@ import { loadConfig } from '../../../config/index.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { SourceError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
+import { WHOLE, type ReconcileScope } from '../../../src/core/purpose.ts'
 import { withParameters } from '../../../src/core/query-parameters.ts'
 import { ITEM_STATES } from '../../../src/core/states.ts'
 import { findSync, type ImportSync } from '../../../src/core/sync.ts'
@@ -164,9 +165,15 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
   /** One run, to its end; what is not finished is not pushed. The items, as line, key and state. */
   async function run(
     from: { query: string; watermark?: object } = { query: SINCE, watermark: WATERMARK },
-    options: { ending?: Ending; window?: Window; properties?: object } = {},
+    options: {
+      ending?: Ending
+      window?: Window
+      properties?: object
+      reconcile?: ReconcileScope
+      isRetry?: boolean
+    } = {},
   ) {
-    const { ending = { kind: 'finished' }, window = null, properties } = options
+    const { ending = { kind: 'finished' }, window = null, properties, ...purpose } = options
     const { sync, open } = await project(warehouse, from, properties)
     const deps = {
       ledger,
@@ -188,7 +195,11 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     })
     if (!('run' in opened)) throw new Error('the ledger refused')
     const { id } = opened.run
-    const staged = await stage(deps, { run: id, sync, keyFingerprint: 'a', window }, open)
+    const staged = await stage(
+      deps,
+      { run: id, sync, keyFingerprint: 'a', window, ...purpose },
+      open,
+    )
     if (ending.kind === 'finished')
       for (const segment of await ledger.openSegments(id))
         await push(deps, { run: id, config: sync.import, schema: null, segment })
@@ -221,6 +232,18 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     expect((await run()).items).toEqual([])
     await insert(2, ['late'])
     expect((await run()).items).toEqual([])
+  })
+
+  it('is read from the start by a reconciliation and a retry, which move nothing', async () => {
+    await insert(1, ['a'])
+    await insert(3, ['b'])
+    await run()
+    await insert(4, ['c'])
+    const all = { items: ['1 a updated', '2 b updated', '3 c created'] }
+    expect(await run(undefined, { reconcile: WHOLE })).toMatchObject(all)
+    const again = { items: ['1 a updated', '2 b updated', '3 c updated'] }
+    expect(await run(undefined, { isRetry: true })).toMatchObject(again)
+    expect((await run()).items).toEqual(['1 b unchanged', '2 c unchanged'])
   })
 
   it('is complete where nothing changed and nothing is left over', async () => {
