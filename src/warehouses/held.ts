@@ -2,9 +2,19 @@
 // `MirrorRow`. Promise kept here: what a merge wrote comes back as it was given; anything else never looks like it.
 
 import { canonicalDecimal, exactNumber } from '../core/decimal.ts'
+import { SyncError } from '../core/errors.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
 import { instantCell } from './cells.ts'
-import type { ColumnType, HeldRow, MirrorCell, MirrorColumn, MirrorValue } from './mirror-tables.ts'
+import type {
+  ColumnType,
+  Equal,
+  HeldRow,
+  MirrorCell,
+  MirrorColumn,
+  MirrorStream,
+  MirrorValue,
+  RowGroup,
+} from './mirror-tables.ts'
 
 /**
  * What a database writes of a value: its text, instants in UTC and without their zone (`2026-01-31 08:15:00.5`), booleans as
@@ -60,6 +70,9 @@ function cellOf(written: Written, { holds }: ColumnType): MirrorCell {
     : JSON.stringify(written)
 }
 
+const cellsOf = (written: readonly Written[], columns: readonly MirrorColumn[]): MirrorCell[] =>
+  columns.map(({ type }, index) => cellOf(written[index]!, type))
+
 /**
  * @param row `HELD_COLUMNS`, then the live columns of the stream
  * @param live those columns
@@ -70,7 +83,52 @@ export function heldRow(row: readonly Written[], live: readonly MirrorColumn[]):
     id: id!,
     version: version == null ? null : instant(version),
     isDeleted: deletedAt !== null,
-    cells: live.map(({ type }, index) => cellOf(row[HELD_COLUMNS.length + index]!, type)),
+    cells: cellsOf(row.slice(HELD_COLUMNS.length), live),
     misfits: misfits == null ? null : json(misfits),
   }
+}
+
+/** Groups as a database has them: values that it writes in several ways are one. */
+export function heldGroups(
+  groups: Iterable<{ readonly written: readonly Written[]; readonly rows: number }>,
+  columns: readonly MirrorColumn[],
+): RowGroup[] {
+  const held = new Map<string, RowGroup>()
+  for (const { written, rows } of groups) {
+    const values = cellsOf(written, columns)
+    const key = JSON.stringify(values)
+    held.set(key, { values, rows: rows + (held.get(key)?.rows ?? 0) })
+  }
+  return [...held.values()]
+}
+
+/** Columns of a stream by their names. */
+export const columnsNamed = (
+  { name: stream, columns }: MirrorStream,
+  names: readonly string[],
+): MirrorColumn[] =>
+  names.map((name) => {
+    const column = columns.find((one) => one.name === name)
+    if (column) return column
+    throw new SyncError('column_unfit', `The stream ${stream} has no column ${name}`)
+  })
+
+/** How rows with a value are found: without one, by the value itself, or by the text that the database writes of it. */
+export type Finding =
+  | { readonly by: 'null' }
+  | { readonly by: 'value' | 'text'; readonly text: string }
+
+/** @throws SyncError `column_unfit` for columns that have too many ways to write a value: an error of ours */
+export function findingOf({ name, type: { holds, list } }: MirrorColumn, value: Equal['value']): Finding {
+  if (list || holds === 'json')
+    throw new SyncError(
+      'column_unfit',
+      `The column ${name} holds ${list ? 'lists' : 'JSON'}; expected single values to compare`,
+    )
+  if (value === null) return { by: 'null' }
+  const text = String(value)
+  const hasForm =
+    (holds === 'decimal' && canonicalDecimal(text) === text) ||
+    (holds === 'instant' && text.endsWith('Z'))
+  return { by: hasForm ? 'value' : 'text', text }
 }

@@ -99,6 +99,18 @@ export interface Within {
   readonly to: string | null
 }
 
+/** A value that `groups` gave of a column (its name), which holds no lists and no JSON. */
+export interface Equal {
+  readonly column: string
+  readonly value: MirrorValue | null
+}
+
+/** Rows that have the same values, in the form of `HeldRow`. */
+export interface RowGroup {
+  readonly values: readonly MirrorCell[]
+  readonly rows: number
+}
+
 /** Rows to mark or remove: they are there, were last seen before `before`, and are among `ids` or belong to `owners`. */
 export interface Deletion {
   readonly before: string
@@ -142,6 +154,8 @@ export interface MirrorTables {
   change(changes: readonly StreamChange[]): Promise<void>
   /** Takes a stream over: whoever held it before can change nothing more. A stream that was never written has no position. */
   claim(stream: string): Promise<{ readonly fence: number; readonly position: string | null }>
+  /** The position of a stream, which nobody is taken over for; null where it was never written. */
+  position(stream: string): Promise<string | null>
   /** Stores a position alone. @throws FenceLost */
   move(stream: string, fence: number, position: string): Promise<void>
   /** Makes room for rows. Its columns are those of `stream` as given. */
@@ -153,6 +167,15 @@ export interface MirrorTables {
     stream: MirrorStream,
     within?: Within,
   ): Promise<{ readonly rows: number; readonly misfits: number }>
+  /**
+   * Rows that are there, by their values of some columns (names; at least one), in no order. Values are as `rows` gives them, and
+   * as different as their JSON texts: whatever collation a person gave a column, case, accents and spaces tell them apart.
+   */
+  groups(
+    stream: MirrorStream,
+    columns: readonly string[],
+    within?: Within,
+  ): Promise<readonly RowGroup[]>
   /** Ids of rows that are there, in the order of their bytes, above `after`. */
   ids(
     stream: MirrorStream,
@@ -164,6 +187,8 @@ export interface MirrorTables {
       /** Only rows of this version or a later one. */
       readonly versionFrom?: string
       readonly within?: Within
+      /** Only rows that `groups` counts with these values. */
+      readonly equals?: readonly Equal[]
     },
   ): Promise<readonly string[]>
   /**

@@ -223,7 +223,7 @@ test('marked keys and values are nowhere but where they belong', { timeout: 240_
   await client.updateRecord('svc_contact', person!.id, { svc_first_name: `${MARK} changed` })
   const looked = JSON.parse((await cli('--json', 'reconcile', 'contacts')).out) as { run: number }
   await cli('reconcile', 'contacts', '--sample', '20', '--repair')
-  await cli('reconcile', 'crm_copy', '--repair')
+  await cli('reconcile', 'crm_copy', '--full')
   await cli('retry', '1')
   await cli('audit')
   for (const run of ['1', String(looked.run)]) {

@@ -9,17 +9,17 @@
 import { PAGE_LIMIT_MAX, type FilterNode, type ObjectSchema } from '../../contract/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { HeldRow, MirrorStream } from '../../warehouses/mirror-tables.ts'
+import type { Equal, HeldRow, MirrorStream } from '../../warehouses/mirror-tables.ts'
 import { middleOf } from '../ranges.ts'
 import type { Reader } from '../reader.ts'
-import { filterOf, FIRST, withinOf, type Axis } from './axis.ts'
+import { filterOf, FIRST, heldValueOf, withinOf, type Axis } from './axis.ts'
 import type { LocalTables } from './local.ts'
 import type { Looker } from './looker.ts'
 import type { Span } from './place.ts'
 
 /** Field types by whose values counts are grouped. */
 const GROUPABLE = ['text', 'select', 'user', 'boolean']
-/** Combinations of values in one request, and those that are worth the reading of the table. */
+/** Combinations of values in one request, and those that are worth a request. */
 const CELLS_MAX = PAGE_LIMIT_MAX
 const CELLS_MIN = 5
 /** Pages of groups, for values that the sample of rows did not show. */
@@ -59,7 +59,7 @@ export class Counting {
 
   /** Returns whether the service grouped. */
   async #grouped(span: Span): Promise<boolean> {
-    const { type, axis, reader, looker, groups, stream } = this.#parts
+    const { type, axis, reader, looker, groups } = this.#parts
     let theirs
     try {
       theirs = await reader.groups(type, groups, filterOf(axis, span), GROUP_PAGES_MAX)
@@ -70,36 +70,33 @@ export class Counting {
       return false
     }
     if (theirs === null) return false
-    const columns = stream.columns.filter(({ property }) => groups.includes(property))
-    const grouping = { ...stream, columns }
-    const keyOf = keyer(grouping, groups)
-    const ours = new Map<string, string[]>()
-    for await (const ids of looker.idsOf(span)) {
-      const unknown = ids.filter((id) => !looker.isKnown(id))
-      for await (const rows of looker.rowsOf(unknown, grouping))
-        for (const row of rows) {
-          const key = keyOf(row)
-          const held = ours.get(key)
-          if (held) held.push(row.id)
-          else ours.set(key, [row.id])
-        }
-    }
+    const ours = await this.#cellsOf(span)
     const cells = new Map(theirs.map(({ values, records }) => [JSON.stringify(values), records]))
     for (const key of ours.keys()) if (!cells.has(key)) cells.set(key, 0)
-    const differing = [...cells].filter(
-      ([key, records]) => records !== (ours.get(key)?.length ?? 0),
-    )
+    const differing = [...cells].filter(([key, records]) => records !== (ours.get(key) ?? 0))
     const pages = (records: number) => Math.max(1, Math.ceil(records / PAGE_LIMIT_MAX))
     const whole = pages([...cells.values()].reduce((sum, records) => sum + records, 0))
     const parts = differing.reduce((sum, [, records]) => sum + pages(records), 0)
     if (parts >= whole && differing.length > 0) await looker.examine(span)
     else
       for (const [key, records] of differing) {
-        const held = ours.get(key) ?? []
-        if (records === 0) await looker.absent(held)
-        else await looker.examine(span, filtersOf(groups, JSON.parse(key) as Json[]), held)
+        const values = JSON.parse(key) as Value[]
+        const equals = this.#columns.map((column, index) => ({ column, value: values[index]! }))
+        if (records === 0)
+          for await (const ids of looker.idsOf(span, equals)) await looker.absent(ids)
+        else await looker.examine(span, filtersOf(groups, values), ours.has(key) ? equals : null)
       }
     return true
+  }
+
+  /** Rows of a share by the JSON text of the values that are grouped by, but for those that are known to differ. */
+  async #cellsOf(span: Span): Promise<Map<string, number>> {
+    const { local, stream, axis, looker } = this.#parts
+    const cells = new Map<string, number>()
+    for (const { values, rows } of await local.groups(stream, this.#columns, withinOf(axis, span)))
+      cells.set(JSON.stringify(values), rows)
+    const known = looker.knownIn(span)
+    ...
   }
 
   async #halving(span: Span): Promise<void> {
@@ -123,7 +120,7 @@ export class Counting {
   async #halve(span: Span, records: number): Promise<boolean> {
     const { local, stream, axis, looker, reader, listMax } = this.#parts
     const { rows: all } = await local.count(stream, withinOf(axis, span))
-    const rows = all - looker.knownIn(span)
+    const rows = all - looker.knownIn(span).length
     if (records === rows) return false
     const isSpent = reader.requests >= this.#last
     const middle =
@@ -174,9 +171,9 @@ function keyer(stream: MirrorStream, groups: readonly string[]): (row: HeldRow) 
   return ({ cells }) => JSON.stringify(places.map((place) => cells[place]))
 }
 
-const filtersOf = (groups: readonly string[], values: readonly Json[]): FilterNode[] =>
+const filtersOf = (groups: readonly string[], values: readonly Value[]): FilterNode[] =>
   groups.map((property, index) => {
-    const value = values[index] as string | boolean | null
+    const value = values[index]!
     return value === null ? { property, op: 'is_null', value: true } : { property, op: 'eq', value }
   })
 

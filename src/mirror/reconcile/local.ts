@@ -3,7 +3,7 @@
 
 import type { MirrorTables } from '../../warehouses/mirror-tables.ts'
 
-export type LocalTables = Pick<MirrorTables, 'count' | 'ids' | 'rows'>
+export type LocalTables = Pick<MirrorTables, 'count' | 'groups' | 'ids' | 'rows'>
 
 export function inTurn(tables: LocalTables): LocalTables {
   let last: Promise<unknown> = Promise.resolve()
@@ -14,6 +14,7 @@ export function inTurn(tables: LocalTables): LocalTables {
   }
   return {
     count: (...asked) => turn(() => tables.count(...asked)),
+    groups: (...asked) => turn(() => tables.groups(...asked)),
     ids: (...asked) => turn(() => tables.ids(...asked)),
     rows: (...asked) => turn(() => tables.rows(...asked)),
   }

@@ -9,6 +9,7 @@ import { SyncError } from '../../core/errors.ts'
 import { inLanes } from '../../core/lanes.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type {
+  Equal,
   HeldRow,
   MergeCounts,
   MirrorRow,
@@ -16,7 +17,7 @@ import type {
 } from '../../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from '../ports.ts'
 import { isCursorRefused, type Reader } from '../reader.ts'
-import { filterOf, valueOf, withinOf, type Axis } from './axis.ts'
+import { filterOf, heldValueOf, valueOf, withinOf, type Axis } from './axis.ts'
 import { compareInstants, extraOf, type Comparer, type Look } from './compare.ts'
 import type { LocalTables } from './local.ts'
 import type { Span } from './place.ts'
@@ -74,7 +75,7 @@ export class Looker {
   readonly pending = new Set<string>()
   readonly #deps: MirrorDeps
   readonly #parts: LookerParts
-  /** Rows that are known to differ, with the instant that the table has of them: it says nothing of other records there. */
+  /** Rows that are known to differ, with the instant at which the table has them: they say nothing of other records there. */
   readonly #known = new Map<string, string | null>()
   #suspects: Suspect[] = []
   #extras: string[] = []
@@ -86,21 +87,17 @@ export class Looker {
     this.#parts = parts
   }
 
-  isKnown(id: string): boolean {
-    return this.#known.has(id)
-  }
-
-  /** Rows of a share that are known to differ. */
-  knownIn({ from, to }: Span): number {
-    let rows = 0
-    for (const at of this.#known.values())
+  /** Ids of the rows of a share that are known to differ. */
+  knownIn({ from, to }: Span): string[] {
+    const ids: string[] = []
+    for (const [id, at] of this.#known)
       if (
         at !== null &&
         (from === null || compareInstants(at, from) >= 0) &&
         (to === null || compareInstants(at, to) < 0)
       )
-        rows++
-    return rows
+        ids.push(id)
+    return ids
   }
 
   get waiting(): number {
@@ -109,12 +106,13 @@ export class Looker {
 
   /**
    * Reads a share of the service whole, compares it, and looks for the rows of the table that are in it and were not listed.
-   * @param more filters besides; `ids` are the rows of the table that match them. Default: all of the share
+   * @param more filters besides
+   * @param equals what the rows that match them have; null where no row does
    */
   async examine(
     span: Span,
     more: readonly FilterNode[] = [],
-    ids?: readonly string[],
+    equals: readonly Equal[] | null = [],
   ): Promise<void> {
     const { axis } = this.#parts
     const listed = new Set<string>()
@@ -128,10 +126,9 @@ export class Looker {
         if (!isCursorRefused(error) || anew === ANEW_MAX) throw error
       }
     }
-    if (ids) await this.absent(ids.filter((id) => !listed.has(id)))
-    else
-      for await (const page of this.idsOf(span))
-        await this.absent(page.filter((id) => !listed.has(id)))
+    if (equals === null) return
+    for await (const ids of this.idsOf(span, equals))
+      await this.absent(ids.filter((id) => !listed.has(id)))
   }
 
   /** Compares what a query lists, or its first page of `limit`. Returns the last record, and whether there are more. */
@@ -167,13 +164,16 @@ export class Looker {
     return { last, hasMore: false }
   }
 
-  /** Ids of the table's rows of a share, in pages. */
-  async *idsOf(span: Span | null): AsyncGenerator<readonly string[]> {
+  /** Ids of the table's rows of a share, in pages; of those that have some values, where these are given. */
+  async *idsOf(
+    span: Span | null,
+    equals: readonly Equal[] = [],
+  ): AsyncGenerator<readonly string[]> {
     const { signal, beat } = this.#deps
     const { stream, axis, local } = this.#parts
     const within = span === null ? undefined : withinOf(axis, span)
     for (let after: string | null = null; ;) {
-      const choice = { after, limit: IDS_MAX, ...(within && { within }) }
+      const choice = { after, limit: IDS_MAX, equals, ...(within && { within }) }
       const ids: readonly string[] = await local.ids(stream, choice)
       signal.throwIfAborted()
       beat()
@@ -262,13 +262,11 @@ export class Looker {
     askedAt: string,
     isSure: boolean,
   ): Look['kind'] {
-    const { rowOf, compare, isUnread, axis } = this.#parts
+    const { rowOf, compare, isUnread } = this.#parts
     const row = rowOf(record)
     const look = compare(row, held, isUnread(record))
     if (look.kind === 'equal') return 'equal'
-    const at =
-      held === undefined || held.isDeleted || axis.kind !== 'modified' ? null : held.version
-    this.#remember(record.id, at)
+    this.#remember(record.id, held)
     this.#suspects.push({ record, row, held, look, askedAt, isSure })
     return look.kind
   }
@@ -280,12 +278,15 @@ export class Looker {
         'reconcile_extra',
         `${this.#parts.type}: more than ${BESIDE_MAX} rows have no record at the service any more; run the mirror with full: true, which reads everything and deletes them as configured`,
       )
-    this.#remember(held.id, null)
+    this.#remember(held.id, held)
     this.#extras.push(held.id)
   }
 
-  #remember(id: string, at: string | null): void {
-    if (this.#known.size < KNOWN_MAX) this.#known.set(id, at)
+  #remember(id: string, held: HeldRow | undefined): void {
+    if (this.#known.size >= KNOWN_MAX) return
+    const { axis, stream } = this.#parts
+    const isThere = held !== undefined && !held.isDeleted
+    this.#known.set(id, isThere ? heldValueOf(axis, stream, held) : null)
   }
 
   async #commit(): Promise<void> {

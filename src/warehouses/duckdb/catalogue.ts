@@ -251,6 +251,18 @@ export async function claimStream(
   return { fence: Number(row[0]), position: row[1] as string | null }
 }
 
+/** In a transaction. */
+export async function readPosition(
+  ask: Ask,
+  schema: string,
+  stream: string,
+): Promise<string | null> {
+  const [row] = await ask(
+    `SELECT position FROM ${booksIn(schema).streams} WHERE name = ${quoted(stream)}`,
+  )
+  return (row?.[0] ?? null) as string | null
+}
+
 /** In a transaction. @throws FenceLost */
 export async function storePosition(
   ask: Ask,

@@ -10,6 +10,7 @@ import type {
   MirrorBatch,
   MirrorStream,
   MirrorTables,
+  RowGroup,
   StreamChange,
   Within,
 } from '../mirror-tables.ts'
@@ -19,6 +20,7 @@ import {
   changeStreams,
   claimStream,
   ownSchema,
+  readPosition,
   readStreams,
   readTableNames,
   storePosition,
@@ -26,7 +28,7 @@ import {
 } from './catalogue.ts'
 import { realFile } from './file-gate.ts'
 import { openBatch } from './merge.ts'
-import { countRows, deleteRows, readIds, readRows } from './rows.ts'
+import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
 import { leaveStaging, openStaging, type Staging } from './staging.ts'
 
 /**
@@ -114,6 +116,10 @@ class DuckdbMirror implements MirrorTables {
     return this.#use((ask) => claimStream(ask, this.#home, stream))
   }
 
+  position(stream: string): Promise<string | null> {
+    return this.#use((ask) => readPosition(ask, this.#home.schema, stream))
+  }
+
   move(stream: string, fence: number, position: string): Promise<void> {
     return this.#use((ask) => storePosition(ask, this.#home.schema, stream, fence, position))
   }
@@ -141,6 +147,14 @@ class DuckdbMirror implements MirrorTables {
 
   count(stream: MirrorStream, within?: Within): Promise<{ rows: number; misfits: number }> {
     return this.#use((ask) => countRows(ask, this.#home.schema, stream, within))
+  }
+
+  groups(
+    stream: MirrorStream,
+    columns: readonly string[],
+    within?: Within,
+  ): Promise<readonly RowGroup[]> {
+    return this.#use((ask) => readGroups(ask, this.#home.schema, stream, columns, within))
   }
 
   ids(

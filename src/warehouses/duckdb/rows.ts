@@ -1,11 +1,26 @@
 // Rows of a mirror's table: the number and the ids of those that are there, how they are marked as deleted or removed, and
 // what a row holds.
 
-import { HELD_COLUMNS, heldRow, type Written } from '../held.ts'
-import type { Deletion, HeldRow, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
+import {
+  columnsNamed,
+  findingOf,
+  HELD_COLUMNS,
+  heldGroups,
+  heldRow,
+  type Written,
+} from '../held.ts'
+import type {
+  Deletion,
+  Equal,
+  HeldRow,
+  MirrorStream,
+  MirrorTables,
+  RowGroup,
+  Within,
+} from '../mirror-tables.ts'
 import type { Ask } from './attached.ts'
 import { columnsOf, tableIn } from './catalogue.ts'
-import { instantOf, named, quoted, rowsOf, textOf } from './sql.ts'
+import { cast, instantOf, named, quoted, rowsOf, textOf } from './sql.ts'
 
 /** `HELD_COLUMNS` as texts. */
 const OWN = HELD_COLUMNS.map((name) =>
@@ -25,6 +40,17 @@ function inside(within: Within | undefined): string[] {
   ]
 }
 
+/** Bytes have no collation, which a person may have given the column. Any character can be in a JSON text. */
+function equal(stream: MirrorStream, { column, value }: Equal): string {
+  const [found] = columnsNamed(stream, [column])
+  const finding = findingOf(found!, value)
+  if (finding.by === 'null') return `${named(column)} IS NULL`
+  const text = `from_json(${quoted(JSON.stringify(finding.text))}, '"VARCHAR"')`
+  return finding.by === 'value'
+    ? `${named(column)} = ${cast(text, found!.type)}`
+    : `encode(${textOf(named(column), found!.type)}) = encode(${text})`
+}
+
 export async function countRows(
   ask: Ask,
   schema: string,
@@ -38,12 +64,35 @@ export async function countRows(
   return { rows: Number(row![0]), misfits: Number(row![1]) }
 }
 
+/** JSON texts are compared by their bytes, whatever the collation of a column. */
+export async function readGroups(
+  ask: Ask,
+  schema: string,
+  stream: MirrorStream,
+  names: readonly string[],
+  within: Within | undefined,
+): Promise<RowGroup[]> {
+  const columns = columnsNamed(stream, names)
+  const written = columns.map(({ name, type }) => textOf(named(name), type))
+  const where = [THERE, ...inside(within)].join(' AND ')
+  const rows = await ask(
+    `SELECT json_array(${written.join()}), count(*) FROM ${tableIn(schema, stream.table)} WHERE ${where} GROUP BY 1`,
+  )
+  return heldGroups(
+    rows.map(([values, count]) => ({
+      written: JSON.parse(values as string) as Written[],
+      rows: Number(count),
+    })),
+    columns,
+  )
+}
+
 /** DuckDB compares texts by their bytes. */
 export async function readIds(
   ask: Ask,
   schema: string,
   stream: MirrorStream,
-  { after, limit, seenBefore, versionFrom, within }: Parameters<MirrorTables['ids']>[1],
+  { after, limit, seenBefore, versionFrom, within, equals = [] }: Parameters<MirrorTables['ids']>[1],
 ): Promise<string[]> {
   const where = [
     THERE,
@@ -51,6 +100,7 @@ export async function readIds(
     ...(seenBefore === undefined ? [] : [`"_last_seen_at" < ${instant(seenBefore)}`]),
     ...(versionFrom === undefined ? [] : [`"_version" >= ${instant(versionFrom)}`]),
     ...inside(within),
+    ...equals.map((one) => equal(stream, one)),
   ].join(' AND ')
   // As JSON: the driver takes U+FEFF away where a text begins with it.
   const rows = await ask(

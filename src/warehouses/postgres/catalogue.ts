@@ -325,6 +325,19 @@ export async function claimStream(
   return { fence: Number(row[0]), position: row[1] ?? null }
 }
 
+/** The position of a stream; null where it has none. */
+export async function readPosition(
+  lease: Lease,
+  home: Home,
+  stream: string,
+): Promise<string | null> {
+  const { rows } = await lease.ask(
+    `SELECT position FROM ${booksIn(home).streams} WHERE name = $1`,
+    [stream],
+  )
+  return rows[0]?.[0] ?? null
+}
+
 /** Stores a position. Whoever does so holds the stream until the end of the transaction. @throws FenceLost */
 export async function storePosition(
   lease: Lease,

@@ -7,6 +7,7 @@ import type {
   MirrorBatch,
   MirrorStream,
   MirrorTables,
+  RowGroup,
   StreamChange,
   Within,
 } from '../mirror-tables.ts'
@@ -15,6 +16,7 @@ import {
   changeStreams,
   claimStream,
   ownSchema,
+  readPosition,
   readStreams,
   readTableNames,
   storePosition,
@@ -23,7 +25,7 @@ import {
 import { Connections } from './connections.ts'
 import { openBatch } from './merge.ts'
 import { needsOf, type Needs } from './failures.ts'
-import { countRows, deleteRows, readIds, readRows } from './rows.ts'
+import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
 
 /**
  * Nothing is asked of the server before the first call. The rows of a batch are lost with its connection, or when they cannot
@@ -79,6 +81,12 @@ class PostgresMirror implements MirrorTables {
     )
   }
 
+  position(stream: string): Promise<string | null> {
+    return this.#connections.use(this.#needs.read, (lease) =>
+      readPosition(lease, this.#home, stream),
+    )
+  }
+
   move(stream: string, fence: number, position: string): Promise<void> {
     return this.#connections.use(this.#needs.write, (lease) =>
       storePosition(lease, this.#home, stream, fence, position),
@@ -106,6 +114,16 @@ class PostgresMirror implements MirrorTables {
   count(stream: MirrorStream, within?: Within): Promise<{ rows: number; misfits: number }> {
     return this.#connections.use(this.#needs.read, (lease) =>
       countRows(lease, this.#home, stream, within),
+    )
+  }
+
+  groups(
+    stream: MirrorStream,
+    columns: readonly string[],
+    within?: Within,
+  ): Promise<readonly RowGroup[]> {
+    return this.#connections.use(this.#needs.read, (lease) =>
+      readGroups(lease, this.#home, stream, columns, within),
     )
   }
 

@@ -1,16 +1,40 @@
 // Rows of a mirror's table: the number and the ids of those that are there, how they are marked as deleted or removed, and
 // what a row holds.
 
-import { HELD_COLUMNS, heldRow, type Written } from '../held.ts'
-import type { Deletion, HeldRow, MirrorStream, MirrorTables, Within } from '../mirror-tables.ts'
+import {
+  columnsNamed,
+  findingOf,
+  HELD_COLUMNS,
+  heldGroups,
+  heldRow,
+  type Written,
+} from '../held.ts'
+import type {
+  Deletion,
+  Equal,
+  HeldRow,
+  MirrorColumn,
+  MirrorStream,
+  MirrorTables,
+  RowGroup,
+  Within,
+} from '../mirror-tables.ts'
 import { tableIn, type Home } from './catalogue.ts'
 import type { Lease } from './connections.ts'
-import { quoted, textOf } from './names.ts'
+import { quoted, sqlType, textOf } from './names.ts'
 
 /** `HELD_COLUMNS` as texts. */
 const OWN = HELD_COLUMNS.map((name) =>
   textOf(quoted(name), { holds: name === '_version' ? 'instant' : 'text', list: false }),
 )
+
+/** The text of a column's value, compared by its bytes: a person may have given the column a collation. */
+const exactText = ({ name, type }: Pick<MirrorColumn, 'name' | 'type'>): string =>
+  `${textOf(quoted(name), type)} COLLATE "C"`
+
+/** What a text stands for that `textOf` made. */
+const writtenOf = (text: string | null, column: MirrorColumn | undefined): Written =>
+  text !== null && column?.type.list ? (JSON.parse(text) as Written) : text
 
 /** Conditions of a statement, and the values of its parameters. */
 class Conditions {
@@ -33,6 +57,15 @@ class Conditions {
     if (within.to !== null) this.add(`${column} < ${this.value(within.to)}::timestamptz`)
   }
 
+  equal(stream: MirrorStream, { column, value }: Equal): void {
+    const [found] = columnsNamed(stream, [column])
+    const finding = findingOf(found!, value)
+    if (finding.by === 'null') this.add(`${quoted(column)} IS NULL`)
+    else if (finding.by === 'value')
+      this.add(`${quoted(column)} = ${this.value(finding.text)}::${sqlType(found!.type)}`)
+    else this.add(`${exactText(found!)} = ${this.value(finding.text)}`)
+  }
+
   toString(): string {
     return this.#texts.join(' AND ')
   }
@@ -53,11 +86,35 @@ export async function countRows(
   return { rows: Number(rows[0]![0]), misfits: Number(rows[0]![1]) }
 }
 
+export async function readGroups(
+  lease: Lease,
+  home: Home,
+  stream: MirrorStream,
+  names: readonly string[],
+  within: Within | undefined,
+): Promise<RowGroup[]> {
+  const columns = columnsNamed(stream, names)
+  const there = new Conditions()
+  there.within(within)
+  const { rows } = await lease.ask(
+    `SELECT count(*), ${columns.map(exactText).join()} FROM ${tableIn(home, stream.table)} WHERE ${there}
+     GROUP BY ${columns.map((_, index) => index + 2).join()}`,
+    there.values,
+  )
+  return heldGroups(
+    rows.map(([count, ...texts]) => ({
+      written: texts.map((text, index) => writtenOf(text, columns[index])),
+      rows: Number(count),
+    })),
+    columns,
+  )
+}
+
 export async function readIds(
   lease: Lease,
   home: Home,
   stream: MirrorStream,
-  { after, limit, seenBefore, versionFrom, within }: Parameters<MirrorTables['ids']>[1],
+  { after, limit, seenBefore, versionFrom, within, equals = [] }: Parameters<MirrorTables['ids']>[1],
 ): Promise<string[]> {
   const there = new Conditions()
   if (after !== null) there.add(`"_id" COLLATE "C" > ${there.value(after)}`)
@@ -65,6 +122,7 @@ export async function readIds(
     there.add(`"_last_seen_at" < ${there.value(seenBefore)}::timestamptz`)
   if (versionFrom !== undefined) there.add(`"_version" >= ${there.value(versionFrom)}::timestamptz`)
   there.within(within)
+  for (const one of equals) there.equal(stream, one)
   const { rows } = await lease.ask(
     `SELECT "_id" FROM ${tableIn(home, stream.table)} WHERE ${there}
      ORDER BY "_id" COLLATE "C" LIMIT ${there.value(limit)}`,
@@ -86,10 +144,7 @@ export async function readRows(
     [ids],
   )
   return rows.map((texts) => {
-    const row = texts.map((text, index): Written => {
-      const isList = live[index - OWN.length]?.type.list
-      return text !== null && isList ? (JSON.parse(text) as Written) : text
-    })
+    const row = texts.map((text, index) => writtenOf(text, live[index - OWN.length]))
     return heldRow(row, live)
   })
 }

@@ -7,6 +7,7 @@ import type { Whose } from '../../../src/core/differences.ts'
 import type { ImportConfig } from '../../../src/core/sync.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import { hashOf } from '../../../src/import/map.ts'
+import type { ImportClient } from '../../../src/import/ports.ts'
 import { ADMINISTRATOR } from '../../../src/service/keys.ts'
 import { clientWith, CONTACT, importScene, type RunEnd, type Scene } from './scene.ts'
 
@@ -242,6 +243,10 @@ test('what is in doubt is settled by asking, before anyone is told that it faile
   expect(cancelled.books.inDoubt).toBe(0)
   const again = await scene.run()
   expect(again.books.states).toMatchObject({ unchanged: 50, created: 10 })
+  // What was found counts as what was sent last.
+  await patch(scene, 'c-1', { svc_first_name: 'Zoe' })
+  scene.rows(HEAD, [['c-1', 'Bea'], ...names(60).slice(1)])
+  expect(told(await scene.reconcile())).toEqual(['c-1 svc_first_name different both'])
 })
 
 test('whoever takes over a run whose workflow is gone asks for what it had in flight', async () => {
@@ -430,6 +435,19 @@ test('what was sent last is what counts: an update moves it, and a value that wa
   ])
 })
 
+test('looking asks nobody, whatever the limits are', async () => {
+  const scene = await importScene(NAMES, { rows_max: 2 })
+  scene.rows(HEAD, names(2))
+  await scene.run()
+  scene.rows(HEAD, names(9, 'Bea'))
+  expect(await scene.reconcile()).toMatchObject({
+    state: 'complete_with_rejects',
+    message: '9 differ: 7 missing, 2 stale',
+  })
+  expect((await scene.reconcile({ repair: true })).state).toBe('cancelled')
+  expect((await scene.reconcile({ repair: true }, { approves: true })).state).toBe('complete')
+})
+
 test('a retry sends what a run left over, and only that', async () => {
   const scene = await importScene({ ...NAMES, svc_score: { column: 'score' } })
   const head = [...HEAD, 'score']
@@ -503,7 +521,18 @@ test('keys are found in the form that the service keeps, and as numbers', async 
     ['mail', 'name'],
     mail((one) => one.replace('ann', 'Ann')),
   )
-  expect((await mails.reconcile()).message).toBe('both sides are equal')
+  // A list is searched for exactly these values (specification section 2.11).
+  const strict = (client: ImportClient) =>
+    clientWith(client, {
+      queryRecords(type, query, options) {
+        const { filter } = query ?? {}
+        if (!filter || !('op' in filter) || filter.op !== 'in') throw new Error('a list, please')
+        const value = (filter.value as string[]).filter((one) => one === one.toLowerCase())
+        const exact = { ...filter, value: value.length > 0 ? value : ['nobody@x.example'] }
+        return client.queryRecords(type, { ...query, filter: exact }, options)
+      },
+    })
+  expect((await mails.reconcile({}, { through: strict })).books.states.unchanged).toBe(80)
 
   const numbers = await importScene(
     { svc_score: { column: 'score' }, svc_first_name: { column: 'name' } },
