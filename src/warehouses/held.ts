@@ -119,7 +119,10 @@ export type Finding =
   | { readonly by: 'value' | 'text'; readonly text: string }
 
 /** @throws SyncError `column_unfit` for columns that have too many ways to write a value: an error of ours */
-export function findingOf({ name, type: { holds, list } }: MirrorColumn, value: Equal['value']): Finding {
+export function findingOf(
+  { name, type: { holds, list } }: MirrorColumn,
+  value: Equal['value'],
+): Finding {
   if (list || holds === 'json')
     throw new SyncError(
       'column_unfit',

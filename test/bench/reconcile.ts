@@ -66,10 +66,11 @@ class Lines {
   add(what: string, measured: Measured): void {
     const first = (this.#first ??= measured)
     const { requests, counts, lists, reads, writes, seconds, peakMb, found, left } = measured
-    console.error(`  ${what}: ${requests} requests, ${seconds.toFixed(1)} s`)
+    const differing = sumOfDifferences(found)
+    console.error(`  ${what}: ${differing} found, ${requests} requests, ${seconds.toFixed(1)} s`)
     this.#lines.push({
       what,
-      found: sumOfDifferences(found),
+      found: differing,
       left: sumOfDifferences(left),
       requests,
       counts,
@@ -278,13 +279,14 @@ async function benchKeys(
 
 /** Measures and prints. `words` choose among the parts; none of them means all. */
 export async function benchReconcile(options: {
-  /** Records of the mirrors. */
+  /** Records of the mirrors, where RECORDS_SYNC_BENCH_RECORDS names no other number. */
   readonly records: number
   /** Rows of the import. */
   readonly rows: number
   readonly words: readonly string[]
 }): Promise<void> {
-  const { records, rows, words } = options
+  const { rows, words } = options
+  const records = Number(process.env['RECORDS_SYNC_BENCH_RECORDS'] ?? options.records)
   const isAll = !PARTS.some((part) => words.includes(part))
   for (const part of PARTS) {
     if (!isAll && !words.includes(part)) continue

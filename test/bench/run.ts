@@ -1,11 +1,12 @@
 // `npm run bench`: every benchmark, as ratios within this run. `-- --quick` takes a tenth of the rows; `-- import`,
-// `-- mirror`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
+// `-- mirror`, `-- reconcile`, `-- service` or `-- pacing` runs one of them, and `-- mirror duckdb` a part of it. `-- pacing-real` runs only
 // when it is asked for: it takes an hour of waiting.
 
 import { benchImport } from './import.ts'
 import { benchMirror } from './mirror.ts'
 import { benchPacingReal } from './pacing/real.ts'
 import { benchPacing } from './pacing/table.ts'
+import { benchReconcile } from './reconcile.ts'
 import { benchService } from './service.ts'
 
 const [, , ...words] = process.argv
@@ -24,6 +25,11 @@ if (wants('mirror'))
     ...(quick
       ? { rows: 100_000, rounds: 1, sizes: [20_000, 100_000] }
       : { rows: 500_000, rounds: 3, sizes: [100_000, 1_000_000] }),
+    words: chosen,
+  })
+if (wants('reconcile'))
+  await benchReconcile({
+    ...(quick ? { records: 100_000, rows: 20_000 } : { records: 1_000_000, rows: 200_000 }),
     words: chosen,
   })
 if (wants('pacing')) await benchPacing({ quick })

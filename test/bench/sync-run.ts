@@ -2,6 +2,7 @@
 // workflow, with the real client, ledger and warehouse. `sync-run.ts <file of the job>`; the ledger is made where it is missing.
 
 import { readFileSync } from 'node:fs'
+import { ApplicationFailure } from '@temporalio/common'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import { importActivities } from '../../activities/import.ts'
@@ -47,15 +48,27 @@ const {
 const task: Task | null = scope && { reconcile: scope }
 const ledger = await openLedger({ sqlite: file })
 const client = new RecordsClient({ baseUrl: url, key })
+const TRIES_MAX = 5
 const environment = new MockActivityEnvironment(
   { workflowExecution: { workflowId: `bench-${process.pid}`, runId: 'bench' } },
   { logger: new DefaultLogger('ERROR') },
 )
+/** Runs an activity, again where it was blocked, as Temporal does. */
 const call = async <Input, Result>(
   activity: (input: Input) => Promise<Result>,
   input: Input,
-): Promise<Result> =>
-  await environment.run(activity as (...args: unknown[]) => Promise<Result>, input)
+): Promise<Result> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await environment.run(activity as (...args: unknown[]) => Promise<Result>, input)
+    } catch (error) {
+      if (!isBlocked(error) || tries === TRIES_MAX) throw error
+      process.stderr.write(`${error.message}\n`)
+    }
+  }
+}
+const isBlocked = (error: unknown): error is ApplicationFailure =>
+  error instanceof ApplicationFailure && error.type === 'Blocked'
 const surroundings = {
   ledger,
   clock: systemClock,

@@ -11,6 +11,7 @@ import {
 import type { HeldRow, MirrorStream, Within } from '../../warehouses/mirror-tables.ts'
 import { instantAt, instantOf } from '../instant.ts'
 import { modifiedOf, sorted, type RecordsJob } from '../records.ts'
+import { compareInstants } from './compare.ts'
 import type { LocalTables } from './local.ts'
 import type { AxisKind, Span } from './place.ts'
 
@@ -61,6 +62,12 @@ export function heldValueOf(axis: Axis, { columns }: MirrorStream, row: HeldRow)
   const cell = row.cells[live.findIndex(({ name }) => name === axis.column)]
   return typeof cell === 'string' ? cell : null
 }
+
+/** Whether an instant belongs to a share. */
+export const isIn = ({ from, to }: Span, at: string | null): boolean =>
+  at !== null &&
+  (from === null || compareInstants(at, from) >= 0) &&
+  (to === null || compareInstants(at, to) < 0)
 
 /** What asks the service for a share; null for everything. */
 export const filterOf = (

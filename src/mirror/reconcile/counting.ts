@@ -8,11 +8,10 @@
 
 import { PAGE_LIMIT_MAX, type FilterNode, type ObjectSchema } from '../../contract/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
 import type { Equal, HeldRow, MirrorStream } from '../../warehouses/mirror-tables.ts'
 import { middleOf } from '../ranges.ts'
 import type { Reader } from '../reader.ts'
-import { filterOf, FIRST, heldValueOf, withinOf, type Axis } from './axis.ts'
+import { filterOf, FIRST, heldValueOf, isIn, withinOf, type Axis } from './axis.ts'
 import type { LocalTables } from './local.ts'
 import type { Looker } from './looker.ts'
 import type { Span } from './place.ts'
@@ -42,14 +41,22 @@ export interface CountingParts {
   readonly requestsMax: number
 }
 
+type Value = Equal['value']
+
 export class Counting {
   readonly #parts: CountingParts
   readonly #last: number
+  /** Names of the columns of `groups`. */
+  readonly #columns: readonly string[]
   #isRefused = false
 
   constructor(parts: CountingParts) {
     this.#parts = parts
     this.#last = parts.reader.requests + parts.requestsMax
+    const live = parts.stream.columns.filter((column) => column.live)
+    this.#columns = parts.groups.map(
+      (group) => live.find(({ property }) => property === group)!.name,
+    )
   }
 
   async look(span: Span): Promise<void> {
@@ -91,12 +98,23 @@ export class Counting {
 
   /** Rows of a share by the JSON text of the values that are grouped by, but for those that are known to differ. */
   async #cellsOf(span: Span): Promise<Map<string, number>> {
-    const { local, stream, axis, looker } = this.#parts
+    const { local, stream, axis, looker, groups } = this.#parts
     const cells = new Map<string, number>()
     for (const { values, rows } of await local.groups(stream, this.#columns, withinOf(axis, span)))
       cells.set(JSON.stringify(values), rows)
-    const known = looker.knownIn(span)
-    ...
+    const columns = stream.columns.filter(
+      ({ name }) => this.#columns.includes(name) || name === axis.column,
+    )
+    const few = { ...stream, columns }
+    const keyOf = keyer(few, groups)
+    for await (const known of looker.rowsOf(looker.knownIn(span), few))
+      for (const row of known) {
+        // One that was mended meanwhile is not among those that were counted as they were.
+        if (row.isDeleted || !isIn(span, heldValueOf(axis, few, row))) continue
+        const key = keyOf(row)
+        cells.set(key, (cells.get(key) ?? 0) - 1)
+      }
+    return cells
   }
 
   async #halving(span: Span): Promise<void> {

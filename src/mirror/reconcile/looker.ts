@@ -17,7 +17,7 @@ import type {
 } from '../../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from '../ports.ts'
 import { isCursorRefused, type Reader } from '../reader.ts'
-import { filterOf, heldValueOf, valueOf, withinOf, type Axis } from './axis.ts'
+import { filterOf, heldValueOf, isIn, valueOf, withinOf, type Axis } from './axis.ts'
 import { compareInstants, extraOf, type Comparer, type Look } from './compare.ts'
 import type { LocalTables } from './local.ts'
 import type { Span } from './place.ts'
@@ -88,16 +88,8 @@ export class Looker {
   }
 
   /** Ids of the rows of a share that are known to differ. */
-  knownIn({ from, to }: Span): string[] {
-    const ids: string[] = []
-    for (const [id, at] of this.#known)
-      if (
-        at !== null &&
-        (from === null || compareInstants(at, from) >= 0) &&
-        (to === null || compareInstants(at, to) < 0)
-      )
-        ids.push(id)
-    return ids
+  knownIn(span: Span): string[] {
+    return [...this.#known].filter(([, at]) => isIn(span, at)).map(([id]) => id)
   }
 
   get waiting(): number {

@@ -1,11 +1,7 @@
 // One stream of a reconciliation: the records of an object type against the rows of their table. Where it stands is kept in the
 // ledger share by share, so that whoever goes on looks again only at what was under way.
 
-import {
-  PAGE_LIMIT_MAX,
-  type ObjectSchema,
-  type RecordRepresentation,
-} from '../../contract/index.ts'
+import type { ObjectSchema, RecordRepresentation } from '../../contract/index.ts'
 import type { Difference, DifferenceKind } from '../../core/differences.ts'
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
@@ -15,48 +11,18 @@ import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
 import { permission } from '../deletions.ts'
 import { evolve } from '../evolve.ts'
 import { waiting } from '../discover.ts'
-import { instantAt, instantOf } from '../instant.ts'
 import type { MirrorDeps, StreamRef, StreamResult, Verdict } from '../ports.ts'
 import { addMerge, readPosition, type Position } from '../position.ts'
 import { Reader } from '../reader.ts'
 import { compileRow } from '../shapes.ts'
 import { readType } from '../stream.ts'
-import {
-  afterOf,
-  axisOf,
-  cut,
-  cutEvenly,
-  filterOf,
-  FIRST,
-  heldValueOf,
-  newestOf,
-  valueOf,
-  withinOf,
-  type Axis,
-} from './axis.ts'
+import { axisOf, valueOf, type Axis } from './axis.ts'
 import { compareInstants, comparer, extraOf } from './compare.ts'
-import { Counting, groupsOf, type Groups } from './counting.ts'
 import { BESIDE_MAX, Looker, type Writer } from './looker.ts'
-import { inTurn, type LocalTables } from './local.ts'
+import { inTurn } from './local.ts'
 import { firstPlace, readPlace, type ReconcilePlace, type Span } from './place.ts'
+import { Shares } from './shares.ts'
 
-/**
- * Of `rows_per_range`: records of a share at most; those of a type that is read rather than counted; those that changed last and
- * are read whatever is counted; those of a short list.
- */
-const SHARE = 1 / 2
-const READ = 1 / 5
-const NEWEST = 1 / 20
-const LIST = 1 / 100
-/** Shares of a stream, at most, and those that each reader has where it is counted: a record that changed is in another one then. */
-const SHARES_MAX = 1_000
-const SHARES_EACH = 5
-/** Requests that counting may take in any case; beyond them, and what reading everything would take, shares are read whole. */
-const REQUESTS_MIN = 300
-/** Records that a combination of values should have in a share: one page lists them. */
-const CELL_RECORDS = 80
-/** Rows by which the properties are chosen that counts are grouped by. */
-const SAMPLE_ROWS = 1_000
 /** Shares that may be looked at before what was found in them is told, and their place kept. */
 const UNKEPT_MAX = 20
 /** Differences that are read together from the ledger. */
@@ -85,7 +51,9 @@ export async function reconcileStream(
   const reader = new Reader(deps)
   const schema = await readType(reader, deps, type)
   const [stream] = await tables.streams([type])
-  const { fence, position: text } = stream ? await tables.claim(type) : { fence: 0, position: null }
+  // Whoever mirrors the stream is overtaken only where something is to be written.
+  const claim = stream && job.scope.repair ? await tables.claim(type) : null
+  const text = claim ? claim.position : stream ? await tables.position(type) : null
   const position = text === null ? null : readPosition(text, tables.place, type)
   if (stream === undefined || position === null || position.listedAt === null)
     throw new SyncError(
@@ -94,7 +62,7 @@ export async function reconcileStream(
     )
   checkSchema(schema, stream, job.config)
   const axis = axisOf(job, schema, stream)
-  const writer = job.scope.repair ? { fence, position: text! } : null
+  const writer = claim && { fence: claim.fence, position: text! }
   const kept = readPlace(await ledger.keptPlace(job.run, type))
   const work = new Reconciliation(deps, job, {
     schema,
@@ -136,14 +104,13 @@ class Reconciliation {
   readonly #deps: MirrorDeps
   readonly #job: ReconcileStreamJob
   readonly #parts: Parts
-  readonly #local: LocalTables
   readonly #looker: Looker
+  readonly #shares: Shares
   readonly #place: ReconcilePlace
   readonly #endsAtMs: number
   readonly #requestsBefore: number
   /** What is later was not read by the mirror. */
   readonly #mark: string | null
-  #grouping: Promise<Groups> | undefined
   #table: Pick<StreamBooks, 'tableCount' | 'misfits'> = { tableCount: null, misfits: null }
   #refused: string | null = null
   #asked: string | null = null
@@ -159,9 +126,9 @@ class Reconciliation {
     this.#place = parts.kept ?? firstPlace({ axis: axis.kind, how, watermark: this.#mark })
     this.#requestsBefore = this.#place.tally.requests
     const modified = axis.kind === 'modified' ? axis.property : null
-    this.#local = inTurn(deps.tables)
+    const local = inTurn(deps.tables)
     this.#looker = new Looker(deps, {
-      local: this.#local,
+      local,
       run: job.run,
       type: schema.name,
       stream,
@@ -175,6 +142,17 @@ class Reconciliation {
         this.#place.tally.read += records
       },
       merged: (counts) => addMerge(this.#place.tally, counts),
+    })
+    this.#shares = new Shares(deps, {
+      schema,
+      stream,
+      axis,
+      reader,
+      local,
+      looker: this.#looker,
+      sample: job.scope.sample,
+      mark: this.#mark,
+      place: this.#place,
     })
   }
 
@@ -211,27 +189,26 @@ class Reconciliation {
     const { axis, schema, reader } = this.#parts
     const place = this.#place
     const looker = this.#looker
+    const shares = this.#shares
     // What changed last comes first, always: what is known of it explains its old rows. There a version may well have been
     // missed shortly after another, which no count tells.
     place.pending = 0
     if (place.serviceCount === null) {
       place.serviceCount = await reader.count(schema.name)
-      const { rows_per_range: rowsPerRange } = this.#deps.tuning
-      const isSmall = place.serviceCount <= rowsPerRange * READ
-      if (place.how === 'counted' && (isSmall || axis.kind === 'none')) place.how = 'read'
-      place.newest = await this.#newest()
-      place.spans = await this.#cut()
+      if (place.how === 'counted' && !shares.isWorthCounting(place.serviceCount)) place.how = 'read'
+      place.newest = await shares.newest()
+      place.spans = await shares.cut()
     }
     const isSample = place.how === 'sample'
     if (axis.kind !== 'none' && !isSample) {
       await looker.examine({ from: place.newest, to: null })
       if (!place.isBeside) {
-        await this.#lookBeside()
+        await shares.lookBeside()
         place.isBeside = true
       }
     }
     await looker.commit()
-    const look = await this.#lookFor()
+    const look = await shares.look()
     const finished = new Set<Span>()
     const queue = [...place.spans]
     const keep = async () => {
@@ -260,123 +237,6 @@ class Reconciliation {
       if (result.status === 'rejected') throw result.reason
     await keep()
     return place.spans.length === 0
-  }
-
-  /** What is done with a share. */
-  async #lookFor(): Promise<(span: Span) => Promise<void>> {
-    const { axis, schema, stream, reader } = this.#parts
-    const { tuning } = this.#deps
-    const { sample } = this.#job.scope
-    if (sample !== null) {
-      const limit = Math.min(PAGE_LIMIT_MAX, sample)
-      return (span) => this.#lookAtPage(span, limit)
-    }
-    if (this.#place.how === 'read') return (span) => this.#looker.examine(span)
-    const counting = new Counting({
-      type: schema.name,
-      stream,
-      axis,
-      reader,
-      local: this.#local,
-      looker: this.#looker,
-      groups: (await this.#groups()).names,
-      listMax: Math.max(2, Math.ceil(tuning.rows_per_range * LIST)),
-      requestsMax: Math.max(REQUESTS_MIN, Math.ceil(this.#place.serviceCount! / PAGE_LIMIT_MAX)),
-    })
-    return (span) => counting.look(span)
-  }
-
-  /** Where what is read first begins: what the mirror has not read, and of what is counted a little more. */
-  async #newest(): Promise<string> {
-    const { axis, stream } = this.#parts
-    const { tuning, beat } = this.#deps
-    const to = this.#mark === null ? FIRST : afterOf(this.#mark)
-    if (this.#place.how !== 'counted') return to
-    const rows = Math.floor(tuning.rows_per_range * NEWEST)
-    return await newestOf(this.#local, stream, axis, { to, rows, beat })
-  }
-
-  /** The shares to look at, newest first. */
-  async #cut(): Promise<Span[]> {
-    const { axis, stream, schema, reader } = this.#parts
-    const { tuning, beat } = this.#deps
-    const { sample } = this.#job.scope
-    const { how, serviceCount } = this.#place
-    const to = this.#place.newest
-    if (axis.kind === 'none') return [{ from: null, to: null }]
-    const { rows } = await this.#local.count(stream, withinOf(axis, { from: FIRST, to }))
-    const share = tuning.rows_per_range * SHARE
-    let size = Math.max(share, Math.ceil(rows / SHARES_MAX))
-    if (sample !== null) size = Math.ceil(rows / Math.max(1, Math.floor(sample / PAGE_LIMIT_MAX)))
-    else if (how === 'counted') {
-      const { names, cells } = await this.#groups()
-      const counted = Math.max(tuning.rows_per_range * LIST, rows / (tuning.readers * SHARES_EACH))
-      size = Math.min(share, counted, names.length > 0 ? CELL_RECORDS * cells : Infinity)
-    }
-    size = Math.max(2, Math.ceil(size))
-    // A table that lacks most of it does not tell where the records are.
-    if (serviceCount! > 2 * rows + size) {
-      const low = instantOf(await reader.edge(schema.name, axis.property!, 'asc'))
-      if (low !== null && low < to)
-        return cutEvenly(low, to, Math.min(SHARES_MAX, Math.ceil(serviceCount! / size)))
-    }
-    return await cut(this.#local, stream, axis, { to, rows: size, beat })
-  }
-
-  #groups(): Promise<Groups> {
-    this.#grouping ??= this.#chooseGroups()
-    return this.#grouping
-  }
-
-  async #chooseGroups(): Promise<Groups> {
-    const { schema, stream } = this.#parts
-    const ids = await this.#local.ids(stream, { after: null, limit: SAMPLE_ROWS })
-    return groupsOf(schema, stream, await this.#local.rows(stream, ids))
-  }
-
-  /** The records without a value by which they could be found, and such rows. */
-  async #lookBeside(): Promise<void> {
-    const { axis, stream, schema, reader } = this.#parts
-    const looker = this.#looker
-    const none = { property: axis.property!, op: 'is_null' as const, value: true }
-    const records = await reader.count(schema.name, none)
-    const { rows: all } = await this.#local.count(stream)
-    const { rows: valued } = await this.#local.count(
-      stream,
-      withinOf(axis, { from: FIRST, to: null }),
-    )
-    const rows = all - valued
-    if (records === 0 && rows === 0) return
-    if (records === rows && this.#place.how !== 'read') return
-    const listed = new Set<string>()
-    if (records > 0) await looker.list(none, 'desc', Infinity, ({ id }) => listed.add(id))
-    if (rows === 0) return
-    for await (const ids of looker.idsOf(null))
-      for await (const held of looker.rowsOf(ids))
-        await looker.absent(
-          held
-            .filter((row) => heldValueOf(axis, stream, row) === null && !listed.has(row.id))
-            .map(({ id }) => id),
-        )
-  }
-
-  /** One page from the beginning of a share, and the rows that belong to it. */
-  async #lookAtPage(span: Span, limit: number): Promise<void> {
-    const { axis } = this.#parts
-    const looker = this.#looker
-    const listed = new Set<string>()
-    const filter = filterOf(axis, span)
-    const { last, hasMore } = await looker.list(filter, 'asc', limit, ({ id }) => listed.add(id))
-    let { to } = span
-    if (hasMore) {
-      // Others may share the time of the last one.
-      const value = last && valueOf(axis, last)
-      if (!value) return
-      to = instantAt(Date.parse(value))
-    }
-    if (span.from !== null && to !== null && to <= span.from) return
-    for await (const ids of looker.idsOf({ from: span.from, to }))
-      await looker.absent(ids.filter((id) => !listed.has(id)))
   }
 
   /** Deletes rows whose records are gone, as far as that is permitted, and settles what was mended before a kill. */

@@ -92,7 +92,14 @@ export async function readIds(
   ask: Ask,
   schema: string,
   stream: MirrorStream,
-  { after, limit, seenBefore, versionFrom, within, equals = [] }: Parameters<MirrorTables['ids']>[1],
+  {
+    after,
+    limit,
+    seenBefore,
+    versionFrom,
+    within,
+    equals = [],
+  }: Parameters<MirrorTables['ids']>[1],
 ): Promise<string[]> {
   const where = [
     THERE,

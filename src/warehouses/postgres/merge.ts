@@ -30,7 +30,11 @@ function mergeText(home: Home, stream: MirrorStream): string {
   const table = tableIn(home, stream.table)
   const content = [
     't."_misfits"::text IS DISTINCT FROM b.misfits::text',
-    ...columns.map(({ name, as }) => `t.${quoted(name)} IS DISTINCT FROM b.${as}`),
+    // By their bytes: a person may have given the column a collation that takes some texts for the same.
+    ...columns.map(
+      ({ name, as, type }) =>
+        `t.${quoted(name)}${type.holds === 'text' ? ' COLLATE "C"' : ''} IS DISTINCT FROM b.${as}`,
+    ),
   ]
   const names = columns.map(({ name }) => quoted(name))
   return `WITH judged AS MATERIALIZED (

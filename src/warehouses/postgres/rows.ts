@@ -114,7 +114,14 @@ export async function readIds(
   lease: Lease,
   home: Home,
   stream: MirrorStream,
-  { after, limit, seenBefore, versionFrom, within, equals = [] }: Parameters<MirrorTables['ids']>[1],
+  {
+    after,
+    limit,
+    seenBefore,
+    versionFrom,
+    within,
+    equals = [],
+  }: Parameters<MirrorTables['ids']>[1],
 ): Promise<string[]> {
   const there = new Conditions()
   if (after !== null) there.add(`"_id" COLLATE "C" > ${there.value(after)}`)

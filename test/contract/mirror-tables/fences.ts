@@ -32,6 +32,21 @@ export function fenceTests(place: OpenPlace): void {
       expect(await scene.position(contacts)).toBe('moved')
     })
 
+    it('are left alone by who only asks for the position', async () => {
+      const scene = await sceneOf(place)
+      const other = await scene.another()
+      expect(await other.position(contacts.name)).toBe(null)
+      expect(await other.position('svc_nothing')).toBe(null)
+      const { fence } = await scene.tables.claim(contacts.name)
+      const batch = await scene.tables.batch(contacts)
+      await batch.add([contact('1', 'x')], at(1))
+      expect(await other.position(contacts.name)).toBe(null)
+      await batch.merge({ run: 1, fence, position: 'merged' })
+      expect(await other.position(contacts.name)).toBe('merged')
+      await scene.tables.move(contacts.name, fence, "moved's")
+      expect(await other.position(contacts.name)).toBe("moved's")
+    })
+
     it('refuse a batch without rows too', async () => {
       const scene = await sceneOf(place)
       const { fence } = await scene.tables.claim(contacts.name)

@@ -103,10 +103,10 @@ const anyRow = ({ columns }: MirrorStream): fc.Arbitrary<MirrorRow> =>
   })
 
 /** The values of a column `one …` or `many …` that a person sets, in the database's own SQL. */
-type ByHand = readonly (readonly [column: string, value: string])[]
+export type ByHand = readonly (readonly [column: string, value: string])[]
 
 /** Values that no record has. */
-function formless({ place }: Scene): ByHand {
+export function formless({ place }: Scene): ByHand {
   const isPostgres = place.types.json === 'jsonb'
   const [before, type] = isPostgres ? ['0044-03-15 BC', 'jsonb'] : ['0044-03-15 (BC)', 'JSON']
   return [
@@ -157,7 +157,7 @@ function formless({ place }: Scene): ByHand {
 }
 
 /** Other ways to write what `sameRow` holds. */
-const ALIKE: ByHand = [
+export const ALIKE: ByHand = [
   ['one decimal', '12.50'],
   ['one boolean', "CAST('t' AS boolean)"],
   ['one instant', "'2026-01-31 10:15:00.500000+02:00'"],
@@ -201,7 +201,7 @@ function canBe(cell: MirrorCell, { holds, list }: ColumnType): boolean {
 }
 
 /** One row for each value, which a person then sets; the rows as they are read, in the order of the values. */
-async function changedByHand(
+export async function changedByHand(
   scene: Scene,
   values: ByHand,
 ): Promise<(readonly [string, MirrorCell])[]> {

@@ -1,8 +1,19 @@
-// Counts and ids, as the mirror asks for them.
+// Counts, groups and ids, as the mirror asks for them.
 
 import { describe, expect, it } from 'vitest'
-import type { Within } from '../../../src/warehouses/mirror-tables.ts'
-import { at, contact, contacts, sceneOf, type OpenPlace, type Scene } from './scene.ts'
+import type { Equal, MirrorStream, Within } from '../../../src/warehouses/mirror-tables.ts'
+import { errorOf } from '../warehouse.suite.ts'
+import { ALIKE, changedByHand, formless } from './holding.ts'
+import {
+  at,
+  contact,
+  contacts,
+  sceneOf,
+  type MirrorPlace,
+  type OpenPlace,
+  type Scene,
+} from './scene.ts'
+import { everything, everyRow } from './values.ts'
 
 const BYTE_ORDER = ['', '10', '9', 'B', 'a', 'a b', 'aa', 'é', 'ｆ', '😀']
 
@@ -43,6 +54,61 @@ const WITHIN: readonly (readonly [Within, ids: string[], misfits: number])[] = [
   [{ column: '_version', from: at(7), to: null }, ['7', '8', '9'], 1],
 ]
 
+/** `values: rows`, sorted: the groups of the driver. */
+async function groupsOf(
+  { tables }: Scene,
+  stream: MirrorStream,
+  columns: readonly string[],
+  within?: Within,
+): Promise<string[]> {
+  const groups = await tables.groups(stream, columns, within)
+  return groups.map(({ values, rows }) => `${JSON.stringify(values)}: ${rows}`).toSorted()
+}
+
+/** Ids of all rows that are there, by the JSON text of their values of some columns, as `rows` gives them. */
+async function idsByValues(
+  { tables }: Scene,
+  stream: MirrorStream,
+  columns: readonly string[],
+): Promise<Map<string, string[]>> {
+  const places = columns.map((name) => stream.columns.findIndex((one) => one.name === name))
+  const ids = await tables.ids(stream, { after: null, limit: 1_000 })
+  const byValues = new Map<string, string[]>()
+  for (const { id, cells } of await tables.rows(stream, ids)) {
+    const key = JSON.stringify(places.map((one) => cells[one]))
+    byValues.set(key, [...(byValues.get(key) ?? []), id].toSorted())
+  }
+  return byValues
+}
+
+/** The groups of columns are those of the rows; and where their values can be asked for, so are their ids. */
+async function expectAsRows(
+  scene: Scene,
+  stream: MirrorStream,
+  columns: readonly string[],
+): Promise<void> {
+  const byValues = await idsByValues(scene, stream, columns)
+  const sums = [...byValues].map(([key, ids]) => `${key}: ${ids.length}`)
+  expect(await groupsOf(scene, stream, columns)).toEqual(sums.toSorted())
+  const types = stream.columns.filter(({ name }) => columns.includes(name)).map(({ type }) => type)
+  if (types.some(({ holds, list }) => list || holds === 'json')) return
+  for (const [key, expected] of byValues) {
+    const values = JSON.parse(key) as Equal['value'][]
+    const equals = columns.map((name, index) => ({ column: name, value: values[index]! }))
+    const ids = await scene.tables.ids(stream, { after: null, limit: 1_000, equals })
+    expect({ columns, key, ids: ids.toSorted() }).toEqual({ columns, key, ids: expected })
+  }
+}
+
+/** Makes a column of texts one that takes letters of any case, or with any accent, for the same. */
+const collate = ({ types, alter }: MirrorPlace, name: string): Promise<void> =>
+  alter(
+    types.json === 'jsonb'
+      ? `CREATE COLLATION same (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+         ALTER TABLE crm.svc_contact ALTER COLUMN ${name} TYPE text COLLATE same`
+      : `ALTER TABLE crm.svc_contact ALTER COLUMN ${name} TYPE VARCHAR COLLATE NOCASE.NOACCENT`,
+  )
+
 export function readingTests(place: OpenPlace): void {
   describe('counts', () => {
     it('are of the rows that are there, and those with misfits', async () => {
@@ -66,6 +132,79 @@ export function readingTests(place: OpenPlace): void {
       expect(await count('0001-01-01T00:00:00.000001Z', null)).toBe(2)
       expect(await count(null, '1970-01-01T00:00:00Z')).toBe(2)
       expect(await count(null, null)).toBe(3)
+    })
+  })
+
+  describe('groups', () => {
+    it('are of the rows that are there, by any number of columns; null is a value', async () => {
+      const scene = await bornScene(place)
+      await scene.merge(contacts, [
+        [at(100), [contact('4', null), contact('5', 'x', { owner: 'me' }), contact('6', 'null')]],
+      ])
+      const groups = (columns: readonly string[], within?: Within) =>
+        groupsOf(scene, contacts, columns, within)
+      expect(await groups(['name'])).toEqual(['["null"]: 1', '["x"]: 9', '[null]: 1'])
+      expect(await groups(['owner', 'name'])).toEqual([
+        '["me","x"]: 1',
+        '[null,"null"]: 1',
+        '[null,"x"]: 8',
+        '[null,null]: 1',
+      ])
+      for (const [within, ids] of WITHIN)
+        if (within.column === 'born' && within.to !== at(5))
+          expect(await groups(['name'], within)).toEqual([`["x"]: ${ids.length}`])
+      const nobody = { column: 'born', from: at(50), to: null }
+      expect(await groups(['name'], nobody)).toEqual([])
+      const choice = { after: '0', limit: 2, within: { column: 'born', from: null, to: at(4) } }
+      const equals = [
+        { column: 'name', value: 'x' },
+        { column: 'owner', value: null },
+      ]
+      expect(await scene.tables.ids(contacts, { ...choice, equals })).toEqual(['1', '2'])
+      const others = [{ column: 'name', value: 'null' }]
+      expect(await scene.tables.ids(contacts, { ...choice, equals: others })).toEqual([])
+    })
+
+    it('have the values of the rows, of every type, at their ends and where no record has them', async () => {
+      const scene = await sceneOf(place, [everything])
+      await changedByHand(scene, [...formless(scene), ...ALIKE])
+      await scene.merge(everything, [[at(1), everyRow()]])
+      const names = everything.columns.map(({ name }) => name)
+      for (const name of names) await expectAsRows(scene, everything, [name])
+      await expectAsRows(scene, everything, ['one decimal', 'one boolean', 'one date'])
+      await expectAsRows(scene, everything, names.toReversed())
+    })
+
+    it('tell texts apart that a collation takes for the same', async () => {
+      const scene = await sceneOf(place)
+      const texts = ['Ada', 'ada', 'ADA', 'Ada ', ' Ada', 'Adá', 'Ada\u0301', '', ' ', 'null', null]
+      const rows = texts.map((text, index) => contact(`${index}`, text, { owner: text }))
+      await scene.merge(contacts, [[at(1), rows]])
+      await collate(scene.place, 'name')
+      const same = `SELECT "_id" FROM ${scene.sql(contacts)} WHERE "name" = 'ADA'`
+      expect((await scene.ask(same)).length).toBeGreaterThan(2)
+      expect(await groupsOf(scene, contacts, ['name', 'owner'])).toEqual(
+        texts.map((text) => `${JSON.stringify([text, text])}: 1`).toSorted(),
+      )
+      await expectAsRows(scene, contacts, ['name'])
+      await expectAsRows(scene, contacts, ['owner', 'name'])
+      // One that changed in its case only is written.
+      await scene.merge(contacts, [[at(2), [contact('0', 'aDA', { owner: 'Ada' })]]])
+      const [first] = await scene.tables.rows(contacts, ['0'])
+      expect(first!.cells[0]).toBe('aDA')
+    })
+
+    it('of columns that are not there, or with values that have many forms, are refused', async () => {
+      const scene = await sceneOf(place, [everything])
+      const choice = { after: null, limit: 1 }
+      for (const column of ['one json', 'many text', 'nothing']) {
+        const equals = [{ column, value: '1' }]
+        const error = await errorOf(scene.tables.ids(everything, { ...choice, equals }))
+        expect(error.code).toBe('column_unfit')
+        expect(error.message).toContain(column)
+      }
+      const error = await errorOf(scene.tables.groups(everything, ['nothing']))
+      expect(error.message).toBe('The stream everything has no column nothing')
     })
   })
 

@@ -72,11 +72,11 @@ test('status: rows read and written of a mirror, beside those of an import', asy
   const { code, out } = await said(config, status)
   expect(code).toBe(0)
   expect(out.map((line) => line.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, 'then'))).toEqual([
-    'sync      run  state      started               rows  written  rejects',
-    '────────  ───  ─────────  ───────────────────  ─────  ───────  ───────',
-    'contacts    1  complete   then     60       60        0',
-    'crm         2  running    then  2,355    2,350        –',
-    'idle        –  never run  –                        –        –        –',
+    'sync      run  state      started               rows  written  rejects  verified through',
+    '────────  ───  ─────────  ───────────────────  ─────  ───────  ───────  ────────────────',
+    'contacts    1  complete   then     60       60        0  –',
+    'crm         2  running    then  2,355    2,350        –  –',
+    'idle        –  never run  –                        –        –        –  –',
   ])
   const [line] = (await said(config, status, true)).out
   expect(JSON.parse(line!)).toMatchObject([

@@ -218,10 +218,46 @@ const everything = async ({ sql }: Scene) => ({
   books: await sql(`SELECT name, position FROM ${SCHEMA}._records_sync_streams ORDER BY name`),
 })
 
+test('counting takes values apart to the character, and counts no row that is known to differ', async () => {
+  const { s, ids } = await contacts(1_500)
+  const names = (index: number) => {
+    const { svc_first_name: first, svc_last_name: last } =
+      s.service.records(CONTACT)[index]!.properties
+    return `${String(first)} ${String(last)}`
+  }
+  // No two of these are in a share, and in none of them so much differs that it is read whole.
+  const [upper, space, nul, forged, changed] = [40, 330, 620, 910, 1_200].map((at) => ids[at]!)
+  const lost = ids[ids.findIndex((_, index) => index > 1_200 && names(index) === names(1_200))]!
+  const set = (id: string, value: string) =>
+    `UPDATE ${contactTable} SET svc_first_name = ${value} WHERE _id = '${id}'`
+  await s.client.updateRecord(CONTACT, changed!, { svc_job_title: 'Later' })
+  await s.alter(
+    set(upper!, 'upper(svc_first_name)'),
+    set(space!, "svc_first_name || ' '"),
+    set(nul!, 'chr(0)'),
+    `INSERT INTO ${contactTable} (_id, _version, _first_seen_at, _last_seen_at)
+     SELECT 'forged', _version, now(), now() FROM ${contactTable} WHERE _id = '${forged}'`,
+    // The old row of the one that changed would stand for it.
+    `DELETE FROM ${contactTable} WHERE _id = '${lost}'`,
+  )
+  const found = await s.reconcile({ tuning: { rows_per_range: 2_000, readers: 1 } })
+  expect(found.told).toEqual(
+    [
+      ...[upper, space, nul].map((id) => `different ${id} svc_first_name warehouse`),
+      'extra forged * unknown',
+      `missing ${lost} * unknown`,
+    ].toSorted(),
+  )
+  expect(found.streams[CONTACT]!.read).toBeLessThan(400)
+  expect(found.streams[CONTACT]!.message).toMatch(/^1 record changed since/)
+})
+
 describe('what is no difference', () => {
   test('what changed since the mirror ran is told as such; a repair takes it along', async () => {
     const { s, ids } = await contacts(120)
     const before = await everything(s)
+    const fences = () => s.sql(`SELECT fence FROM ${SCHEMA}._records_sync_streams ORDER BY name`)
+    const fencesBefore = await fences()
     const { watermark } = JSON.parse(
       String(before.books.find(([name]) => name === CONTACT)![1]),
     ) as { watermark: string }
@@ -235,6 +271,8 @@ describe('what is no difference', () => {
     // What changed since is not in the warehouse.
     expect(Date.parse(found.verifiedThrough!)).toBe(Date.parse(watermark))
     expect(await everything(s)).toEqual(before)
+    // Whoever mirrors meanwhile is not overtaken.
+    expect(await fences()).toEqual(fencesBefore)
     const repaired = await s.reconcile({ scope: { repair: true } })
     expect(repaired).toMatchObject({ told: [], verifiedThrough: repaired.openedAt })
     expect(repaired.streams[CONTACT]).toMatchObject({ inserted: 1, changed: 1 })
