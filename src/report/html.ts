@@ -28,7 +28,7 @@ export function renderReport(data: ReportData): string {
     comparison && comparisonPart(comparison, run.kind),
     data.books && booksPart(data.books, run.closed_at !== null),
     data.streams && streamsPart(data.streams),
-    workPart(data.work, run.seconds),
+    workPart(data.work, run.seconds, run.kind === 'import'),
     errorsPart(data.errors, data.commands.rejects),
     retriesPart(data),
     provenancePart(data.provenance, data.commands.audit),

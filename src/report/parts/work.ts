@@ -7,14 +7,14 @@ import type { Work } from '../report-data.ts'
 import { part } from './part.ts'
 
 /** Requests and outcomes over the time of the run. */
-export function workPart(work: Work, seconds: number): Markup {
+export function workPart(work: Work, seconds: number, isImport: boolean): Markup {
   const { requests, limit_per_minute: limit, outcomes, rate } = work
   const average = seconds >= 60 ? `, ${figure(Math.round((requests * 60) / seconds))} a minute` : ''
   const allowed = limit === null ? '' : ` The service allows ${figure(limit)} a minute.`
   return part(
     'work',
     outcomes || rate ? 'Over time' : 'Requests',
-    `${counted(requests, 'request')} in ${lasting(seconds)}${average}.${allowed}`,
+    `${counted(requests, isImport ? 'writing request' : 'request')} in ${lasting(seconds)}${average}.${allowed}${isImport ? ' Reads are not counted.' : ''}`,
     html`${outcomes && outcomesChart(outcomes)}${rate && rateChart(rate, limit)}`,
   )
 }
