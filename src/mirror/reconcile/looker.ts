@@ -19,11 +19,9 @@ import type { MirrorDeps } from '../ports.ts'
 import { isCursorRefused, type Reader } from '../reader.ts'
 import { filterOf, heldValueOf, isIn, valueOf, withinOf, type Axis } from './axis.ts'
 import { compareInstants, extraOf, type Comparer, type Look } from './compare.ts'
-import type { LocalTables } from './local.ts'
+import { ROWS_MAX, type LocalTables } from './local.ts'
 import type { Span } from './place.ts'
 
-/** Rows of the table that are read together. */
-const ROWS_MAX = 1_000
 /** Ids of the table that are read together. */
 const IDS_MAX = 10_000
 /** Records that changed since the mirror ran, and rows without a record, at most. */

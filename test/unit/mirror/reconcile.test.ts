@@ -1,14 +1,19 @@
 // A mirror against its service: what was planted is found and named, and nothing else; a repair leaves both equal; whoever is
 // killed goes on.
 
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { everyShape, NAMES, samples, seed, TYPE } from '../sources/every-shape.ts'
 import type { RecordRepresentation } from '../../../src/contract/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import type { MirrorConfig } from '../../../src/core/sync.ts'
 import type { MirrorClient } from '../../../src/mirror/ports.ts'
-import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import type { HeldRow, MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { inTurn } from '../../../src/mirror/reconcile/local.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 
 const table = `${SCHEMA}.${TYPE}`
@@ -602,6 +607,46 @@ describe('how few requests it takes', () => {
     expect(halved.requests).toBeLessThan(75)
     expect(halved.streams[CONTACT]!.read).toBeLessThan(1_200)
   })
+})
+
+test('rows that wait are read together, a thousand at most, and those of other columns apart', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'records-sync-reads-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const place = { duckdb: join(folder, 'w.duckdb'), folder }
+  const s = await mirrorScene({ service: { seedRecords: 1_200 }, place })
+  await s.run()
+  const ids = s.service.records(CONTACT).map(({ id }) => id)
+  const tables = await openMirrorTables('dwh', place, SCHEMA)
+  onTestFinished(() => tables.close())
+  const [whole] = await tables.streams([CONTACT])
+  const few = { ...whole!, columns: whole!.columns.slice(0, 2) }
+  const reads: [columns: number, ids: number][] = []
+  const local = inTurn(
+    Object.assign(Object.create(tables) as MirrorTables, {
+      count: () => tables.count(whole!),
+      rows: (...[stream, some]: Parameters<MirrorTables['rows']>) => {
+        reads.push([stream.columns.length, some.length])
+        return tables.rows(stream, some)
+      },
+    }),
+  )
+  const parts = [ids.slice(0, 3), ids.slice(3, 600), ids.slice(600), ids.slice(2, 5)]
+  const [, ...found] = await Promise.all([
+    local.count(whole!),
+    ...parts.map((part) => local.rows(whole!, part)),
+    local.rows(few, ids.slice(0, 2)),
+  ])
+  const rows = found as (readonly HeldRow[])[]
+  expect(rows.map((some) => some.map(({ id }) => id).toSorted())).toEqual(
+    [...parts, ids.slice(0, 2)].map((part) => part.toSorted()),
+  )
+  expect(rows.at(-1)![0]!.cells).toHaveLength(2)
+  const all = whole!.columns.length
+  expect(reads).toEqual([
+    [all, 600],
+    [all, 603],
+    [2, 2],
+  ])
 })
 
 /** What happens to a record of a small world. */
