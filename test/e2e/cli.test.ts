@@ -111,9 +111,9 @@ test('check, plan, run, show, rejects, status: one outcome per row, and none of 
     expect(log.includes(secret)).toBe(false)
 })
 
-test('a history of 30,000 rows stays under 60 events', async () => {
+test('a history of 12,000 rows stays under 60 events', async () => {
   project = await createProject()
-  project.write('contacts.csv', contactsCsv(30_000))
+  project.write('contacts.csv', contactsCsv(12_000))
   await project.startWorker()
   const handle = await project.start('contacts', { service_probe_ms: 200 })
   await handle.result()
@@ -122,7 +122,7 @@ test('a history of 30,000 rows stays under 60 events', async () => {
 
 test('Ctrl-C detaches: the run goes on to its end', async () => {
   project = await createProject({ service: { latencyMs: 100 } })
-  project.write('contacts.csv', contactsCsv(8_000))
+  project.write('contacts.csv', contactsCsv(4_000))
   await project.startWorker()
   const child = spawn(
     process.execPath,

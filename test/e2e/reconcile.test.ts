@@ -52,7 +52,6 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
   expect(retried.result.states).toMatchObject({ created: 1, invalid: 1 })
   expect(project.held().get('c-7')).toMatchObject({ svc_email: ['person7@example.com'] })
   expect((await project.cli('show', '1')).out).toContain('Retried by run 3: 1 brought in')
-  expect((await project.cli('rejects', '1', '-o', '-')).out.trim().split('\n')).toHaveLength(2)
   expect(await project.cli('retry', '1', '--rows', '8')).toMatchObject({
     code: 3,
     err: expect.stringContaining('run 1: nothing that was chosen is left to be sent again'),
@@ -88,20 +87,17 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
 
   const audit = await project.cli('audit')
   expect(audit).toMatchObject({ code: 0, out: expect.stringContaining('Nothing was found') })
-  const page = await project.cli('report', String(looked.result.run), '-o', join(folder, 'a.html'))
-  expect(page.code).toBe(0)
-  expect(readFileSync(join(folder, 'a.html'), 'utf8')).toContain('svc_score')
 }, 120_000)
 
 test('a worker that is killed while it compares: another one goes on, and each difference is found once', async () => {
   project = await createProject({ config, service: { latencyMs: 20 } })
-  project.write('contacts.csv', contactsCsv(3_000))
+  project.write('contacts.csv', contactsCsv(1_500))
   let worker = project.spawnWorker()
   await (await project.start('contacts')).result()
   const { service } = project
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
   const records = service.records(CONTACT)
-  for (let index = 0; index < 3_000; index += 300)
+  for (let index = 0; index < 1_500; index += 150)
     await client.updateRecord(CONTACT, records[index]!.id, { svc_first_name: 'Zoe' })
   await client.close()
   const handle = await project.client.workflow.start(reconcile, {
@@ -111,20 +107,19 @@ test('a worker that is killed while it compares: another one goes on, and each d
   })
   const ledger = project.ledger()
   const settled = async () => (await ledger.books(2).catch(() => null))?.states.unchanged ?? 0
-  // Killed once it has compared some, and again while it goes on.
-  for (const rows of [300, 1_200]) {
-    await expect.poll(settled, { timeout: 30_000, interval: 20 }).toBeGreaterThan(rows)
-    const gone = new Promise((resolve) => worker.once('exit', resolve))
-    worker.kill('SIGKILL')
-    await gone
-    worker = project.spawnWorker()
-  }
+  // Killed once it has compared some.
+  await expect.poll(settled, { timeout: 30_000, interval: 20 }).toBeGreaterThan(300)
+  const gone = new Promise((resolve) => worker.once('exit', resolve))
+  worker.kill('SIGKILL')
+  await gone
+  worker = project.spawnWorker()
   const result = await handle.result()
   expect(result).toMatchObject({
     state: 'complete',
     found: { missing: 0, extra: 0, stale: 0, different: 10 },
     left: { different: 0 },
-    books: { read: 3_000, states: { unchanged: 2_990, updated: 10 } },
+    manifest: expect.stringMatching(/^[\da-f]{64}$/),
+    books: { read: 1_500, states: { unchanged: 1_490, updated: 10 } },
   })
   const { rows } = await ledger.differences(2, { after: 0, limit: 100 })
   await ledger.close()

@@ -236,7 +236,11 @@ test('a run that was closed is left alone, and closing it again says how it ende
   const close = (ending: Parameters<typeof closeMirror>[0]['ending']) =>
     environment().run(closeMirror, { ...step(), ending })
   const first = await close({ kind: 'failed', message: 'it was so' })
-  expect(first).toEqual({ state: 'failed', message: 'it was so' })
+  expect(first).toEqual({
+    state: 'failed',
+    message: 'it was so',
+    manifest: expect.stringMatching(/^[\da-f]{64}$/),
+  })
   expect(await close({ kind: 'finished' })).toEqual(first)
   const before = await ledger.streams(run)
   expect((await attempt()).message).toContain(`Run ${run} is failed`)

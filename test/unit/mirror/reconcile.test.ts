@@ -703,35 +703,3 @@ test('counting finds in any world what reading everything finds, and a repair ma
     { numRuns: Number(process.env['RECONCILE_WORLDS'] ?? 1), seed: 8, endOnFailure: true },
   )
 })
-
-const RECORDS = Number(process.env['RECONCILE_RECORDS'] ?? 0)
-
-test.runIf(RECORDS > 0)(
-  'many records, of which 100 differ at scattered places',
-  { timeout: 3_600_000 },
-  async () => {
-    const s = await mirrorScene({ service: { seedRecords: RECORDS } })
-    const tuning = { rows_per_range: 20_000, rows_per_merge: 10_000, readers: 8 }
-    await s.run({ tuning })
-    const ids = s.service.records(CONTACT).map(({ id }) => id)
-    const some = (from: number, count: number) =>
-      Array.from(
-        { length: count },
-        (_, index) =>
-          ids[Math.floor(((((from + index) * 7_919 + 13) % 100_003) / 100_003) * RECORDS)]!,
-      )
-    const list = (of: readonly string[]) => of.map((id) => `'${id}'`).join()
-    await s.alter(
-      `DELETE FROM ${contactTable} WHERE _id IN (${list(some(0, 34))})`,
-      `UPDATE ${contactTable} SET _version = _version - INTERVAL 1 DAY, svc_job_title = 'old' WHERE _id IN (${list(some(100, 33))})`,
-    )
-    for (const id of some(200, 33)) await s.client.deleteRecord(CONTACT, id)
-    const begunAt = performance.now()
-    const found = await s.reconcile({ tuning })
-    const seconds = Math.round((performance.now() - begunAt) / 1_000)
-    console.info(`${found.message}; ${found.requests} requests, ${seconds} s`)
-    // Two may hide each other.
-    expect(found.told.length).toBeGreaterThanOrEqual(96)
-    expect(found.requests).toBeLessThan(400)
-  },
-)

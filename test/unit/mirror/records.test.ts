@@ -343,7 +343,7 @@ test('short and empty pages end nothing', async () => {
   expect(await s.difference()).toEqual([])
 })
 
-test.each([1, 2])('a bad day (%i): at rest the table equals the service', async (seedOfFaults) => {
+test.each([1])('a bad day (%i): at rest the table equals the service', async (seedOfFaults) => {
   const s = await mirrorScene({ service: { seedRecords: 1_200 } })
   const kinds = [
     'reset_before',
