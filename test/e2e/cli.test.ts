@@ -122,7 +122,7 @@ test('a history of 12,000 rows stays under 60 events', async () => {
 
 test('Ctrl-C detaches: the run goes on to its end', async () => {
   project = await createProject({ service: { latencyMs: 100 } })
-  project.write('contacts.csv', contactsCsv(4_000))
+  project.write('contacts.csv', contactsCsv(8_000))
   await project.startWorker()
   const child = spawn(
     process.execPath,
