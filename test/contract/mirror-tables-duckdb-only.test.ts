@@ -275,14 +275,14 @@ describe('a disk', () => {
 })
 
 describe('a table', () => {
-  it('may have 2,000 columns, made at once or added', async () => {
+  it('may have 1,000 columns, made at once or added', async () => {
     const tables = await open()
     await tables.own(OWNER)
     const holds = ['text', 'decimal', 'instant'] as const
-    const columns = Array.from({ length: 2_000 }, (_, n) => column(`p${n}`, holds[n % 3]!))
+    const columns = Array.from({ length: 1_000 }, (_, n) => column(`p${n}`, holds[n % 3]!))
     const wide: MirrorStream = { name: 'wide', table: 'wide', columns }
-    await tables.change([making({ ...wide, columns: columns.slice(0, 1_500) })])
-    await tables.change([making({ ...wide, columns: columns.slice(1_500) })])
+    await tables.change([making({ ...wide, columns: columns.slice(0, 750) })])
+    await tables.change([making({ ...wide, columns: columns.slice(750) })])
     expect(await tables.streams()).toEqual([wide])
     const { fence } = await tables.claim(wide.name)
     const cell = ({ type }: (typeof columns)[number], n: number) =>
@@ -301,8 +301,8 @@ describe('a table', () => {
       await batch.add(rows, at(run))
       expect(await batch.merge({ run, fence, position: 'p' })).toEqual(counts)
     }
-    const [row] = await ask(`SELECT count(*), sum(p1)::VARCHAR, min(p1998) FROM crm.wide`)
-    expect(row).toEqual([100n, '150.000000000', 'text 1998'])
+    const [row] = await ask(`SELECT count(*), sum(p1)::VARCHAR, min(p999) FROM crm.wide`)
+    expect(row).toEqual([100n, '150.000000000', 'text 999'])
   }, 120_000)
 })
 

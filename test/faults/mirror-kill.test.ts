@@ -1,5 +1,5 @@
 // `kill -9` of the worker while it mirrors: during listings, merges, sweeps and counts. At rest the tables equal the service, and
-// nothing is deleted that is there. RECORDS_SYNC_KILLS sets the number of kills (default 3).
+// nothing is deleted that is there. RECORDS_SYNC_KILLS sets the number of kills (default 2).
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
@@ -11,7 +11,7 @@ import { differenceOf, rowsOf } from '../mirror-oracle.ts'
 import { createProject, type Project } from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 
-const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 3)
+const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 2)
 const seed = Number(process.env['RECORDS_SYNC_SEED'] ?? Date.now() % 100_000)
 const CONTACT = 'svc_contact'
 const contacts = 3_000

@@ -147,7 +147,7 @@ export function sequenceTests(place: OpenPlace): void {
           for (const [index, drawn] of steps.entries())
             await take(scene, stream, model, drawn, index)
         }),
-        { numRuns: 12, endOnFailure: true },
+        { numRuns: 8, endOnFailure: true },
       )
     })
 

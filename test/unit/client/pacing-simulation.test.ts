@@ -19,7 +19,7 @@ import {
 } from '../../bench/pacing/scenarios.ts'
 import { SERVER_KINDS, type ServerKind } from '../../bench/pacing/servers.ts'
 
-const times = { seed: 1, warmUpS: 180, measuredS: 300 }
+const times = { seed: 1, warmUpS: 120, measuredS: 180 }
 const eachServer = describe.each(SERVER_KINDS)
 const incident = (server: ServerKind, scenario: Partial<Scenario>, processes = 8) =>
   simulate(incidentScenario(server, { processes, scenario }, 1), OrgQuota)
