@@ -125,7 +125,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       await beatWhile(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
       await setState(id, 'running')
     }
-    return { sync, keyFingerprint, importDeps: { ...env, client } }
+    return { row: run, sync, keyFingerprint, importDeps: { ...env, client } }
   }
 
   /** What comes before the books of a run are closed that came to its end. Gives what a reconciliation found. */
@@ -160,28 +160,27 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
 
   return {
     openImport: ({ sync, limits, task }) =>
-      step({ run: null, tuning: {} }, async (env) => {
-        return await openRun(sync, 'import', {
+      step({ run: null, tuning: {} }, (env) =>
+        openRun(sync, 'import', {
           limits,
           task,
           abandoning: (gone) => settleInFlight(gone, env),
-        })
-      }),
+        }),
+      ),
 
     stageImport: (input) =>
       step(input, async (env) => {
         const { run } = input
-        const { sync, keyFingerprint, importDeps } = await clientOf(run, env)
+        const { row, sync, keyFingerprint, importDeps } = await clientOf(run, env)
         const { window = null } = input
-        const { config } = await runOf(run)
-        const retry = retryOf(config)
+        const retry = retryOf(row.config)
         const old = retry && (await runOf(retry.of))
         const job = {
           run,
           sync,
           keyFingerprint,
           window,
-          reconcile: reconcileOf(config),
+          reconcile: reconcileOf(row.config),
           isRetry: retry !== null,
         }
         const result = await stage(importDeps, job, async (extent) =>
@@ -212,8 +211,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     compareImport: (input) =>
       step(input, async (env) => {
         const { run } = input
-        const { sync, importDeps } = await clientOf(run, env)
-        const row = await runOf(run)
+        const { row, sync, importDeps } = await clientOf(run, env)
         const scope = reconcileOf(row.config)
         if (scope === null || row.schema === null)
           throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation, or not staged`)
@@ -229,10 +227,9 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     reviewImport: (input) =>
       step(input, async (env) => {
         const { run } = input
-        const { sync, importDeps } = await clientOf(run, env)
+        const { row, sync, importDeps } = await clientOf(run, env)
         const { planned } = await ledger.progress(run)
-        const scope = reconcileOf((await runOf(run)).config)
-        const deletes = scope?.deleteExtra === true
+        const deletes = reconcileOf(row.config)?.deleteExtra === true
         const excesses = await review(importDeps, { run, config: sync.import, planned, deletes })
         if (excesses.length > 0) {
           await setState(run, 'blocked', 'approval', approvalText(planned, excesses))
@@ -257,9 +254,9 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     pushSegment: (input) =>
       step(input, async (env) => {
         const { run, segment } = input
-        const { sync, importDeps } = await clientOf(run, env)
-        const { schema } = await runOf(run)
-        const pushed = await push(importDeps, { run, config: sync.import, schema, segment })
+        const { row, sync, importDeps } = await clientOf(run, env)
+        const job = { run, config: sync.import, schema: row.schema, segment }
+        const pushed = await push(importDeps, job)
         const progress = await ledger.progress(run)
         const hasErrors = progress.rejected + progress.failed > 0
         return {

@@ -8,7 +8,6 @@ import {
 } from './backfill.ts'
 import { importActivities, type ImportActivities, type ImportActivityDeps } from './import.ts'
 import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from './mirror.ts'
-
 import { repairActivities, type RepairActivities } from './repair.ts'
 
 export type { SyncSummary } from './backfill.ts'

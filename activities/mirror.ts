@@ -171,10 +171,10 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       ),
 
     discoverReconcile: (input) =>
-      work(input, async (mirrorDeps, { sync, keyFingerprint }) => {
+      work(input, async (mirrorDeps, { sync }) => {
         const { run } = input
         const scope = await scopeOf(run)
-        const found = await discoverReconcile(mirrorDeps, { run, sync, keyFingerprint, scope })
+        const found = await discoverReconcile(mirrorDeps, { run, sync, scope })
         logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
         return found
       }),
@@ -208,9 +208,9 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
         if (!LIVE_STATES.includes(row.state))
           return { state: row.state, message: row.message, manifest: await manifestOf(row) }
         const isReconcile = reconcileOf(row.config) !== null
-        const counts = isReconcile ? await ledger.differenceCounts(run) : null
-        const close = isReconcile ? closeReconcile : closeMirror
-        const { state, message } = await close(ledger, run, ending)
+        const { state, message, counts } = isReconcile
+          ? await closeReconcile(ledger, run, ending)
+          : { ...(await closeMirror(ledger, run, ending)), counts: null }
         const differences = counts && sumOfDifferences(counts.left)
         await tell(row, { state, message, differences })
         const manifest = await manifestOf(row)

@@ -2,6 +2,7 @@
 // a mirror), `theirs` is what the service holds.
 
 import { figure } from './figures.ts'
+import { REPORT_VALUE_CHARS_MAX } from './limits.ts'
 
 export const DIFFERENCE_KINDS = ['missing', 'extra', 'stale', 'different'] as const
 /**
@@ -52,6 +53,19 @@ export const noDifferences = (): Record<DifferenceKind, number> => ({
 export const sumOfDifferences = (counts: DifferenceCounts): number =>
   DIFFERENCE_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
 
+/** As much of it as a report shows; never half of a character. */
+export function shownText(text: string): string {
+  if (text.length <= REPORT_VALUE_CHARS_MAX) return text
+  const cut = text.slice(0, REPORT_VALUE_CHARS_MAX - 1)
+  return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`
+}
+
+/** `1 missing, 2 stale`: the kinds that there are. */
+export const kindsText = (counts: DifferenceCounts): string =>
+  DIFFERENCE_KINDS.filter((kind) => counts[kind] > 0)
+    .map((kind) => `${figure(counts[kind])} ${kind}`)
+    .join(', ')
+
 /**
  * What people read: `3 of 1,000 records differ: 1 missing, 2 stale; 1 was mended`; null where none does.
  * @param of what was compared, in words; default: nothing is said of it
@@ -68,10 +82,8 @@ export function differencesText(
 ): string | null {
   const total = sumOfDifferences(found)
   if (total === 0) return null
-  const kinds = DIFFERENCE_KINDS.filter((kind) => found[kind] > 0)
-  const list = kinds.map((kind) => `${figure(found[kind])} ${kind}`).join(', ')
   const mended = total - sumOfDifferences(left)
   const verb = mended === total ? 'differed' : total === 1 && of === '' ? 'differs' : 'differ'
   const rest = mended === 0 ? '' : `; ${mended === total ? 'all' : figure(mended)} of them mended`
-  return `${figure(total)}${of === '' ? '' : ` of ${of}`} ${verb}: ${list}${rest}`
+  return `${figure(total)}${of === '' ? '' : ` of ${of}`} ${verb}: ${kindsText(found)}${rest}`
 }

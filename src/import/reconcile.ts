@@ -3,11 +3,11 @@
 // is known; a record is missing only if neither its key nor its id finds it; only keys that we wrote can be extra.
 
 import { IN_VALUES_MAX, type PropertyWire, type RecordRepresentation } from '../contract/index.ts'
-import type { Difference, DifferenceKind, Whose } from '../core/differences.ts'
+import { shownText, type Difference, type DifferenceKind, type Whose } from '../core/differences.ts'
 import { MappingError, ServiceFailure } from '../core/errors.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
 import { inLanes } from '../core/lanes.ts'
-import { LEDGER_ROWS_MAX, REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
+import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import { isWhole, type ReconcileScope } from '../core/purpose.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { Accepted, Comparison, RunSchema, UncomparedItem } from '../ledger/ledger.ts'
@@ -123,11 +123,11 @@ const extraOf = (config: ImportConfig, key: string, record: RecordRepresentation
 })
 
 /** Compares at most 100 items with their records. */
-function comparer(deps: ImportDeps, { run, config, schema }: ReconcileJob, matching: PropertyWire) {
+function comparer(deps: ImportDeps, { config, schema }: ReconcileJob, matching: PropertyWire) {
   const names = Object.keys(config.properties)
   const typeOf = (name: string) => schema[name]?.type ?? 'text'
   const marksOf = marker(config, schema)
-  const baseOf = bases(deps, { run, config })
+  const baseOf = bases(deps, config)
 
   const compareOne = async (
     item: UncomparedItem,
@@ -204,7 +204,7 @@ async function byId(
 /** What was sent last: marks by property. `same`: exactly this item. Null where it is not known. */
 type Base = { readonly marks: ReadonlyMap<string, string>; readonly isSame: boolean } | null
 
-function bases(deps: ImportDeps, { config }: { run: number; config: ImportConfig }) {
+function bases(deps: ImportDeps, config: ImportConfig) {
   const configs = new Map<number, Promise<ImportConfig>>()
   const configOf = (run: number): Promise<ImportConfig> => {
     let known = configs.get(run)
@@ -239,9 +239,6 @@ function sideOf(base: Base, field: string, ours: Values, theirs: Values, type: s
   return isTheirs ? 'source' : 'both'
 }
 
-/** The JSON text of a value, cut. */
-function shown(value: Json | undefined): string | null {
-  if (value === undefined || value === null) return null
-  const text = canonicalJson(value)
-  return text.length > REPORT_VALUE_CHARS_MAX ? `${text.slice(0, REPORT_VALUE_CHARS_MAX)}…` : text
-}
+/** The JSON text of a value, as much of it as a report shows. */
+const shown = (value: Json | undefined): string | null =>
+  value === undefined || value === null ? null : shownText(canonicalJson(value))

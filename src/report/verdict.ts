@@ -1,7 +1,7 @@
 // What the state of a run means to a person, and what to type next. Words only; the figures come from the report's own data.
 
 import { REJECT_STATES } from '../core/states.ts'
-import { DIFFERENCE_KINDS, sumOfDifferences } from '../core/differences.ts'
+import { kindsText, sumOfDifferences } from '../core/differences.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { counted, figure } from './figures.ts'
 import type { BooksData, Comparison, Step, StreamData, Verdict } from './report-data.ts'
@@ -229,9 +229,7 @@ function compared(run: Run, comparison: Comparison, { books }: Found, step: Make
       }${unread}${what}`,
       next: rejects,
     }
-  const differ = DIFFERENCE_KINDS.filter((kind) => comparison.found[kind] > 0)
-    .map((kind) => `${figure(comparison.found[kind])} ${kind}`)
-    .join(', ')
+  const differ = kindsText(comparison.found)
   if (!comparison.repair)
     return {
       tone: 'look',

@@ -48,7 +48,7 @@ export async function closeReconcile(
 }
 
 /** `12 of 1,000,000 records differ: 4 missing, 8 stale`; null where none does. */
-export function differenceText(
+function differenceText(
   counts: ReconcileClosed['counts'],
   streams: readonly Pick<StreamBooks, 'serviceCount'>[],
 ): string | null {

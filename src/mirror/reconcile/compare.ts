@@ -1,10 +1,14 @@
 // A record of the service against its row of the table. Promise kept here: both are in the one form of a row, so that nothing
 // differs only by how it is written: decimals, time zones, the order of keys.
 
-import type { Difference, DifferenceKind, Whose } from '../../core/differences.ts'
+import {
+  shownText,
+  type Difference,
+  type DifferenceKind,
+  type Whose,
+} from '../../core/differences.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
-import { REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
 import type {
   HeldRow,
   MirrorCell,
@@ -58,8 +62,8 @@ export function comparer({ stream, modified }: Comparison): Comparer {
         kind,
         field: field.property,
         whose,
-        ours: ours === null ? null : shown(textOf(field, held.cells, ourMisfits)),
-        theirs: theirs === null ? null : shown(textOf(field, row.cells, theirMisfits)),
+        ours: ours === null ? null : shownText(textOf(field, held.cells, ourMisfits)),
+        theirs: theirs === null ? null : shownText(textOf(field, row.cells, theirMisfits)),
       })
     }
     return differences
@@ -171,11 +175,4 @@ function cellText({ type, fieldType }: MirrorColumn, cell: MirrorCell): string {
     return isNumber && canonicalDecimal(value) === value ? value : JSON.stringify(value)
   }
   return Array.isArray(cell) ? `[${cell.map(one).join(',')}]` : one(cell as string | boolean | null)
-}
-
-/** As much of it as a report shows; never half of a character. */
-function shown(text: string): string {
-  if (text.length <= REPORT_VALUE_CHARS_MAX) return text
-  const cut = text.slice(0, REPORT_VALUE_CHARS_MAX - 1)
-  return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`
 }

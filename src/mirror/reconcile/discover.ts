@@ -11,7 +11,6 @@ import { Reader } from '../reader.ts'
 export interface DiscoverReconcileJob {
   readonly run: number
   readonly sync: MirrorSync
-  readonly keyFingerprint: string
   readonly scope: ReconcileScope
 }
 

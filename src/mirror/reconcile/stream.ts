@@ -4,6 +4,7 @@
 import type { ObjectSchema, RecordRepresentation } from '../../contract/index.ts'
 import type { Difference, DifferenceKind } from '../../core/differences.ts'
 import { SyncError } from '../../core/errors.ts'
+import { figure } from '../../core/figures.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import type { MirrorConfig } from '../../core/sync.ts'
 import type { StreamBooks } from '../../ledger/ledger.ts'
@@ -349,21 +350,13 @@ class Reconciliation {
 
   #message(): string | null {
     const { pending, how, axis } = this.#place
-    const isOne = pending === 1
+    const [records, comes, was] =
+      pending === 1 ? ['record', 'it comes', 'it was'] : ['records', 'they come', 'they were']
+    const then = this.#job.scope.repair ? `${was} read too` : `${comes} with its next run`
     const parts = [
       ...(pending === 0
         ? []
-        : [
-            `${pending.toLocaleString('en-US')} ${isOne ? 'record' : 'records'} changed since the mirror ran last; ${
-              this.#job.scope.repair
-                ? isOne
-                  ? 'it was read too'
-                  : 'they were read too'
-                : isOne
-                  ? 'it comes with its next run'
-                  : 'they come with its next run'
-            }`,
-          ]),
+        : [`${figure(pending)} ${records} changed since the mirror ran last; ${then}`]),
       ...(axis === 'created' && how === 'counted'
         ? ['counted by time of creation, which does not tell of values that changed; full does']
         : []),

@@ -250,7 +250,7 @@ export async function mirrorScene(
     const whole = new AbortController().signal
     try {
       const { streams, sortable } = await work(whole, (deps) =>
-        discoverReconcile(deps, { run: id, sync, keyFingerprint: 'k', scope }),
+        discoverReconcile(deps, { run: id, sync, scope }),
       )
       for (const stream of streams) {
         const signals = (how.signals ?? [])[Symbol.iterator]()
