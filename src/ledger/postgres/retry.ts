@@ -2,7 +2,8 @@
 
 import type { Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
-import { isLeft, wantedRanges } from '../rows.ts'
+import { wantedRanges } from '../choosing.ts'
+import { isLeft } from '../rows.ts'
 import type { Database } from './database.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 

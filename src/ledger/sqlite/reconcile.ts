@@ -3,6 +3,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Comparison, Ledger } from '../ledger.ts'
+import { inParts, REPLACED_MAX } from '../choosing.ts'
 import {
   acceptedOfRow,
   byRecord,
@@ -11,9 +12,7 @@ import {
   differenceGroupOfRow,
   differenceOfRow,
   differenceValues,
-  inParts,
   liveStates,
-  REPLACED_MAX,
   subjectOf,
   uncomparedOfRow,
 } from '../rows.ts'
@@ -131,7 +130,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       return {
         keys: rows
           .filter((row) => row['present'] === 0 && row['record_id'] !== null)
-          .map(acceptedOfRow),
+          .map((row) => acceptedOfRow(row)),
         next: rows.length < limit ? null : String(rows.at(-1)!['key']),
       }
     },

@@ -5,7 +5,8 @@ import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
-import { beginningOf, boundOf, liveStates, plannedOfRow, spreadOf } from '../rows.ts'
+import { beginningOf, boundOf, spreadOf } from '../choosing.ts'
+import { liveStates, plannedOfRow } from '../rows.ts'
 
 type StageMethods = Pick<
   Ledger,
