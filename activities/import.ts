@@ -6,7 +6,7 @@ import { sumOfDifferences, type DifferenceCounts } from '../src/core/differences
 import { SyncError } from '../src/core/errors.ts'
 import { approvalText, type Excess } from '../src/core/excess.ts'
 import { isWhole, reconcileOf, retryOf, type Task } from '../src/core/purpose.ts'
-import { LIVE_STATES } from '../src/core/states.ts'
+import { LIVE_STATES, readBackDiffers } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
 import { close, type CloseResult, type Findings } from '../src/import/close.ts'
@@ -147,7 +147,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     if (scope === null) return null
     await ledger.settleDifferences(run)
     const counts = await ledger.differenceCounts(run)
-    return { ...counts, wholeSince: isWhole(scope) ? row.openedAt : null }
+    return { ...counts, isLook: !isRepair, wholeSince: isWhole(scope) ? row.openedAt : null }
   }
 
   /** A run that ends before its time asks for what is in flight; one that never knew its destination has nothing there. */
@@ -289,7 +289,9 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const findings = isFinished ? await finish(row, env) : null
         if (!isFinished) await settleInFlight(row, env)
         const closed = await close(ledger, run, ending, findings)
-        const differences = findings && sumOfDifferences(findings.left)
+        const differences = findings
+          ? sumOfDifferences(findings.left)
+          : readBackDiffers(closed.books) || null
         await tell(row, { ...closed, differences })
         const manifest = await manifestOf(row)
         logger.info({ run, state: closed.state, ...closed.books.states, manifest }, 'run_closed')

@@ -87,7 +87,7 @@ export interface TemporalConfig {
 /** A webhook. */
 export interface NotificationConfig {
   readonly url: SecretSource
-  readonly on: readonly ('blocked' | 'failed' | 'rejects' | 'recovered')[]
+  readonly on: readonly ('blocked' | 'failed' | 'rejects' | 'differences' | 'recovered')[]
   readonly rejects_max: number
   /** Absent: all. */
   readonly syncs?: readonly string[]

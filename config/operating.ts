@@ -132,7 +132,7 @@ export const worker = z.strictObject({
     ),
 })
 
-export const NOTIFIED = ['blocked', 'failed', 'rejects', 'recovered'] as const
+export const NOTIFIED = ['blocked', 'failed', 'rejects', 'differences', 'recovered'] as const
 
 /** Who is told. */
 export const notifications = z.strictObject({
@@ -142,10 +142,10 @@ export const notifications = z.strictObject({
   ).describe('Where the URL is that is posted to, never the URL itself.'),
   on: z
     .array(z.enum(NOTIFIED))
-    .min(1, 'expected at least one of blocked, failed, rejects and recovered')
+    .min(1, 'expected at least one of blocked, failed, rejects, differences and recovered')
     .default([...NOTIFIED])
     .describe(
-      'What is told: `blocked` (a run stands still, or waits for approval), `failed`, `rejects` (a run ended with more rejects than `rejects_max`), `recovered` (a run goes on, or the first one that succeeds after one that did not). Default: all of them.',
+      'What is told: `blocked` (a run stands still, or waits for approval), `failed`, `rejects` (a run ended with more rejects than `rejects_max`), `differences` (a run ended and knows that the two sides do not hold the same; who is told of `rejects` is told of it too), `recovered` (a run goes on, or the first one that succeeds after one that did not). Default: all of them.',
     ),
   rejects_max: z
     .number()

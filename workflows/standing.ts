@@ -90,6 +90,7 @@ export function showStanding<Progress extends RunProgress>(
       return isCompared
         ? `What differs: \`records-sync show ${run}\``
         : `The rejects: \`records-sync rejects ${run}\``
+    if (state === 'complete_with_differences') return `What differs: \`records-sync show ${run}\``
     return progress.step === 'closed' ? `The books: \`records-sync show ${run}\`` : null
   }
   const show = () => {

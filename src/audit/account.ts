@@ -1,7 +1,14 @@
 // The books of a closed import against what can be counted again: its items, and the rows it read.
 
 import { RETENTION_MS } from '../core/limits.ts'
-import { isBalanced, ITEM_STATES, sumOfStates, type Books } from '../core/states.ts'
+import {
+  isBalanced,
+  ITEM_STATES,
+  NOTHING_READ,
+  READ_BACK_NAMES,
+  sumOfStates,
+  type Books,
+} from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { FindingKind } from './finding.ts'
 
@@ -56,10 +63,21 @@ function changesOf(booked: Books, now: Books): string[] {
     ...ITEM_STATES.map((state) => [state, booked.states[state], now.states[state]] as const),
     ['replayed', booked.replayed, now.replayed],
     ['in doubt', booked.inDoubt, now.inDoubt],
+    ...readBackChanges(booked, now),
   ]
   return figures
     .filter(([, before, after]) => before !== after)
     .map(([name, before, after]) => `${name}: booked ${before}, counted ${after}`)
+}
+
+/** Books of earlier versions say nothing of what was read back. */
+function readBackChanges(booked: Books, now: Books): (readonly [string, number, number])[] {
+  const { readBack } = booked
+  if (readBack === undefined) return []
+  const counted = now.readBack ?? NOTHING_READ
+  return READ_BACK_NAMES.map(
+    (name) => [`read back ${name}`, readBack[name], counted[name]] as const,
+  )
 }
 
 /** Whether items went as pruning takes them: in their time, from the first one on; what is left of it is as it was booked. */

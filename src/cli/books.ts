@@ -2,6 +2,7 @@
 
 import { backfillOf, backfillText } from '../core/backfill.ts'
 import { reconcileOf, reconcileText } from '../core/purpose.ts'
+import { readBackParts } from '../core/read-back.ts'
 import { isBalanced, ITEM_STATES, sumOfStates, type Books } from '../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
 import { findingsOf, printFindings, type Findings } from './differences.ts'
@@ -43,6 +44,10 @@ export function printBooks(terminal: Terminal, books: Books): void {
           '  The books are open: rows are still planned, in flight, or being read.',
         ),
   )
+  for (const { name, rows, meaning } of readBackParts(books)) {
+    const line = `  ${name.padEnd(11)} ${figure(rows).padStart(width)}  ${meaning}`
+    terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
+  }
   if (books.replayed > 0)
     terminal.out(
       `  ${figure(books.replayed)} rows were sent again after a lost answer: "created" is a lower bound.`,
@@ -108,6 +113,7 @@ export function runToJson(run: Run, account: Account | null) {
     balanced: books ? isBalanced(books) : null,
     replayed: books?.replayed ?? null,
     in_doubt: books?.inDoubt ?? null,
+    read_back: books?.readBack ?? null,
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
     warnings: run.warnings,

@@ -4,7 +4,7 @@ import { relative, resolve } from 'node:path'
 import type { Config } from '../../config/index.ts'
 import { ConfigError, LedgerError, SyncError } from '../core/errors.ts'
 import type { QuotaStore } from '../core/ports.ts'
-import type { RunState } from '../core/states.ts'
+import { isComplete, type RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Connected } from '../temporal/client.ts'
 import { temporalSettings, type TemporalSettings } from '../temporal/settings.ts'
@@ -92,7 +92,7 @@ export async function connectTemporal(settings: TemporalSettings): Promise<Conne
 /** The exit code of a run that ended, or stands, in `state`. */
 export function exitCodeOf(state: RunState): number {
   if (state === 'complete') return EXIT.done
-  return state === 'complete_with_rejects' ? EXIT.rejects : EXIT.stopped
+  return isComplete(state) ? EXIT.rejects : EXIT.stopped
 }
 
 /** Prints an error as a person or a program wants it, and says with which code to end. */

@@ -67,6 +67,7 @@ export async function links(context: CommandContext): Promise<number> {
       // Of those that are no more some were blocked to their end.
       blocked: listLink(place, { [SYNC_STATE]: 'blocked', ExecutionStatus: 'Running' }),
       rejects: listLink(place, { [SYNC_STATE]: 'complete_with_rejects' }),
+      differences: listLink(place, { [SYNC_STATE]: 'complete_with_differences' }),
     }
     if (context.json) {
       terminal.out(JSON.stringify({ syncs: found, lists }))
@@ -86,6 +87,7 @@ export async function links(context: CommandContext): Promise<number> {
         [
           ['blocked', lists.blocked],
           ['with rejects', lists.rejects],
+          ['with differences', lists.differences],
         ],
       ),
     )

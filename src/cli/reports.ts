@@ -1,7 +1,8 @@
 // `status` and `show`: what the ledger says.
 
-import { REJECT_STATES } from '../core/states.ts'
+import { LIVE_STATES, rejectsOf } from '../core/states.ts'
 import { sumOfDifferences } from '../core/differences.ts'
+import { reconcileOf } from '../core/purpose.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
@@ -29,9 +30,11 @@ function figuresOf(run: Run, account: Account | null): (number | null)[] {
     const { read, written, deleted } = streamTotals(account.streams)
     return [read, written + deleted, null]
   }
-  const states = account?.books.states
-  if (!states) return [run.rowsRead, null, null]
-  const rejects = REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
+  if (!account) return [run.rowsRead, null, null]
+  const { states } = account.books
+  // What a reconciliation only looked at is unsent, and nothing has rejected it.
+  const isLook = reconcileOf(run.config)?.repair === false
+  const rejects = rejectsOf(account.books) - (isLook ? states.unsent : 0)
   return [run.rowsRead, states.created + states.updated, rejects]
 }
 
@@ -59,6 +62,14 @@ function verifiedText({ through, left }: Verified): string | null {
   return [through === null ? null : minute(through), differ].filter(Boolean).join(', ') || null
 }
 
+/** The run that tells how a sync stands: the live one, or else the newest that moved rows; a reconciliation only compares. */
+async function latestOf(ledger: Ledger | null, sync: string): Promise<Run | undefined> {
+  const [newest] = (await ledger?.runs({ sync, limit: 1 })) ?? []
+  if (newest?.purpose !== 'reconcile' || LIVE_STATES.includes(newest.state)) return newest
+  const [moved] = await ledger!.runs({ sync, limit: 1, isCompared: false })
+  return moved ?? newest
+}
+
 /** Every configured sync with its latest run. */
 export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
@@ -66,7 +77,7 @@ export async function status(context: CommandContext): Promise<number> {
   try {
     const rows = []
     for (const sync of Object.keys(config.syncs)) {
-      const run = (await ledger?.runs({ sync, limit: 1 }))?.[0]
+      const run = await latestOf(ledger, sync)
       rows.push({
         sync,
         run,

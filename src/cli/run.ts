@@ -231,7 +231,9 @@ export async function startRun(
         ? nextOf(context, ended, account.findings)
         : ended.state === 'complete_with_rejects'
           ? `The rejects: ${context.hint(`rejects ${ended.id}`)}`
-          : null
+          : ended.state === 'complete_with_differences'
+            ? `What differs: ${context.hint(`show ${ended.id}`)}`
+            : null
       if (next !== null) terminal.out(`  ${next}`)
     }
     return exitCodeOf(ended.state)

@@ -37,6 +37,7 @@ export const RUN_STATES = [
   'blocked',
   'complete',
   'complete_with_rejects',
+  'complete_with_differences',
   'cancelled',
   'failed',
 ] as const
@@ -44,6 +45,39 @@ export type RunState = (typeof RUN_STATES)[number]
 
 /** States in which a run holds its sync. */
 export const LIVE_STATES: readonly RunState[] = ['running', 'paused', 'blocked']
+
+/**
+ * States of runs that came to their end. With rejects: rows are left that a person has to look at. With differences: every
+ * row has its outcome, and yet the two sides are known not to hold the same.
+ */
+export const COMPLETE_STATES = [
+  'complete',
+  'complete_with_rejects',
+  'complete_with_differences',
+] as const satisfies readonly RunState[]
+
+export const isComplete = (state: RunState): boolean =>
+  (COMPLETE_STATES as readonly RunState[]).includes(state)
+
+/** What reading back showed, in rows that were written. */
+export interface ReadBack {
+  readonly equal: number
+  /** Accepted, and the service holds another value. */
+  readonly different: number
+  /** Accepted, and not found by its key. */
+  readonly missing: number
+  /** Sent twice, and read back the same other value both times: the service's own form of it. Not sent a third time. */
+  readonly normalised: number
+}
+
+export const READ_BACK_NAMES = [
+  'missing',
+  'different',
+  'normalised',
+  'equal',
+] as const satisfies readonly (keyof ReadBack)[]
+
+export const NOTHING_READ: ReadBack = { equal: 0, different: 0, missing: 0, normalised: 0 }
 
 /** The account of a run: how many rows were read, and how many items are in each state. */
 export interface Books {
@@ -53,7 +87,17 @@ export interface Books {
   readonly replayed: number
   /** Items whose last request has no known outcome. */
   readonly inDoubt: number
+  /** Left out by versions that did not keep it. */
+  readonly readBack?: ReadBack
 }
+
+/** Rows that were accepted, and that the service does not hold as they were sent. */
+export const readBackDiffers = ({ readBack = NOTHING_READ }: Books): number =>
+  readBack.different + readBack.missing
+
+/** Rows in a state that a person has to look at. */
+export const rejectsOf = ({ states }: Pick<Books, 'states'>): number =>
+  REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
 /** Books with every state at zero. */
 export function emptyStates(): Record<ItemState, number> {
@@ -74,10 +118,18 @@ export function isBalanced(books: Books): boolean {
   )
 }
 
-/** The final state of a run that ended by itself. Books that do not balance are never complete. */
-export function finalState(books: Books): 'complete' | 'complete_with_rejects' | 'failed' {
+/**
+ * The final state of a run that ended by itself. Books that do not balance are never complete, and neither is a run that
+ * knows of a difference.
+ * @param found of a reconciliation: `left`, the records that still differ, and whether it only looked. What it only looked
+ * at is `unsent`, and nothing has rejected it.
+ */
+export function finalState(
+  books: Books,
+  found: { readonly left: number; readonly isLook: boolean } = { left: 0, isLook: false },
+): (typeof COMPLETE_STATES)[number] | 'failed' {
   if (!isBalanced(books)) return 'failed'
-  return REJECT_STATES.some((state) => books.states[state] > 0)
-    ? 'complete_with_rejects'
-    : 'complete'
+  const rejects = rejectsOf(books) - (found.isLook ? books.states.unsent : 0)
+  if (rejects > 0) return 'complete_with_rejects'
+  return found.left + readBackDiffers(books) > 0 ? 'complete_with_differences' : 'complete'
 }

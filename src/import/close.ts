@@ -4,6 +4,7 @@
 import { differencesText, sumOfDifferences, type DifferenceCounts } from '../core/differences.ts'
 import { figure } from '../core/figures.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
+import { readBackText } from '../core/read-back.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Ending } from '../runs/ending.ts'
 
@@ -19,6 +20,8 @@ export interface CloseResult {
 export interface Findings {
   readonly found: DifferenceCounts
   readonly left: DifferenceCounts
+  /** Whether it only looked, and mended nothing. */
+  readonly isLook: boolean
   /** When it began, where it compared everything. */
   readonly wholeSince: string | null
 }
@@ -28,6 +31,9 @@ const equalText = ({ states: { invalid } }: Books): string =>
   invalid === 0
     ? 'both sides are equal'
     : `both sides are equal, but for ${figure(invalid)} rows that do not map`
+
+const joined = (...parts: readonly (string | null)[]): string | null =>
+  parts.filter((part) => part !== null).join('; ') || null
 
 /** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */
 export async function close(
@@ -40,13 +46,12 @@ export async function close(
   const books = await ledger.books(run)
   const isFinished = ending.kind === 'finished'
   const isUnbalanced = isFinished && !isBalanced(books)
-  const differs = findings !== null && sumOfDifferences(findings.left) > 0
-  const final = isFinished ? finalState(books) : ending.kind
-  const state = final === 'complete' && differs ? 'complete_with_rejects' : final
+  const found = findings && { left: sumOfDifferences(findings.left), isLook: findings.isLook }
+  const state = isFinished ? finalState(books, found ?? undefined) : ending.kind
   const message = isUnbalanced
     ? 'the books do not balance; run records-sync show for the figures'
     : isFinished
-      ? findings && (differencesText(findings) ?? equalText(books))
+      ? joined(findings && (differencesText(findings) ?? equalText(books)), readBackText(books))
       : (ending.message ?? null)
   await ledger.closeRun(run, {
     state,

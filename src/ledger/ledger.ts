@@ -336,8 +336,8 @@ export interface Ledger {
   run(id: number): Promise<Run | null>
   /** Null for a sync that never ran. Reads a few rows, however many runs there were. */
   standing(sync: string): Promise<Standing | null>
-  /** Newest first. */
-  runs(filter: { sync?: string; limit: number }): Promise<readonly Run[]>
+  /** Newest first. `isCompared`: false leaves reconciliations out. */
+  runs(filter: { sync?: string; limit: number; isCompared?: boolean }): Promise<readonly Run[]>
   setRunState(
     id: number,
     state: RunState,

@@ -10,7 +10,13 @@ import {
   type Whose,
 } from '../core/differences.ts'
 import type { Json } from '../core/json.ts'
-import { LIVE_STATES, REJECT_STATES, type ItemState } from '../core/states.ts'
+import {
+  COMPLETE_STATES,
+  LIVE_STATES,
+  REJECT_STATES,
+  type ItemState,
+  type ReadBack,
+} from '../core/states.ts'
 import type {
   Accepted,
   DifferenceGroup,
@@ -32,8 +38,11 @@ const number = (value: unknown): number | null => (value === null ? null : Numbe
 /** The states of a run that is not over, as a list of SQL. */
 export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
 
-/** The states of a run whose watermark counts, as a list of SQL. */
-export const completeStates = "'complete', 'complete_with_rejects'"
+/**
+ * The states of a run whose watermark counts, as a list of SQL. What such a run left over, rejected or read back otherwise, is
+ * carried into the next one.
+ */
+export const completeStates = COMPLETE_STATES.map((state) => `'${state}'`).join(', ')
 
 /** The purposes of runs that bring in what is new, as a list of SQL. */
 export const regularPurposes = "'sync', 'backfill'"
@@ -44,6 +53,16 @@ export const STREAM_RUNS_MAX = 20
 /** Whether a closed run left an item over: what it brought in is accepted, and was found where it was read back. */
 export const isLeft = (item: string): string =>
   `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified <> 'equal')`
+
+/** Adds what reading back showed of items of a state to its counts. */
+export function addReadBack(
+  counts: Record<keyof ReadBack, number>,
+  { state, verified, items }: { state: ItemState; verified: unknown; items: number },
+): void {
+  if (state !== 'created' && state !== 'updated') return
+  if (verified === 'equal' || verified === 'different' || verified === 'missing')
+    counts[verified] += items
+}
 
 /** The marks of what was read back as it was sent, of an upsert of `accepted`; those of an earlier run are of other values. */
 export const marksOnceVerified =

@@ -3,6 +3,7 @@
 // every 5 seconds, however many ask for the page, and nobody is waited for longer than that.
 
 import type { Clock } from '../core/ports.ts'
+import { LIVE_STATES, RUN_STATES } from '../core/states.ts'
 import type { SyncConfig } from '../core/sync.ts'
 import type { Ledger, Standing } from '../ledger/ledger.ts'
 import { CLOSED, MIRRORED, SETTLED } from './count-ledger.ts'
@@ -12,7 +13,7 @@ import { inTime } from './in-time.ts'
 
 const EVERY_MS = 5_000
 const WAIT_MAX_MS = 5_000
-const FINAL_STATES = ['complete', 'complete_with_rejects', 'cancelled', 'failed']
+const FINAL_STATES = RUN_STATES.filter((state) => !LIVE_STATES.includes(state))
 
 /** What the collector reads of a configuration. */
 export interface Monitored {

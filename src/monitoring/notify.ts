@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { Environment, NotificationConfig } from '../../config/index.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import type { Purpose } from '../core/purpose.ts'
-import { REJECT_STATES, type Books } from '../core/states.ts'
+import { isComplete, readBackDiffers, rejectsOf } from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { RunChange, RunWatch } from '../runs/watch.ts'
 import { deliver } from './deliver.ts'
@@ -51,6 +51,8 @@ interface News {
   /** What happened, most telling first; each notification tells the first one that it is meant for. */
   readonly events: readonly Event[]
   readonly rejects: number | null
+  /** Records known to differ; null where they were not counted. */
+  readonly differences: number | null
 }
 
 export function notifier(options: NotifierOptions): Notifier {
@@ -68,8 +70,10 @@ export function notifier(options: NotifierOptions): Notifier {
   /** Null where there is nothing to tell, or not yet. */
   const newsOf = async (change: RunChange): Promise<News | null> => {
     const { run, sync, from, to, reason, message } = change
-    const rejects = change.differences ?? (change.books && rejectsOf(change.books))
-    const news = (...events: Event[]): News => ({ change, events, rejects })
+    const isCompared = change.purpose === 'reconcile'
+    const rejects = isCompared ? change.differences : change.books && rejectsOf(change.books)
+    const differences = change.differences ?? (change.books && readBackDiffers(change.books))
+    const news = (...events: Event[]): News => ({ change, events, rejects, differences })
     if (run === null) {
       if (unopened.has(sync) && unopened.get(sync) === message) return null
       keep(unopened, sync, message)
@@ -102,19 +106,26 @@ export function notifier(options: NotifierOptions): Notifier {
         return isSame && !wasUnopened ? null : news('failed')
       }
       case 'complete':
-      case 'complete_with_rejects': {
+      case 'complete_with_rejects':
+      case 'complete_with_differences': {
         const wasBlocked = blocked.delete(run) || wentOn !== undefined
         const wasUnopened = unopened.delete(sync)
         if (!REGULAR.includes(change.purpose)) {
           // What a retry could not bring in is known: whoever started it has seen it before.
-          const differs = change.purpose === 'reconcile' ? (['rejects'] as const) : []
-          return news(...differs, ...(wasBlocked ? (['recovered'] as const) : []))
+          const differs = isDifferent(change, differences)
+          return news(
+            ...(differs ? (['differences', 'rejects'] as const) : []),
+            ...(wasBlocked ? (['recovered'] as const) : []),
+          )
         }
         const before = await previousRun(options.ledger, sync, run)
         const isNew = rejects !== (before?.counts ? rejectsOf(before.counts) : 0)
+        const differs = isDifferent(change, differences)
+        const isKnown = differs && before?.state === to && before.message === message
         const recovers = wasBlocked || wasUnopened || before?.state === 'failed'
         return news(
-          ...(isNew ? (['rejects'] as const) : []),
+          ...(isNew && (rejects ?? 0) > 0 ? (['rejects'] as const) : []),
+          ...(differs && !isKnown ? (['differences', 'rejects'] as const) : []),
           ...(recovers ? (['recovered'] as const) : []),
         )
       }
@@ -165,16 +176,24 @@ export function notifier(options: NotifierOptions): Notifier {
   }
 }
 
-/** The first of its events that a notification is meant for. */
-function eventFor(settings: NotificationConfig, { change, events, rejects }: News): Event | null {
+/** Whether a run ended and knows that the two sides do not hold the same. Rejects of a retry are no news, its differences are. */
+const isDifferent = ({ to }: RunChange, differences: number | null): boolean =>
+  isComplete(to) && (to === 'complete_with_differences' || (differences ?? 0) > 0)
+
+/** The first of its events that a notification is meant for. Differences are told to those who want rejects, as rejects. */
+function eventFor(settings: NotificationConfig, news: News): Event | null {
+  const { change, events } = news
   if (settings.syncs && !settings.syncs.includes(change.sync)) return null
+  // A mirror counts no records that differ; that they do is one thing to tell.
+  const differing = events.includes('differences') ? Math.max(news.differences ?? 1, 1) : 0
+  const count = Math.max(news.rejects ?? 0, differing)
   const isMeant = (event: Event) =>
-    settings.on.includes(event) && (event !== 'rejects' || (rejects ?? 0) > settings.rejects_max)
+    settings.on.includes(event) && (event !== 'rejects' || count > settings.rejects_max)
   return events.find(isMeant) ?? null
 }
 
 /** The JSON that is posted; `text` is what Slack and Mattermost show. */
-function bodyOf({ change, rejects }: News, event: Event, clock: Clock) {
+function bodyOf({ change, rejects, differences }: News, event: Event, clock: Clock) {
   const { sync, kind, run, to: state, reason, workflowId } = change
   return {
     text: textOf(change, event, rejects),
@@ -186,6 +205,7 @@ function bodyOf({ change, rejects }: News, event: Event, clock: Clock) {
     reason,
     message: messageOf(change),
     rejects,
+    differences,
     workflow: workflowId,
     at: new Date(clock.now()).toISOString(),
     id: randomUUID(),
@@ -197,9 +217,10 @@ function textOf(change: RunChange, event: Event, rejects: number | null): string
   const message = messageOf(change)
   const why = message === null ? '' : `: ${message}`
   const where = run === null ? '' : ` (run ${run})`
+  const differs = `does not agree with the other side${where}${why}; "records-sync show ${run}" lists what differs`
   const ended =
-    change.purpose === 'reconcile'
-      ? `does not agree with the other side${where}${why}; "records-sync show ${run}" lists what differs`
+    change.purpose === 'reconcile' || (rejects ?? 0) === 0
+      ? differs
       : `ended with ${rejects} rejected ${rejects === 1 ? 'row' : 'rows'}${where}; "records-sync rejects ${run}" lists them`
   const says = {
     blocked:
@@ -208,6 +229,7 @@ function textOf(change: RunChange, event: Event, rejects: number | null): string
         : `is blocked by ${reason ?? 'something'}${where}${why}`,
     failed: run === null ? `could not be started${why}` : `failed${where}${why}`,
     rejects: ended,
+    differences: differs,
     recovered: change.to === 'running' ? `goes on${where}` : `succeeded again${where}`,
   }
   // In Slack these make links and call people.
@@ -221,9 +243,6 @@ function messageOf({ reason, message }: RunChange): string | null {
   const rest = message.startsWith(prefix) ? message.slice(prefix.length) : message
   return [...rest.replaceAll(/\s+/g, ' ').trim()].slice(0, MESSAGE_CHARS_MAX).join('')
 }
-
-const rejectsOf = ({ states }: Books): number =>
-  REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
 const REGULAR: readonly Purpose[] = ['sync', 'backfill']
 

@@ -5,6 +5,7 @@ import { backfillOf, backfillText } from '../core/backfill.ts'
 import { sumOfDifferences } from '../core/differences.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import { reconcileOf, reconcileText, retryOf, type RetryTask } from '../core/purpose.ts'
+import { readBackParts } from '../core/read-back.ts'
 import {
   isBalanced,
   ITEM_STATES,
@@ -134,6 +135,7 @@ function booksOf(run: Run, books: Books): BooksData {
     })),
     replayed: books.replayed,
     in_doubt: books.inDoubt,
+    read_back: readBackParts(books),
   }
 }
 

@@ -87,6 +87,12 @@ export interface BooksData {
   readonly replayed: number
   /** Rows that the service may hold or not. */
   readonly in_doubt: number
+  /** What reading back showed, the worst first; none where nothing was read back. */
+  readonly read_back: readonly {
+    readonly name: 'missing' | 'different' | 'normalised' | 'equal'
+    readonly rows: number
+    readonly meaning: string
+  }[]
 }
 
 export interface StreamData {

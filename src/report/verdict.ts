@@ -52,6 +52,7 @@ export function verdictOf(run: Run, found: Found, hint: Hint): Verdict {
       }
     case 'complete':
     case 'complete_with_rejects':
+    case 'complete_with_differences':
       return found.comparison
         ? compared(run, found.comparison, found, step)
         : ended(run, found, step)
@@ -154,6 +155,15 @@ function again(run: Run): string {
 }
 
 function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
+  if (books === null && run.state === 'complete_with_differences')
+    return {
+      tone: 'look',
+      words: 'Complete, with differences',
+      meaning: `The run came to its end, and its tables are known not to hold what the service holds${
+        run.message === null ? '' : `: ${run.message}`
+      }.`,
+      next: [step('Read what differs again:', `reconcile ${word(run.sync)} --repair`)],
+    }
   if (books === null) {
     const off = (streams ?? []).filter(isOff).length
     return {
@@ -171,6 +181,24 @@ function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
     }
   }
   const rejects = rejectsOf(books)
+  const differing = books.read_back.filter(({ name }) => name === 'missing' || name === 'different')
+  const otherwise = differing.reduce((sum, { rows }) => sum + rows, 0)
+  const readBack =
+    otherwise === 0
+      ? ''
+      : `${counted(otherwise, 'row')} ${otherwise === 1 ? 'was' : 'were'} accepted and read back otherwise (${differing
+          .map(({ name, rows }) => `${figure(rows)} ${name}`)
+          .join(', ')})`
+  if (rejects === 0 && otherwise > 0)
+    return {
+      tone: 'look',
+      words: 'Complete, with differences',
+      meaning: `${readBack}; the service does not hold what was sent. The next run sends ${otherwise === 1 ? 'it' : 'them'} once more.`,
+      next: [
+        step('Write them to a file, each with what differs:', `rejects ${run.id}`),
+        step('Send them again now:', `retry ${run.id}`),
+      ],
+    }
   if (rejects === 0)
     return {
       tone: 'good',
@@ -188,7 +216,7 @@ function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
     words: 'Complete, with rejects',
     meaning: `${figure(rejects)} of ${counted(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
       rejects < books.read ? `; the other ${figure(books.read - rejects)} have their outcome` : ''
-    }.`,
+    }.${readBack === '' ? '' : ` ${readBack}.`}`,
     next: [
       step(
         'Write them to files with their original columns, and correct them there:',

@@ -20,7 +20,7 @@ export interface RunChange {
   readonly message: string | null
   /** Of an import that ended. */
   readonly books: Books | null
-  /** Of a reconciliation that ended: records that it left different. */
+  /** Of a run that ended: records that it knows to differ. Null where they were not counted, or none does. */
   readonly differences: number | null
   readonly workflowId: string
 }

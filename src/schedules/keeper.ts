@@ -7,6 +7,7 @@ import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import type { Logger } from '../core/ports.ts'
 import { systemClock } from '../core/ports.ts'
+import { isComplete } from '../core/states.ts'
 import type { RunChange, RunWatch } from '../runs/watch.ts'
 import { scheduleId } from './form.ts'
 import { describeSchedule, refusalOf } from './read.ts'
@@ -87,8 +88,7 @@ function judgeOf(change: RunChange): Judge | null {
       return isTheirs || (state.paused && state.note === note) ? null : { paused: true, note }
     }
   }
-  const isWell =
-    (from === 'blocked' && to === 'running') || to === 'complete' || to === 'complete_with_rejects'
+  const isWell = (from === 'blocked' && to === 'running') || isComplete(to)
   if (!isWell) return null
   const note = `Resumed by records-sync: ${sync} is well again.`
   return (state) => (state.paused && isOurNote(state.note) ? { paused: false, note } : null)

@@ -1,9 +1,16 @@
 // Verifying and closing: what was read back, what is left over, the books, and what is kept afterwards.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
+import { emptyStates, NOTHING_READ, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { completeStates, isLeft, liveStates, marksOnceVerified, plannedOfRow } from '../rows.ts'
+import {
+  addReadBack,
+  completeStates,
+  isLeft,
+  liveStates,
+  marksOnceVerified,
+  plannedOfRow,
+} from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
 import type { Database } from './database.ts'
 import { acceptItems, forgetItems, itemsAt, withPayload } from './items.ts'
@@ -123,21 +130,25 @@ export function closeMethods(
       const rows = await db.all(
         `SELECT coalesce(rows_read, rows_staged) AS read, counted.*
          FROM runs LEFT JOIN LATERAL
-           (SELECT state, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
-            FROM items WHERE items.run = runs.id GROUP BY state) AS counted ON true
+           (SELECT state, verified, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+            FROM items WHERE items.run = runs.id GROUP BY state, verified) AS counted ON true
          WHERE runs.id = $1`,
         [run],
       )
       const states = emptyStates()
+      const readBack = { ...NOTHING_READ }
       let replayed = 0
       let inDoubt = 0
       for (const row of rows) {
         if (row['state'] === null) continue
-        states[row['state'] as ItemState] = Number(row['items'])
+        const state = row['state'] as ItemState
+        const items = Number(row['items'])
+        states[state] += items
+        addReadBack(readBack, { state, verified: row['verified'], items })
         replayed += Number(row['replayed'])
         inDoubt += Number(row['in_doubt'])
       }
-      return { read: Number(rows[0]?.['read'] ?? 0), states, replayed, inDoubt }
+      return { read: Number(rows[0]?.['read'] ?? 0), states, replayed, inDoubt, readBack }
     },
 
     async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {

@@ -87,15 +87,16 @@ export function runMethods(db: Database, now: () => string): RunMethods {
       const row = await db.one(`SELECT ${RUN_COLUMNS} FROM runs WHERE id = $1`, [id])
       return row ? runOfRow(row) : null
     },
-    async runs({ sync, limit }) {
+    async runs({ sync, limit, isCompared = true }) {
+      const which = `mode = 'run'${isCompared ? '' : " AND purpose <> 'reconcile'"}`
       const rows =
         sync === undefined
           ? await db.all(
-              `SELECT ${RUN_COLUMNS} FROM runs WHERE mode = 'run' ORDER BY id DESC LIMIT $1`,
+              `SELECT ${RUN_COLUMNS} FROM runs WHERE ${which} ORDER BY id DESC LIMIT $1`,
               [limit],
             )
           : await db.all(
-              `SELECT ${RUN_COLUMNS} FROM runs WHERE mode = 'run' AND sync = $1 ORDER BY id DESC LIMIT $2`,
+              `SELECT ${RUN_COLUMNS} FROM runs WHERE ${which} AND sync = $1 ORDER BY id DESC LIMIT $2`,
               [sync, limit],
             )
       return rows.map(runOfRow)

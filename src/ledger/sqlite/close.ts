@@ -2,9 +2,16 @@
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { emptyStates, type Books, type ItemState } from '../../core/states.ts'
+import { emptyStates, NOTHING_READ, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { completeStates, isLeft, liveStates, marksOnceVerified, plannedOfRow } from '../rows.ts'
+import {
+  addReadBack,
+  completeStates,
+  isLeft,
+  liveStates,
+  marksOnceVerified,
+  plannedOfRow,
+} from '../rows.ts'
 import { sealRun } from './account.ts'
 import type { Database } from './database.ts'
 import { runOfRow } from './runs.ts'
@@ -121,17 +128,21 @@ export function closeMethods(
 
     async books(run): Promise<Books> {
       const states = emptyStates()
+      const readBack = { ...NOTHING_READ }
       let replayed = 0
       let inDoubt = 0
       const slice = db.sql(
-        `SELECT state, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
-         FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? GROUP BY state`,
+        `SELECT state, verified, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+         FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? GROUP BY state, verified`,
       )
       const end = lastOrdinal(run)
       const rows = 10 * LEDGER_ROWS_MAX
       for (let first = 1; first <= end; first += rows) {
         for (const row of slice.all(run, first, first + rows - 1)) {
-          states[row['state'] as ItemState] += Number(row['items'])
+          const state = row['state'] as ItemState
+          const items = Number(row['items'])
+          states[state] += items
+          addReadBack(readBack, { state, verified: row['verified'], items })
           replayed += Number(row['replayed'])
           inDoubt += Number(row['in_doubt'])
         }
@@ -143,6 +154,7 @@ export function closeMethods(
         states,
         replayed,
         inDoubt,
+        readBack,
       }
     },
 

@@ -84,12 +84,13 @@ export function runMethods(db: Database, now: () => string): RunMethods {
     async run(id) {
       return byId(id)
     },
-    async runs({ sync, limit }) {
+    async runs({ sync, limit, isCompared = true }) {
+      const which = `mode = 'run'${isCompared ? '' : " AND purpose <> 'reconcile'"}`
       const rows =
         sync === undefined
-          ? db.sql("SELECT * FROM runs WHERE mode = 'run' ORDER BY id DESC LIMIT ?").all(limit)
+          ? db.sql(`SELECT * FROM runs WHERE ${which} ORDER BY id DESC LIMIT ?`).all(limit)
           : db
-              .sql("SELECT * FROM runs WHERE mode = 'run' AND sync = ? ORDER BY id DESC LIMIT ?")
+              .sql(`SELECT * FROM runs WHERE ${which} AND sync = ? ORDER BY id DESC LIMIT ?`)
               .all(sync, limit)
       return rows.map(runOfRow)
     },

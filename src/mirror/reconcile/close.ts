@@ -33,7 +33,7 @@ export async function closeReconcile(
       : failed !== null
         ? 'failed'
         : left > 0
-          ? 'complete_with_rejects'
+          ? 'complete_with_differences'
           : 'complete'
   const message =
     ending.kind === 'failed' ? ending.message : (failed ?? differenceText(counts, streams))

@@ -68,6 +68,7 @@ export function booksPart(books: BooksData, isClosed: boolean): Markup {
         </tfoot>
       </table>
       <p class="balance ${tone}">${words}</p>
+      ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${counted(count, 'row')} ${meaning}.</p>`)}
       ${books.replayed > 0 && html`<p class="note">${counted(books.replayed, 'row')} ${books.replayed === 1 ? 'was' : 'were'} sent again after a lost answer: “created” may be a few too low, “updated” as many too high.</p>`}
       ${books.in_doubt > 0 && html`<p class="note warn">${counted(books.in_doubt, 'row')} in doubt: no answer came, and the service may hold ${books.in_doubt === 1 ? 'it' : 'them'}.</p>`}`,
   )

@@ -66,6 +66,20 @@ async function mirrored(...streams: readonly StreamBooks[]): Promise<number> {
   return id
 }
 
+test('status: a reconciliation does not take the place of the last import', async () => {
+  const imported = await openRun(ledger)
+  await ledger.closeRun(imported.id, { state: 'complete', books: await ledger.books(imported.id) })
+  const compared = await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'reconcile' })
+  const states = async () =>
+    (await said(config, status)).out.find((line) => line.startsWith('contacts '))
+  expect(await states()).toMatch(/contacts +2 +running \(reconcile\)/)
+  await ledger.closeRun(compared.id, {
+    state: 'complete_with_differences',
+    books: await ledger.books(compared.id),
+  })
+  expect(await states()).toMatch(/contacts +1 +complete /)
+})
+
 test('status: rows read and written of a mirror, beside those of an import', async () => {
   await accept(ledger, rows(60))
   await mirrored(contact, stream('svc_deal', { read: 10, changed: 7 }))

@@ -78,6 +78,26 @@ describe('finalState', () => {
     expect(finalState(books(2, { updated: 1, [state]: 1 }))).toBe('complete_with_rejects')
   })
 
+  it('tells rows that were accepted and read back otherwise', () => {
+    const readBack = { equal: 1, different: 0, missing: 0, normalised: 1 }
+    const given = books(2, { updated: 2 })
+    expect(finalState({ ...given, readBack })).toBe('complete')
+    for (const found of ['different', 'missing'])
+      expect(finalState({ ...given, readBack: { ...readBack, [found]: 1 } })).toBe(
+        'complete_with_differences',
+      )
+  })
+
+  it('tells what a reconciliation left; what it only looked at was not rejected', () => {
+    const look = (left: number, states: Partial<Record<ItemState, number>>) =>
+      finalState(books(3, states), { left, isLook: true })
+    expect(look(0, { unchanged: 3 })).toBe('complete')
+    expect(look(2, { unchanged: 1, unsent: 2 })).toBe('complete_with_differences')
+    expect(look(1, { unchanged: 1, unsent: 1, invalid: 1 })).toBe('complete_with_rejects')
+    const mended = finalState(books(3, { updated: 2, unsent: 1 }), { left: 1, isLook: false })
+    expect(mended).toBe('complete_with_rejects')
+  })
+
   it('is never complete where the books do not balance', () => {
     fc.assert(
       fc.property(anyStates, fc.nat(500), (states, read) => {

@@ -183,7 +183,7 @@ test('every kind of difference is found and named, and nothing else; repair leav
   const before = scene.service.records(CONTACT)
   const looked = await scene.reconcile()
   expect(told(looked)).toEqual(expected.toSorted())
-  expect(looked.state).toBe('complete_with_rejects')
+  expect(looked.state).toBe('complete_with_differences')
   expect(looked.books.states.unchanged).toBe(KINDS.length + 1)
   expect(scene.service.records(CONTACT)).toEqual(before)
 
@@ -353,7 +353,7 @@ test('a service that stores something else is told, and never called equal', asy
   )
   expect(told(repaired)).toEqual(['c-1 svc_first_name stale source'])
   expect(repaired.differences[0]!.repaired).toBe(false)
-  expect(repaired.state).toBe('complete_with_rejects')
+  expect(repaired.state).toBe('complete_with_differences')
   expect((await scene.ledger.reconciled('contacts')).verifiedThrough).toBeNull()
   expect(told(await scene.reconcile())).toEqual(['c-1 svc_first_name different unknown'])
 })
@@ -403,7 +403,7 @@ test('a repair that would delete many asks a person first', async () => {
     { approves: true, through: (client) => clientWith(client, { batchDelete: forbids }) },
   )
   expect(approved).toMatchObject({
-    state: 'complete_with_rejects',
+    state: 'complete_with_differences',
     message: '120 differ: 120 extra; 119 of them mended',
   })
   expect(scene.service.records(CONTACT)).toHaveLength(51)
@@ -441,7 +441,7 @@ test('looking asks nobody, whatever the limits are', async () => {
   await scene.run()
   scene.rows(HEAD, names(9, 'Bea'))
   expect(await scene.reconcile()).toMatchObject({
-    state: 'complete_with_rejects',
+    state: 'complete_with_differences',
     message: '9 differ: 7 missing, 2 stale',
   })
   expect((await scene.reconcile({ repair: true })).state).toBe('cancelled')

@@ -116,7 +116,7 @@ describe('every kind of difference', () => {
     expect(found.told).toEqual(expected)
     expect(found.streams[TYPE]!.mode).toBe('incremental')
     expect(found).toMatchObject({
-      state: 'complete_with_rejects',
+      state: 'complete_with_differences',
       message: `${count + 11} of 59 records differ: 2 missing, 2 extra, ${count + 5} stale, 2 different`,
       verifiedThrough: null,
     })
@@ -416,7 +416,7 @@ test('many deletions wait for a person, who may reject or approve them', async (
   })
   expect(rejected.told).toEqual(lost.map((id) => `extra ${id} * unknown`).toSorted())
   expect(rejected).toMatchObject({
-    state: 'complete_with_rejects',
+    state: 'complete_with_differences',
     message: '20 of 80 records differ: 20 extra',
   })
   expect(rejected.streams[CONTACT]!.message).toBe('the deletion of 20 of 100 rows was rejected')

@@ -571,7 +571,10 @@ describe('notifications', () => {
     const logger: Logger = { ...silentLogger, info: log, warn: log }
     const time = testClock()
     const metrics = createMetrics(time.clock)
-    const defaults = { on: ['blocked', 'failed', 'rejects', 'recovered'] as const, rejects_max: 0 }
+    const defaults = {
+      on: ['blocked', 'failed', 'rejects', 'differences', 'recovered'] as const,
+      rejects_max: 0,
+    }
     const names = Object.keys(urls)
     const config = {
       notifications: Object.fromEntries(
@@ -623,6 +626,7 @@ describe('notifications', () => {
       reason: 'auth',
       message: 'the key of <crm> is refused',
       rejects: null,
+      differences: null,
       workflow: 'w',
       at: '2026-01-02T03:04:05.000Z',
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -720,6 +724,28 @@ describe('notifications', () => {
       expect.stringContaining('ended with 6 rejected rows'),
       'contacts does not agree with the other side (run 7): 3 differ: 3 stale; "records-sync show 7" lists what differs',
     ])
+  })
+
+  test('tell differences, once for the same message; to those who want rejects, as rejects', async () => {
+    const [all, rejects] = [await receiver(accepts), await receiver(accepts)]
+    const { changed, ledger, config } = await scene({ all: all.url, rejects: rejects.url })
+    const { notifications } = config as { notifications: Record<string, NotificationConfig> }
+    notifications['rejects'] = { ...notifications['rejects']!, on: ['rejects'] }
+    const message = '2 rows were accepted and read back otherwise: 2 different'
+    const tell = async (text: string) =>
+      await changed({
+        ...(await ended(ledger, 'complete_with_differences', 0, text)),
+        differences: 2,
+      })
+    await tell(message)
+    await tell(message)
+    await tell(message.replaceAll('2', '3'))
+    await changed(await ended(ledger, 'complete'))
+    expect(all.events()).toEqual(['differences', 'differences'])
+    expect(rejects.events()).toEqual(['rejects', 'rejects'])
+    expect(all.received[0]!.body).toMatchObject({ rejects: 0, differences: 2 })
+    expect(all.received[0]!.body['text']).toContain(`does not agree with the other side`)
+    expect(all.received[0]!.body['text']).toContain(message)
   })
 
   test('tell that a run was blocked and then succeeded, without a minute between', async () => {

@@ -28,6 +28,7 @@ export function booksData(
       meaning: `meaning of ${state}`,
     })),
     replayed: 0,
+    read_back: [],
     in_doubt: 0,
     ...more,
   }

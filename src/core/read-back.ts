@@ -1,0 +1,39 @@
+// What reading back showed, in words.
+
+import { figure } from './figures.ts'
+import { NOTHING_READ, READ_BACK_NAMES, type Books, type ReadBack } from './states.ts'
+
+type Part = { readonly name: keyof ReadBack; readonly rows: number; readonly meaning: string }
+
+const MEANINGS: Readonly<Record<keyof ReadBack, string>> = {
+  equal: 'read back as they were sent',
+  different: 'accepted, but the service holds another value',
+  missing: 'accepted, but not found by their key',
+  normalised:
+    'normalised by the service: it keeps a form of its own, and they are not sent again for that',
+}
+
+/** What was found otherwise, the worst first; and how many rows were as they were sent. */
+export function readBackParts({ readBack = NOTHING_READ }: Pick<Books, 'readBack'>): Part[] {
+  return READ_BACK_NAMES.filter((name) => readBack[name] > 0).map((name) => ({
+    name,
+    rows: readBack[name],
+    meaning: MEANINGS[name],
+  }))
+}
+
+/** `3 rows were accepted and read back otherwise: 1 missing, 2 different`; null where nothing was found otherwise. */
+export function readBackText(books: Pick<Books, 'readBack'>): string | null {
+  const parts = readBackParts(books)
+  const differing = parts.filter(({ name }) => name === 'missing' || name === 'different')
+  const normalised = parts.find(({ name }) => name === 'normalised')
+  const rows = differing.reduce((sum, part) => sum + part.rows, 0)
+  const counts = differing.map((part) => `${figure(part.rows)} ${part.name}`).join(', ')
+  const texts = [
+    ...(rows > 0 ? [`${count(rows)} accepted and read back otherwise: ${counts}`] : []),
+    ...(normalised ? [`${count(normalised.rows)} normalised by the service`] : []),
+  ]
+  return texts.join('; ') || null
+}
+
+const count = (rows: number): string => (rows === 1 ? '1 row was' : `${figure(rows)} rows were`)
