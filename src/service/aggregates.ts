@@ -7,6 +7,8 @@ import type { AGGREGATIONS, AggregateData } from '../contract/index.ts'
 import type { Money } from './currency.ts'
 import type { Scalar, Value } from './field-types.ts'
 import type { Property } from './object-types.ts'
+import { sortedInSteps } from './scan.ts'
+import type { Steps } from './scan.ts'
 import type { Values } from './store.ts'
 
 export interface Aggregation {
@@ -44,10 +46,17 @@ interface Group {
   readonly tally: Tally
 }
 
-/** Section 2.9. A property of several values is computed over all of them, and groups by its whole list. */
-export function aggregate(records: Iterable<Values>, aggregation: Aggregation): AggregateData {
+/**
+ * Section 2.9. A property of several values is computed over all of them, and groups by its whole list. The records come
+ * in pieces, so that others have their turn between two of them.
+ */
+export async function aggregate(
+  pieces: AsyncIterable<readonly Values[]>,
+  aggregation: Aggregation,
+  steps: Steps,
+): Promise<AggregateData> {
   const { groupBy, limit, offset } = aggregation
-  const groups = groupsOf(records, aggregation)
+  const groups = await groupsOf(pieces, aggregation, steps)
   return {
     total_groups: groups.length,
     results: groups.slice(offset, offset + limit).map(({ keys, tally }) => ({
@@ -59,24 +68,34 @@ export function aggregate(records: Iterable<Values>, aggregation: Aggregation): 
 }
 
 /** Every group, in order. */
-function groupsOf(records: Iterable<Values>, aggregation: Aggregation): Group[] {
+async function groupsOf(
+  pieces: AsyncIterable<readonly Values[]>,
+  aggregation: Aggregation,
+  steps: Steps,
+): Promise<Group[]> {
   const { groupBy } = aggregation
-  if (groupBy.length === 0) {
-    const tally = newTally(aggregation)
-    for (const values of records) tally.add(values)
-    return [{ keys: [], tally }]
-  }
   const groups = new Map<Value, Group>()
-  for (const values of records) {
-    const id = groupId(values, groupBy)
-    let group = groups.get(id)
-    if (!group) {
-      group = { keys: groupBy.map(({ name }) => values[name]!), tally: newTally(aggregation) }
-      groups.set(id, group)
-    }
-    group.tally.add(values)
+  const groupWith = (id: Value, keys: readonly Value[]): Group => {
+    const group = { keys, tally: newTally(aggregation) }
+    groups.set(id, group)
+    return group
   }
-  return [...groups.values()].sort((a, b) => compareKeys(a.keys, b.keys, groupBy))
+  if (groupBy.length === 0) groupWith(null, [])
+  for await (const records of pieces) {
+    for (const values of records) {
+      const id = groupBy.length === 0 ? null : groupId(values, groupBy)
+      const known = groups.get(id)
+      const group =
+        known ??
+        groupWith(
+          id,
+          groupBy.map(({ name }) => values[name]!),
+        )
+      group.tally.add(values)
+    }
+  }
+  const compare = (a: Group, b: Group) => compareKeys(a.keys, b.keys, groupBy)
+  return await sortedInSteps([...groups.values()], compare, steps)
 }
 
 /** The same for equal values, and only for those: a stored value has one normal form. */

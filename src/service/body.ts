@@ -1,9 +1,10 @@
 // The body of a request: its media type before a byte of it is read, then its JSON. Promise kept here: what a handler gets is
-// exactly what was sent, in Unicode, of bounded size and depth; what could be read in two ways is refused.
+// exactly what was sent, in Unicode, of bounded size and depth; what could be read in two ways is refused, and a number that a
+// double does not hold is Infinity, which no value may be.
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import { brokenTextIn, duplicateIn, measure, membersOf } from './json-scan.ts'
+import { brokenTextIn, duplicateIn, measure, membersOf, withoutRounding } from './json-scan.ts'
 import { Refusal, malformed } from './problems.ts'
 import type { Facts } from './problems.ts'
 
@@ -55,7 +56,7 @@ export function parseBody(bytes: Buffer): unknown {
     throw malformed('The body begins with a byte order mark: JSON without one was expected')
   }
   // Before parsing: whatever walks the value later may do so recursively.
-  const { depth, members } = measure(bytes)
+  const { depth, members, mayRound } = measure(bytes)
   if (depth > BODY_DEPTH_MAX) {
     throw malformed(`The body is nested deeper than ${BODY_DEPTH_MAX} levels`)
   }
@@ -63,6 +64,7 @@ export function parseBody(bytes: Buffer): unknown {
   let value: unknown
   try {
     value = JSON.parse(text)
+    if (mayRound) value = JSON.parse(withoutRounding(text))
   } catch {
     throw malformed('The body is not well-formed JSON')
   }

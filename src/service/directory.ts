@@ -65,9 +65,19 @@ export class Directory {
   find(authorization: string | undefined): { key: Key; org: Org } | null {
     const hash = hashOfHeader(authorization)
     if (hash === null) return null
-    if (this.file?.changedElsewhere()) this.readFile()
-    const key = this.minted.get(hash) ?? this.kept.get(hash)
+    const key = this.keyWith(hash)
     return key ? { key, org: this.orgs.get(key.orgId)! } : null
+  }
+
+  /** Whether a key that was found may still do what it could then. */
+  isValid(key: Key): boolean {
+    const now = this.keyWith(key.hash)
+    return now !== undefined && (now === key || sameRights(now, key))
+  }
+
+  private keyWith(hash: string): Key | undefined {
+    if (this.file?.changedElsewhere()) this.readFile()
+    return this.minted.get(hash) ?? this.kept.get(hash)
   }
 
   /** A new key's token, which ends with this process. @throws SyncError service_options */
@@ -124,4 +134,10 @@ export class Directory {
     }
     this.kept = kept
   }
+}
+
+/** The file is read anew after each change of another process: its keys are then other objects. */
+function sameRights(a: Key, b: Key): boolean {
+  const rights = ({ grants, reach, user }: Key) => JSON.stringify([grants, reach, user])
+  return rights(a) === rights(b)
 }

@@ -185,7 +185,7 @@ export const FIELD_TYPES: ReadonlyMap<string, FieldType> = new Map(
       operators: ordered,
       aggregations: span,
       sortable: true,
-      expected: 'an RFC 3339 date and time with an offset or Z',
+      expected: 'an RFC 3339 date and time with an offset or Z, to the millisecond at most',
       parse: parseDatetime,
       operand: parseDatetime,
       compare: byText,

@@ -5,6 +5,7 @@ import { isJsonObject } from '../core/json.ts'
 import {
   FILTER_DEPTH_MAX,
   FILTER_GROUPS_MAX,
+  FILTER_LEAVES_MAX,
   FILTER_OPERATORS,
   IN_VALUES_MAX,
 } from '../contract/index.ts'
@@ -13,6 +14,7 @@ import { keyOf } from './field-types.ts'
 import type { Scalar, Value } from './field-types.ts'
 import type { ObjectType, Property } from './object-types.ts'
 import { Refusal, factsOf, malformed, shown } from './problems.ts'
+import type { Scan } from './scan.ts'
 import type { Values } from './store.ts'
 
 /** Values of which a matching record must hold one: an index can find the candidates. */
@@ -29,19 +31,21 @@ export interface Bound {
 }
 
 export interface Filter {
-  readonly matches: (properties: Values) => boolean
+  /** What it costs is charged to `scan`. @throws Refusal 504 where a single record costs too much */
+  readonly matches: (properties: Values, scan: Scan) => boolean
   readonly lookups: readonly Lookup[]
   readonly bounds: readonly Bound[]
 }
 
 type Leaf = Extract<FilterNode, { op: FilterOperator }>
-type Test = (value: Scalar) => boolean
+type Test = (value: Scalar, scan: Scan) => boolean
 
 const operators: ReadonlySet<string> = new Set(FILTER_OPERATORS)
 
 /** @throws Refusal 400 where the tree is malformed; 422 where it is too deep or has too many groups */
 export function checkedFilter(raw: unknown, pointer: string): FilterNode {
   let groups = 0
+  let leaves = 0
   let tooDeep: string | null = null
   const check = (node: unknown, at: string, level: number): void => {
     // Nothing below the deepest level is looked at, so a hostile tree cannot exhaust the stack.
@@ -52,7 +56,10 @@ export function checkedFilter(raw: unknown, pointer: string): FilterNode {
     if (!isJsonObject(node)) throw malformed(`A filter node was expected, got ${shown(node)}`, at)
     const keys = Object.keys(node)
     const group = keys.find((key) => key === '$and' || key === '$or')
-    if (group === undefined) return checkLeaf(node, keys, at)
+    if (group === undefined) {
+      leaves += 1
+      return checkLeaf(node, keys, at)
+    }
     const extra = keys.find((key) => key !== group)
     if (extra !== undefined) throw malformed(`Unknown key ${shown(extra)} beside ${group}`, at)
     const children = node[group]
@@ -68,6 +75,10 @@ export function checkedFilter(raw: unknown, pointer: string): FilterNode {
   }
   if (groups > FILTER_GROUPS_MAX) {
     const detail = `At most ${FILTER_GROUPS_MAX} groups were expected, got ${groups}`
+    throw refused('too_many_filter_groups', detail, pointer)
+  }
+  if (leaves > FILTER_LEAVES_MAX) {
+    const detail = `At most ${FILTER_LEAVES_MAX} conditions were expected, got ${leaves}`
     throw refused('too_many_filter_groups', detail, pointer)
   }
   return raw as FilterNode
@@ -105,11 +116,15 @@ export function compileFilter(
   const tests = children.map((child) => child.matches)
   return word === '$and'
     ? {
-        matches: (properties) => tests.every((test) => test(properties)),
+        matches: (properties, scan) => tests.every((test) => test(properties, scan)),
         lookups: children.flatMap((child) => child.lookups),
         bounds: children.flatMap((child) => child.bounds),
       }
-    : { matches: (properties) => tests.some((test) => test(properties)), lookups: [], bounds: [] }
+    : {
+        matches: (properties, scan) => tests.some((test) => test(properties, scan)),
+        lookups: [],
+        bounds: [],
+      }
 }
 
 function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string): Filter {
@@ -135,16 +150,26 @@ function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string
   }
   const { test, negated, keys, bound } = testOf(leaf, property, at)
   return {
-    matches: (properties) => holds(properties[name]!, test) !== negated,
+    matches: (properties, scan) => holds(properties[name]!, test, scan) !== negated,
     lookups: keys && !negated ? [{ property, keys }] : [],
     bounds: bound && !property.wire.is_multi ? [bound] : [],
   }
 }
 
 /** One stored value that passes is enough. */
-function holds(value: Value, test: Test): boolean {
+function holds(value: Value, test: Test, scan: Scan): boolean {
   if (value === null) return false
-  return Array.isArray(value) ? value.some(test) : test(value)
+  scan.charge(1)
+  if (!Array.isArray(value)) return test(value, scan)
+  scan.charge(value.length)
+  return value.some((each) => test(each, scan))
+}
+
+/** Whether a text has the fragment. */
+export function contains(text: string, part: string, scan: Scan): boolean {
+  // The worst case of a search is the product of the two lengths.
+  scan.charge(1 + (text.length * (64 + part.length)) / 4_096)
+  return text.includes(part)
 }
 
 /** The test of one stored value. A negated operator matches exactly what its positive twin does not. */
@@ -171,6 +196,9 @@ function testOf(
   }
   const list = <T>(each: (raw: unknown, place: string) => T): T[] => {
     if (!Array.isArray(leaf.value)) throw invalid('a list', leaf.value, at)
+    if (leaf.value.length > IN_VALUES_MAX) {
+      throw invalid(`at most ${IN_VALUES_MAX} values`, leaf.value, at)
+    }
     return leaf.value.map((raw, index) => each(raw, `${at}/value/${index}`))
   }
   switch (leaf.op) {
@@ -182,9 +210,6 @@ function testOf(
     case 'in':
     case 'not_in': {
       const keys = list(operand).map(keyOf)
-      if (keys.length > IN_VALUES_MAX) {
-        throw invalid(`at most ${IN_VALUES_MAX} values`, leaf.value, at)
-      }
       const wanted = new Set(keys)
       return { test: (value) => wanted.has(keyOf(value)), negated, keys: [...wanted] }
     }
@@ -215,11 +240,14 @@ function testOf(
     case 'contains':
     case 'not_contains': {
       const part = text(leaf.value)
-      return { test: (value) => keyOf(value).includes(part), negated }
+      return { test: (value, scan) => contains(keyOf(value), part, scan), negated }
     }
     default: {
       const parts = list(text)
-      return { test: (value) => parts.some((part) => keyOf(value).includes(part)), negated }
+      return {
+        test: (value, scan) => parts.some((part) => contains(keyOf(value), part, scan)),
+        negated,
+      }
     }
   }
 }

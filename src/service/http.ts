@@ -23,7 +23,7 @@ import {
 } from './http-problems.ts'
 import type { Key } from './keys.ts'
 import type { Org } from './org.ts'
-import { Refusal } from './problems.ts'
+import { Refusal, noValidKey } from './problems.ts'
 import { addRoutes, completeRoutes } from './routes.ts'
 import { createServer, trackConnections } from './server.ts'
 import type { Tls } from './server.ts'
@@ -44,6 +44,8 @@ declare module 'fastify' {
 export interface HttpOptions {
   readonly latencyMs: number
   readonly requestTimeoutMs: number
+  /** How long a read of many records may take. */
+  readonly scanMaxMs: number
   readonly tls: Tls | null
   /** Headers of every answer, beside the standard ones. */
   readonly announced: Readonly<Record<string, string>>
@@ -163,7 +165,7 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
     refuse(reply, request, site(), factsOfError(error))
   })
   completeRoutes(fastify, () => {
-    addRoutes(fastify, directory, site)
+    addRoutes(fastify, directory, { site, scanMaxMs: options.scanMaxMs })
     addDocs(fastify, site)
   })
 
@@ -203,14 +205,7 @@ function refusalOf(request: FastifyRequest, retryAfterS: number | null): Refusal
     })
   }
   const { operationId, open = false } = request.routeOptions.config
-  if (!open && !request.key) {
-    return new Refusal({
-      status: 401,
-      code: 'unauthenticated',
-      detail: 'A valid API key was expected in the header Authorization: Bearer <API_KEY>',
-      headers: { 'WWW-Authenticate': 'Bearer' },
-    })
-  }
+  if (!open && !request.key) return new Refusal(noValidKey)
   if (is404) return new Refusal(noSuchPath)
   if (!operationId) return null
   if (!acceptsJson(headers.accept)) {

@@ -66,6 +66,8 @@ export interface ServiceOptions {
   deprecation?: Deprecation
   /** How long a request may take to arrive. Default 60,000. */
   requestTimeoutMs?: number
+  /** How long a query or an aggregate may take before it is answered 504. Default 10,000. */
+  scanMaxMs?: number
   /** How long `close` waits for requests in flight. Default 10,000. */
   stopGraceMs?: number
   logger?: Logger
@@ -119,9 +121,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   whole('latencyMs', latencyMs)
   whole('seedRecords', options.seedRecords ?? 0)
   whole('orgId', options.orgId ?? 0)
-  const { requestTimeoutMs = 60_000, stopGraceMs = 10_000 } = options
+  const { requestTimeoutMs = 60_000, stopGraceMs = 10_000, scanMaxMs = 10_000 } = options
   whole('requestTimeoutMs', requestTimeoutMs, TIMER_MAX_MS)
   whole('stopGraceMs', stopGraceMs, TIMER_MAX_MS)
+  whole('scanMaxMs', scanMaxMs, TIMER_MAX_MS)
   const tls = options.tls ? checkedTls(options.tls) : null
   const announced = options.deprecation ? deprecationHeaders(options.deprecation) : {}
   checkedLimit(limitPerMinute)
@@ -146,7 +149,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   // Set before the first request can arrive: the address is known only once the service listens.
   let site!: Site
   const { logger } = options
-  const http = { latencyMs, requestTimeoutMs, tls, announced, logger }
+  const http = { latencyMs, requestTimeoutMs, scanMaxMs, tls, announced, logger }
   const app = buildApp(directory, () => site, http)
   try {
     await app.fastify.listen({ port, host })

@@ -2,7 +2,7 @@
 // file; where it is no JSON, or could be read in two ways, the place is named.
 
 import { readFileSync, statSync } from 'node:fs'
-import { brokenTextIn, duplicateIn, measure, membersOf } from './json-scan.ts'
+import { brokenTextIn, duplicateIn, measure, membersOf, withoutRounding } from './json-scan.ts'
 
 const bytesMax = 4 * 1_024 * 1_024
 const depthMax = 100
@@ -19,7 +19,7 @@ export function readJsonFile(path: string, refuse: (reason: string) => Error): u
     throw refuse(`${placeOf(text, faultIn(text) ?? 0)}: well-formed JSON was expected`)
   }
   // Before anything walks the value: it may do so recursively.
-  const { depth, members } = measure(bytes)
+  const { depth, members, mayRound } = measure(bytes)
   if (depth > depthMax) {
     throw refuse(`at most ${depthMax} levels of lists and objects were expected`)
   }
@@ -29,6 +29,7 @@ export function readJsonFile(path: string, refuse: (reason: string) => Error): u
   const broken = brokenTextIn(value)
   if (broken !== null)
     throw refuse(`${broken || 'the file'}: half of a surrogate pair is no character`)
+  if (mayRound) value = JSON.parse(withoutRounding(text))
   return value
 }
 

@@ -7,12 +7,26 @@ import { pointerToken } from './problems.ts'
 const quote = 0x22
 const backslash = 0x5c
 
-/** Levels of nesting, and members of objects, of a JSON text in UTF-8. Of anything else: some numbers. */
-export function measure(bytes: Uint8Array): { depth: number; members: number } {
+/** What a JSON text in UTF-8 holds. Of anything else: something. */
+export interface Measures {
+  /** Levels of nesting. */
+  readonly depth: number
+  /** Members of all objects. */
+  readonly members: number
+  /** Whether there may be a number that a double does not hold: one of many digits, or with an exponent. */
+  readonly mayRound: boolean
+}
+
+/** Digits that every double keeps. */
+const DIGITS_KEPT = 15
+
+export function measure(bytes: Uint8Array): Measures {
   let level = 0
   let depth = 0
   let members = 0
   let inText = false
+  let digits = 0
+  let mayRound = false
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at]!
     if (inText) {
@@ -20,6 +34,15 @@ export function measure(bytes: Uint8Array): { depth: number; members: number } {
       else if (byte === quote) inText = false
       continue
     }
+    if (byte >= 0x30 /* 0 */ && byte <= 0x39 /* 9 */) {
+      digits += 1
+      if (digits > DIGITS_KEPT) mayRound = true
+      continue
+    }
+    // A point goes on with the number; the e of true and false does no harm.
+    if (byte === 0x2e /* . */) continue
+    if (byte === 0x65 /* e */ || byte === 0x45 /* E */) mayRound ||= digits > 0
+    digits = 0
     if (byte === quote) inText = true
     else if (byte === 0x3a /* : */) members += 1
     else if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
@@ -27,7 +50,50 @@ export function measure(bytes: Uint8Array): { depth: number; members: number } {
       if (level > depth) depth = level
     } else if (byte === 0x7d /* } */ || byte === 0x5d /* ] */) level -= 1
   }
-  return { depth, members }
+  return { depth, members, mayRound }
+}
+
+const numberForm = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+const toInfinity = '1e999'
+
+/**
+ * The same well-formed JSON text, with each number that a double does not hold replaced by one that is read as Infinity,
+ * which no value may be: JSON.parse would round it in silence.
+ */
+export function withoutRounding(json: string): string {
+  const parts: string[] = []
+  let from = 0
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at)
+    if (code === quote) at = endOfText(json, at) - 1
+    else if (code === 0x2d /* - */ || (code >= 0x30 && code <= 0x39)) {
+      numberForm.lastIndex = at
+      const text = numberForm.exec(json)![0]
+      if (!isKept(text)) {
+        parts.push(json.slice(from, at), toInfinity)
+        from = at + text.length
+      }
+      at += text.length - 1
+    }
+  }
+  return parts.length === 0 ? json : parts.join('') + json.slice(from)
+}
+
+/** Whether the double that a JSON number is read as has the same digits and the same place of the point. */
+function isKept(text: string): boolean {
+  const value = Number(text)
+  return Number.isFinite(value) && normalForm(text) === normalForm(String(value))
+}
+
+/** Digits without zeros at the ends, and the exponent of the last of them: `12.50` is `125e-1`. */
+function normalForm(number: string): string {
+  const [, whole = '', fraction = '', exponent = '0'] =
+    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? []
+  const all = (whole + fraction).replace(/^0+/, '')
+  if (all === '') return '0'
+  let end = all.length
+  while (all[end - 1] === '0') end -= 1
+  return `${all.slice(0, end)}e${Number(exponent) - fraction.length + all.length - end}`
 }
 
 /** Members of all objects of a value. Fewer than its text has: a name was there twice, and the last one won. */

@@ -47,6 +47,13 @@ export function notFound(detail: string): Facts {
   return { status: 404, code: 'not_found', detail }
 }
 
+export const noValidKey: Facts = {
+  status: 401,
+  code: 'unauthenticated',
+  detail: 'A valid API key was expected in the header Authorization: Bearer <API_KEY>',
+  headers: { 'WWW-Authenticate': 'Bearer' },
+}
+
 /** The same for a record that never was, one that is gone, and one that the key cannot see. */
 export function noRecord(id: string, objectType: string): Facts {
   return notFound(`No record ${shown(id)} of ${objectType}`)
@@ -88,6 +95,7 @@ export function shown(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === 'object') return 'an object'
+  if (value === Infinity) return 'a number of more digits than are kept'
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'nothing'
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)
 }

@@ -2,10 +2,11 @@
 // Promise kept here: a record that stays, and keeps its sort value, is on exactly one page, whatever is written meanwhile.
 
 import type { FilterNode } from '../contract/index.ts'
-import { compileFilter, needRates } from './filters.ts'
+import { compileFilter, contains, needRates } from './filters.ts'
 import type { Bound, Filter } from './filters.ts'
 import type { ObjectType, Property } from './object-types.ts'
 import { Refusal, factsOf, shown } from './problems.ts'
+import type { Scan } from './scan.ts'
 import { positionOf, positionOrder } from './store.ts'
 import type { Direction, Position, RecordStore, Slot, StoredRecord, Values } from './store.ts'
 import type { View } from './view.ts'
@@ -25,6 +26,9 @@ export interface Page {
   readonly next: Position | null
 }
 
+/** Records that are found by an index and sorted at once; where there are more, the order is walked. */
+const LOOKED_UP_MAX = 1_000
+
 const searched = new Set(['text', 'long_text', 'email', 'phone', 'url'])
 
 /** A query ready to run. @throws Refusal 422 where it is semantically wrong */
@@ -42,7 +46,7 @@ export interface PreparedQuery {
   readonly query: Query
   readonly filter: Filter | null
   readonly sort: Property | null
-  readonly search: ((properties: Values) => boolean) | null
+  readonly search: ((properties: Values, scan: Scan) => boolean) | null
 }
 
 /** Names that the type lacks are refused. `at` is the pointer of the list, where it came in a body. */
@@ -54,28 +58,61 @@ export function checkSelection(names: readonly string[], type: ObjectType, at?: 
   })
 }
 
-/** At most `size` records beyond `after`. */
-export function readPage(
+/** At most `size` records beyond `after`. @throws Refusal 503 where the type changes meanwhile, 504 where it takes too long */
+export async function readPage(
   view: View,
   prepared: PreparedQuery,
   size: number,
   after: Position | null,
-): Page {
+  scan: Scan,
+): Promise<Page> {
   const { query, filter, sort, search } = prepared
-  const found: Slot[] = []
-  for (const slot of candidates(view.store, prepared, after)) {
-    const { properties } = slot.record
-    if (!view.sees(slot) || (filter && !filter.matches(properties))) continue
-    if (search && !search(properties)) continue
-    found.push(slot)
-    if (found.length > size) break
+  const { store } = view
+  const { type } = store
+  await scan.begin()
+  if (sort) await scan.until(store.prepareOrder(sort))
+  const found: StoredRecord[] = []
+  let next: Position | null = null
+  let last: Position | null = null
+  /** Looks at records from the last one on. True where another step is needed. */
+  const step = (): boolean => {
+    for (const slot of candidates(store, prepared, last ?? after)) {
+      const { properties } = slot.record
+      if (
+        view.sees(slot) &&
+        (!filter || filter.matches(properties, scan)) &&
+        (!search || search(properties, scan))
+      ) {
+        if (found.length === size) {
+          next = last
+          return false
+        }
+        found.push(projected(slot.record, query.properties))
+        last = positionOf(slot, sort)
+      }
+      if (scan.isDue()) {
+        last = positionOf(slot, sort)
+        return true
+      }
+    }
+    return false
   }
-  const hasMore = found.length > size
-  if (hasMore) found.pop()
-  return {
-    records: found.map((slot) => projected(slot.record, query.properties)),
-    next: hasMore ? positionOf(found.at(-1)!, sort) : null,
+  while (step()) {
+    await scan.pause()
+    sameType(store, type)
   }
+  return { records: found, next }
+}
+
+/** The type is checked when a scan begins, and used in each of its steps. @throws Refusal 503 */
+export function sameType(store: RecordStore, type: ObjectType): void {
+  if (store.type === type) return
+  throw new Refusal({
+    status: 503,
+    code: 'service_unavailable',
+    detail: `The properties of ${type.name} changed while its records were read: nothing was done`,
+    headers: { 'Retry-After': '1' },
+  })
 }
 
 /** The record with the chosen properties only; null chooses all. */
@@ -93,7 +130,10 @@ function candidates(
   after: Position | null,
 ): Iterable<Slot> {
   const direction = query.sort?.direction ?? 'asc'
-  const lookup = filter?.lookups.find(({ property }) => store.hasIndex(property.name))
+  const lookup = filter?.lookups.find(
+    ({ property: { name }, keys }) =>
+      store.hasIndex(name) && store.countOf(name, keys) <= LOOKED_UP_MAX,
+  )
   if (lookup) {
     const order = positionOrder(sort)
     const step = direction === 'asc' ? 1 : -1
@@ -157,16 +197,16 @@ function sortProperty(name: string, type: ObjectType, hasRates: boolean): Proper
 }
 
 /** Every word occurs in some text of the record; letter case does not matter. */
-function searchTest(search: string, type: ObjectType): (properties: Values) => boolean {
+function searchTest(search: string, type: ObjectType): (properties: Values, scan: Scan) => boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   const names = [...type.properties.values()]
     .filter((property) => searched.has(property.wire.field_type))
     .map((property) => property.name)
-  return (properties) => {
+  return (properties, scan) => {
     const texts = names
       .flatMap((name) => properties[name])
       .filter((value) => typeof value === 'string')
       .map((value) => value.toLowerCase())
-    return words.every((word) => texts.some((each) => each.includes(word)))
+    return words.every((word) => texts.some((each) => contains(each, word, scan)))
   }
 }

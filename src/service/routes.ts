@@ -11,17 +11,28 @@ import type { Directory } from './directory.ts'
 import { faultAfter, faultBefore } from './fault-answers.ts'
 import type { Victim } from './faults.ts'
 import { HANDLERS, OPERATION_IDS } from './handlers/index.ts'
-import type { Call, Handler, Site } from './handlers/handler.ts'
-import { Refusal, malformed, shown } from './problems.ts'
+import type { Call, Handler, Reply, Site } from './handlers/handler.ts'
+import { Refusal, malformed, noValidKey, shown } from './problems.ts'
+import { Scan } from './scan.ts'
 
-export function addRoutes(fastify: FastifyInstance, directory: Directory, site: () => Site): void {
+export interface RouteOptions {
+  readonly site: () => Site
+  /** Milliseconds that a read of many records may take. */
+  readonly scanMaxMs: number
+}
+
+export function addRoutes(
+  fastify: FastifyInstance,
+  directory: Directory,
+  options: RouteOptions,
+): void {
   for (const id of OPERATION_IDS) {
     const operation: Operation = OPERATIONS[id]
     fastify.route({
       method: operation.method,
       url: BASE_PATH + operation.path.replace(/\{(\w+)\}/g, ':$1'),
       config: { operationId: id, open: !operation.authenticated },
-      handler: answerWith(HANDLERS[id]!, operation, directory, site),
+      handler: answerWith(HANDLERS[id]!, operation, directory, options),
     })
   }
 }
@@ -61,15 +72,18 @@ function answerWith(
   handler: Handler,
   operation: Operation,
   directory: Directory,
-  site: () => Site,
+  { site, scanMaxMs }: RouteOptions,
 ) {
   const isWrite = operation.writes !== null
-  return (request: FastifyRequest, reply: FastifyReply): void => {
+  return (request: FastifyRequest, reply: FastifyReply): unknown => {
     const query = queryOf(request, operation)
+    // The body may have taken long to arrive.
+    stillValid(request, directory)
     const { clock, faults } = directory
     const fault = faults && faults.next(victim(request, operation))
-    if (fault && faultBefore(fault, reply, clock.now())) return
+    if (fault && faultBefore(fault, reply, clock.now())) return undefined
     if (fault === 'schema_change') directory.changeSchema()
+    const isAbandoned = () => reply.raw.destroyed
     const call: Call = {
       // A public operation does not look at these two.
       org: request.org!,
@@ -81,17 +95,34 @@ function answerWith(
       site: site(),
       fault,
       faults,
+      scan: new Scan({ maxMs: scanMaxMs, isAbandoned }),
+    }
+    const answer = ({ status, body, headers }: Reply): FastifyReply => {
+      const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+      const planned = { status, headers: { ...headers }, text }
+      if (text !== undefined) planned.headers['content-type'] = 'application/json; charset=utf-8'
+      if (fault && faultAfter(fault, reply, planned, { clock, ms: faults.slowBodyMs })) return reply
+      return reply.code(status).headers(planned.headers).send(text)
     }
     // A write is kept whole or not at all, and before it is answered.
-    const { status, body, headers } = isWrite
-      ? call.org.transaction(() => handler(call))
-      : handler(call)
-    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-    const answer = { status, headers: { ...headers }, text }
-    if (text !== undefined) answer.headers['content-type'] = 'application/json; charset=utf-8'
-    if (fault && faultAfter(fault, reply, answer, { clock, ms: faults.slowBodyMs })) return
-    void reply.code(status).headers(answer.headers).send(text)
+    const made = isWrite ? call.org.transaction(() => atOnce(handler(call))) : handler(call)
+    if (!(made instanceof Promise)) return answer(made)
+    return made.then((later) => {
+      stillValid(request, directory)
+      return answer(later)
+    })
   }
+}
+
+/** A key counts as long as it works: it may be revoked while its request is under way. @throws Refusal 401 */
+function stillValid({ key }: FastifyRequest, directory: Directory): void {
+  if (key && !directory.isValid(key)) throw new Refusal(noValidKey)
+}
+
+/** What takes turns with others could not be taken back as one. */
+function atOnce(reply: Reply | Promise<Reply>): Reply {
+  if (reply instanceof Promise) throw new Error('A write has to be done at once')
+  return reply
 }
 
 /** @throws Refusal 400 for a parameter that is unknown, or given twice */

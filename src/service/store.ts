@@ -5,6 +5,7 @@ import sortedBtree from 'sorted-btree'
 import { keysOf, sameValue } from './field-types.ts'
 import type { Value } from './field-types.ts'
 import type { ObjectType, Property } from './object-types.ts'
+import { Steps, sortedInSteps } from './scan.ts'
 
 export type Values = Record<string, Value>
 /** A record as it stands on the wire. Replaced, never changed, by a write. */
@@ -35,6 +36,19 @@ type Order = InstanceType<typeof BTree<Position, Slot>>
 /** Deleted slots that stay in the creation order before it is tidied up. */
 const deadMax = 1_000
 
+/** A change of an order that is being made: `slot` came to `at`, or went from there. */
+interface Move {
+  readonly at: Position
+  readonly slot: Slot | null
+}
+
+/** An order that is being made, step by step, while others write. */
+interface Making {
+  /** What changed since it began. */
+  readonly moves: Move[]
+  readonly done: Promise<void>
+}
+
 export class RecordStore {
   private current: ObjectType
   private slots: Slot[] = []
@@ -42,6 +56,7 @@ export class RecordStore {
   private readonly byId = new Map<string, Slot>()
   private readonly indexes = new Map<string, Index>()
   private readonly orders = new Map<string, Order>()
+  private readonly making = new Map<string, Making>()
 
   constructor(type: ObjectType) {
     this.current = type
@@ -81,10 +96,10 @@ export class RecordStore {
       removeFrom(index, before[name]!, slot)
       addTo(index, properties[name]!, slot)
     }
-    for (const [name, order] of this.orders) {
+    for (const name of this.orderNames()) {
       if (sameValue(before[name]!, properties[name]!)) continue
-      order.delete({ value: before[name]!, seq: slot.seq })
-      order.set({ value: properties[name]!, seq: slot.seq }, slot)
+      this.move(name, { at: { value: before[name]!, seq: slot.seq }, slot: null })
+      this.move(name, { at: { value: properties[name]!, seq: slot.seq }, slot })
     }
   }
 
@@ -93,8 +108,8 @@ export class RecordStore {
     const { id, properties } = slot.record
     this.byId.delete(id)
     for (const [name, index] of this.indexes) removeFrom(index, properties[name]!, slot)
-    for (const [name, order] of this.orders) {
-      order.delete({ value: properties[name]!, seq: slot.seq })
+    for (const name of this.orderNames()) {
+      this.move(name, { at: { value: properties[name]!, seq: slot.seq }, slot: null })
     }
     this.dead += 1
   }
@@ -118,6 +133,7 @@ export class RecordStore {
     this.current = type
     this.indexes.clear()
     this.orders.clear()
+    this.making.clear()
     this.byId.clear()
     for (const property of type.unique) this.indexes.set(property.name, new Map())
     for (const slot of this.live()) {
@@ -135,6 +151,15 @@ export class RecordStore {
     return this.indexes.has(name)
   }
 
+  /** How many slots hold a value of `keys`; one that holds several counts as often. Of a property with an index. */
+  countOf(name: string, keys: readonly string[]): number {
+    const sizes = keys.map((key) => {
+      const entry = this.indexes.get(name)!.get(key)
+      return entry instanceof Set ? entry.size : Number(entry !== undefined)
+    })
+    return sizes.reduce((sum, size) => sum + size, 0)
+  }
+
   /** The slots that hold any of `keys` in the property, each once. The first call for a property builds its index. */
   find(name: string, keys: readonly string[]): Slot[] {
     const index = this.indexes.get(name) ?? this.buildIndex(name)
@@ -147,10 +172,21 @@ export class RecordStore {
     return [...found]
   }
 
-  /** Live slots strictly beyond `from` (null: all), by creation or by a property. The first walk by a property sorts. */
+  /** Resolves once `walk` can go by the property: the first call for it sorts, in steps, while others read and write. */
+  async prepareOrder(property: Property): Promise<void> {
+    const { name } = property
+    if (this.orders.has(name)) return
+    if (!this.making.has(name)) {
+      const moves: Move[] = []
+      this.making.set(name, { moves, done: this.makeOrder(property, moves) })
+    }
+    await this.making.get(name)!.done
+  }
+
+  /** Live slots strictly beyond `from` (null: all), by creation, or by a property whose order is prepared. */
   *walk(property: Property | null, direction: Direction, from: Position | null): Generator<Slot> {
     if (!property) return yield* this.walkCreated(direction, from)
-    const order = this.orders.get(property.name) ?? this.buildOrder(property)
+    const order = this.orders.get(property.name)!
     const pair = [] as unknown as [Position, Slot]
     const pairs =
       direction === 'asc'
@@ -179,8 +215,21 @@ export class RecordStore {
     const { id, properties } = slot.record
     this.byId.set(id, slot)
     for (const [name, index] of this.indexes) addTo(index, properties[name]!, slot)
-    for (const [name, order] of this.orders)
-      order.set({ value: properties[name]!, seq: slot.seq }, slot)
+    for (const name of this.orderNames()) {
+      this.move(name, { at: { value: properties[name]!, seq: slot.seq }, slot })
+    }
+  }
+
+  /** Orders that are there, and those that are being made. */
+  private *orderNames(): Generator<string> {
+    yield* this.orders.keys()
+    yield* this.making.keys()
+  }
+
+  private move(name: string, move: Move): void {
+    const order = this.orders.get(name)
+    if (order) apply(order, move)
+    else this.making.get(name)!.moves.push(move)
   }
 
   private buildIndex(name: string): Index {
@@ -190,18 +239,34 @@ export class RecordStore {
     return index
   }
 
-  private buildOrder(property: Property): Order {
+  private async makeOrder(property: Property, moves: readonly Move[]): Promise<void> {
+    const steps = new Steps()
     const compare = positionOrder(property)
-    const pairs = Array.from(this.live(), (slot): [Position, Slot] => [
-      positionOf(slot, property),
-      slot,
-    ])
+    const pairs: [Position, Slot][] = []
+    // Kept, because tidying up replaces it. What it misses of a change, or has twice, the moves put right.
+    const { slots } = this
+    for (const slot of slots) {
+      if (slot.live) pairs.push([positionOf(slot, property), slot])
+      if (steps.isDue()) await steps.pause()
+    }
+    const order = new BTree<Position, Slot>(undefined, compare)
     // Already in order, each lands at the end of the tree.
-    pairs.sort(([a], [b]) => compare(a, b))
-    const order = new BTree<Position, Slot>(pairs, compare)
+    for (const [at, slot] of await sortedInSteps(pairs, ([a], [b]) => compare(a, b), steps)) {
+      order.set(at, slot)
+      if (steps.isDue()) await steps.pause()
+    }
+
+    for (const move of moves) apply(order, move)
+    // Another type may have come meanwhile: its orders are made anew.
+    if (this.making.get(property.name)?.moves !== moves) return
+    this.making.delete(property.name)
     this.orders.set(property.name, order)
-    return order
   }
+}
+
+function apply(order: Order, { at, slot }: Move): void {
+  if (slot) order.set(at, slot)
+  else order.delete(at)
 }
 
 function addTo(index: Index, value: Value, slot: Slot): void {

@@ -41,9 +41,4 @@ export class View {
   find(name: string, value: Value): Slot[] {
     return this.store.find(name, keysOf(value)).filter((slot) => this.sees(slot))
   }
-
-  /** Every visible record, in creation order. */
-  *all(): Generator<Slot> {
-    for (const slot of this.store.live()) if (this.sees(slot)) yield slot
-  }
 }

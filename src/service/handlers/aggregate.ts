@@ -7,12 +7,13 @@ import { checkedFilter, compileFilter } from '../filters.ts'
 import type { Filter } from '../filters.ts'
 import type { ObjectType, Property } from '../object-types.ts'
 import { Refusal, factsOf, shown } from '../problems.ts'
-import { checkSelection } from '../queries.ts'
-import type { Values } from '../store.ts'
+import { checkSelection, sameType } from '../queries.ts'
+import type { Scan } from '../scan.ts'
+import type { Position, Values } from '../store.ts'
 import type { View } from '../view.ts'
 import type { Handler } from './handler.ts'
 
-export const aggregateRecords: Handler = ({ org, key, params, body }) => {
+export const aggregateRecords: Handler = async ({ org, key, params, body, scan }) => {
   const type = org.listableType(key, params['object_type']!)
   const {
     aggregations,
@@ -27,15 +28,34 @@ export const aggregateRecords: Handler = ({ org, key, params, body }) => {
   checkSelection(group_by, type, '/group_by')
   const groupBy = group_by.map((each) => type.properties.get(each)!)
   const filter = node && compileFilter(node, type, org.hasRates, '/filter')
-  const records = matching(org.view(key, type), filter)
-  const data = aggregate(records, { op, property, groupBy, limit, offset })
+  await scan.begin()
+  const pieces = matching(org.view(key, type), filter, scan)
+  const data = await aggregate(pieces, { op, property, groupBy, limit, offset }, scan)
   return { status: 200, body: { data } }
 }
 
-/** The values of the records that are aggregated. */
-function* matching(view: View, filter: Filter | null): Generator<Values> {
-  for (const { record } of view.all()) {
-    if (!filter || filter.matches(record.properties)) yield record.properties
+/** The values of the records that are aggregated, as many at once as one step finds. */
+async function* matching(view: View, filter: Filter | null, scan: Scan): AsyncGenerator<Values[]> {
+  const { store } = view
+  const { type } = store
+  let last: Position | null = null
+  const step = (): { values: Values[]; isLast: boolean } => {
+    const values: Values[] = []
+    for (const slot of store.walk(null, 'asc', last)) {
+      const { properties } = slot.record
+      if (view.sees(slot) && (!filter || filter.matches(properties, scan))) values.push(properties)
+      if (!scan.isDue()) continue
+      last = { value: null, seq: slot.seq }
+      return { values, isLast: false }
+    }
+    return { values, isLast: true }
+  }
+  for (;;) {
+    const { values, isLast } = step()
+    yield values
+    if (isLast) return
+    await scan.pause()
+    sameType(store, type)
   }
 }
 

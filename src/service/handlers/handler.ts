@@ -3,6 +3,7 @@
 import type { FaultKind, Faults } from '../faults.ts'
 import type { Key } from '../keys.ts'
 import type { Org } from '../org.ts'
+import type { Scan } from '../scan.ts'
 
 /** A request that was authenticated, counted and parsed. */
 export interface Call {
@@ -18,6 +19,8 @@ export interface Call {
   /** The fault that this request was chosen for, and their source. */
   readonly fault: FaultKind | null
   readonly faults: Faults | null
+  /** What a read of many records is bounded by. */
+  readonly scan: Scan
 }
 
 /** Where the service can be reached. */
@@ -36,5 +39,5 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** @throws Refusal */
-export type Handler = (call: Call) => Reply
+/** A write is done when this returns; a read may take turns with others. @throws Refusal */
+export type Handler = (call: Call) => Reply | Promise<Reply>

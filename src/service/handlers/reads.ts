@@ -59,14 +59,20 @@ const everything: Query = {
   limit: PAGE_LIMIT_MAX,
 }
 
-function page(call: Call, type: ObjectType, given: Partial<Query>, cursor: string | null): Reply {
-  const { org, key, fault } = call
+async function page(
+  call: Call,
+  type: ObjectType,
+  given: Partial<Query>,
+  cursor: string | null,
+): Promise<Reply> {
+  const { org, key, fault, scan } = call
   const { from, pagination } = pageOf<Listing>(call, type.name, cursor)
   if (from) refuseChange(given, from.query)
   const query = { ...everything, ...from?.query, ...given }
   const prepared = preparedQuery(query, type, org.hasRates)
   const size = fault === 'short_page' ? Math.ceil(query.limit / 3) : query.limit
-  const { records, next } = readPage(org.view(key, type), prepared, size, from?.after ?? null)
+  const view = org.view(key, type)
+  const { records, next } = await readPage(view, prepared, size, from?.after ?? null, scan)
   return {
     status: 200,
     body: { data: records, pagination: pagination(next && { query, after: next }) },

@@ -6,6 +6,7 @@ import { STATUS_CODES, maxHeaderSize } from 'node:http'
 import {
   FILTER_DEPTH_MAX,
   FILTER_GROUPS_MAX,
+  FILTER_LEAVES_MAX,
   IN_VALUES_MAX,
   REASONS,
   TITLES,
@@ -227,7 +228,7 @@ export const REFUSALS = {
   },
   too_many_filter_groups: {
     ...reason('too_many_filter_groups'),
-    when: `The tree has more than ${FILTER_GROUPS_MAX} groups.`,
+    when: `The tree has more than ${FILTER_GROUPS_MAX} groups, or more than ${FILTER_LEAVES_MAX} conditions.`,
     remedy: 'Use `in` instead of many alternatives, or send several queries.',
     detail: 'At most 50 groups were expected, got 51',
     field: '/filter',
@@ -271,10 +272,10 @@ export const REFUSALS = {
   },
   timed_out: {
     ...of('timeout', 504),
-    when: 'The service took too long. A write may have been done.',
+    when: 'The service took too long. A query or an aggregate has to look at too many records; a write may have been done.',
     remedy:
-      'Send a read, an update, an upsert or a deletion again; before a create is sent again, look for the record.',
-    detail: 'No answer in time',
+      'Narrow the filter of a query. Send another read, an update, an upsert or a deletion again; before a create is sent again, look for the record.',
+    detail: 'The records could not be searched in time: narrow the filter, or ask for less',
   },
 } as const satisfies Record<string, KnownRefusal>
 

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AggregateData, FieldTypeWire } from '../../../src/contract/index.ts'
 import { aggregate } from '../../../src/service/aggregates.ts'
 import type { Aggregation } from '../../../src/service/aggregates.ts'
+import { Steps } from '../../../src/service/scan.ts'
+import type { Values } from '../../../src/service/store.ts'
 import { SYSTEM_TYPES } from '../../../src/service/system-types.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Answer, Api } from './api.ts'
@@ -402,6 +404,12 @@ describe('a property of several values', () => {
     wire: { ...single(name).wire, is_multi: true },
   })
   const page = { groupBy: [], limit: 100, offset: 0 }
+  async function* piecesOf(values: Values[]) {
+    yield values.slice(0, 1)
+    yield values.slice(1)
+  }
+  const computed = (values: Values[], aggregation: Aggregation) =>
+    aggregate(piecesOf(values), aggregation, new Steps())
   const records = [
     { svc_score: [3, 1], svc_lifetime_value: [{ amount: '3', unit: 'EUR' }] },
     { svc_score: null, svc_lifetime_value: null },
@@ -428,14 +436,14 @@ describe('a property of several values', () => {
         { amount: '1', unit: 'USD' },
       ],
     ],
-  ])('has the %s of all values: %s', (op, name, expected) => {
-    const data = aggregate(records, { ...page, op, property: several(name) })
+  ])('has the %s of all values: %s', async (op, name, expected) => {
+    const data = await computed(records, { ...page, op, property: several(name) })
     expect(data.results).toEqual([{ group_by: {}, value: expected }])
   })
 
-  it('groups by the list, in the order of its items', () => {
+  it('groups by the list, in the order of its items', async () => {
     const lists = [[2, 1], [10], null, [2], [2, 1], [1, 2]]
-    const { results } = aggregate(
+    const { results } = await computed(
       lists.map((svc_score) => ({ svc_score })),
       { ...page, op: 'count', property: null, groupBy: [several('svc_score')] },
     )

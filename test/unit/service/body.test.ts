@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BODY_DEPTH_MAX, parseBody } from '../../../src/service/body.ts'
-import { duplicateIn, measure, membersOf } from '../../../src/service/json-scan.ts'
+import { duplicateIn, measure, membersOf, withoutRounding } from '../../../src/service/json-scan.ts'
 import { pointerToken } from '../../../src/service/problems.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api } from './api.ts'
@@ -263,6 +263,111 @@ describe('the scan of a text', () => {
           expect(error).toMatchObject({ name: 'Refusal', facts: { status: 400 } })
         }
       }),
+    )
+  })
+})
+
+describe('a number that a double does not hold', () => {
+  const tooPrecise = [
+    '1.0000000000000000001',
+    '0.1000000000000000055',
+    '9007199254740993',
+    '-12345678901234567890123',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '4.9e-325',
+    '123456789012345.123456789',
+  ]
+  const exact = [
+    '1',
+    '-0',
+    '0e9',
+    '1.50',
+    '100e-2',
+    '1E3',
+    '123456789012345',
+    '1e300',
+    '5e-7',
+    '0.000000000000001',
+  ]
+
+  it.each(tooPrecise)('%s is refused where it is written, and not rounded', async (text) => {
+    const answer = await create(`{"svc_external_id":"n","svc_score":${text}}`)
+    expectProblem(answer, 422, 'request_invalid', 'schema_invalid')
+    expect(answer.body).toMatchObject({
+      field: '/data/properties/svc_score',
+      detail:
+        'svc_score: expected a finite number of at most 15 significant digits, got a number of more digits than are kept',
+    })
+  })
+
+  it.each(tooPrecise)('%s is refused as the operand of a filter', async (text) => {
+    for (const value of [text, `[1,${text}]`]) {
+      const op = value.startsWith('[') ? 'in' : 'gte'
+      const body = `{"filter":{"property":"svc_score","op":"${op}","value":${value}}}`
+      expectProblem(await query(body), 422, 'request_invalid', 'invalid_filter')
+    }
+  })
+
+  it('a time finer than a millisecond is refused, written or as an operand', async () => {
+    const time = '"2024-01-01T00:00:00.1235Z"'
+    expectProblem(
+      await create(`{"svc_external_id":"t","svc_last_contacted_at":${time}}`),
+      422,
+      'request_invalid',
+      'schema_invalid',
+    )
+    const body = `{"filter":{"property":"svc_last_contacted_at","op":"gte","value":${time}}}`
+    expectProblem(await query(body), 422, 'request_invalid', 'invalid_filter')
+  })
+
+  it('fails its item of a batch, and no other', async () => {
+    const items = ['1', '1.0000000000000000001', '2'].map(
+      (text, index) => `{"properties":{"svc_external_id":"b${index}","svc_score":${text}}}`,
+    )
+    const path = `${records}batch/create/`
+    const answer = await api.send('POST', path, { body: `{"data":[${items.join()}]}` })
+    expect(answer.body.data.map(({ status }: { status: number }) => status)).toEqual([
+      201, 422, 201,
+    ])
+    expect(answer.body.data[1].problem.field).toBe('/data/1/properties/svc_score')
+  })
+
+  it.each(exact)('%s is one', async (text) => {
+    const answer = await create(`{"svc_score":${text},"svc_external_id":"e${text}"}`)
+    expect(answer.status).toBe(201)
+    expect(answer.body.data.properties.svc_score).toBe(Number(text) + 0)
+  })
+
+  it('is found in any JSON, and nothing else is changed', () => {
+    const digits = fc.stringMatching(/^(0|[1-9]\d{0,25})(\.\d{1,25})?([eE][+-]?\d{1,3})?$/)
+    /** Exactly: integers and a power of ten. */
+    const parts = (text: string) => {
+      const [, whole = '', fraction = '', power = '0'] =
+        /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)!
+      return { units: BigInt(whole + fraction), power: Number(power) - fraction.length }
+    }
+    const isEqual = (a: ReturnType<typeof parts>, b: ReturnType<typeof parts>) => {
+      const least = Math.min(a.power, b.power)
+      const scaled = ({ units, power }: typeof a) => units * 10n ** BigInt(power - least)
+      return scaled(a) === scaled(b)
+    }
+    fc.assert(
+      fc.property(fc.array(fc.oneof(digits, fc.json())), (texts) => {
+        const json = `[${texts.join()}]`
+        const read = JSON.parse(withoutRounding(json)) as unknown[]
+        const plain = JSON.parse(json) as unknown[]
+        expect(measure(Buffer.from(json)).mayRound || withoutRounding(json) === json).toBe(true)
+        texts.forEach((text, index) => {
+          if (!/^\d/.test(text)) return
+          const value = Number(text)
+          const isExact = Number.isFinite(value) && isEqual(parts(text), parts(String(value)))
+          expect(read[index]).toBe(isExact ? value : Infinity)
+        })
+        if (withoutRounding(json) === json) expect(read).toEqual(plain)
+      }),
+      { numRuns: 300 },
     )
   })
 })
