@@ -3,7 +3,6 @@
 import type { RecordsClient } from '../src/client/index.ts'
 import { canonicalDecimal, decimalOfNumber } from '../src/core/decimal.ts'
 import { canonicalJson, type Json } from '../src/core/json.ts'
-import type { RunningService } from '../src/service/index.ts'
 import { openWarehouse } from '../src/warehouses/index.ts'
 import type { WarehousePlace } from '../src/warehouses/warehouse.ts'
 
@@ -24,7 +23,9 @@ export async function rowsOf(
 }
 
 interface Sides {
-  readonly service: Pick<RunningService, 'records'>
+  readonly service: {
+    records(type: string): Iterable<{ readonly id: string; readonly properties: object }>
+  }
   readonly client: Pick<RecordsClient, 'readObjectType'>
   sql(query: string): Promise<readonly (readonly Json[])[]>
   readonly schema: string
@@ -47,11 +48,15 @@ export async function differenceOf(
   )
   const fieldTypes = new Map(properties.map((one) => [one.name, one]))
   const expected = new Map(
-    service.records(type).map(({ id, properties: values }) => [
+    [...service.records(type)].map(({ id, properties: values }) => [
       id,
       names.flatMap((name) => {
         const { field_type, is_multi } = fieldTypes.get(name)!
-        return expectedCells(values[name] as Json, field_type, is_multi)
+        return expectedCells(
+          (values as Readonly<Record<string, Json>>)[name]!,
+          field_type,
+          is_multi,
+        )
       }),
     ]),
   )

@@ -57,8 +57,16 @@ export interface RunOptions {
   readonly tries?: number
 }
 
-export interface Scene {
-  readonly service: RunningService
+/** What a scene needs of a service. */
+export interface SceneService {
+  readonly url: string
+  readonly key: string
+  stats(): { readonly requests: number }
+  close(): Promise<void>
+}
+
+export interface Scene<Service extends SceneService = RunningService> {
+  readonly service: Service
   readonly client: RecordsClient
   readonly ledger: Ledger
   readonly folder: string
@@ -90,14 +98,21 @@ export function clientWith(client: ImportClient, changes: Partial<ImportClient>)
 
 const cell = (text: string) => `"${text.replaceAll('"', '""')}"`
 
-export async function importScene(
+export const importScene = (
   properties: ImportConfig['properties'],
   more: Partial<ImportConfig> = {},
   serviceOptions: ServiceOptions = {},
-): Promise<Scene> {
+): Promise<Scene> => importSceneOn(() => startService(serviceOptions), properties, more)
+
+/** The same with another service. */
+export async function importSceneOn<Service extends SceneService>(
+  start: () => Promise<Service>,
+  properties: ImportConfig['properties'],
+  more: Partial<ImportConfig> = {},
+): Promise<Scene<Service>> {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-import-'))
   const csv = join(folder, 'rows.csv')
-  const service = await startService(serviceOptions)
+  const service = await start()
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
   const ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
   onTestFinished(async () => {
@@ -211,8 +226,9 @@ export async function importScene(
     retry: (of, choice = {}, options = {}) => work({ retry: { of, choice } }, options),
     reconcile: (scope = {}, options = {}) => work({ reconcile: { ...WHOLE, ...scope } }, options),
     async held(externalId) {
-      const filter = { property: 'svc_external_id', op: 'eq', value: externalId } as const
-      const { data } = await client.queryRecords(CONTACT, { filter })
+      const { matching_property: property, object_type: type } = sync.import
+      const filter = { property, op: 'eq', value: externalId } as const
+      const { data } = await client.queryRecords(type, { filter })
       return data[0] ?? null
     },
   }

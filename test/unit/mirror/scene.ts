@@ -101,8 +101,17 @@ export interface ReconcileEnd extends Omit<RunEnd, 'results'> {
   readonly openedAt: string
 }
 
-export interface Scene {
-  readonly service: RunningService
+/** What a scene needs of a service. */
+export interface SceneService {
+  readonly url: string
+  readonly key: string
+  stats(): { readonly requests: number }
+  records(type: string): Iterable<{ readonly id: string; readonly properties: object }>
+  close(): Promise<void>
+}
+
+export interface Scene<Service extends SceneService = RunningService> {
+  readonly service: Service
   readonly client: RecordsClient
   readonly ledger: Ledger
   run(options?: RunOptions): Promise<RunEnd>
@@ -115,16 +124,23 @@ export interface Scene {
   difference(type?: string): Promise<string[]>
 }
 
-export async function mirrorScene(
-  options: {
-    readonly service?: ServiceOptions
-    readonly place?: WarehousePlace
-    readonly config?: Partial<MirrorConfig>
-  } = {},
-): Promise<Scene> {
+interface SceneOptions {
+  readonly place?: WarehousePlace
+  readonly config?: Partial<MirrorConfig>
+}
+
+export const mirrorScene = (
+  options: SceneOptions & { readonly service?: ServiceOptions } = {},
+): Promise<Scene> => mirrorSceneOn(() => startService(options.service), options)
+
+/** The same with another service. */
+export async function mirrorSceneOn<Service extends SceneService>(
+  start: () => Promise<Service>,
+  options: SceneOptions = {},
+): Promise<Scene<Service>> {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-mirror-'))
   const place = options.place ?? { duckdb: join(folder, 'w.duckdb'), folder }
-  const service = await startService(options.service)
+  const service = await start()
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
   const ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
   onTestFinished(async () => {
