@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+import { HANG_MS } from './test/hang.ts'
 
 /** A file system in memory with room enough: what the tests store there is not worth a wait for a disk. */
 function memoryFolder(): string | undefined {
@@ -26,7 +27,9 @@ export default defineConfig({
     // As Node does: the default import of a CommonJS module is its exports.
     deps: { interopDefault: false },
     env: folder === undefined ? {} : { TMPDIR: folder },
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // A test may wait for several processes in turn; none is as slow as this on any machine.
+    testTimeout: 2 * HANG_MS,
+    hookTimeout: 2 * HANG_MS,
+    expect: { poll: { timeout: HANG_MS, interval: 50 } },
   },
 })

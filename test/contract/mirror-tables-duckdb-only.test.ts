@@ -303,7 +303,7 @@ describe('a table', () => {
     }
     const [row] = await ask(`SELECT count(*), sum(p1)::VARCHAR, min(p999) FROM crm.wide`)
     expect(row).toEqual([100n, '150.000000000', 'text 999'])
-  }, 120_000)
+  })
 })
 
 describe('kill -9', () => {
@@ -352,5 +352,5 @@ describe('kill -9', () => {
       expect(rows).toEqual(merged === 0 ? [] : [[position, BigInt(ROWS)]])
     }
     expect(last).toBeGreaterThan(0)
-  }, 120_000)
+  })
 })

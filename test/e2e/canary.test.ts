@@ -12,6 +12,7 @@ import { backfill } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { createProject, fastTuning, type Project } from './project.ts'
+import { untilHung } from '../hang.ts'
 
 /** In every cell, also in those that nobody can read. */
 const MARK = 'canary-value'
@@ -134,14 +135,14 @@ function processes(): void {
     }
 }
 
-test('marked keys and values are nowhere but where they belong', { timeout: 240_000 }, async () => {
+test('marked keys and values are nowhere but where they belong', async () => {
   const key = project.service.key
   const worker = project.spawnWorker()
   let log = ''
   worker.stdout!.on('data', (chunk: Buffer) => (log += chunk.toString()))
   worker.stderr!.on('data', (chunk: Buffer) => (log += chunk.toString()))
   const listening = async () => {
-    await vi.waitFor(() => expect(log).toMatch(/"listening":"[\d.:]+"/), { timeout: 30_000 })
+    await vi.waitFor(() => expect(log).toMatch(/"listening":"[\d.:]+"/), untilHung)
     return /"listening":"([\d.:]+)"/.exec(log)![1]!
   }
   const metrics = `http://${await listening()}/metrics`
@@ -165,9 +166,7 @@ test('marked keys and values are nowhere but where they belong', { timeout: 240_
   }
   await vi.waitFor(
     async () => expect(await ledgerState()).toEqual({ state: 'blocked', reason: 'auth' }),
-    {
-      timeout: 30_000,
-    },
+    untilHung,
   )
   processes()
   await histories()
@@ -179,17 +178,13 @@ test('marked keys and values are nowhere but where they belong', { timeout: 240_
   await cli('run', 'contacts', '--detach', '--tuning', tuning)
   await vi.waitFor(
     async () => expect(await ledgerState()).toEqual({ state: 'blocked', reason: 'approval' }),
-    {
-      timeout: 30_000,
-    },
+    untilHung,
   )
   await cli('pause', 'contacts', '--reason', 'lunch')
   await cli('resume', 'contacts')
   await cli('approve', 'contacts')
   processes()
-  await vi.waitFor(async () => expect((await ledgerState())!.state).toMatch(/^complete/), {
-    timeout: 60_000,
-  })
+  await vi.waitFor(async () => expect((await ledgerState())!.state).toMatch(/^complete/), untilHung)
   expect(await cli('run', 'crm_copy')).toMatchObject({ code: 0 })
   const ids = project.service.records('svc_contact').slice(0, 200)
   for (let from = 0; from < ids.length; from += 50)
@@ -199,14 +194,10 @@ test('marked keys and values are nowhere but where they belong', { timeout: 240_
   await cli('run', 'crm_copy', '--full', '--detach')
   await vi.waitFor(
     async () => expect(await ledgerState()).toEqual({ state: 'blocked', reason: 'approval' }),
-    {
-      timeout: 30_000,
-    },
+    untilHung,
   )
   await cli('reject', 'crm_copy')
-  await vi.waitFor(async () => expect((await ledgerState())!.state).toBe('complete'), {
-    timeout: 60_000,
-  })
+  await vi.waitFor(async () => expect((await ledgerState())!.state).toBe('complete'), untilHung)
   await cli('backfill', 'crm_copy', '--from', '2020-01-01')
   await cli('backfill', 'contacts', '--from', '2020-01-01')
   await project.client.workflow.execute(backfill, {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { main } from './project.ts'
+import { untilHung } from '../hang.ts'
 
 let dir: string
 beforeEach(() => {
@@ -28,7 +29,7 @@ test('ends with balanced books, the rejects in files, nothing sent twice, both s
   const closed = new Promise((resolve) => child.once('close', resolve)).finally(() => {
     open = false
   })
-  await vi.waitUntil(() => !open || out.includes('Everything stays up'), 80_000)
+  await vi.waitUntil(() => !open || out.includes('Everything stays up'), untilHung)
   expect(out).toContain('Everything stays up')
   const ui = /Temporal UI +(http\S+)/.exec(out)![1]!
   expect((await fetch(ui)).status).toBe(200)
@@ -54,4 +55,4 @@ test('ends with balanced books, the rejects in files, nothing sent twice, both s
   child.kill('SIGINT')
   expect(await closed).toBe(0)
   await expect(fetch(ui)).rejects.toThrow()
-}, 100_000)
+})

@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
+import { slowly } from './batch-gate.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 
 let project: Project
@@ -105,12 +106,12 @@ test('verify reads back what was written', async () => {
 })
 
 test('a second run of the same sync ends at once and names the first', async () => {
-  project = await createProject({ service: { latencyMs: 100 } })
+  project = await createProject({ gate: slowly })
   project.write('contacts.csv', contactsCsv(3_000))
   await project.startWorker()
   const first = await project.start('contacts', { ...fastTuning, in_flight: 1 })
   await expect
-    .poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0, { timeout: 20_000 })
+    .poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0)
     .toBeGreaterThan(0)
   const second = await project.start('contacts')
   await expect(second.result()).rejects.toMatchObject({
@@ -128,14 +129,15 @@ test('a second run of the same sync ends at once and names the first', async () 
 })
 
 test('a terminated workflow is taken over: its books are closed and the next run goes on', async () => {
-  project = await createProject({ service: { latencyMs: 100 } })
+  project = await createProject({ gate: slowly })
   project.write('contacts.csv', contactsCsv(3_000))
   const worker = await project.startWorker()
   const first = await project.start('contacts', { ...fastTuning, in_flight: 1 })
   await expect
-    .poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0, { timeout: 20_000 })
+    .poll(() => project.service.stats().byOperation['batchUpsert'] ?? 0)
     .toBeGreaterThan(2)
   await first.terminate('by hand')
+  project.gate.open()
   const second = await (await project.start('contacts')).result()
   expect(second).toMatchObject({ run: 2, state: 'complete' })
   const { run, books } = await booksOf(1)

@@ -6,6 +6,7 @@ import { mirrorSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { differenceOf, rowsOf } from '../mirror-oracle.ts'
 import { createProject, type Project } from './project.ts'
+import { untilHung } from '../hang.ts'
 
 const CONTACT = 'svc_contact'
 const config = `
@@ -105,14 +106,11 @@ test('a file that another process holds blocks the run, which says who, and goes
   const handle = await start({})
   const ledger = project.ledger()
   try {
-    await vi.waitFor(
-      async () => {
-        const [run] = await ledger.runs({ limit: 1 })
-        expect(run).toMatchObject({ state: 'blocked', reason: 'warehouse' })
-        expect(run!.message).toContain(`PID ${holder.pid}`)
-      },
-      { timeout: 55_000, interval: 200 },
-    )
+    await vi.waitFor(async () => {
+      const [run] = await ledger.runs({ limit: 1 })
+      expect(run).toMatchObject({ state: 'blocked', reason: 'warehouse' })
+      expect(run!.message).toContain(`PID ${holder.pid}`)
+    }, untilHung)
     holder.kill('SIGKILL')
     expect(await handle.result()).toMatchObject({ state: 'complete' })
   } finally {
@@ -130,14 +128,11 @@ test('too many deletions wait for a person, who approves them by command', async
   const handle = await start({ full: true })
   const ledger = project.ledger()
   try {
-    const run = await vi.waitFor(
-      async () => {
-        const [latest] = await ledger.runs({ limit: 1 })
-        expect(latest).toMatchObject({ state: 'blocked', reason: 'approval' })
-        return latest!
-      },
-      { timeout: 30_000, interval: 200 },
-    )
+    const run = await vi.waitFor(async () => {
+      const [latest] = await ledger.runs({ limit: 1 })
+      expect(latest).toMatchObject({ state: 'blocked', reason: 'approval' })
+      return latest!
+    }, untilHung)
     expect(await sql(`SELECT count(*) FROM copy.svc_contact WHERE _deleted_at IS NULL`)).toEqual([
       ['1500'],
     ])

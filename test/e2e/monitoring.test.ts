@@ -12,6 +12,7 @@ import { mirrorSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { readPage } from '../unit/monitoring/exposition.ts'
 import { contactsCsv, createProject, type Project } from './project.ts'
+import { untilHung } from '../hang.ts'
 
 const config = (listen: string) => `
 ledger: ./ledger.db
@@ -156,7 +157,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
   project.service.revokeKey(key)
   const second = await project.start('contacts')
   await expect
-    .poll(() => hook.received.at(-1), { timeout: 20_000 })
+    .poll(() => hook.received.at(-1))
     .toMatchObject({
       event: 'blocked',
       sync: 'contacts',
@@ -168,9 +169,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
   await expect
     .poll(
       async () => readPage((await ask('/metrics')).text).value('records_sync_run_state', state),
-      {
-        timeout: 20_000,
-      },
+      untilHung,
     )
     .toBe(1)
   expect(blocked.value('records_sync_late_after_seconds', { sync: 'contacts' })).toBe(2_700)
@@ -186,9 +185,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
   await expect
     .poll(
       async () => readPage((await ask('/metrics')).text).value('records_sync_run_state', done),
-      {
-        timeout: 20_000,
-      },
+      untilHung,
     )
     .toBe(1)
   const { text } = await ask('/metrics')
@@ -269,7 +266,7 @@ test('is not ready while the Temporal server is away, and is again by itself', a
   const page = readPage((await ask('/metrics')).text)
   expect(page.value('records_sync_ready', { part: 'temporal' })).toBe(0)
   temporal.isOpen = true
-  await expect.poll(ready, { timeout: 30_000 }).toEqual([200, { ...parts, temporal: true }])
+  await expect.poll(ready).toEqual([200, { ...parts, temporal: true }])
 })
 
 test('answers until it has stopped', async () => {

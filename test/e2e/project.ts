@@ -16,6 +16,7 @@ import { startService, type RunningService, type ServiceOptions } from '../../sr
 import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { startBatchGate, type BatchGate, type GateOptions } from './batch-gate.ts'
 
 /** Waits of a test: short, so that a blocked run asks again at once. */
 export const fastTuning = {
@@ -32,6 +33,8 @@ export interface Project {
   readonly configFile: string
   readonly ledgerFile: string
   readonly service: RunningService
+  /** In front of the service, where the project was made with one. */
+  readonly gate: BatchGate
   readonly client: Client
   readonly address: string
   readonly env: Record<string, string>
@@ -89,10 +92,11 @@ export function contactsCsv(
 }
 
 export async function createProject(
-  options: { service?: ServiceOptions; config?: string } = {},
+  options: { service?: ServiceOptions; config?: string; gate?: GateOptions } = {},
 ): Promise<Project> {
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-test-'))
   const service = await startService(options.service)
+  const gate = options.gate && (await startBatchGate(service.url, options.gate))
   const temporal = await startTemporal({
     cliPath: inject('temporalCli'),
     port: 0,
@@ -107,7 +111,7 @@ export async function createProject(
   write('key', service.key)
   const configFile = write('records-sync.yaml', options.config ?? defaultConfig)
   const env = {
-    RECORDS_URL: service.url,
+    RECORDS_URL: gate?.url ?? service.url,
     TEMPORAL_ADDRESS: temporal.address,
     PATH: process.env['PATH'] ?? '',
     HOME: process.env['HOME'] ?? '',
@@ -131,6 +135,10 @@ export async function createProject(
     configFile,
     ledgerFile: join(dir, 'ledger.db'),
     service,
+    get gate() {
+      if (gate === undefined) throw new Error('This project was made without a gate')
+      return gate
+    },
     client,
     address: temporal.address,
     env,
@@ -176,6 +184,7 @@ export async function createProject(
         ]),
       ),
     async stop() {
+      gate?.open()
       for (const worker of workers) worker.shutdown()
       await Promise.allSettled(workers.map((worker) => worker.stopped))
       await Promise.all(
@@ -189,6 +198,7 @@ export async function createProject(
       )
       await connection.close()
       await temporal.stop()
+      gate?.close()
       await service.close()
       rmSync(dir, { recursive: true, force: true })
     },

@@ -54,7 +54,7 @@ syncs:
   )
   project.write('export-2.csv', 'id,name,points,mails\n3,Cy,,c@x.org\n')
   await project.startWorker()
-}, 60_000)
+})
 afterAll(() => project.stop())
 
 it('imports the rows of a query, and sends nothing twice', async () => {
@@ -71,7 +71,7 @@ it('imports the rows of a query, and sends nothing twice', async () => {
     state: 'complete',
     books: { states: { unchanged: 3, created: 0 } },
   })
-}, 60_000)
+})
 
 it('imports what is new since the last run, and again what was invalid', async () => {
   const states = async () => {
@@ -94,4 +94,4 @@ it('imports what is new since the last run, and again what was invalid', async (
     'r-4',
     'r-5',
   ])
-}, 60_000)
+})

@@ -95,7 +95,7 @@ syncs:
 let postgres: Postgres
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 120_000)
+})
 afterAll(() => postgres.stop())
 
 describe.each(['duckdb', 'postgres'])('over %s', (kind) => {

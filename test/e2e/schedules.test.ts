@@ -29,6 +29,7 @@ import { ensureSearchAttributes } from '../../src/temporal/search-attributes.ts'
 import { importSync, mirrorSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { said } from '../unit/cli/said.ts'
+import { untilHung } from '../hang.ts'
 
 const defaults = { time_zone: 'UTC', jitter_seconds: 0, catch_up_minutes: 60 }
 const every = (seconds: number): ScheduleConfig => ({ every_ms: seconds * 1_000, ...defaults })
@@ -77,7 +78,7 @@ const views = async (of: Record<string, SyncConfig>) =>
 const stands = (sync: string): Promise<ScheduleDescription> => handle(sync).describe()
 
 /** The server works off what it was told when it comes to it. */
-const SOON = { timeout: 20_000 }
+const SOON = untilHung
 
 /** A schedule that records-sync did not make. */
 async function byHand(id: string, more: Partial<ScheduleOptions> = {}): Promise<void> {

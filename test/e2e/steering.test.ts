@@ -6,6 +6,8 @@ import type { Run } from '../../src/ledger/ledger.ts'
 import { backfill, pause } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
+import { slowly } from './batch-gate.ts'
+import { untilHung } from '../hang.ts'
 
 const mapping = `
       to: crm
@@ -44,7 +46,7 @@ let project: Project
 let client: RecordsClient
 
 beforeAll(async () => {
-  project = await createProject({ config, service: { latencyMs: 60 } })
+  project = await createProject({ config, gate: { ...slowly, free: Infinity } })
   client = new RecordsClient({ baseUrl: project.service.url, key: project.service.key })
   await project.startWorker()
 })
@@ -53,7 +55,7 @@ afterAll(async () => {
   await project.stop()
 })
 
-const soon = { timeout: 50_000, interval: 100 }
+const soon = untilHung
 async function latest(sync: string): Promise<Run> {
   const ledger = project.ledger()
   try {
@@ -74,7 +76,7 @@ const booksOf = async (run: number) => {
 /** Contacts of the service whose external id begins so. */
 const held = (prefix: string) => [...project.held().keys()].filter((key) => key.startsWith(prefix))
 const upserts = () => project.service.stats().byOperation['batchUpsert'] ?? 0
-/** One batch of 50 at a time, all in one segment: a run lasts, and does not end by itself where it is to be stopped. */
+/** One batch of 50 at a time, all in one segment: with the gate paced a run lasts until the test has steered it. */
 const slow = { ...fastTuning, in_flight: 1, segments_in_flight: 1, rows_per_segment: 100_000 }
 const blockedBy = async (sync: string, reason: string) =>
   await vi.waitFor(
@@ -137,6 +139,7 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
 
 test('a paused run keeps its batch in flight, sends no other, and goes on where it was', async () => {
   project.write('contacts.csv', contactsCsv(4_000))
+  project.gate.pace(2)
   const handle = await project.start('contacts', slow)
   await vi.waitFor(() => expect(held('c-').length).toBeGreaterThan(0), soon)
   const paused = await project.cli('pause', 'contacts', '--reason', 'the CRM is moved')
@@ -160,6 +163,7 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
   expect(await handle.executeUpdate(pause, { args: [undefined] })).toEqual({ state: 'paused' })
   expect(upserts()).toBe(before)
 
+  project.gate.open()
   expect(await project.cli('resume', String(run.id))).toMatchObject({
     code: 0,
     out: expect.stringContaining('goes on'),
@@ -190,8 +194,9 @@ test('a cancelled run keeps what is done, says what was not, and closes its book
     'contacts.csv',
     contactsCsv(4_000, (index, cells) => [cells[0]!, `Other ${index}`, cells[2]!, cells[3]!]),
   )
-  const handle = await project.start('contacts', slow)
+  project.gate.pace(2)
   const before = upserts()
+  const handle = await project.start('contacts', slow)
   await vi.waitFor(() => expect(upserts()).toBeGreaterThan(before), soon)
   const cancelled = await project.cli('cancel', 'contacts')
   expect(cancelled.code).toBe(0)
@@ -204,6 +209,7 @@ test('a cancelled run keeps what is done, says what was not, and closes its book
 })
 
 test('a run that is paused can be cancelled', async () => {
+  project.gate.pace(2)
   const handle = await project.start('contacts', slow)
   await project
     .cli('pause', 'contacts')
@@ -211,6 +217,7 @@ test('a run that is paused can be cancelled', async () => {
   expect(await project.cli('cancel', 'contacts')).toMatchObject({ code: 0 })
   await expect(handle.result()).rejects.toThrow(/cancelled/i)
   expect(await latest('contacts')).toMatchObject({ state: 'cancelled' })
+  project.gate.open()
 })
 
 const limited = (rows: number, edit?: Parameters<typeof contactsCsv>[1]) =>
@@ -276,7 +283,7 @@ test('keys that no run has written are looked up before they count as new', asyn
     cells[2]!,
     index <= 4 ? '' : cells[3]!,
   ])
-  const clearing = await project.start('limited', { ...fastTuning, approval_ms: 1_500 })
+  const clearing = await project.start('limited', { ...fastTuning, approval_ms: 10_000 })
   await blockedBy('limited', 'approval')
   expect((await latest('limited')).message).toContain(
     '13.4 % of the values are cleared, the limit clears_max_percent is 10',

@@ -27,6 +27,7 @@ import { importSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning } from './project.ts'
 import { fixture, pem, startGate } from './temporal-gate.ts'
+import { untilHung } from '../hang.ts'
 
 const dev = inject('temporalAddress')
 const ca = pem('ca.pem')
@@ -344,7 +345,7 @@ test('certificates of both sides, and nothing plain in Temporal; a renewed key, 
     `workflow show --address ${project.address} -w ${workflowId} -o json --codec-endpoint ${server.url}`.split(
       ' ',
     ),
-    { timeout: 30_000 },
+    untilHung,
   )
   expect(shown.stdout).toContain(Buffer.from('{"sync":"contacts"').toString('base64'))
   expect(shown.stdout).not.toContain(Buffer.from('binary/encrypted').toString('base64'))

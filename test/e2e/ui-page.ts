@@ -5,9 +5,10 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { HANG_MS } from '../hang.ts'
 
 /** For a condition of the page or of the run behind it. */
-const seenMs = 60_000
+const seenMs = HANG_MS
 
 /** Writes what the page shows into the folder of UI_SCREENSHOTS, where that is set. */
 export async function screenshot(page: Page, name: string): Promise<void> {
@@ -82,7 +83,7 @@ export async function untilDetails(page: Page, says: RegExp): Promise<string> {
     await page.keyboard.press('r')
     return await page.frameLocator('iframe').last().locator('body').innerText()
   }
-  await expect.poll(text, { timeout: seenMs, interval: 500 }).toMatch(says)
+  await expect.poll(text, { interval: 500 }).toMatch(says)
   return await text()
 }
 
@@ -95,9 +96,7 @@ export async function query(page: Page, name: string): Promise<unknown> {
   await page.getByRole('button', { name: /^(Run|Refresh) Query$/ }).click()
   const said = async () => JSON.parse(await editor(page.getByTestId('query-result')).innerText())
   let answer: unknown
-  await expect
-    .poll(async () => (answer = await said()), { timeout: seenMs })
-    .toEqual(expect.anything())
+  await expect.poll(async () => (answer = await said())).toEqual(expect.anything())
   return answer
 }
 
@@ -123,7 +122,7 @@ export async function openUpdates(page: Page): Promise<Locator> {
 export async function resultOf(page: Page): Promise<unknown> {
   await openTab(page, 'History')
   const text = () => editor(page.getByTestId('input-and-result'), 1).innerText()
-  await expect.poll(text, { timeout: seenMs }).toMatch(/^(?!Results will)./)
+  await expect.poll(text).toMatch(/^(?!Results will)./)
   return JSON.parse(await text())
 }
 

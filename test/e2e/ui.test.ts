@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { links, templateInput } from '../../src/cli/links.ts'
 import { findSync, type SyncConfig } from '../../src/core/sync.ts'
 import { listLink, runLink, startLink } from '../../src/core/temporal-ui.ts'
@@ -30,14 +30,13 @@ import {
   writeInput,
 } from './ui-page.ts'
 import { startUiSite, type UiSite } from './ui-site.ts'
+import { HANG_MS } from '../hang.ts'
 
 /** At 30 requests a minute this takes seven minutes: no run ends before the test lifts the limit. */
 const rows = 10_000
 const limitPerMinute = 30
 /** Chromium may have to be installed, once. */
 const installMaxMs = 30 * 60_000
-
-vi.setConfig({ testTimeout: 240_000 })
 
 let site: UiSite
 let browser: Browser
@@ -61,7 +60,7 @@ beforeAll(async () => {
   await context.addInitScript({
     content: `const still = new CSSStyleSheet(); still.replaceSync('${still}'); document.adoptedStyleSheets = [still]`,
   })
-  context.setDefaultTimeout(60_000)
+  context.setDefaultTimeout(HANG_MS)
 }, installMaxMs)
 
 afterAll(async () => {

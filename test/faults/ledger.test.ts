@@ -38,7 +38,7 @@ test('a disk that is full blocks the run: disk; with room again it goes on to it
     const pending = (await handle.describe()).raw.pendingActivities ?? []
     return pending[0]?.lastFailure?.message ?? ''
   }
-  await expect.poll(lastFailure, { timeout: 40_000 }).toMatch(/^blocked: disk: /)
+  await expect.poll(lastFailure).toMatch(/^blocked: disk: /)
   expect(project.held().size).toBe(0)
   child.kill('SIGKILL')
   project.spawnWorker()

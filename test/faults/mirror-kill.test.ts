@@ -19,7 +19,7 @@ const contacts = 3_000
 let postgres: Postgres
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 120_000)
+})
 afterAll(() => postgres.stop())
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

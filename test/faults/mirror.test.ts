@@ -34,7 +34,7 @@ afterAll(() => {
 let postgres: Postgres
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 120_000)
+})
 afterAll(() => postgres.stop())
 
 test('PostgreSQL restarted in the middle: blocked, and complete afterwards', async () => {

@@ -30,9 +30,7 @@ const booksOf = async (run: number) => {
   }
 }
 const untilBlocked = async (run: number, reason: string) =>
-  await expect
-    .poll(async () => (await stateOf(run).catch(() => null))?.reason, { timeout: 30_000 })
-    .toBe(reason)
+  await expect.poll(async () => (await stateOf(run).catch(() => null))?.reason).toBe(reason)
 
 const expectAllHeld = (rows: number) => {
   const held = project.held()
@@ -105,12 +103,13 @@ test('a service that is down at the start blocks the run; it goes on by itself',
 })
 
 test('a service that goes down in the middle blocks the run, and no item pays for it', async () => {
-  project = await createProject({ service: { latencyMs: 30 } })
+  project = await createProject({ gate: { free: 8, everyMs: 500 } })
   project.write('contacts.csv', contactsCsv(3_000))
   await project.startWorker()
   const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
-  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(300)
+  await expect.poll(() => project.held().size).toBeGreaterThan(300)
   project.service.setDown(true)
+  project.gate.open()
   await untilBlocked(1, 'service')
   expect((await booksOf(1)).states).toMatchObject({ failed: 0, rejected: 0 })
   project.service.setDown(false)
@@ -120,12 +119,13 @@ test('a service that goes down in the middle blocks the run, and no item pays fo
 })
 
 test('a key that is revoked in the middle blocks the run until the key file holds a new one', async () => {
-  project = await createProject({ service: { latencyMs: 30 } })
+  project = await createProject({ gate: { free: 8, everyMs: 500 } })
   project.write('contacts.csv', contactsCsv(3_000))
   await project.startWorker()
   const handle = await project.start('contacts', { ...fastTuning, in_flight: 2 })
-  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(300)
+  await expect.poll(() => project.held().size).toBeGreaterThan(300)
   project.service.revokeKey(project.service.key)
+  project.gate.open()
   await untilBlocked(1, 'auth')
   project.write('key', project.service.mintKey())
   expect(await handle.result()).toMatchObject({ state: 'complete' })
@@ -225,7 +225,7 @@ test('a service that refuses everything down to the last item blocks the run: co
   expect(item?.detail).toBe('no poison')
   const pendingOf = async () => JSON.stringify((await handle.describe()).raw.pendingActivities)
   // The ledger has it a moment before.
-  await expect.poll(pendingOf, { timeout: 20_000 }).toContain('blocked: contract')
+  await expect.poll(pendingOf).toContain('blocked: contract')
   const pending = await pendingOf()
   expect(pending.includes('no poison')).toBe(false)
   await handle.cancel()

@@ -45,7 +45,7 @@ function startWorker(shutdownForceMs: number | null = null) {
     tell: (signal: NodeJS.Signals) => child.kill(signal),
     /** Ends when the worker has logged that event. */
     async said(event: string) {
-      await expect.poll(() => log, { timeout: 20_000 }).toContain(event)
+      await expect.poll(() => log).toContain(event)
     },
   }
 }
@@ -79,7 +79,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   }
   project.env['RECORDS_URL'] = started.url
   const inFlight = async (batch: number) => {
-    await expect.poll(() => sent, { timeout: 30_000, interval: 50 }).toBe(batch)
+    await expect.poll(() => sent, { interval: 50 }).toBe(batch)
   }
   const handle = await project.start('contacts', {
     ...fastTuning,
@@ -126,4 +126,4 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   expect(project.held().size).toBe(rows)
   worker.tell('SIGINT')
   expect(await worker.ended).toEqual({ code: 0, signal: null })
-}, 120_000)
+})

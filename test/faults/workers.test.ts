@@ -35,12 +35,16 @@ let round = 0
 beforeAll(async () => {
   postgres = await startPostgres()
   url = await postgres.newDatabase()
-  project = await createProject({ config, service: { latencyMs: 40 } })
+  project = await createProject({
+    config,
+    service: { latencyMs: 40 },
+    gate: { free: Infinity, everyMs: 1_000 },
+  })
   project.env['LEDGER_URL'] = url
   workers = [0, 1, 2].map(() => project.spawnWorker())
   // Ends with the time of the hook.
   while ((await pollers()) < workers.length) await pause(200)
-}, 120_000)
+})
 afterAll(async () => {
   await project.stop()
   await postgres.stop()
@@ -121,7 +125,8 @@ async function importOnce(meddle: (worksOn: () => boolean) => Promise<void>) {
     rows_per_segment: 1_000,
     segments_in_flight: 6,
     in_flight: inFlight,
-    heartbeat_timeout_ms: 1_000,
+    // A worker that is gone is found out by this; one that is only slow must not be taken for it.
+    heartbeat_timeout_ms: 15_000,
   })
   let ended = false
   const result = handle.result().finally(() => (ended = true))
@@ -186,22 +191,27 @@ test('three workers push the segments of one run side by side', async () => {
   const { replayed, again, workers, together } = await importOnce(() => pause(50))
   expect({ replayed, again, together }).toEqual({ replayed: 0, again: 0, together: true })
   expect(workers.size).toBeGreaterThan(1)
-}, 120_000)
+})
 
 test('three workers stopped in turn, each replaced: nothing is sent twice', async () => {
   const codes: unknown[] = []
   const left = [...workers]
+  // The run is not over before the third has stopped.
+  project.gate.pace(10)
   const { replayed, again } = await importOnce(async (worksOn) => {
-    await moved(20, worksOn)
     const worker = left.shift()
-    if (!worksOn() || !worker) return
+    if (!worker) {
+      project.gate.open()
+      return await pause(50)
+    }
+    await moved(4, worksOn)
     worker.kill('SIGTERM')
     workers[workers.indexOf(worker)] = project.spawnWorker()
     codes.push(...((await once(worker, 'exit')) as unknown[]))
   })
   expect(codes).toEqual([0, null, 0, null, 0, null])
   expect({ replayed, again }).toEqual({ replayed: 0, again: 0 })
-}, 120_000)
+})
 
 test(
   `${kills} kills among three workers (RECORDS_SYNC_SEED=${seed}) lose and double nothing`,

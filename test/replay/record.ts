@@ -54,7 +54,7 @@ test('an import that is cancelled', async () => {
   project.write('contacts.csv', contactsCsv(2_500))
   await project.startWorker()
   const handle = await project.start('contacts')
-  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(() => project.held().size).toBeGreaterThan(0)
   await handle.cancel()
   await handle.result().catch(() => {})
   await save('import-cancelled', handle)
@@ -65,10 +65,10 @@ test('an import that is paused and goes on, and one that a person rejects', asyn
   project.write('contacts.csv', contactsCsv(2_500))
   await project.startWorker()
   const paused = await project.start('contacts', { ...fastTuning, in_flight: 1 })
-  await expect.poll(() => project.held().size, { timeout: 30_000 }).toBeGreaterThan(0)
+  await expect.poll(() => project.held().size).toBeGreaterThan(0)
   await paused.executeUpdate(pause, { args: [{ reason: 'maintenance' }] })
   await expect
-    .poll(async () => (await project.ledger().runs({ limit: 1 }))[0]!.state, { timeout: 30_000 })
+    .poll(async () => (await project.ledger().runs({ limit: 1 }))[0]!.state)
     .toBe('paused')
   await paused.executeUpdate(resume, { args: [undefined] })
   await paused.result()
@@ -88,7 +88,7 @@ test('an import that is paused and goes on, and one that a person rejects', asyn
     .toEqual({ streams: ['contacts'] })
   await rejected.result()
   await save('import-rejected', rejected)
-}, 180_000)
+})
 
 test('backfills: one that answers with what can be written, and one of a window', async () => {
   project = await createProject({ config: mirrorConfig, service: { seedRecords: 300 } })
@@ -139,7 +139,7 @@ test('an import that is reconciled and repaired, a retry, and a mirror that is r
   await start(retry, 'import-retry', { run: 1 })
   await start(reconcile, 'import-reconcile', { sync: 'contacts', repair: true, tuning: fastTuning })
   await start(reconcile, 'mirror-reconcile', { sync: 'crm_copy', repair: true })
-}, 180_000)
+})
 
 test('an import whose mapping is hopeless', async () => {
   project = await createProject()
@@ -194,7 +194,7 @@ test('a mirror whose streams hand over, and one whose deletions are approved', a
     .toEqual({ streams: ['svc_contact'] })
   await second.result()
   await save('mirror-approved', second)
-}, 180_000)
+})
 
 test('a mirror that is cancelled', async () => {
   project = await createProject({
@@ -204,7 +204,7 @@ test('a mirror that is cancelled', async () => {
   await project.startWorker()
   const handle = await startMirror()
   await expect
-    .poll(() => project.service.stats().byOperation['queryRecords'] ?? 0, { timeout: 30_000 })
+    .poll(() => project.service.stats().byOperation['queryRecords'] ?? 0)
     .toBeGreaterThan(0)
   await handle.cancel()
   await handle.result().catch(() => {})

@@ -17,6 +17,7 @@ import { DEFAULTS } from '../../workflows/mirror.ts'
 import { approve, mirrorSync, pause, reject, resume } from '../../workflows/names.ts'
 import { BACKFILL_TASK_QUEUE, MIRROR_TASK_QUEUE, TASK_QUEUE } from '../../workflows/queues.ts'
 import { inTurn, nextSliceMs } from '../../workflows/turns.ts'
+import { untilHung } from '../hang.ts'
 
 type StreamInput = Parameters<Activities['mirrorStream']>[0]
 
@@ -36,7 +37,7 @@ interface Scene {
 
 const nameOf = ({ kind, name }: StreamRef) => (kind === 'edges' ? `edges of ${name}` : name)
 /** How long a test waits for what happens at once. */
-const soon = { timeout: 20_000 }
+const soon = untilHung
 const done: StreamResult = { state: 'done' }
 const scenes: Scene[] = []
 const sceneOf = (run: number) => scenes[run - 1]!

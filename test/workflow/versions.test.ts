@@ -14,6 +14,7 @@ import { importSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 import { startProxy } from '../faults/proxy.ts'
+import { untilHung } from '../hang.ts'
 
 const rows = 5_000
 /** Requests of a segment. */
@@ -127,7 +128,7 @@ async function decided(handle: WorkflowHandle, { pid }: ChildProcess, what: stri
     const later = pushed < 0 ? [] : all.slice(pushed)
     return later.some(({ workflowTaskCompletedEventAttributes: task }) => by(task?.identity))
   }
-  await expect.poll(afterSegment, { timeout: 60_000, interval: 500, message: what }).toBe(true)
+  await expect.poll(afterSegment, { interval: 500, message: what }).toBe(true)
 }
 const text = (data: Uint8Array | null | undefined) => Buffer.from(data ?? []).toString()
 
@@ -150,7 +151,7 @@ test('old and new workers take turns on one run', async () => {
   const ledger = project.ledger()
   expect(isBalanced(await ledger.books(1))).toBe(true)
   await ledger.close()
-}, 120_000)
+})
 
 test('with a build id a run stays with the build that began it, and new runs go to the current one', async () => {
   const { workflowService } = project.client.connection
@@ -166,7 +167,7 @@ test('with a build id a run stays with the build that began it, and new runs go 
             })
             .then(() => 'current')
             .catch((error: unknown) => String(error)),
-        { timeout: 60_000, interval: 500 },
+        untilHung,
       )
       .toBe('current')
   /** The builds whose workers decided in a run. */
@@ -181,7 +182,7 @@ test('with a build id a run stays with the build that began it, and new runs go 
   await makeCurrent('1.0')
   const first = await start('second')
   allowed = perSegment
-  await expect.poll(() => passed, { timeout: 60_000 }).toBe(allowed)
+  await expect.poll(() => passed).toBe(allowed)
   startWorker(changed, '--build-id', '2.0')
   await makeCurrent('2.0')
   const second = await start('third')
@@ -191,4 +192,4 @@ test('with a build id a run stays with the build that began it, and new runs go 
   expect(await builds(first)).toEqual(['1.0'])
   expect(await builds(second)).toEqual(['2.0'])
   expect([...(await refusals(first)), ...(await refusals(second))]).toEqual([])
-}, 120_000)
+})

@@ -65,7 +65,7 @@ async function reached(
       if (contacts) found = { id: latest!.id, contacts }
       return contacts?.state
     }
-    await expect.poll(look, { timeout: 30_000 }).toBe(state)
+    await expect.poll(look).toBe(state)
     return found!
   } finally {
     await ledger.close()

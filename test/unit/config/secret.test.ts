@@ -121,6 +121,6 @@ describe('from a command', () => {
     // Gone, or dead and not yet collected.
     const state = () =>
       spawnSync('ps', ['-o', 'stat=', '-p', pid], { encoding: 'utf8' }).stdout.trim()
-    await expect.poll(state, { timeout: 10_000 }).toMatch(/^(Z.*)?$/)
+    await expect.poll(state).toMatch(/^(Z.*)?$/)
   })
 })

@@ -603,7 +603,7 @@ describe('a statement', () => {
     const connected = async () =>
       (await outside.query(`SELECT FROM pg_stat_activity WHERE application_name = 'records-sync'`))
         .rowCount
-    await expect.poll(connected, { interval: 10, timeout: 10_000 }).toBe(0)
+    await expect.poll(connected, { interval: 10 }).toBe(0)
     const { rows: read } = await outside.query<{ table: string; scans: string; rows: string }>(
       `SELECT relname AS table, seq_scan AS scans, idx_tup_fetch AS rows FROM pg_stat_user_tables
        WHERE schemaname = $1 AND relname IN

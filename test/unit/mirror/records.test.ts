@@ -11,7 +11,7 @@ import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 let postgres: Postgres
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 120_000)
+})
 afterAll(() => postgres.stop())
 
 const places = {

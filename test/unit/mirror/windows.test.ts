@@ -22,7 +22,7 @@ interface Record {
 let postgres: Postgres
 beforeAll(async () => {
   postgres = await startPostgres()
-}, 120_000)
+})
 afterAll(() => postgres.stop())
 
 const recordsOf = ({ service }: Scene): Record[] =>
