@@ -14,11 +14,23 @@ function memoryFolder(): string | undefined {
 
 const folder = memoryFolder()
 
+/** What needs no Temporal server: `npm run test:unit` runs it alone. */
+const unit = ['test/unit/**/*.test.ts', 'test/contract/**/*.test.ts']
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/bench/**'],
-    globalSetup: ['test/setup/global.ts'],
+    projects: [
+      { extends: true, test: { name: 'unit', include: unit } },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/**/*.test.ts'],
+          exclude: [...unit, 'test/bench/**'],
+          globalSetup: ['test/setup/global.ts'],
+        },
+      },
+    ],
     pool: 'forks',
     // The files of a process share its modules: their import was a fifth of all the work.
     isolate: false,

@@ -16,6 +16,7 @@ import { startService, type RunningService, type ServiceOptions } from '../../sr
 import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { HEARTBEAT_MS } from '../hang.ts'
 import { startBatchGate, type BatchGate, type GateOptions } from './batch-gate.ts'
 
 /** Waits of a test: short, so that a blocked run asks again at once. */
@@ -25,7 +26,7 @@ export const fastTuning = {
   blocked_probe_ms: 200,
   resend_backoff_ms: [20, 50],
   item_backoff_ms: [20, 50],
-  heartbeat_timeout_ms: 3_000,
+  heartbeat_timeout_ms: HEARTBEAT_MS,
 }
 
 export interface Project {

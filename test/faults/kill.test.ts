@@ -1,6 +1,7 @@
 // `kill -9` of the worker at random moments. After each restart the work goes on; at the end the books balance and what
 // the service holds equals the file. RECORDS_SYNC_KILLS sets the number of kills (default 3).
 
+import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { seededRandom } from '../../src/service/faults.ts'
@@ -32,7 +33,7 @@ test(
       const handle = await project.start('contacts', {
         ...fastTuning,
         in_flight: 2,
-        heartbeat_timeout_ms: 1_000,
+        heartbeat_timeout_ms: HEARTBEAT_MS,
       })
       let ended = false
       const result = handle.result().finally(() => (ended = true))
@@ -65,5 +66,5 @@ test(
     // Killed while two requests are always in flight: some answers must have been lost.
     if (kills >= 20) expect(replayed).toBeGreaterThan(0)
   },
-  120_000 + kills * 15_000,
+  HANG_MS * (2 + kills),
 )

@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
+import { HEARTBEAT_MS } from '../hang.ts'
 import { isBalanced } from '../../src/core/states.ts'
 import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
 
@@ -33,7 +34,10 @@ test('a disk that is full blocks the run: disk; with room again it goes on to it
       stdio: 'ignore',
     },
   )
-  const handle = await project.start('contacts', { ...fastTuning, heartbeat_timeout_ms: 2_000 })
+  const handle = await project.start('contacts', {
+    ...fastTuning,
+    heartbeat_timeout_ms: HEARTBEAT_MS,
+  })
   const lastFailure = async () => {
     const pending = (await handle.describe()).raw.pendingActivities ?? []
     return pending[0]?.lastFailure?.message ?? ''

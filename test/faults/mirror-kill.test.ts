@@ -1,6 +1,7 @@
 // `kill -9` of the worker while it mirrors: during listings, merges, sweeps and counts. At rest the tables equal the service, and
 // nothing is deleted that is there. RECORDS_SYNC_KILLS sets the number of kills (default 2).
 
+import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { seededRandom } from '../../src/service/faults.ts'
@@ -84,7 +85,7 @@ test.each([
               rows_per_range: 500,
               rows_per_merge: 1_000,
               merge_ms: 300,
-              heartbeat_timeout_ms: 1_000,
+              heartbeat_timeout_ms: HEARTBEAT_MS,
               service_probe_ms: 200,
               blocked_probe_ms: 200,
             },
@@ -115,5 +116,5 @@ test.each([
     }
     await client.close()
   },
-  120_000 + kills * 20_000,
+  HANG_MS * (2 + kills),
 )

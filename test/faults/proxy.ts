@@ -35,7 +35,8 @@ export async function startProxy(
         const text = await answer.text()
         response.writeHead(answer.status, Object.fromEntries(answer.headers))
         response.end(text)
-      })()
+        // What breaks behind the proxy breaks in front of it.
+      })().catch(() => response.destroy())
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { HANG_MS } from '../hang.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { seededRandom } from '../../src/service/faults.ts'
 import { mintStoredKey } from '../../src/service/index.ts'
@@ -146,5 +147,5 @@ test(
     expect(unanswered).toBe(kills)
     expect(acknowledged.size).toBeGreaterThan(0)
   },
-  kills * 5_000 + 30_000,
+  HANG_MS * (2 + kills),
 )

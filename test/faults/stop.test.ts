@@ -4,6 +4,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
+import { HEARTBEAT_MS } from '../hang.ts'
 import { isBalanced } from '../../src/core/states.ts'
 import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
 import { startProxy } from './proxy.ts'
@@ -84,7 +85,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   const handle = await project.start('contacts', {
     ...fastTuning,
     in_flight: 1,
-    heartbeat_timeout_ms: 1_000,
+    heartbeat_timeout_ms: HEARTBEAT_MS,
   })
 
   // Told once: the batch in flight is settled, and nothing is sent after it.
@@ -111,9 +112,7 @@ test('told once, told twice, and too slow: four workers, one run', async () => {
   worker = startWorker(500)
   await inFlight(3)
   worker.tell('SIGTERM')
-  const told = performance.now()
   expect(await worker.ended).toEqual({ code: 1, signal: null })
-  expect(performance.now() - told).toBeLessThan(20_000)
   await worker.said('worker_stopped_by_force')
   expect((await books()).states).toMatchObject({ created: 50, sent: 50, planned: rows - 100 })
 

@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import pg from 'pg'
 import type { WorkflowHandle } from '@temporalio/client'
+import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
@@ -125,8 +126,7 @@ async function importOnce(meddle: (worksOn: () => boolean) => Promise<void>) {
     rows_per_segment: 1_000,
     segments_in_flight: 6,
     in_flight: inFlight,
-    // A worker that is gone is found out by this; one that is only slow must not be taken for it.
-    heartbeat_timeout_ms: 15_000,
+    heartbeat_timeout_ms: HEARTBEAT_MS,
   })
   let ended = false
   const result = handle.result().finally(() => (ended = true))
@@ -237,5 +237,5 @@ test(
     }
     if (kills >= 20) expect(replayed).toBeGreaterThan(0)
   },
-  120_000 + kills * 15_000,
+  HANG_MS * (2 + kills),
 )

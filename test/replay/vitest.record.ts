@@ -5,5 +5,17 @@ import base from '../../vitest.config.ts'
 
 export default defineConfig({
   ...mergeConfig(base, {}),
-  test: { ...base.test, include: ['test/replay/record.ts'] },
+  test: {
+    ...base.test,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'record',
+          include: ['test/replay/record.ts'],
+          globalSetup: ['test/setup/global.ts'],
+        },
+      },
+    ],
+  },
 })

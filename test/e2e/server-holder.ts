@@ -1,7 +1,7 @@
 // Started by temporal-server.test.ts: holds a server, ignores Ctrl-C, and lives until it is killed.
 
-import { silentLogger } from '../../../src/core/ports.ts'
-import { startTemporal } from '../../../src/dev/temporal-server.ts'
+import { silentLogger } from '../../src/core/ports.ts'
+import { startTemporal } from '../../src/dev/temporal-server.ts'
 
 process.on('SIGINT', () => process.stdout.write('interrupted\n'))
 const server = await startTemporal({

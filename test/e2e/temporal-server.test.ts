@@ -8,10 +8,11 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Connection } from '@temporalio/client'
 import { expect, inject, onTestFinished, test } from 'vitest'
-import { silentLogger } from '../../../src/core/ports.ts'
-import { isAnswering, startTemporal } from '../../../src/dev/temporal-server.ts'
-import type { StartTemporal } from '../../../src/dev/temporal-server.ts'
-import { script, tempFolder } from './scripts.ts'
+import { silentLogger } from '../../src/core/ports.ts'
+import { HANG_MS } from '../hang.ts'
+import { isAnswering, startTemporal } from '../../src/dev/temporal-server.ts'
+import type { StartTemporal } from '../../src/dev/temporal-server.ts'
+import { script, tempFolder } from '../unit/dev/scripts.ts'
 
 async function start(options: Partial<StartTemporal> = {}) {
   const cliPath = inject('temporalCli')
@@ -141,7 +142,7 @@ test('a Ctrl-C does not reach the server, and our sudden death ends it', async (
   expect(await isAnswering(address)).toBe(true)
 
   child.kill('SIGKILL')
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + HANG_MS
   while ((await isAnswering(address)) && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 100))
   }

@@ -1,13 +1,13 @@
 // `run`, `approve` and `reject` of a mirror, with a real service, Temporal server, worker and DuckDB file.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../../src/cli/run.ts'
-import { decide } from '../../../src/cli/verdict.ts'
-import type { CommandContext } from '../../../src/cli/context.ts'
-import { RecordsClient } from '../../../src/client/index.ts'
-import type { StreamBooks } from '../../../src/ledger/ledger.ts'
-import { createProject, type Project } from '../../e2e/project.ts'
-import { said } from './said.ts'
+import { run } from '../../src/cli/run.ts'
+import { decide } from '../../src/cli/verdict.ts'
+import type { CommandContext } from '../../src/cli/context.ts'
+import { RecordsClient } from '../../src/client/index.ts'
+import type { StreamBooks } from '../../src/ledger/ledger.ts'
+import { createProject, type Project } from './project.ts'
+import { said } from '../unit/cli/said.ts'
 
 let project: Project
 let client: RecordsClient
