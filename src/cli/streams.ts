@@ -75,8 +75,12 @@ export function printStreams(terminal: Terminal, streams: readonly StreamBooks[]
 function notesOf(stream: StreamBooks): string[] {
   const { state, message, misfits, serviceCount, tableCount } = stream
   const notes: string[] = []
+  if (stream.older !== undefined && stream.older > 0)
+    notes.push(
+      `${figure(stream.older)} ${stream.older === 1 ? 'answer' : 'answers'} came late and changed nothing`,
+    )
   if (message !== null) notes.push(safe(message, 1_000))
-  if (differs(stream) && state === 'complete')
+  if (differs(stream) && state === 'complete' && stream.differs !== true)
     notes.push(
       `the service counts ${figure(serviceCount!)} records, the table has ${figure(tableCount!)} rows: what changes while it is read comes with the next run`,
     )
@@ -99,6 +103,9 @@ export const streamToJson = (stream: StreamBooks) => ({
   changed: stream.changed,
   unchanged: stream.unchanged,
   deleted: stream.deleted,
+  older: stream.older ?? null,
+  reverted: stream.reverted ?? null,
+  differs: stream.differs ?? null,
   misfits: stream.misfits,
   service_count: stream.serviceCount,
   table_count: stream.tableCount,

@@ -282,6 +282,12 @@ export interface StreamBooks {
   readonly changed: number
   readonly unchanged: number
   readonly deleted: number
+  /** Answers that came late and were left alone. Left out by versions that did not count them, as are the next two. */
+  readonly older?: number
+  /** Of `changed`: rows that were newer than the service has them. */
+  readonly reverted?: number
+  /** Whether the table is known not to hold what the service holds, and the run could not mend it; null while that is open. */
+  readonly differs?: boolean | null
   /** Rows of the table with a value that did not fit its column. */
   readonly misfits: number | null
   /** Records by the service's own count, and rows of the table that are there; null until they were counted. */

@@ -127,6 +127,9 @@ export const STREAM_COLUMNS = [
   'service_count',
   'table_count',
   'message',
+  'older',
+  'reverted',
+  'differs',
 ] as const
 
 export const streamValues = (books: StreamBooks): readonly (string | number | null)[] => [
@@ -144,6 +147,9 @@ export const streamValues = (books: StreamBooks): readonly (string | number | nu
   books.serviceCount,
   books.tableCount,
   books.message,
+  books.older ?? null,
+  books.reverted ?? null,
+  books.differs == null ? null : Number(books.differs),
 ]
 
 /** Of `streams`. */
@@ -162,6 +168,10 @@ export const streamOfRow = (row: Row): StreamBooks => ({
   serviceCount: number(row['service_count']),
   tableCount: number(row['table_count']),
   message: text(row['message']),
+  // What an older version wrote does not have them, and neither has its manifest.
+  ...(row['older'] != null && { older: Number(row['older']) }),
+  ...(row['reverted'] != null && { reverted: Number(row['reverted']) }),
+  ...(row['differs'] != null && { differs: Number(row['differs']) === 1 }),
 })
 
 /** Of `accepted`; `prefix`: what its columns are named with. */

@@ -4,6 +4,7 @@
 
 import type { QueryBody, RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
+import { checkEnds, type EndlessParts } from './endless.ts'
 import { earlier, instantAt, isLater } from './instant.ts'
 import type { Merger } from './merger.ts'
 import { isCursorRefused, type Reader } from './reader.ts'
@@ -11,11 +12,12 @@ import { isCursorRefused, type Reader } from './reader.ts'
 /** Times that the read may begin anew without having come further. */
 const ANEW_MAX = 3
 
-export interface ChangesParts {
-  readonly type: string
+export interface ChangesParts extends EndlessParts {
   /** The property of modification times. */
   readonly modified: string
   readonly overlapMs: number
+  /** Records that the service counted last; null where it was not asked. */
+  readonly counted: number | null
   readonly reader: Reader
   readonly merger: Pick<Merger, 'take'>
   readonly signal: AbortSignal
@@ -33,6 +35,7 @@ export async function readChanges(parts: ChangesParts): Promise<boolean> {
   const known = parts.known()
   let start = known.reached ?? since(known.watermark, parts.overlapMs)
   let high: string | null | undefined
+  let read = 0
   // Bounded: each new beginning has come further, or is counted.
   for (let anew = 0; ;) {
     let reached: string | null = null
@@ -48,6 +51,7 @@ export async function readChanges(parts: ChangesParts): Promise<boolean> {
         const last = page.records.at(-1)
         reached = (last && parts.instantOf(last.properties[parts.modified])) ?? reached
         parts.count(page.records.length)
+        await checkEnds(parts, (read += page.records.length), parts.counted)
         const mark = reached === null ? null : earlier(reached, page.askedAt)
         await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
           const { watermark } = parts.known()

@@ -1,4 +1,5 @@
-// The end of a mirror's run. Its account is its streams; a run of which one stream failed has failed, and says which.
+// The end of a mirror's run. Its account is its streams; a run of which one stream failed has failed, and says which. Promise
+// kept here: a run that knows of a table that differs from the service is never plainly complete.
 
 import type { RunState } from '../core/states.ts'
 import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
@@ -12,9 +13,18 @@ export async function closeMirror(
   run: number,
   ending: Ending,
 ): Promise<{ readonly state: RunState; readonly message: string | null }> {
-  const failed = failuresOf(await ledger.streams(run))
-  const state = ending.kind === 'finished' ? (failed === null ? 'complete' : 'failed') : ending.kind
-  const message = ending.kind === 'failed' ? ending.message : failed
+  const streams = await ledger.streams(run)
+  const failed = failuresOf(streams)
+  const differing = differencesOf(streams)
+  const state =
+    ending.kind !== 'finished'
+      ? ending.kind
+      : failed !== null
+        ? 'failed'
+        : differing !== null
+          ? 'complete_with_differences'
+          : 'complete'
+  const message = ending.kind === 'failed' ? ending.message : (failed ?? differing)
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
@@ -26,11 +36,19 @@ export async function closeMirror(
 
 /** Which streams did not come to their end, and why; null where all of them did. */
 export function failuresOf(streams: readonly StreamBooks[]): string | null {
-  const failed = streams.filter(({ state }) => state !== 'complete')
-  if (failed.length === 0) return null
-  const names = failed
+  return named(streams.filter(({ state }) => state !== 'complete'))
+}
+
+/** Which tables are known not to hold what the service holds, and why; null where none is. */
+export function differencesOf(streams: readonly StreamBooks[]): string | null {
+  return named(streams.filter(({ differs }) => differs === true))
+}
+
+function named(streams: readonly StreamBooks[]): string | null {
+  if (streams.length === 0) return null
+  const names = streams
     .slice(0, NAMED_MAX)
     .map(({ stream, state, message }) => `${stream}: ${message ?? state}`)
-  const more = failed.length > NAMED_MAX ? ` (and ${failed.length - NAMED_MAX} more)` : ''
+  const more = streams.length > NAMED_MAX ? ` (and ${streams.length - NAMED_MAX} more)` : ''
   return `${names.join('; ')}${more}`
 }

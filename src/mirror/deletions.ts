@@ -1,17 +1,20 @@
 // Which rows are deleted, and when. Promises kept here: a row goes only after the service answered 404 for it, or two complete
-// listings lacked it; more than the configured share waits for a person; a listing that lacks what the service itself counts
-// deletes nothing.
+// listings lacked it and the service answered 404 for each of a sample of them; more than the configured share waits for a
+// person; a listing that lacks what the service itself counts deletes nothing.
 
 import { inLanes } from '../core/lanes.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import type { Merger } from './merger.ts'
-import type { Verdict } from './ports.ts'
+import type { StreamResult, Verdict } from './ports.ts'
 import type { Reader } from './reader.ts'
+import type { Work } from './work.ts'
 
-/** Candidates that are asked for one by one; more of them are worth a second listing. */
+/** Candidates that are asked for one by one; more of them are worth a second listing, and so many of those are asked for. */
 export const ASKED_MAX = 200
+/** Ids of rows that are deleted by one statement. */
+const DELETED_MAX = 1_000
 /** Deletions that never wait for approval: a share of a small table says nothing. */
 const UNASKED_ROWS = 10
 /** Share by which two counts may differ while people work. */
@@ -42,6 +45,65 @@ export async function confirm(
     }
   })
   return gone
+}
+
+/** Rows that were last seen before a moment: those of the ids, or every one that is found when they are deleted. */
+type Gone = { readonly before: string } & (
+  | { readonly ids: readonly string[] }
+  | { readonly isEvery: true }
+)
+
+/** Deletes `rows` rows, where that is permitted, or asks a person. */
+export async function remove(
+  work: Work,
+  rows: number,
+  gone: Gone,
+): Promise<StreamResult | undefined> {
+  if (rows === 0) return undefined
+  const { deps, job, stream, position, account } = work
+  const { rows: of } = await deps.tables.count(stream)
+  const share = `${rows} of ${of} rows`
+  const may = permission(rows, of, job.config, job.verdict)
+  if (may === 'ask') {
+    account.ask(
+      `${share} would be deleted, more than ${job.config.deletions_max_percent} %; approve or reject it`,
+    )
+    return { state: 'approval', rows, of }
+  }
+  if (may === 'refused') {
+    position.kept = rows
+    account.differ(`the deletion of ${share} was rejected, so they stay`)
+    return undefined
+  }
+  // Bounded: each pass takes rows away, or is the last.
+  for (let done = 0; done < rows;) {
+    const ids =
+      'ids' in gone
+        ? gone.ids.slice(done, done + DELETED_MAX)
+        : await deps.tables.ids(stream, {
+            after: null,
+            limit: Math.min(DELETED_MAX, rows - done),
+            seenBefore: gone.before,
+          })
+    if (ids.length === 0) break
+    await deletePage(work, gone.before, ids)
+    done += ids.length
+  }
+  return undefined
+}
+
+/** Deletes in one transaction with the position that says so. */
+async function deletePage(work: Work, before: string, ids: readonly string[]): Promise<void> {
+  const { deps, job, stream, fence, position, account, reader } = work
+  const { tally } = position.run
+  tally.deleted += ids.length
+  const deleted = await deps.tables.delete(stream, fence, account.snapshot(), {
+    before,
+    ids,
+    how: job.config.deletions,
+    at: reader.now(),
+  })
+  tally.deleted += deleted - ids.length
 }
 
 /** What may be done about so many deletions of a table with so many rows. */

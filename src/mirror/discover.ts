@@ -170,6 +170,7 @@ async function mirrorDefinitions(
     misfits: 0,
     serviceCount: definitions.length,
     tableCount: (await tables.count(stream)).rows,
+    differs: false,
   })
 }
 

@@ -10,7 +10,7 @@ import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
 import { instantAt } from './instant.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamJob, StreamResult } from './ports.ts'
-import { addMerge, noTally, type Tally } from './position.ts'
+import { addMerge, noTally, tallyOf, type Tally } from './position.ts'
 import { Reader } from './reader.ts'
 import { textStream } from './text-table.ts'
 
@@ -30,6 +30,8 @@ interface EdgesPosition {
   startedAt: string | null
   /** When the last look through all of them ended. */
   sweptAt: string | null
+  /** When the service was asked last: the clock of another worker may be behind. */
+  askedAt?: string
   /** `after`: last id of the changed ones that this run has looked at. */
   run: {
     id: number
@@ -75,7 +77,10 @@ function positionOf(stored: string | null, { run, full }: StreamJob): EdgesPosit
     sweptAt: null,
     run: null!,
   }
-  if (position.run?.id === run) return position
+  if (position.run?.id === run) {
+    position.run.tally = tallyOf(position.run.tally)
+    return position
+  }
   return { ...position, run: { id: run, full, phase: 'changed', after: null, tally: noTally() } }
 }
 
@@ -159,7 +164,7 @@ class Edges {
     while (isDue) {
       const ids = await tables.ids(this.#source, { after: position.after, limit: OWNERS_MAX })
       const isLast = ids.length < OWNERS_MAX
-      position.startedAt ??= instantAt(clock.now())
+      position.startedAt ??= this.#reader('mirror').now()
       position.after = isLast ? null : ids.at(-1)!
       await this.#read(ids, 'backfill')
       if (isLast) {
@@ -191,11 +196,19 @@ class Edges {
     position.run.tally.deleted += deleted
   }
 
+  /** No moment that it tells is before what another worker told. */
+  #reader(priority: 'mirror' | 'backfill'): Reader {
+    const reader = new Reader({ ...this.#deps, priority })
+    reader.goOnFrom(this.#position.askedAt)
+    reader.goOnFrom(this.#position.startedAt)
+    return reader
+  }
+
   /** The edges of these records, as the service says now. */
   async #read(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
     if (ids.length === 0) return await this.#store()
     const { tables, tuning, signal } = this.#deps
-    const reader = new Reader({ ...this.#deps, priority })
+    const reader = this.#reader(priority)
     const before = reader.now()
     const merger = new Merger(this.#deps, {
       run: this.#job.run,
@@ -216,6 +229,7 @@ class Edges {
     } finally {
       await merger.drop()
       this.#position.run.tally.requests += reader.requests
+      this.#position.askedAt = reader.latest!
     }
     const stored = JSON.stringify(this.#position)
     const deleted = await tables.delete(this.#stream, this.#fence, stored, {
@@ -261,6 +275,7 @@ class Edges {
       misfits: counted?.misfits ?? null,
       serviceCount: null,
       tableCount: counted?.rows ?? null,
+      differs: isOver ? false : null,
       message: this.#message,
     })
   }

@@ -6,6 +6,7 @@ import type { ObjectSchema, QueryBody } from '../contract/index.ts'
 import type { Window } from '../core/watermark.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
+import { checkEnds, type EndlessParts } from './endless.ts'
 import type { Merger } from './merger.ts'
 import type { Listing, Range } from './position.ts'
 import { isLater } from './instant.ts'
@@ -15,8 +16,9 @@ import { isCursorRefused, type Reader } from './reader.ts'
 /** Times that a range may begin anew without having come further. */
 const ANEW_MAX = 3
 
-export interface ListingParts {
-  readonly type: string
+export interface ListingParts extends EndlessParts {
+  /** Records that the service counted last; null where it was not asked. */
+  readonly counted: number | null
   readonly reader: Reader
   readonly merger: Pick<Merger, 'take'>
   readonly signal: AbortSignal
@@ -165,6 +167,11 @@ async function readPages(
     const last = page.records.at(-1)
     const value = isOrdered && last ? parts.instantOf(last.properties[by]) : null
     parts.count(page.records.length)
+    await checkEnds(
+      parts,
+      (listing.read = (listing.read ?? 0) + page.records.length),
+      parts.counted,
+    )
     await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
       // A cursor carries the bounds that its range had then; a value does not.
       if (!isOrdered) one.cursor = page.cursor
@@ -195,5 +202,5 @@ const isAfterEnd = ({ window }: Listing, value: string | null): boolean =>
 /** A listing of the same type once more, from its first record. */
 export function again(listing: Listing): Listing {
   const bounds = listing.ranges.map(({ from, to, without }) => range(from, to, without))
-  return { ...listing, ranges: bounds }
+  return { ...listing, ranges: bounds, read: 0 }
 }

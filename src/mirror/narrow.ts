@@ -1,8 +1,10 @@
 // Where a table and the service differ, found by counting: the time between the first and the last record is halved until few
-// enough are left to be listed. One deletion among a million records costs some twenty requests, a listing ten thousand.
+// enough are left to be listed. One deletion among a million records costs some twenty requests, a listing ten thousand. A
+// small type is listed whole.
 
-import type { FilterNode, RecordRepresentation } from '../contract/index.ts'
+import type { RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
+import { checkEnds, type EndlessParts } from './endless.ts'
 import { instantAt } from './instant.ts'
 import type { Merger } from './merger.ts'
 import { filterOf, middleOf, range } from './ranges.ts'
@@ -10,12 +12,12 @@ import type { Reader } from './reader.ts'
 
 /** Records that are listed rather than counted once more. */
 const LIST_MAX = 500
+/** Requests for each that is planned: pages may be short, or empty. */
+const SHORT_PAGES = 10
 
-export interface NarrowParts {
-  readonly type: string
-  /** The time property that is halved, and its column. */
-  readonly by: string
-  readonly column: string
+export interface NarrowParts extends EndlessParts {
+  /** The time property that is halved, and its column; null where there is none: then a small type is listed whole. */
+  readonly axis: { readonly by: string; readonly column: string } | null
   readonly reader: Reader
   readonly tables: Pick<MirrorTables, 'count' | 'ids'>
   readonly stream: MirrorStream
@@ -40,51 +42,41 @@ interface Interval {
  * @returns null where they were not all found within the bounds
  */
 export async function narrow(parts: NarrowParts): Promise<readonly string[] | null> {
-  const { type, by, column, reader, tables, stream } = parts
-  const low = parts.instantOf(await reader.edge(type, by, 'asc'))
-  const high = parts.instantOf(await reader.edge(type, by, 'desc'))
+  const { reader, axis } = parts
   const countTable = async (from: string | null, to: string | null) =>
-    (await tables.count(stream, { column, from, to })).rows
+    (await parts.tables.count(parts.stream, withinOf(parts, from, to))).rows
   const countService = (from: string | null, to: string | null) =>
-    reader.count(type, filterOf(by, range(from, to)) as FilterNode)
-  const begin = low === null ? null : instantAt(Date.parse(low))
-  const end = high === null ? null : instantAt(Date.parse(high) + 1)
+    reader.count(parts.type, filterOf(axis?.by ?? null, range(from, to)) ?? undefined)
 
+  const waiting = await firstIntervals(parts, countTable, countService)
   const missing: string[] = []
-  const waiting: Interval[] = []
-  if (begin === null || end === null) {
-    waiting.push({ from: null, to: null, service: 0, table: await countTable(null, null) })
-  } else {
-    // The service has none before its first and after its last.
-    waiting.push({ from: null, to: begin, service: 0, table: await countTable(null, begin) })
-    waiting.push({ from: end, to: null, service: 0, table: await countTable(end, null) })
-    const service = await countService(begin, end)
-    waiting.push({ from: begin, to: end, service, table: await countTable(begin, end) })
-  }
-  const last = reader.requests + parts.requestsMax
+  const last = reader.requests + SHORT_PAGES * parts.requestsMax
+  /** Planned requests that are left: a page counts as a full one, however short it comes. */
+  let left = parts.requestsMax
   // What can be listed whole within the bounds needs no counting.
   const total = waiting.at(-1)!.service
   const listMax = total <= 50 * parts.requestsMax ? total : LIST_MAX
   // Bounded by the requests: each pass sends some, or takes an interval away.
   for (let one = waiting.pop(); one !== undefined; one = waiting.pop()) {
     const { from, to, service, table } = one
-    if (service === table) continue
-    if (reader.requests >= last) return null
+    if (service === table && axis !== null) continue
     const middle = from === null || to === null ? null : middleOf(from, to)
     if (service > listMax && middle !== null) {
-      const left = await countService(from, middle)
-      const leftTable = await countTable(from, middle)
-      waiting.push({ from, to: middle, service: left, table: leftTable })
-      waiting.push({ from: middle, to, service: service - left, table: table - leftTable })
+      if (left-- <= 0) return null
+      const lower = await countService(from, middle)
+      const lowerTable = await countTable(from, middle)
+      waiting.push({ from, to: middle, service: lower, table: lowerTable })
+      waiting.push({ from: middle, to, service: service - lower, table: table - lowerTable })
       continue
     }
-    if (service > 100 * (last - reader.requests)) return null
+    left -= Math.ceil(service / 100)
+    if (left < 0 || reader.requests >= last) return null
     const listed = service === 0 ? new Set<string>() : await list(parts, one)
     for (let after: string | null = null; ;) {
-      const ids: readonly string[] = await tables.ids(stream, {
+      const ids: readonly string[] = await parts.tables.ids(parts.stream, {
         after,
         limit: 1_000,
-        within: { column, from, to },
+        ...(withinOf(parts, from, to) && { within: withinOf(parts, from, to)! }),
       })
       missing.push(...ids.filter((id) => !listed.has(id)))
       if (missing.length > parts.idsMax) return null
@@ -95,11 +87,38 @@ export async function narrow(parts: NarrowParts): Promise<readonly string[] | nu
   return missing
 }
 
-async function list(parts: NarrowParts, { from, to }: Interval): Promise<Set<string>> {
+const withinOf = ({ axis }: NarrowParts, from: string | null, to: string | null) =>
+  axis === null ? undefined : { column: axis.column, from, to }
+
+/** All the time there is, the one with the most records last. */
+async function firstIntervals(
+  { axis, reader, type, instantOf }: NarrowParts,
+  countTable: (from: string | null, to: string | null) => Promise<number>,
+  countService: (from: string | null, to: string | null) => Promise<number>,
+): Promise<Interval[]> {
+  const whole = async (service: number): Promise<Interval[]> => [
+    { from: null, to: null, service, table: await countTable(null, null) },
+  ]
+  if (axis === null) return await whole(await countService(null, null))
+  const low = instantOf(await reader.edge(type, axis.by, 'asc'))
+  const high = instantOf(await reader.edge(type, axis.by, 'desc'))
+  if (low === null || high === null) return await whole(0)
+  const begin = instantAt(Date.parse(low))
+  const end = instantAt(Date.parse(high) + 1)
+  // The service has none before its first and after its last.
+  const before = { from: null, to: begin, service: 0, table: await countTable(null, begin) }
+  const after = { from: end, to: null, service: 0, table: await countTable(end, null) }
+  const service = await countService(begin, end)
+  return [before, after, { from: begin, to: end, service, table: await countTable(begin, end) }]
+}
+
+async function list(parts: NarrowParts, { from, to, service }: Interval): Promise<Set<string>> {
   const listed = new Set<string>()
-  const filter = filterOf(parts.by, range(from, to))
+  let read = 0
+  const filter = filterOf(parts.axis?.by ?? null, range(from, to))
   for await (const page of parts.reader.pages(parts.type, filter === null ? {} : { filter })) {
     parts.count(page.records.length)
+    await checkEnds(parts, (read += page.records.length), service)
     for (const { id } of page.records) listed.add(id)
     await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {})
   }

@@ -27,6 +27,8 @@ export interface Listing {
   /** The property that cuts it into ranges and orders them; null where the service orders by none. */
   by: string | null
   ranges: Range[]
+  /** Records that it has brought so far, those that came twice included. */
+  read?: number
   /** Of a window: records without a value of `by` are not in it, and what is later than `end` changed since it began. */
   window?: { end: string | null }
 }
@@ -44,6 +46,10 @@ export interface Tally {
   changed: number
   unchanged: number
   deleted: number
+  /** Answers that came late, and were left alone. */
+  older: number
+  /** Of `changed`: the service tells an older version than before. */
+  reverted: number
 }
 
 /**
@@ -70,6 +76,10 @@ export interface RunPlace {
   /** Changes up to this modification time were merged by this run, the overlap included. */
   reached: string | null
   tally: Tally
+  /** What a person should know of the run, in sentences. */
+  said?: string[]
+  /** Whether the table is known not to be what the service has, and the run could not mend it. */
+  differs?: boolean
   /** Absent where there is none. */
   window?: WindowPlace
 }
@@ -88,6 +98,12 @@ export interface Position {
   wanting: boolean
   /** Rows that the service has no more and that stay, because a person rejected their deletion. */
   kept: number
+  /** By how many rows the table differed after the last complete listing, and nothing explained it. */
+  unexplained?: number
+  /** Records of the last complete listing whose ids the warehouse cannot hold. */
+  unfit?: number
+  /** When the service was asked last: the clock of another worker may be behind. */
+  askedAt?: string
   listing: Listing | null
   /** The last run that worked on it; all that a run knows of itself goes when the next one begins. */
   run: RunPlace
@@ -116,12 +132,16 @@ export const noTally = (): Tally => ({
   changed: 0,
   unchanged: 0,
   deleted: 0,
+  older: 0,
+  reverted: 0,
 })
 
-export function addMerge(tally: Tally, { inserted, changed, unchanged }: MergeCounts): void {
-  tally.inserted += inserted
-  tally.changed += changed
-  tally.unchanged += unchanged
+/** A tally as it was stored: one of an older version has fewer figures. */
+export const tallyOf = (stored: Partial<Tally>): Tally => ({ ...noTally(), ...stored })
+
+export function addMerge(tally: Tally, counts: MergeCounts): void {
+  for (const name of ['inserted', 'changed', 'unchanged', 'older', 'reverted'] as const)
+    tally[name] += counts[name]
 }
 
 /** The state of a run that has done nothing yet. */
@@ -149,7 +169,10 @@ export function isOf(run: RunPlace, id: number, window: Window | null): boolean 
 /** @throws SyncError `position_unreadable` for a text that another version wrote, or a person changed */
 export function readPosition(text: string, place: string, stream: string): Position {
   const position = parsed(text)
-  if (position?.v === 1 && position.run?.tally !== undefined) return position as Position
+  if (position?.v === 1 && position.run?.tally !== undefined) {
+    position.run.tally = tallyOf(position.run.tally)
+    return position as Position
+  }
   throw new SyncError(
     'position_unreadable',
     `${place}: the position of ${stream} in _records_sync_streams is not one that this version wrote; use the newest version, or set it to NULL to read the stream anew`,

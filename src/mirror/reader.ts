@@ -1,5 +1,6 @@
 // Reads of the service, as the mirror asks them. Promises kept here: a page that failed for the moment is asked for again with
-// the same cursor; every answer carries the time at which it was asked for; every request is counted.
+// the same cursor; every answer carries the time at which it was asked for, and no later one carries an earlier time, whatever
+// the clocks of two workers say; every request is counted.
 
 import type {
   AssociationEdgeWire,
@@ -45,6 +46,8 @@ const isGone = (error: unknown): boolean =>
 export class Reader {
   /** Requests sent since the start. */
   requests = 0
+  /** The last moment that was told, or that another worker told before. */
+  #latest: string | null = null
   readonly #deps: ReaderDeps
 
   constructor(deps: ReaderDeps) {
@@ -52,7 +55,20 @@ export class Reader {
   }
 
   now(): string {
-    return instantAt(this.#deps.clock.now())
+    const now = instantAt(this.#deps.clock.now())
+    // A clock that went back, or is behind that of another worker: what is asked now is later all the same.
+    const isBehind = this.#latest !== null && now < this.#latest
+    return (this.#latest = isBehind ? instantAt(Date.parse(this.#latest!) + 1) : now)
+  }
+
+  /** Lets no moment be before this one, which another worker told. */
+  goOnFrom(instant: string | null | undefined): void {
+    if (instant && (this.#latest === null || instant > this.#latest)) this.#latest = instant
+  }
+
+  /** The last moment that was told; null before the first. */
+  get latest(): string | null {
+    return this.#latest
   }
 
   /** Every page of a query, from `body.cursor` on. */

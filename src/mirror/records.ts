@@ -6,20 +6,17 @@ import {
   modificationProperty,
   type ObjectSchema,
   type PropertyWire,
-  type RecordRepresentation,
 } from '../contract/index.ts'
-import { SyncError } from '../core/errors.ts'
+import { Blocked, SyncError } from '../core/errors.ts'
 import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
-import type { MirrorConfig } from '../core/sync.ts'
-import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
+import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { Account } from './account.ts'
 import { readChanges } from './changes.ts'
-import { ASKED_MAX, confirm, isPlausible, permission } from './deletions.ts'
-import { earlier, instantOf } from './instant.ts'
-import { again, beginListing, beginWindow, goOnListing } from './listing.ts'
+import { compareCounts } from './compare.ts'
+import { earlier, instantAt, instantOf } from './instant.ts'
+import { beginListing, beginWindow, goOnListing } from './listing.ts'
 import { Merger } from './merger.ts'
-import { narrow } from './narrow.ts'
-import type { MirrorDeps, StreamJob, StreamResult } from './ports.ts'
+import type { MirrorDeps, StreamResult } from './ports.ts'
 import {
   beginning,
   beginningIn,
@@ -30,10 +27,8 @@ import {
 } from './position.ts'
 import type { Reader } from './reader.ts'
 import { compileRow } from './shapes.ts'
-
-export interface RecordsJob extends StreamJob {
-  readonly config: MirrorConfig
-}
+import { sweep } from './sweep.ts'
+import type { RecordsJob, Work } from './work.ts'
 
 /** The property, where the service sorts by it. */
 export const sorted = (
@@ -65,28 +60,24 @@ export class Records {
   readonly #job: RecordsJob
   readonly #schema: ObjectSchema
   readonly #stream: MirrorStream
-  readonly #fence: number
   readonly #position: Position
   readonly #reader: Reader
   readonly #merger: Merger
   readonly #modified: PropertyWire | null
   /** Orders and cuts listings. */
   readonly #by: PropertyWire | null
-  readonly #rowOf: (record: RecordRepresentation) => MirrorRow
-  readonly #endsAtMs: number
   readonly #account: Account
+  readonly #work: Work
 
   constructor(deps: MirrorDeps, job: RecordsJob, parts: RecordsParts) {
     this.#deps = deps
     this.#job = job
     this.#schema = parts.schema
     this.#stream = parts.stream
-    this.#fence = parts.fence
     this.#reader = parts.reader
     this.#modified = modifiedOf(job, parts.schema)
     this.#by = sorted(job, creationProperty(parts.schema)) ?? this.#modified
-    this.#rowOf = compileRow(parts.stream, { version: this.#modified?.name ?? null })
-    this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
+    const endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#position = parts.position
     const { window = null } = job
     if (!isOf(this.#position.run, job.run, window))
@@ -94,6 +85,8 @@ export class Records {
         ? beginningIn(window, job.run)
         : beginning(job.run, job.full || this.#isListingDue())
     this.#account = new Account(deps, { run: job.run, ...parts })
+    parts.reader.goOnFrom(this.#position.askedAt)
+    parts.reader.goOnFrom(this.#position.listing?.startedAt)
     this.#merger = new Merger(deps, {
       run: job.run,
       fence: parts.fence,
@@ -101,6 +94,29 @@ export class Records {
       snapshot: () => this.#account.snapshot(),
       merged: (counts) => this.#account.merged(counts),
     })
+    this.#work = {
+      ...parts,
+      deps,
+      job,
+      merger: this.#merger,
+      account: this.#account,
+      modified: this.#modified,
+      by: this.#by,
+      parts: {
+        type: parts.schema.name,
+        reader: parts.reader,
+        merger: this.#merger,
+        readers: deps.tuning.readers,
+        probeMs: deps.tuning.blocked_probe_ms,
+        signal: deps.signal,
+        rowOf: compileRow(parts.stream, { version: this.#modified?.name ?? null }),
+        instantOf: (value) => instantOf(value),
+        count: (rows) => {
+          this.#position.run.tally.read += rows
+        },
+        isLate: () => deps.clock.now() >= endsAtMs,
+      },
+    }
   }
 
   /** Whether changes alone would not do. */
@@ -135,6 +151,8 @@ export class Records {
         return result
       }
     } catch (error) {
+      // A listing that does not end is begun anew, once the service is asked again.
+      if (error instanceof Blocked && error.reason === 'contract') this.#forgetListing()
       // What was read is worth keeping where the work only waits; after a cancel nobody waits for it.
       if (
         !this.#deps.signal.aborted &&
@@ -160,7 +178,7 @@ export class Records {
         return await this.#changes()
       case 'sweep':
       case 'resweep':
-        return await this.#sweep(phase)
+        return await sweep(this.#work, phase)
       case 'compare':
         return await this.#compare()
       case 'window':
@@ -168,6 +186,14 @@ export class Records {
       case 'done':
         return { state: 'done' }
     }
+  }
+
+  #forgetListing(): void {
+    const { run } = this.#position
+    run.reached = null
+    if (run.window) run.window.listing = null
+    if (run.full && this.#position.listing !== null) run.phase = 'list'
+    this.#position.listing = null
   }
 
   async #list(phase: 'list' | 'relist'): Promise<StreamResult | undefined> {
@@ -194,7 +220,8 @@ export class Records {
       position.run.phase = 'resweep'
       return undefined
     }
-    position.listedAt = listing.startedAt
+    // By the clock of now where it was put forward for a while.
+    position.listedAt = earlier(listing.startedAt, instantAt(this.#deps.clock.now()))
     position.watermark =
       listing.watermark === null ? null : earlier(listing.watermark, listing.startedAt)
     position.wanting = false
@@ -214,13 +241,10 @@ export class Records {
     return undefined
   }
 
-  #goOn(listing: Listing): Promise<boolean> {
+  async #goOn(listing: Listing): Promise<boolean> {
     const { readers, rows_per_range: rowsPerRange } = this.#deps.tuning
-    return goOnListing(
-      listing,
-      { readers, rowsPerRange },
-      { ...this.#parts(), signal: this.#deps.signal, isLate: () => this.#isLate() },
-    )
+    const { counted } = this.#position
+    return await goOnListing(listing, { readers, rowsPerRange }, { ...this.#work.parts, counted })
   }
 
   async #changes(): Promise<StreamResult | undefined> {
@@ -228,11 +252,10 @@ export class Records {
     const modified = this.#modified
     if (modified !== null) {
       const isComplete = await readChanges({
-        ...this.#parts(),
+        ...this.#work.parts,
         modified: modified.name,
         overlapMs: this.#job.config.overlap_seconds * 1_000,
-        signal: this.#deps.signal,
-        isLate: () => this.#isLate(),
+        counted: position.counted,
         known: () => ({ watermark: position.watermark, reached: position.run.reached }),
         moveTo: (watermark, reached) => {
           position.watermark = watermark
@@ -245,150 +268,10 @@ export class Records {
     return undefined
   }
 
-  /** Rows that a complete listing, and the changes after it, did not show. */
-  async #sweep(phase: 'sweep' | 'resweep'): Promise<StreamResult | undefined> {
-    const { tables } = this.#deps
-    const position = this.#position
-    const before = position.listing!.startedAt
-    const unseen = { column: '_last_seen_at', from: null, to: before }
-    const { rows: missing } = await tables.count(this.#stream, unseen)
-    if (missing > ASKED_MAX && phase === 'sweep') {
-      position.listing = again(position.listing!)
-      position.run.phase = 'relist'
-      return undefined
-    }
-    if (missing > 0) {
-      let ids: readonly string[] | undefined
-      if (missing <= ASKED_MAX) {
-        const asked = await tables.ids(this.#stream, {
-          after: null,
-          limit: ASKED_MAX,
-          seenBefore: before,
-        })
-        ids = await confirm(this.#schema.name, asked, {
-          ...this.#parts(),
-          readers: this.#deps.tuning.readers,
-        })
-      }
-      const wait = await this.#delete(ids?.length ?? missing, { before, ...(ids && { ids }) })
-      if (wait) return wait
-    }
-    position.listing = null
-    position.run.phase = 'compare'
-    return undefined
-  }
-
-  /** Deletes, where that is permitted, or asks a person. */
-  async #delete(
-    rows: number,
-    which: { readonly before: string; readonly ids?: readonly string[] },
-  ): Promise<StreamResult | undefined> {
-    if (rows === 0) return undefined
-    const { tables } = this.#deps
-    const { config, verdict } = this.#job
-    const { rows: of } = await tables.count(this.#stream)
-    const share = `${rows} of ${of} rows`
-    if (which.ids === undefined) {
-      const counted = await this.#reader.count(this.#schema.name)
-      if (!isPlausible(of - rows, counted)) {
-        this.#account.say(
-          `two listings lacked ${share}, but the service counts ${counted} records: nothing was deleted`,
-        )
-        return undefined
-      }
-    }
-    const may = permission(rows, of, config, verdict)
-    if (may === 'ask') {
-      this.#account.isWaiting = true
-      this.#account.say(
-        `${share} would be deleted, more than ${config.deletions_max_percent} %; approve or reject it`,
-      )
-      return { state: 'approval', rows, of }
-    }
-    if (may === 'refused') {
-      this.#position.kept = rows
-      this.#account.say(`the deletion of ${share} was rejected`)
-      return undefined
-    }
-    this.#position.run.tally.deleted += rows
-    const deleted = await tables.delete(this.#stream, this.#fence, this.#account.snapshot(), {
-      ...which,
-      how: config.deletions,
-      at: this.#reader.now(),
-    })
-    this.#position.run.tally.deleted += deleted - rows
-    return undefined
-  }
-
-  /** Compares the counts; where they differ, looks for the rows that make it. */
   async #compare(): Promise<StreamResult | undefined> {
-    const { tables } = this.#deps
-    const position = this.#position
-    const count = async () => {
-      const counted = await this.#reader.count(this.#schema.name)
-      return this.#account.compare(counted, await tables.count(this.#stream))
-    }
-    let surplus = await count()
-    if (surplus !== 0 && !position.run.full) {
-      const before = this.#reader.now()
-      const isKnown = surplus > 0 && surplus <= position.kept
-      const ids = isKnown ? null : await this.#narrow(Math.abs(surplus))
-      if (isKnown) this.#account.say(`${surplus} rows stay whose deletion was rejected`)
-      else if (ids !== null) {
-        const parts = { ...this.#parts(), readers: this.#deps.tuning.readers }
-        const gone = await confirm(this.#schema.name, ids, parts)
-        const wait = await this.#delete(gone.length, { before, ids: gone })
-        if (wait) return wait
-        await this.#merger.flush()
-        surplus = await count()
-        if (surplus !== 0)
-          this.#account.say(
-            `the counts differ by ${Math.abs(surplus)}: what changed meanwhile comes with the next run`,
-          )
-      } else if (surplus > 0) {
-        position.wanting = true
-        this.#account.say(
-          `${surplus} rows more than the service has records: the next run reads everything and finds them`,
-        )
-      }
-    }
-    position.run.phase = 'done'
+    const wait = await compareCounts(this.#work)
+    if (wait) return wait
+    this.#position.run.phase = 'done'
     return undefined
-  }
-
-  async #narrow(surplus: number): Promise<readonly string[] | null> {
-    const by = this.#by
-    const column = this.#stream.columns.find(
-      ({ property, live, type }) => property === by?.name && live && type.holds === 'instant',
-    )
-    if (by === null || column === undefined || surplus > ASKED_MAX) return null
-    // Half of what a listing would cost, within reason.
-    const requestsMax = Math.min(300, Math.max(20, Math.ceil((this.#position.counted ?? 0) / 200)))
-    return await narrow({
-      ...this.#parts(),
-      by: by.name,
-      column: column.name,
-      tables: this.#deps.tables,
-      stream: this.#stream,
-      requestsMax,
-      idsMax: ASKED_MAX,
-    })
-  }
-
-  #parts() {
-    return {
-      type: this.#schema.name,
-      reader: this.#reader,
-      merger: this.#merger,
-      rowOf: this.#rowOf,
-      instantOf: (value: unknown) => instantOf(value),
-      count: (rows: number) => {
-        this.#position.run.tally.read += rows
-      },
-    }
-  }
-
-  #isLate(): boolean {
-    return this.#deps.clock.now() >= this.#endsAtMs
   }
 }

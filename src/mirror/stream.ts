@@ -9,7 +9,8 @@ import { evolve } from './evolve.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
 import { beginning, beginningIn, firstPosition, readPosition } from './position.ts'
 import { Reader } from './reader.ts'
-import { modifiedOf, Records, type RecordsJob } from './records.ts'
+import { modifiedOf, Records } from './records.ts'
+import type { RecordsJob } from './work.ts'
 
 /** Times that a table is looked at again because somebody else took a name for it. */
 const NAMINGS_MAX = 3

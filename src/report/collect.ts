@@ -151,6 +151,8 @@ const streamOf = (stream: StreamBooks): StreamData => ({
   requests: stream.requests,
   misfits: stream.misfits,
   service_count: stream.serviceCount,
+  ...(stream.reverted !== undefined && { reverted: stream.reverted }),
+  ...(stream.differs !== undefined && { differs: stream.differs }),
   table_count: stream.tableCount,
   message: stream.message,
 })

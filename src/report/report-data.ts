@@ -109,6 +109,9 @@ export interface StreamData {
   /** Records by the service's count, and rows of the table; null where they were not counted. */
   readonly service_count: number | null
   readonly table_count: number | null
+  /** Rows that were newer than the service has them; whether the table is known to differ: null where that is not known. */
+  readonly reverted?: number
+  readonly differs?: boolean | null
   readonly message: string | null
 }
 

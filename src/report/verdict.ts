@@ -162,7 +162,10 @@ function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
       meaning: `The run came to its end, and its tables are known not to hold what the service holds${
         run.message === null ? '' : `: ${run.message}`
       }.`,
-      next: [step('Read what differs again:', `reconcile ${word(run.sync)} --repair`)],
+      next: [
+        step('Read everything once more:', `run ${word(run.sync)} --full`),
+        step('Or compare both sides, record by record:', `reconcile ${word(run.sync)} --full`),
+      ],
     }
   if (books === null) {
     const off = (streams ?? []).filter(isOff).length

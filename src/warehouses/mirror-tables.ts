@@ -1,6 +1,6 @@
 // The tables of one mirror in a warehouse: a schema of their own, written by merges. Promises kept here: what a merge, or a
-// deletion, changes and the position that says so change in one transaction; a row is never replaced by an older version of
-// itself; whoever was overtaken (fences) changes nothing; a reader sees whole merges only.
+// deletion, changes and the position that says so change in one transaction; a row never gives way to an older version of itself
+// that was asked for earlier; whoever was overtaken (fences) changes nothing; a reader sees whole merges only.
 
 /** What a column holds: exact decimals; dates; instants in UTC; JSON texts. With `list`: any number of them, in order. */
 export interface ColumnType {
@@ -58,14 +58,28 @@ export interface HeldRow extends MirrorRow {
   readonly isDeleted: boolean
 }
 
-/** What a merge did, in rows; their sum is the number of different ids in it. */
+/** What a merge did, in rows; the sum of the first four is the number of different ids in it. */
 export interface MergeCounts {
   readonly inserted: number
   /** Had other content, or had been deleted. */
   readonly changed: number
   readonly unchanged: number
-  /** Left alone: the table had a newer version. */
+  /** Left alone: the answer came late, and what the table has was asked for after it. */
   readonly older: number
+  /** Of `changed`: the service tells an older version than before, and was asked for it later. */
+  readonly reverted: number
+}
+
+/** Of the numbers that a merge answers, in the order of `MergeCounts`. */
+export function countsOf(row: readonly unknown[]): MergeCounts {
+  const [inserted, changed, unchanged, older, reverted] = row.map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  return { inserted, changed, unchanged, older, reverted }
 }
 
 /** Rows on their way into a table; held in a place of their own until they are merged, outside of this process's heap. */
@@ -78,9 +92,9 @@ export interface MirrorBatch {
    */
   add(rows: readonly MirrorRow[], seenAt: string): Promise<void>
   /**
-   * Merges what was added, one row for each id: the one with the highest version, then the latest `seenAt`. A row of the
-   * table gives way to one whose version is not lower, and, where that is equal or unknown to either, whose `seenAt` is
-   * later. Then the batch is used up.
+   * Merges what was added, one row for each id: the one with the highest version, then the latest `seenAt`. It counts as seen
+   * when the latest of them was. A row of the table gives way to one that was seen later, whatever its version, and to one of a
+   * higher version. Then the batch is used up.
    * @throws FenceLost; Blocked where the warehouse is locked, away or full. The batch can be merged again after that.
    */
   merge(into: {

@@ -255,4 +255,9 @@ export const MIGRATIONS: readonly string[] = [
       destinations.matching_property, accepted.destination, accepted.key, accepted.record_id, accepted.hash, accepted.run
     FROM accepted JOIN destinations ON destinations.id = accepted.destination;
   `,
+  `
+  ALTER TABLE streams ADD COLUMN older bigint;
+  ALTER TABLE streams ADD COLUMN reverted bigint;
+  ALTER TABLE streams ADD COLUMN differs bigint;
+  `,
 ]

@@ -234,4 +234,9 @@ export const MIGRATIONS: readonly string[] = [
       destinations.matching_property, accepted.destination, accepted.key, accepted.record_id, accepted.hash, accepted.run
     FROM accepted JOIN destinations ON destinations.id = accepted.destination;
   `,
+  `
+  ALTER TABLE streams ADD COLUMN older INTEGER;
+  ALTER TABLE streams ADD COLUMN reverted INTEGER;
+  ALTER TABLE streams ADD COLUMN differs INTEGER;
+  `,
 ]

@@ -17,7 +17,8 @@ const streamStates: Readonly<Record<StreamData['state'], string>> = {
 /** A mirror's tables, those with something to say first. */
 export function streamsPart(streams: readonly StreamData[]): Markup {
   const ranks: readonly StreamData['state'][] = ['failed', 'approval']
-  const rank = ({ state }: StreamData): number => (ranks.includes(state) ? 0 : 1)
+  const rank = ({ state, differs }: StreamData): number =>
+    ranks.includes(state) || differs === true ? 0 : 1
   const sorted = streams.toSorted((one, other) => rank(one) - rank(other))
   const body =
     streams.length === 0
@@ -64,10 +65,11 @@ function streamTable(streams: readonly StreamData[], caption: string | null): Ma
   </table>`
 }
 
-function notesOf({ state, mode, misfits, message }: StreamData): Markup {
-  const said = [streamStates[state], ...(mode === null ? [] : [`${mode} read`])].join(', ')
-  return html`<span class="of${state === 'failed' || state === 'approval' ? ' warn' : ''}"
-      >${said}</span
+function notesOf({ state, mode, misfits, message, differs }: StreamData): Markup {
+  const outcome = [streamStates[state], ...(differs === true ? ['with differences'] : [])]
+  const said = [outcome.join(' '), ...(mode === null ? [] : [`${mode} read`])].join(', ')
+  const isWarning = state === 'failed' || state === 'approval' || differs === true
+  return html`<span class="of${isWarning ? ' warn' : ''}">${said}</span
     >${message && html`<span class="of">${message}</span>`}${
       misfits !== null &&
       misfits > 0 &&

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
 import {
+  countsOf,
   OWN_COLUMNS,
   type MergeCounts,
   type MirrorBatch,
@@ -23,7 +24,7 @@ const FLUSH_CHARACTERS = 1_000_000
 
 /** One row for each id, with its cells as a list of texts. Made outside of the file, so that it need not be open meanwhile. */
 const LATEST = `CREATE OR REPLACE TEMP TABLE latest AS
-  SELECT id, version, seen, misfits, from_json(cells, '["VARCHAR"]') AS cells
+  SELECT id, version, max(seen) OVER (PARTITION BY id) AS last_seen, misfits, from_json(cells, '["VARCHAR"]') AS cells
   FROM (
     SELECT id, ${instantOf('version')} AS version, ${instantOf('seen')} AS seen, misfits, cells, rowid AS added
     FROM temp.staged
@@ -196,9 +197,9 @@ async function mergeLatest(
   await ask(
     `CREATE OR REPLACE TEMP TABLE judged AS
      SELECT l.id, t."_first_seen_at" AS first_seen, t."_last_seen_at" AS last_seen, t."_deleted_at" AS deleted, CASE
-         WHEN NOT CASE WHEN l.version <> t."_version" THEN l.version > t."_version" ELSE l.seen > t."_last_seen_at" END
-           THEN 'older'
-         WHEN t."_deleted_at" < l.seen OR t."_misfits" IS DISTINCT FROM l.misfits::JSON
+         WHEN l.last_seen <= t."_last_seen_at" AND coalesce(l.version <= t."_version", true) THEN 'older'
+         WHEN l.version < t."_version" THEN 'reverted'
+         WHEN t."_deleted_at" < l.last_seen OR t."_misfits" IS DISTINCT FROM l.misfits::JSON
            ${differences.map((one) => ` OR ${one}`).join('')} THEN 'changed'
          ELSE 'unchanged' END AS verdict
        ${kept.map((name, index) => `, t.${named(name)} AS kept${index}`).join('')}
@@ -211,23 +212,18 @@ async function mergeLatest(
   const columns = [...OWN_COLUMNS, ...live.map(({ name }) => name), ...kept]
   await ask(
     `INSERT INTO ${table} (${columns.map(named).join()})
-     SELECT l.id, l.version, coalesce(j.first_seen, l.seen), greatest(j.last_seen, l.seen),
-       CASE WHEN j.deleted < l.seen THEN NULL ELSE j.deleted END, ${run}, l.misfits::JSON
+     SELECT l.id, l.version, coalesce(j.first_seen, l.last_seen), greatest(j.last_seen, l.last_seen),
+       CASE WHEN j.deleted < l.last_seen THEN NULL ELSE j.deleted END, ${run}, l.misfits::JSON
        ${values.map((value) => `, ${value}`).join('')} ${kept.map((_, index) => `, j.kept${index}`).join('')}
      FROM temp.latest l LEFT JOIN temp.judged j ON j.id = l.id
      WHERE j.verdict IS DISTINCT FROM 'older'`,
   )
   const [counts] = await ask(
-    `SELECT (SELECT count(*) FROM temp.latest) - count(*), count(*) FILTER (WHERE verdict = 'changed'),
-       count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older') FROM temp.judged`,
+    `SELECT (SELECT count(*) FROM temp.latest) - count(*), count(*) FILTER (WHERE verdict IN ('changed', 'reverted')),
+       count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older'),
+       count(*) FILTER (WHERE verdict = 'reverted') FROM temp.judged`,
   )
-  const [inserted, changed, unchanged, older] = counts!.map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ]
-  return { inserted, changed, unchanged, older }
+  return countsOf(counts!)
 }
 
 const lower = (name: string): string => name.toLowerCase()

@@ -3,7 +3,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SyncError } from '../../core/errors.ts'
 import { codeOf } from '../../postgres/failures.ts'
-import type { MergeCounts, MirrorBatch, MirrorRow, MirrorStream } from '../mirror-tables.ts'
+import {
+  countsOf,
+  type MergeCounts,
+  type MirrorBatch,
+  type MirrorRow,
+  type MirrorStream,
+} from '../mirror-tables.ts'
 import { storePosition, tableIn, type Home } from './catalogue.ts'
 import type { Connections, Lease } from './connections.ts'
 import { checkInstant, Copy, linesWriter } from './copy.ts'
@@ -40,29 +46,31 @@ function mergeText(home: Home, stream: MirrorStream): string {
   return `WITH judged AS MATERIALIZED (
     SELECT b.*, CASE
       WHEN t."_id" IS NULL THEN 'inserted'
-      WHEN NOT CASE WHEN b.version <> t."_version" THEN b.version > t."_version" ELSE b.seen_at > t."_last_seen_at" END
-        THEN 'older'
-      WHEN t."_deleted_at" < b.seen_at OR ${content.join(' OR ')} THEN 'changed'
+      WHEN b.last_seen <= t."_last_seen_at" AND coalesce(b.version <= t."_version", true) THEN 'older'
+      WHEN b.version < t."_version" THEN 'reverted'
+      WHEN t."_deleted_at" < b.last_seen OR ${content.join(' OR ')} THEN 'changed'
       ELSE 'unchanged' END AS verdict
-    FROM (SELECT DISTINCT ON (id) * FROM ${BATCH} ORDER BY id, version DESC NULLS LAST, seen_at DESC) AS b
+    FROM (SELECT DISTINCT ON (id) *, max(seen_at) OVER (PARTITION BY id) AS last_seen
+      FROM ${BATCH} ORDER BY id, version DESC NULLS LAST, seen_at DESC) AS b
     LEFT JOIN ${table} AS t ON t."_id" = b.id
   ), inserted AS (
     INSERT INTO ${table} ("_id", "_version", "_first_seen_at", "_last_seen_at", "_run", "_misfits"${names.map((name) => `, ${name}`).join('')})
-    SELECT b.id, b.version, b.seen_at, b.seen_at, $1::bigint, b.misfits${columns.map(({ as }) => `, b.${as}`).join('')}
+    SELECT b.id, b.version, b.last_seen, b.last_seen, $1::bigint, b.misfits${columns.map(({ as }) => `, b.${as}`).join('')}
     FROM judged AS b WHERE b.verdict = 'inserted'
   ), touched AS (
     UPDATE ${table} AS t SET "_version" = b.version,
-      "_last_seen_at" = greatest(t."_last_seen_at", b.seen_at), "_run" = $1::bigint
+      "_last_seen_at" = greatest(t."_last_seen_at", b.last_seen), "_run" = $1::bigint
     FROM judged AS b WHERE t."_id" = b.id AND b.verdict = 'unchanged'
   ), changed AS (
     UPDATE ${table} AS t SET "_version" = b.version,
-      "_last_seen_at" = greatest(t."_last_seen_at", b.seen_at), "_run" = $1::bigint, "_misfits" = b.misfits,
-      "_deleted_at" = CASE WHEN t."_deleted_at" < b.seen_at THEN NULL ELSE t."_deleted_at" END
+      "_last_seen_at" = greatest(t."_last_seen_at", b.last_seen), "_run" = $1::bigint, "_misfits" = b.misfits,
+      "_deleted_at" = CASE WHEN t."_deleted_at" < b.last_seen THEN NULL ELSE t."_deleted_at" END
       ${columns.map(({ name, as }) => `, ${quoted(name)} = b.${as}`).join('')}
-    FROM judged AS b WHERE t."_id" = b.id AND b.verdict = 'changed'
+    FROM judged AS b WHERE t."_id" = b.id AND b.verdict IN ('changed', 'reverted')
   )
-  SELECT count(*) FILTER (WHERE verdict = 'inserted'), count(*) FILTER (WHERE verdict = 'changed'),
-    count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older') FROM judged`
+  SELECT count(*) FILTER (WHERE verdict = 'inserted'), count(*) FILTER (WHERE verdict IN ('changed', 'reverted')),
+    count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older'),
+    count(*) FILTER (WHERE verdict = 'reverted') FROM judged`
 }
 
 /** @throws Blocked where the warehouse is away or denies it */
@@ -152,12 +160,11 @@ class PostgresBatch implements MirrorBatch {
         await storePosition(lease, this.#home, this.#stream.name, fence, position)
         const { rows } = await lease.ask(mergeText(this.#home, this.#stream), [run])
         await lease.ask(`DROP TABLE ${BATCH}; RESET statement_timeout`)
-        return rows[0]!.map(Number) as [number, number, number, number]
+        return countsOf(rows[0]!)
       }, MERGE_SETTINGS)
     })
     this.#end('back')
-    const [inserted, changed, unchanged, older] = counts
-    return { inserted, changed, unchanged, older }
+    return counts
   }
 
   async #work<Result>(work: () => Promise<Result>): Promise<Result> {

@@ -88,7 +88,7 @@ export interface StoredRow {
   readonly cells: readonly MirrorCell[]
 }
 
-export const NOTHING: MergeCounts = { inserted: 0, changed: 0, unchanged: 0, older: 0 }
+export const NOTHING: MergeCounts = { inserted: 0, changed: 0, unchanged: 0, older: 0, reverted: 0 }
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 

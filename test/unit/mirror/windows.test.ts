@@ -52,7 +52,11 @@ const standing = async (s: Scene) => {
   const [row] = await s.sql(
     `SELECT position FROM ${SCHEMA}._records_sync_streams WHERE name = '${CONTACT}'`,
   )
-  const { run, ...rest } = JSON.parse(String(row![0])) as { run: { window?: { listing: unknown } } }
+  const { run, askedAt, ...rest } = JSON.parse(String(row![0])) as {
+    run: { window?: { listing: unknown } }
+    askedAt: string
+  }
+  expect(askedAt).toEqual(expect.any(String))
   return { rest, window: run.window }
 }
 
