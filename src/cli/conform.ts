@@ -1,5 +1,5 @@
 // `records-sync conform`: runs the conformance kit and says what came of each rule. Exit code 0 where nothing is broken, 1
-// where something is, 2 where the kit could not run.
+// where something is, 2 where the kit could not run, or could not write what --write allowed.
 
 import { resolve } from 'node:path'
 import { readSecret, type SecretSource } from '../../config/index.ts'
@@ -54,7 +54,8 @@ export async function conform(
     if (json) terminal.out(JSON.stringify(asJson(made)))
     else print(terminal, made)
     if (made.interrupted) return EXIT.usage
-    return made.rules.some(({ verdict }) => verdict.kind === 'broken') ? EXIT.rejects : EXIT.done
+    if (made.rules.some(({ verdict }) => verdict.kind === 'broken')) return EXIT.rejects
+    return made.unprepared.length > 0 ? EXIT.usage : EXIT.done
   } catch (error) {
     terminal.endLive()
     report(error, context)
@@ -115,7 +116,7 @@ function asJson(made: Report): object {
     ...rest,
     requests_max: requestsMax,
     waited_ms: waitedMs,
-    ok: totals.broken === 0 && !made.interrupted,
+    ok: totals.broken === 0 && made.unprepared.length === 0 && !made.interrupted,
     totals,
     rules: rules.map(({ id, section, text, verdict: { kind, ...facts } }) => {
       if (!('evidence' in facts)) return { id, section, text, verdict: kind, ...facts }
@@ -184,6 +185,10 @@ function printEnd(terminal: Terminal, made: Report): void {
   const wait = made.waitedMs >= 1_000 ? `, ${duration(made.waitedMs)} waiting for the quota` : ''
   terminal.out(`${made.rules.length} rules: ${terminal.style('bold', summary(made.rules))}`)
   terminal.out(`${figure(made.requests)} requests of at most ${figure(made.requestsMax)}${wait}`)
+  for (const { object_type, why } of made.unprepared) {
+    const message = `${object_type}: the rules about writing were not checked, no scratch record could be made: ${why}`
+    for (const line of wrapped(safe(message, 2_000), 0)) terminal.out(terminal.style('red', line))
+  }
   if (made.marker === null) return
   terminal.out(
     `${figure(made.removed)} scratch records, marked ${made.marker}, were made and removed`,

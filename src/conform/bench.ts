@@ -38,10 +38,11 @@ export class Bench {
   readonly marker: string
   /** Records to read: with every value, with other values, and with hardly any. */
   readonly prepared: Scratch[] = []
+  /** Why no scratch record could be made, or null. */
+  failure: string | null = 'the run was stopped before'
   private readonly kit: Kit
   private type: Type | null = null
   private markerProperty: Property | null = null
-  private failure: string | null = 'it was not prepared'
   private refused = new Set<string>()
   private count = 0
   private readonly made = new Set<string>()

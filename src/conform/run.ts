@@ -61,6 +61,11 @@ export interface Leftover {
   readonly unsure: string | null
 }
 
+export interface Unprepared {
+  readonly object_type: string
+  readonly why: string
+}
+
 export interface Report {
   readonly service: string
   /** Object types that were written to. */
@@ -75,6 +80,8 @@ export interface Report {
   readonly marker: string | null
   readonly removed: number
   readonly leftovers: readonly Leftover[]
+  /** Types of `write` that no scratch record could be made of, so that their rules were not checked. */
+  readonly unprepared: readonly Unprepared[]
 }
 
 const REQUESTS_MAX = 1_000
@@ -161,6 +168,9 @@ export async function conform(options: ConformOptions): Promise<Report> {
       marker: write.length > 0 ? marker : null,
       removed,
       leftovers,
+      unprepared: kit.benches.flatMap(({ typeName, failure }) =>
+        failure === null ? [] : [{ object_type: typeName, why: failure }],
+      ),
     }
   } finally {
     await wire.close()

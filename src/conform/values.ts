@@ -34,30 +34,35 @@ export function kindOfProperty({ options, field }: Property): Kind {
   return valueType.startsWith('str') || valueType === 'text' ? 'text' : 'other'
 }
 
+/** What a second value of a list is numbered by, so that no other record has it as its first. */
+const SECOND = 500_000_000
+
 /** The `n`th value, another for each `n`, or undefined where none can be told. Texts begin with the marker. */
 export function valueFor(property: Property, marker: string, n: number): Json | undefined {
   const one = single(property, marker, n)
   if (one === undefined || !property.isMulti) return one
-  const second = single(property, marker, n + 1)
+  const second = single(property, marker, n + (property.isUnique ? SECOND : 1))
   // Of an even number, lists of two: a list of one shows less.
   return n % 2 === 0 && second !== undefined && second !== one ? [one, second] : [one]
 }
 
 function single(property: Property, marker: string, n: number): Json | undefined {
   const day = String((n % 28) + 1).padStart(2, '0')
+  // What cannot carry the marker, and may be there only once, is numbered by it: other records have small numbers.
+  const number = n + (property.isUnique ? Number.parseInt(marker.slice(-6), 16) * 1_000 : 0)
   switch (kindOfProperty(property)) {
     case 'option':
       return property.options[n % property.options.length]
     case 'money':
-      return { amount: `${10 + n}.25`, unit: property.field.units[0]! }
+      return { amount: `${10 + number}.25`, unit: property.field.units[0]! }
     case 'number':
-      return 10 + n
+      return 10 + number
     case 'boolean':
       return n % 2 === 0
     case 'email':
       return `${marker}-${n}@example.com`
     case 'phone':
-      return `+4930${String(1_000_000 + n)}`
+      return `+49${String(30_000_000 + number)}`
     case 'url':
       return `https://example.com/${marker}/${n}`
     case 'datetime':

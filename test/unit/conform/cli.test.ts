@@ -48,6 +48,26 @@ async function run(
   return { code, ...printed }
 }
 
+/** What a service answers that takes no new record. */
+const forbidden = {
+  status: 403,
+  headers: {
+    'content-type': 'application/problem+json',
+    'svc-request-id': 'req_1',
+    'cache-control': 'no-store',
+    'ratelimit-limit': '600',
+    'ratelimit-remaining': '600',
+  },
+  body: {
+    type: 'https://example.com/docs/errors/permission_denied',
+    title: 'Forbidden',
+    status: 403,
+    detail: 'No more records',
+    code: 'permission_denied',
+    request_id: 'req_1',
+  },
+}
+
 const at = (url: string, ...more: string[]) => ['--service', url, ...more]
 
 describe('the key', () => {
@@ -150,6 +170,28 @@ describe('the report', () => {
     const write = await run(at(service.url, '--write', 'svc_risk'), { env: env() })
     expect(write.err).toMatch(/^--write: svc_risk does not accept create/)
     expect(write.code).toBe(2)
+  })
+
+  test('is no success where what --write allowed could not be written: 2', async () => {
+    const proxy = await startBroken(service.url, {
+      request: ({ method, path }) =>
+        method === 'POST' && path.endsWith('/svc_contact/records/') ? forbidden : undefined,
+    })
+    try {
+      const { code, out } = await run(at(proxy.url, '--write', 'svc_contact'), {
+        env: env(),
+        json: true,
+      })
+      const report = JSON.parse(out)
+      expect(report).toMatchObject({
+        ok: false,
+        unprepared: [{ object_type: 'svc_contact', why: expect.stringContaining('403') }],
+      })
+      expect(report.totals.broken).toBe(0)
+      expect(code).toBe(2)
+    } finally {
+      proxy.close()
+    }
   })
 })
 

@@ -1,9 +1,12 @@
 // The kit against the real service, which breaks no rule: reading, writing, few and many records, a quota, a stop.
 
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isJsonObject } from '../../../src/core/json.ts'
 import { RULES, conform } from '../../../src/conform/index.ts'
-import { startService } from '../../../src/service/index.ts'
+import { readSchemaFile, startService } from '../../../src/service/index.ts'
 import type { RunningService } from '../../../src/service/index.ts'
 import { manualClock } from '../service/api.ts'
 import { conformBroken, everythingIn, idsOf, startScene } from './scene.ts'
@@ -292,6 +295,57 @@ describe('scratch records', () => {
     }
   })
 })
+
+describe('a type that may be written and is not', () => {
+  const person = {
+    name: 'person',
+    label_plural: 'People',
+    properties: [
+      { name: 'code', field_type: 'text', is_unique: true },
+      { name: 'mail', field_type: 'email', is_unique: true, is_multi: true },
+      { name: 'number', field_type: 'number', is_unique: true },
+      { name: 'call', field_type: 'phone', is_unique: true, is_multi: true },
+      { name: 'name', field_type: 'text' },
+      { name: 'town', field_type: 'text' },
+    ],
+  }
+  let own: RunningService
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'records-sync-conform-'))
+    const file = join(folder, 'schema.json')
+    writeFileSync(file, JSON.stringify({ types: [person] }))
+    own = await startScene({ schema: readSchemaFile(file) })
+    rmSync(folder, { recursive: true })
+  })
+  afterAll(() => own.close())
+
+  test('gets scratch records whose unique lists and numbers do not collide', async () => {
+    const report = await conform({ service: own.url, key: own.key, write: ['person'] })
+    expect(idsOf(report, 'broken')).toEqual([])
+    expect(report.unprepared).toEqual([])
+    const unchecked = idsOf(report, 'unchecked').filter((id) => writingRules.includes(id))
+    // Both need more than a type: another key, and an association.
+    expect(unchecked.filter((id) => !/write-forbidden|associate|3\.6/.test(id))).toEqual([])
+  })
+
+  test('is named with the reason', async () => {
+    const report = await conformBroken(
+      own,
+      {
+        request: ({ method, path }) =>
+          method === 'POST' && path.endsWith('/person/records/')
+            ? { status: 403, headers: {}, body: { code: 'permission_denied' } }
+            : undefined,
+      },
+      { write: ['person'] },
+    )
+    expect(report.unprepared).toEqual([
+      { object_type: 'person', why: expect.stringMatching(/POST .* was answered 403/) },
+    ])
+  })
+})
+
+const writingRules = RULES.filter(({ phase }) => phase === 'writes').map(({ id }) => id)
 
 describe('a run that cannot begin says why', () => {
   const refused = async (options: Parameters<typeof conform>[0]) =>
