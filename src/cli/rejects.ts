@@ -6,6 +6,7 @@ import type { Writable } from 'node:stream'
 import { join } from 'node:path'
 import { BYTE_ORDER_MARK, reasonOf, sheetOf } from '../corrections/index.ts'
 import { ConfigError } from '../core/errors.ts'
+import { writeJson, type Json } from '../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import { LIVE_STATES, REJECT_STATES } from '../core/states.ts'
 import type { Ledger, ReportedItem, Run } from '../ledger/ledger.ts'
@@ -109,7 +110,7 @@ async function writeOne(
   for await (const items of pagesOf(ledger, run)) {
     written += items.length
     const lines = items.map((item) =>
-      context.json ? `${JSON.stringify(item)}\n` : sheet.line(item),
+      context.json ? `${writeJson(item as unknown as Json)}\n` : sheet.line(item),
     )
     await write(lines.join(''))
   }

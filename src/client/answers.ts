@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { Problem } from '../contract/index.ts'
 import type { Operation, OperationId } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
+import { isJsonObject, parseJson } from '../core/json.ts'
 import { Distrust, schemaOf } from './decode.ts'
 import type { Decode } from './decode.ts'
 import {
@@ -155,13 +156,11 @@ function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   if (!isUtf8(body)) throw new Distrust('it is not UTF-8')
   let json: unknown
   try {
-    json = JSON.parse(body.toString('utf8'))
+    json = parseJson(body.toString('utf8'))
   } catch {
     throw new Distrust('it is not complete JSON')
   }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new Distrust('it is not a JSON object')
-  }
+  if (!isJsonObject(json)) throw new Distrust('it is not a JSON object')
   return json
 }
 

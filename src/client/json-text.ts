@@ -2,11 +2,19 @@
 // arrive as null, and a null clears a property.
 
 import { SyncError } from '../core/errors.ts'
+import { writeJson, type Json } from '../core/json.ts'
+import { LosslessNumber } from '../core/lossless-number.ts'
 
 /** @throws SyncError `body_invalid` for a value that JSON cannot hold, with the name it stands under */
 export function jsonText(body: object): string {
+  let isLossless = false
   try {
-    return JSON.stringify(body, checked)
+    const text = JSON.stringify(body, function (this: Holder, name: string, value: unknown) {
+      // What comes here of it is its text already.
+      if (this[name] instanceof LosslessNumber) isLossless = true
+      return checked(value, name, Array.isArray(this))
+    })
+    return isLossless ? writeJson(body as Json) : text
   } catch (error) {
     if (error instanceof SyncError) throw error
     // A circle, or nesting too deep.
@@ -14,8 +22,10 @@ export function jsonText(body: object): string {
   }
 }
 
-function checked(this: unknown, name: string, value: unknown): unknown {
-  const expected = expectedOf(value, Array.isArray(this))
+type Holder = Readonly<Record<string, unknown>>
+
+function checked(value: unknown, name: string, inList: boolean): unknown {
+  const expected = expectedOf(value, inList)
   if (expected === null) return value
   const got = typeof value === 'number' ? String(value) : typeof value
   throw invalid(`${JSON.stringify(name)}: ${expected} was expected, got ${got}`, name)

@@ -4,6 +4,7 @@
 import { USUAL_PLACES } from '../contract/index.ts'
 import type { Movable, Place, RequestForm } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 import { pathOf } from './address.ts'
 import { jsonText } from './json-text.ts'
 
@@ -69,7 +70,7 @@ function moved({ places }: RequestForm, { path = {}, query = {}, body }: CallPar
 function fieldsOf(body: object | string | undefined): Fields {
   if (typeof body !== 'string') return (body ?? {}) as Fields
   try {
-    return Object(JSON.parse(body)) as Fields
+    return Object(parseJson(body)) as Fields
   } catch {
     throw new SyncError('body_invalid', 'Body: the text of a JSON object was expected')
   }

@@ -5,6 +5,7 @@
 import { BATCH_ITEM_STATUSES, TITLES } from '../contract/index.ts'
 import type { BatchItemResult, ProblemCode, Properties } from '../contract/index.ts'
 import { QuotaWait, ServiceFailure, SyncError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
 import type { Permit } from '../core/ports.ts'
 import type { Success } from './answers.ts'
 import { batchBody } from './batch.ts'
@@ -60,7 +61,7 @@ export async function upsertOneByOne(
 export function itemsOf(input: BatchInput<UpsertItem>, permit?: Permit): readonly UpsertItem[] {
   const { body, count } = batchBody(input, permit)
   try {
-    const { data } = JSON.parse(body) as { data: UpsertItem[] }
+    const { data } = parseJson(body) as unknown as { data: UpsertItem[] }
     if (Array.isArray(data) && data.length === count) return data
   } catch {
     // Said below.

@@ -2,6 +2,7 @@
 // Promise kept here: whatever passes would pass the contract's schema unchanged; all else is left to that, and its words.
 
 import type { RecordPage } from '../contract/index.ts'
+import { LosslessNumber } from '../core/lossless-number.ts'
 
 /** Depth up to which values are looked into here. */
 const DEPTH_MAX = 16
@@ -42,10 +43,10 @@ function areValues(members: Members, depth: number): boolean {
   return true
 }
 
-/** JSON has no other numbers, but a parser makes infinity of 1e999. */
 function isValue(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value === 'string' || value === null || typeof value === 'boolean') return true
+  if (value instanceof LosslessNumber) return true
   if (depth === 0 || typeof value !== 'object') return false
   return Array.isArray(value)
     ? value.every((item) => isValue(item, depth - 1))

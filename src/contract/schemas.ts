@@ -2,11 +2,24 @@
 // the client to distrust. Objects tolerate unknown fields (section 9.4) unless the specification says "no extra keys".
 
 import { z } from 'zod'
+import type { Json } from '../core/json.ts'
+import { LosslessNumber } from '../core/lossless-number.ts'
 import { BATCH_ITEMS_MAX, PAGE_LIMIT_MAX, SEARCH_CHARS_MAX, SORTS_MAX } from './limits.ts'
 import { BATCH_ITEM_STATUSES, PROBLEM_CODES } from './problems.ts'
 
-/** Any JSON; which of it is right depends on the property's field type (section 2.1). */
-export const PropertyValue = z.json().meta({ id: 'PropertyValue' })
+/**
+ * Any JSON; which of it is right depends on the property's field type (section 2.1). A number that JavaScript does not hold
+ * is a `LosslessNumber`.
+ */
+export const PropertyValue = z.custom<Json>(isJson).meta({ id: 'PropertyValue' })
+
+function isJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value !== 'object') return false
+  if (Array.isArray(value)) return value.every(isJson)
+  return value instanceof LosslessNumber || Object.values(value).every(isJson)
+}
 
 /** Section 2.1. */
 export const Properties = z
@@ -287,7 +300,7 @@ export type FilterOperator = (typeof FILTER_OPERATORS)[number]
 export type FilterNode =
   | { $and: FilterNode[] }
   | { $or: FilterNode[] }
-  | { property: string; op: FilterOperator; value: z.infer<ReturnType<typeof z.json>> }
+  | { property: string; op: FilterOperator; value: Json }
 
 export const FilterNode: z.ZodType<FilterNode> = z
   .lazy(() =>

@@ -16,9 +16,16 @@ export function canonicalDecimal(text: string): string | null {
   const match = pattern.exec(text)
   if (!match) return null
   const whole = match[2]!.replace(/^0+(?=\d)/, '')
-  const fraction = (match[3] ?? '').replace(/0+$/, '')
+  const fraction = withoutZeros(match[3] ?? '')
   const digits = fraction === '' ? whole : `${whole}.${fraction}`
   return match[1] === '-' && digits !== '0' ? `-${digits}` : digits
+}
+
+/** Without the zeros at its end. An expression would look from each zero to the end: the square of their number. */
+export function withoutZeros(digits: string): string {
+  let end = digits.length
+  while (end > 0 && digits[end - 1] === '0') end--
+  return digits.slice(0, end)
 }
 
 /** The plain decimal text of a finite number (never in exponent form). */

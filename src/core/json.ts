@@ -1,14 +1,21 @@
 // JSON values, and the one canonical text of a value, from which hashes and digests are made.
-// Promise kept here: equal values have equal text, whatever order their keys arrived in.
+// Promises kept here: equal values have equal text, whatever order their keys arrived in; numbers that JavaScript does not
+// hold are read and written digit by digit.
+
+import { LosslessNumber, canonicalNumber, parseLossless } from './lossless-number.ts'
 
 /** Any JSON value. */
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject
+export type Json = string | number | boolean | null | LosslessNumber | readonly Json[] | JsonObject
 /** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json }
 
-/** The canonical JSON text of `value`: keys in code-unit order, no white space. Bounded by the value's own depth. */
+/**
+ * The canonical JSON text of `value`: keys in code-unit order, no white space, one text for each number's value. Bounded by
+ * the value's own depth.
+ */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (value instanceof LosslessNumber) return canonicalNumber(value.text) ?? value.text
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item as Json)).join(',')}]`
   const object = value as JsonObject
   const members = Object.keys(object)
@@ -17,7 +24,39 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`
 }
 
-/** True for a JSON object (not an array, not null). */
+/** As `JSON.parse`, with a `LosslessNumber` where JavaScript holds no such number. @throws SyntaxError, RangeError */
+export function parseJson(text: string): Json {
+  return parseLossless(text) as Json
+}
+
+/** As `JSON.stringify`, with the digits of a `LosslessNumber` as they are: `parseJson` reads the same value. */
+export function writeJson(value: Json): string {
+  return holdsLossless(value) ? written(value) : JSON.stringify(value)
+}
+
+function holdsLossless(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (value instanceof LosslessNumber) return true
+  return Array.isArray(value) ? value.some(holdsLossless) : Object.values(value).some(holdsLossless)
+}
+
+function written(value: unknown): string {
+  if (value instanceof LosslessNumber) return value.text
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if ('toJSON' in value && typeof value.toJSON === 'function') return written(value.toJSON())
+  if (Array.isArray(value)) return `[${value.map(written).join(',')}]`
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(([key, member]) => `${JSON.stringify(key)}:${written(member)}`)
+  return `{${members.join(',')}}`
+}
+
+/** True for a JSON object (not an array, not null, not a number). */
 export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof LosslessNumber)
+  )
 }

@@ -2,7 +2,8 @@
 // made text by a leading apostrophe, and `unguarded` takes away exactly that.
 
 import { canonicalDecimal, exactNumber } from '../core/decimal.ts'
-import { isJsonObject, type Json } from '../core/json.ts'
+import { isJsonObject, parseJson, writeJson, type Json } from '../core/json.ts'
+import { LosslessNumber, numberOfDecimal } from '../core/lossless-number.ts'
 import { truthOf } from './looks.ts'
 
 const formulaStart = /^[\s\u200B\uFEFF]*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/
@@ -31,7 +32,7 @@ export const csvCell = (text: string, exact: boolean): string =>
 /** What is written of a cell of any shape; without what a file of text cannot hold. */
 export function cellText(cell: Json | undefined): string {
   if (cell === null || cell === undefined) return ''
-  const text = typeof cell === 'string' ? cell : JSON.stringify(cell)
+  const text = typeof cell === 'string' ? cell : writeJson(cell)
   return text.replaceAll(/\p{Surrogate}|\0/gu, '')
 }
 
@@ -43,12 +44,14 @@ export function retyped(text: string, old: Json): Json {
   if (old === null || typeof old === 'string') return text
   if (text.trim() === '') return null
   if (typeof old === 'boolean') return truthOf(text) ?? text
-  if (typeof old === 'number') {
+  if (typeof old === 'number' || old instanceof LosslessNumber) {
     const decimal = canonicalDecimal(text.trim())
-    return (decimal === null ? null : exactNumber(decimal)) ?? text
+    if (decimal === null) return text
+    // Without digits that a number would lose, unless it had such digits before.
+    return old instanceof LosslessNumber ? numberOfDecimal(decimal) : (exactNumber(decimal) ?? text)
   }
   try {
-    const value = JSON.parse(text) as Json
+    const value = parseJson(text)
     return Array.isArray(old)
       ? Array.isArray(value)
         ? value

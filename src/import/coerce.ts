@@ -3,7 +3,8 @@
 
 import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber, exactNumber } from '../core/decimal.ts'
-import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import { canonicalJson, isJsonObject, parseJson, type Json } from '../core/json.ts'
+import { LosslessNumber, decimalOf, numberOfDecimal } from '../core/lossless-number.ts'
 import type { PropertyMapping } from '../core/sync.ts'
 
 /** What a coercion needs to know of the property. */
@@ -29,6 +30,7 @@ export type Coercion = (cell: string, context: CoercionContext) => Coerced
 /** The text of a cell of any shape: numbers in plain decimals, whatever has parts as canonical JSON. */
 export function textOf(cell: Json): string {
   if (typeof cell === 'string') return cell
+  if (cell instanceof LosslessNumber) return decimalOf(cell) ?? cell.text
   return typeof cell === 'number' ? decimalOfNumber(cell) : canonicalJson(cell)
 }
 
@@ -188,7 +190,7 @@ const asJson: Coercion = (cell, { valueType }) => {
 /** Canonical, so that equal values have equal hashes. @throws RangeError where it is nested too deep for that */
 function shaped(json: Json, valueType: string): Coerced {
   if (valueType === 'array' ? Array.isArray(json) : isJsonObject(json))
-    return value(JSON.parse(canonicalJson(json)) as Json)
+    return value(parseJson(canonicalJson(json)))
   return refuse('not_json', `JSON of the shape ${valueType}`)
 }
 
@@ -233,11 +235,18 @@ export function coerceCell(coercion: Coercion, cell: Json, context: CoercionCont
     return coerceCell(coercion, only, context)
   }
   if (cell === null) return refuse('not_a_value', 'a value, not null')
+  // A service tells it as a number, so one can hold it: it is sent as it came.
+  if (cell instanceof LosslessNumber && coercion === asNumber && valueType === 'number') {
+    const decimal = decimalOf(cell)
+    if (decimal !== null) return value(numberOfDecimal(decimal))
+  }
   const plain = { ...mapping, decimal: undefined, true: undefined, false: undefined }
   if (coercion !== asCurrency || !isJsonObject(cell))
     return coercion(textOf(cell), { ...context, mapping: plain })
   const { amount, unit } = cell
-  if ((typeof amount !== 'string' && typeof amount !== 'number') || typeof unit !== 'string')
+  const isAmount =
+    typeof amount === 'string' || typeof amount === 'number' || amount instanceof LosslessNumber
+  if (!isAmount || typeof unit !== 'string')
     return refuse('not_an_amount', 'an amount with its unit, {"amount": "1234.50", "unit": "EUR"}')
   if (mapping.unit && mapping.unit !== unit)
     return refuse('unit_differs', `an amount in ${mapping.unit}, as the mapping says`)

@@ -3,6 +3,7 @@
 
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import { LosslessNumber } from '../core/lossless-number.ts'
 
 const caseless = new Set(['email', 'url'])
 
@@ -14,11 +15,17 @@ export function canonical(value: Json | undefined, fieldType: string): string {
     return parts.length > 1 ? JSON.stringify(parts) : (parts[0] ?? '')
   }
   if (isJsonObject(value)) {
-    if (typeof value['amount'] === 'string' || typeof value['amount'] === 'number')
-      return `${canonical(value['amount'], 'number')} ${String(value['unit'])}`
+    const { amount } = value
+    if (
+      typeof amount === 'string' ||
+      typeof amount === 'number' ||
+      amount instanceof LosslessNumber
+    )
+      return `${canonical(amount, 'number')} ${String(value['unit'])}`
     return canonicalJson(value)
   }
   if (typeof value === 'number') return decimalOfNumber(value)
+  if (value instanceof LosslessNumber) return canonicalJson(value)
   if (typeof value === 'boolean') return String(value)
   const text = String(value).trim().normalize('NFC')
   if (fieldType === 'number') return canonicalDecimal(text) ?? text

@@ -2,6 +2,7 @@
 
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
 import type { Json } from '../core/json.ts'
+import { LosslessNumber, canonicalNumber } from '../core/lossless-number.ts'
 
 const caseless = new Set(['email', 'url'])
 
@@ -12,6 +13,7 @@ const caseless = new Set(['email', 'url'])
 export function keyOf(value: Json | undefined, fieldType: string): string | null {
   if (Array.isArray(value)) return value.length === 1 ? keyOf(value[0] as Json, fieldType) : null
   if (typeof value === 'number') return decimalOfNumber(value)
+  if (value instanceof LosslessNumber) return canonicalNumber(value.text)
   if (typeof value === 'boolean') return String(value)
   if (typeof value !== 'string') return null
   const text = value.trim().normalize('NFC')

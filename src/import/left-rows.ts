@@ -2,6 +2,7 @@
 // which they stood, and each knows which row of that run it is of.
 
 import { createHash } from 'node:crypto'
+import { writeJson } from '../core/json.ts'
 import type { RetryTask } from '../core/purpose.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { Source, SourceRow } from '../sources/source.ts'
@@ -24,7 +25,7 @@ export function openLeftRows(
         after = left.at(-1)!.ordinal
         yield left.map((row): SourceRow => {
           rows++
-          digest.update(JSON.stringify(row.raw)).update('\n')
+          digest.update(writeJson(row.raw)).update('\n')
           return { ordinal: rows, line: row.line, of: row.ordinal, cells: row.raw }
         })
       }

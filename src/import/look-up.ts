@@ -7,7 +7,8 @@ import {
   type RecordRepresentation,
 } from '../contract/index.ts'
 import { canonicalDecimal } from '../core/decimal.ts'
-import { canonicalJson, type Json } from '../core/json.ts'
+import { canonicalJson, parseJson, type Json } from '../core/json.ts'
+import { numberOfDecimal } from '../core/lossless-number.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import { keyOf } from './key.ts'
@@ -18,7 +19,7 @@ type Found = Map<string, RecordRepresentation>
 
 /** The properties of an item's payload. */
 export const sentOf = (item: { readonly payload: string }): Sent =>
-  (JSON.parse(item.payload) as { properties: Sent }).properties
+  (parseJson(item.payload) as { properties: Sent }).properties
 
 const pagesPerSliceMax = 50
 
@@ -53,12 +54,12 @@ export async function lookUpKeys(
   return await findValues(deps, config, matching, values, names)
 }
 
-/** The value that a key stands for, on the wire; none where a number cannot hold it. */
+/** The value that a key stands for, on the wire; none where it is no number and has to be one. */
 function valueOfKey(key: string, fieldType: string): readonly Json[] {
   if (fieldType === 'boolean') return [key === 'true']
   if (fieldType !== 'number') return [key]
-  const value = Number(key)
-  return canonicalDecimal(key) !== null && Number.isFinite(value) ? [value] : []
+  const decimal = canonicalDecimal(key)
+  return decimal === null ? [] : [numberOfDecimal(decimal)]
 }
 
 async function findValues(

@@ -4,7 +4,7 @@
 import { hash as digestOf } from 'node:crypto'
 import type { PropertyWire } from '../contract/index.ts'
 import { MappingError } from '../core/errors.ts'
-import { canonicalJson, type Json } from '../core/json.ts'
+import { canonicalJson, writeJson, type Json } from '../core/json.ts'
 import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
 import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../core/sync.ts'
 import type { RunSchema, StagedItem } from '../ledger/ledger.ts'
@@ -158,7 +158,7 @@ export function compileMapping(
   }
 
   const map = (row: SourceRow): StagedItem => {
-    const raw = JSON.stringify(row.cells)
+    const raw = writeJson(row.cells)
     const of = row.of === undefined ? {} : { of: row.of }
     const place = { ordinal: row.ordinal, line: row.line, ...of, raw }
     const members = [...constantMembers]
@@ -204,7 +204,7 @@ export function compileMapping(
             `${column.property.name} must carry exactly one value`,
           )
       }
-      members.push(column.member + JSON.stringify(coerced.value))
+      members.push(column.member + writeJson(coerced.value))
     }
     const payload = `{"properties":{${members.join(',')}}}`
     return { ...place, valid: true, key: key!, payload, hash: hashOf(payload) }

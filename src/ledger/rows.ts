@@ -9,7 +9,7 @@ import {
   type DifferenceKind,
   type Whose,
 } from '../core/differences.ts'
-import type { Json } from '../core/json.ts'
+import { parseJson, type Json } from '../core/json.ts'
 import {
   COMPLETE_STATES,
   LIVE_STATES,
@@ -84,7 +84,7 @@ export const reportedOfRow = (row: Row): ReportedItem => ({
   of: number(row['of_ordinal']),
   key: text(row['key']),
   state: row['state'] as ItemState,
-  raw: row['raw'] === null ? null : (JSON.parse(String(row['raw'])) as Json[]),
+  raw: row['raw'] === null ? null : (parseJson(String(row['raw'])) as Json[]),
   httpStatus: number(row['http_status']),
   recordId: text(row['record_id']),
   code: text(row['code']),

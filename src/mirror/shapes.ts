@@ -5,6 +5,7 @@ import type { PropertyWire } from '../contract/index.ts'
 import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import { LosslessNumber, decimalOf, widthOf } from '../core/lossless-number.ts'
 import { DECIMAL } from '../core/mirror.ts'
 import type {
   ColumnType,
@@ -157,13 +158,13 @@ function listOf(one: Converter<MirrorValue>): Converter<readonly MirrorValue[]> 
 
 const CONVERTERS: Readonly<Record<ColumnType['holds'], Converter<MirrorValue>>> = {
   text: asText,
-  decimal: (value) => (typeof value === 'number' ? ofNumber(value) : undefined),
+  decimal: ofNumber,
   boolean: (value) => (typeof value === 'boolean' ? value : undefined),
   date: asDate,
   instant: asInstant,
   json: (value) => {
     const text = canonicalJson(value)
-    return UNWRITABLE.test(text) ? undefined : text
+    return UNWRITABLE.test(text) || isTooWide(value) ? undefined : text
   },
 }
 
@@ -180,13 +181,17 @@ function isWellFormed(text: string): boolean {
 }
 
 function asAmount(value: Json | undefined): string | undefined {
-  if (typeof value === 'number') return ofNumber(value)
-  if (typeof value !== 'string') return undefined
+  if (typeof value !== 'string') return value === undefined ? undefined : ofNumber(value)
   const decimal = canonicalDecimal(value)
   return decimal === null ? undefined : bounded(decimal)
 }
 
-function ofNumber(value: number): string | undefined {
+function ofNumber(value: Json): string | undefined {
+  if (value instanceof LosslessNumber) {
+    const decimal = decimalOf(value)
+    return decimal === null ? undefined : bounded(decimal)
+  }
+  if (typeof value !== 'number') return undefined
   if (Number.isSafeInteger(value)) return String(value)
   return Number.isFinite(value) ? bounded(decimalOfNumber(value)) : undefined
 }
@@ -257,15 +262,29 @@ function digitsAt(text: string, index: number): number {
 /** What JSON can write of a text, and databases cannot hold: NUL, and half of a surrogate pair. */
 const UNWRITABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
+/** Digits of the whole, and after the point, of the numbers in PostgreSQL's JSON. */
+const JSON_WHOLE_MAX = 131_072
+const JSON_FRACTION_MAX = 16_383
+
+/** Whether there is a number that PostgreSQL's JSON cannot hold. */
+function isTooWide(value: Json): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (value instanceof LosslessNumber) {
+    const { whole, fraction } = widthOf(value)
+    return !(whole <= JSON_WHOLE_MAX && fraction <= JSON_FRACTION_MAX)
+  }
+  return Object.values(value).some(isTooWide)
+}
+
 /** JSON object of property to value. What databases cannot hold of it is there as the text of its JSON. */
 function misfitsText(misfits: Readonly<Record<string, Json>>): string {
   const text = canonicalJson(misfits)
-  if (!UNWRITABLE.test(text)) return text
+  if (!UNWRITABLE.test(text) && !isTooWide(misfits)) return text
   const held = Object.entries(misfits).map(([property, value]) => [asHeld(property), asHeld(value)])
   return canonicalJson(Object.fromEntries(held) as { [property: string]: Json })
 }
 
 function asHeld<Part extends Json>(value: Part): Part | string {
   const text = canonicalJson(value)
-  return UNWRITABLE.test(text) ? text : value
+  return UNWRITABLE.test(text) || isTooWide(value) ? text : value
 }

@@ -1,9 +1,9 @@
 // Rows of a mirror's table as they are read back: the texts that both databases write of values, in the forms of
 // `MirrorRow`. Promise kept here: what a merge wrote comes back as it was given; anything else never looks like it.
 
-import { canonicalDecimal, exactNumber } from '../core/decimal.ts'
+import { canonicalDecimal } from '../core/decimal.ts'
 import { SyncError } from '../core/errors.ts'
-import { canonicalJson, type Json } from '../core/json.ts'
+import { canonicalJson, parseJson } from '../core/json.ts'
 import { instantCell } from './cells.ts'
 import type {
   ColumnType,
@@ -30,21 +30,10 @@ const INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?$/
 /** Before and after the calendar, and without end, it is the database's own text. */
 const instant = (text: string): string => (INSTANT.test(text) ? instantCell(text) : text)
 
-/** The numbers of a JSON text. There is a backslash in strings only, and every second piece between quotes is one. */
-function numbersIn(json: string): string[] {
-  const pieces = json.replaceAll(/\\./g, '').split('"')
-  return pieces.flatMap((piece, index) => (index % 2 === 0 && piece.match(/-?\d[\d.eE+-]*/g)) || [])
-}
-
-/** Whether JavaScript reads it as what it is: records have no other numbers. */
-const isExact = (number: string): boolean =>
-  /e/i.test(number) ? String(Number(number)) === number : exactNumber(number) !== null
-
-/** Whatever order and white space a database, or a person, gave it: the canonical text, if some record can have this value. */
+/** Whatever order, white space and form of numbers a database, or a person, gave it: the canonical text. */
 function json(text: string): string {
   try {
-    const canonical = canonicalJson(JSON.parse(text) as Json)
-    return canonical === text || numbersIn(text).every(isExact) ? canonical : text
+    return canonicalJson(parseJson(text))
   } catch {
     // Nested too deep for a program, or no JSON.
     return text

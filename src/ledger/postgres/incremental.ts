@@ -1,6 +1,6 @@
 // What an incremental reading goes on from: the last complete run, how far it read, and the rows that it left over.
 
-import type { Json } from '../../core/json.ts'
+import { parseJson, type Json } from '../../core/json.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Ledger } from '../ledger.ts'
 import { completeStates } from '../rows.ts'
@@ -40,7 +40,7 @@ export function incrementalMethods(db: Database): IncrementalMethods {
       )
       return rows.map((row) => ({
         ordinal: Number(row['ordinal']),
-        raw: JSON.parse(String(row['raw'])) as Json[],
+        raw: parseJson(String(row['raw'])) as Json[],
       }))
     },
 

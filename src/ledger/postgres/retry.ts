@@ -1,6 +1,6 @@
 // Retries: which rows of a closed run are still left, as they were read or as a person corrected them.
 
-import type { Json } from '../../core/json.ts'
+import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
 import { wantedRanges } from '../choosing.ts'
 import { isLeft } from '../rows.ts'
@@ -54,7 +54,7 @@ export function retryMethods(db: Database): RetryMethods {
           chosen.push({
             ordinal: Number(row['ordinal']),
             line: Number(row['line']),
-            raw: JSON.parse(String(row['raw'])) as Json[],
+            raw: parseJson(String(row['raw'])) as Json[],
           })
         if (chosen.length === limit) break
       }
@@ -62,7 +62,7 @@ export function retryMethods(db: Database): RetryMethods {
     },
 
     async addCorrections(run, correction, rows) {
-      const raws = new Map(rows.map(({ ordinal, raw }) => [ordinal, JSON.stringify(raw)]))
+      const raws = new Map(rows.map(({ ordinal, raw }) => [ordinal, writeJson(raw)]))
       return await db.transaction(async (session) => {
         // One at a time: no number is given twice.
         await session.one('SELECT id FROM runs WHERE id = $1 FOR NO KEY UPDATE', [run])

@@ -1,6 +1,6 @@
 // Retries: which rows of a closed run are still left, as they were read or as a person corrected them.
 
-import type { Json } from '../../core/json.ts'
+import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
 import { wantedRanges } from '../choosing.ts'
 import { isLeft } from '../rows.ts'
@@ -52,7 +52,7 @@ export function retryMethods(db: Database): RetryMethods {
           chosen.push({
             ordinal: Number(row['ordinal']),
             line: Number(row['line']),
-            raw: JSON.parse(String(row['raw'])) as Json[],
+            raw: parseJson(String(row['raw'])) as Json[],
           })
         if (chosen.length === limit) break
       }
@@ -72,7 +72,7 @@ export function retryMethods(db: Database): RetryMethods {
               .sql('SELECT coalesce(max(correction), 0) + 1 AS next FROM corrections WHERE run = ?')
               .get(run)?.['next'],
           )
-        for (const { ordinal, raw } of rows) keep.run(run, ordinal, number, JSON.stringify(raw))
+        for (const { ordinal, raw } of rows) keep.run(run, ordinal, number, writeJson(raw))
         return number
       })
     },

@@ -8,7 +8,7 @@ import {
   type Whose,
 } from '../../core/differences.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
-import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../core/json.ts'
+import { canonicalJson, isJsonObject, parseJson, type JsonObject } from '../../core/json.ts'
 import type {
   HeldRow,
   MirrorCell,
@@ -136,7 +136,7 @@ const comparable = (instant: string): string =>
 function misfitsOf(text: string | null): JsonObject {
   if (text === null) return {}
   try {
-    const misfits = JSON.parse(text) as Json
+    const misfits = parseJson(text)
     return isJsonObject(misfits) ? misfits : {}
   } catch {
     // A person may have written there.

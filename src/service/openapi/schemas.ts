@@ -61,6 +61,8 @@ function everySchema(): Node {
   }
   const { schemas } = z.toJSONSchema(registry, {
     uri: (id) => prefix + id,
+    // A property's value, which is replaced below.
+    unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema === contract.PropertyValue) replace(jsonSchema, propertyValue)
       // Whatever is written is refused value by value, so the body as a whole is right with any.

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalDecimal } from '../../../src/core/decimal.ts'
-import { canonicalJson, type Json } from '../../../src/core/json.ts'
+import { canonicalJson, parseJson, type Json } from '../../../src/core/json.ts'
 import {
   DECIMAL,
   type ColumnType,
@@ -39,7 +39,7 @@ const held = ({ columns }: MirrorStream, { cells, misfits, ...row }: MirrorRow):
   ...row,
   isDeleted: false,
   cells: cells.map((cell, index) => expected(cell, columns[index]!.type)),
-  misfits: misfits === null ? null : canonicalJson(JSON.parse(misfits) as Json),
+  misfits: misfits === null ? null : canonicalJson(parseJson(misfits)),
 })
 
 /** Texts that databases hold. */
@@ -127,11 +127,6 @@ export function formless({ place }: Scene): ByHand {
     ['many instant', "ARRAY[TIMESTAMPTZ 'infinity', NULL]"],
     ['many instant', "ARRAY[TIMESTAMPTZ 'infinity']"],
     ['many json', `ARRAY[CAST('1' AS ${type}), NULL]`],
-    ['one json', "'1e400'"],
-    ['one json', "'-1e400'"],
-    ['one json', "'1.00000000000000000000001'"],
-    ['one json', `'{"a": [9007199254740993, "\\" 1"]}'`],
-    ['many json', `ARRAY[CAST('[1e400]' AS ${type})]`],
     ...(isPostgres
       ? ([
           ['one decimal', "'NaN'"],
@@ -149,8 +144,6 @@ export function formless({ place }: Scene): ByHand {
           ['many instant', "ARRAY[TIMESTAMPTZ '294247-01-10 04:00:54.775806+00']"],
           ['one text', 'chr(0)'],
           ['one json', `'"\\u0000"'`],
-          ['one json', `'1E2'`],
-          ['one json', `'[1e-400]'`],
           ['one json', "repeat('[', 20000) || repeat(']', 20000)"],
         ] as const)),
   ]
@@ -192,7 +185,7 @@ function canBe(cell: MirrorCell, { holds, list }: ColumnType): boolean {
       return false
     if (holds !== 'json') return true
     try {
-      const canonical = canonicalJson(JSON.parse(String(value)) as Json)
+      const canonical = canonicalJson(parseJson(String(value)))
       return canonical === value && !hasNul(canonical)
     } catch {
       return false

@@ -3,7 +3,7 @@
 
 import { onTestFinished } from 'vitest'
 import { canonicalDecimal } from '../../../src/core/decimal.ts'
-import { canonicalJson, type Json } from '../../../src/core/json.ts'
+import { canonicalJson, parseJson } from '../../../src/core/json.ts'
 import type {
   ColumnType,
   MergeCounts,
@@ -191,7 +191,7 @@ export class Scene {
         lastSeen: lastSeen!,
         deleted: deleted!,
         run: Number(row[5]),
-        misfits: row[6] === null ? null : canonicalJson(JSON.parse(row[6]!) as Json),
+        misfits: row[6] === null ? null : canonicalJson(parseJson(row[6]!)),
         cells,
       }
     })
@@ -237,7 +237,7 @@ function valueOf(text: string | null, holds: ColumnType['holds']): MirrorValue |
   if (holds === 'decimal') return canonicalDecimal(text) ?? text
   if (holds === 'boolean') return text === 'true'
   if (holds === 'instant') return instantOf(text)
-  return holds === 'json' ? canonicalJson(JSON.parse(text) as Json) : text
+  return holds === 'json' ? canonicalJson(parseJson(text)) : text
 }
 
 /** A schema that is owned, and has the tables of these streams. */

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalDecimal } from '../../../src/core/decimal.ts'
-import { canonicalJson, type Json } from '../../../src/core/json.ts'
+import { canonicalJson, parseJson, type Json } from '../../../src/core/json.ts'
 import { compileRow, fieldTypeOf, shapesOf } from '../../../src/mirror/shapes.ts'
 import type { MirrorCell, MirrorColumn } from '../../../src/warehouses/mirror-tables.ts'
 import { property } from './property.ts'
@@ -238,6 +238,50 @@ describe('cells', () => {
   table('a list of amounts', columnsOf('currency', true), [
     [[{ unit: 'EUR', amount: '1.50' }], '[{"amount":"1.50","unit":"EUR"}]'],
   ])
+})
+
+/** What the client makes of a JSON text. */
+const read = parseJson
+
+describe('a number that JavaScript does not hold', () => {
+  const RUNS_DRY = '99999999999999999999999999999.999999999'
+
+  table('number', columnsOf('number'), [
+    [read('9007199254740993'), '9007199254740993'],
+    [read('-12345678901234567890'), '-12345678901234567890'],
+    [read('123456789012345.123456789'), '123456789012345.123456789'],
+    [read('1.5000000000000000000e20'), '150000000000000000000'],
+    [read(RUNS_DRY), RUNS_DRY],
+  ])
+
+  table('number list', columnsOf('number', true), [
+    [read('[1, 9007199254740993]'), ['1', '9007199254740993']],
+  ])
+
+  table('currency', columnsOf('currency'), [
+    [read('{"amount": 9007199254740993, "unit": "EUR"}'), ['9007199254740993', 'EUR']],
+  ])
+
+  table('a type that is not known', columnsOf('integer'), [
+    [read('90071992547409931'), '90071992547409931'],
+    [read('12345678901234567890123'), '12345678901234567890123'],
+    [read('{"b": [1e400], "a": 0.1}'), '{"a":0.1,"b":[1e+400]}'],
+  ])
+
+  it.each([
+    ['number', '1e400', '{"p":1e+400}'],
+    ['number', '-1e-400', '{"p":-1e-400}'],
+    ['number', '1.0000000000000000001', '{"p":1.0000000000000000001}'],
+    ['number', '123456789012345678901234567890', '{"p":123456789012345678901234567890}'],
+    ['number', '[9007199254740993]', '{"p":[9007199254740993]}'],
+    // More digits than PostgreSQL's JSON takes.
+    ['number', '1e999999', '{"p":"1e+999999"}'],
+    ['integer', '[1e-20000]', '{"p":"[1e-20000]"}'],
+    ['integer', `[1e${'9'.repeat(30)}]`, `{"p":"[1e${'9'.repeat(30)}]"}`],
+  ])('is a misfit of %s with its digits: %s', (type, value, expected) => {
+    const { cells, misfits: text } = row(columnsOf(type), { p: read(value) })
+    expect([cells, text]).toEqual([[null], expected])
+  })
 })
 
 describe('a row', () => {
