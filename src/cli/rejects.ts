@@ -8,7 +8,7 @@ import { BYTE_ORDER_MARK, reasonOf, sheetOf } from '../corrections/index.ts'
 import { ConfigError } from '../core/errors.ts'
 import { writeJson, type Json } from '../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import { LIVE_STATES, REJECT_STATES } from '../core/states.ts'
+import { LIVE_STATES, readBackDiffers, REJECT_STATES, rejectsOf } from '../core/states.ts'
 import type { Ledger, ReportedItem, Run } from '../ledger/ledger.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { runNamed } from './reports.ts'
@@ -58,7 +58,7 @@ export async function rejects(
       terminal.err(
         `${rows(mended)} of run ${run.id} ${mended === 1 ? 'was' : 'were'} mended by a later run, and left out`,
       )
-    const counted = REJECT_STATES.reduce((sum, state) => sum + (run.counts?.states[state] ?? 0), 0)
+    const counted = run.counts ? rejectsOf(run.counts) + readBackDiffers(run.counts) : 0
     if (all < counted)
       terminal.err(
         `Run ${run.id} had ${rows(counted)} of them; ${figure(counted - all)} are not kept any more (items go 30 days after a run)`,
@@ -82,6 +82,7 @@ async function* pagesOf(ledger: Ledger, run: Run): AsyncGenerator<readonly Repor
       after,
       limit: LEDGER_ROWS_MAX,
       isLeft,
+      readBack: true,
     })
     if (items.length === 0) return
     after = items.at(-1)!.ordinal

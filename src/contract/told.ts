@@ -20,8 +20,8 @@ export function toldOf(
   readonly reason: string | null
   readonly property: string | null
 } {
-  // What is wrong with a row that was never sent is said by us.
-  const isOurs = error.state === 'invalid' || error.state === 'unsent'
+  // What is wrong with a row that was never sent, or that was accepted and read back otherwise, is said by us.
+  const isOurs = error.state !== 'rejected' && error.state !== 'failed'
   const wordOf = (word: string | null) =>
     word !== null && (isOurs || KNOWN.has(word)) ? word : null
   const property = error.field?.replace(/^(?:\/data\/\d+)?\/properties\/|\/\d+$/g, '') ?? ''

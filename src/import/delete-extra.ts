@@ -4,6 +4,7 @@
 import { BATCH_ITEMS_MAX } from '../contract/index.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import { beatWhile } from '../runs/beat-while.ts'
+import { placeOf } from './place.ts'
 import type { ImportDeps } from './ports.ts'
 
 const DONE: readonly number[] = [200, 204, 404]
@@ -14,9 +15,10 @@ export async function deleteExtra(
   { run, config }: { run: number; config: ImportConfig },
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
-  let refused = 0
+  const place = await placeOf(ledger, run, 'delete_extra', { after: 0, refused: 0 })
+  let { refused } = place.kept
   // Bounded by the differences of the run: every page goes on after the one before it.
-  for (let after = 0; ;) {
+  for (let { after } = place.kept; ;) {
     signal.throwIfAborted()
     const choice = { after, limit: BATCH_ITEMS_MAX, kind: 'extra', isRepaired: false } as const
     const { rows, next } = await ledger.differences(run, choice)
@@ -32,5 +34,6 @@ export async function deleteExtra(
     }
     if (next === null) return refused
     after = next
+    await place.keep({ after, refused })
   }
 }

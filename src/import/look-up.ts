@@ -1,11 +1,6 @@
 // Records by key: 100 keys a request.
 
-import {
-  IN_VALUES_MAX,
-  type FilterNode,
-  type PropertyWire,
-  type RecordRepresentation,
-} from '../contract/index.ts'
+import { IN_VALUES_MAX, type FilterNode, type RecordRepresentation } from '../contract/index.ts'
 import { canonicalDecimal } from '../core/decimal.ts'
 import { canonicalJson, parseJson, type Json } from '../core/json.ts'
 import { numberOfDecimal } from '../core/lossless-number.ts'
@@ -13,6 +8,7 @@ import type { ImportConfig } from '../core/sync.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import { keyOf } from './key.ts'
 import type { ImportDeps } from './ports.ts'
+import type { Matching } from './types.ts'
 
 type Sent = Readonly<Record<string, Json>>
 type Found = Map<string, RecordRepresentation>
@@ -31,13 +27,13 @@ const pagesPerSliceMax = 50
 export async function lookUp(
   deps: ImportDeps,
   config: ImportConfig,
-  matching: PropertyWire,
+  matching: Matching,
   items: readonly { readonly key: string; readonly payload: string }[],
   names: readonly string[],
 ): Promise<Found> {
   const values = items.flatMap((item) => {
     const sent = [sentOf(item)[matching.name] as Json].flat() as Json[]
-    return [...sent, ...valueOfKey(item.key, matching.field_type)]
+    return [...sent, ...valueOfKey(item.key, matching.type)]
   })
   return await findValues(deps, config, matching, values, names)
 }
@@ -46,11 +42,11 @@ export async function lookUp(
 export async function lookUpKeys(
   deps: ImportDeps,
   config: ImportConfig,
-  matching: PropertyWire,
+  matching: Matching,
   keys: readonly string[],
   names: readonly string[],
 ): Promise<Found> {
-  const values = keys.flatMap((key) => valueOfKey(key, matching.field_type))
+  const values = keys.flatMap((key) => valueOfKey(key, matching.type))
   return await findValues(deps, config, matching, values, names)
 }
 
@@ -65,7 +61,7 @@ function valueOfKey(key: string, fieldType: string): readonly Json[] {
 async function findValues(
   deps: ImportDeps,
   config: ImportConfig,
-  matching: PropertyWire,
+  matching: Matching,
   given: readonly Json[],
   names: readonly string[],
 ): Promise<Found> {
@@ -80,7 +76,7 @@ async function findValues(
 async function readAll(
   deps: ImportDeps,
   config: ImportConfig,
-  matching: PropertyWire,
+  matching: Matching,
   values: readonly Json[],
   names: readonly string[],
   found: Found,
@@ -97,7 +93,7 @@ async function readAll(
     for (const record of answer.data) {
       const held = record.properties[matching.name] as Json
       for (const value of Array.isArray(held) ? held : [held]) {
-        const key = keyOf(value as Json, matching.field_type)
+        const key = keyOf(value as Json, matching.type)
         if (key !== null) found.set(key, record)
       }
     }

@@ -11,6 +11,7 @@ import type { RunSchema, StagedItem } from '../ledger/ledger.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { coerceCell, coercionOf, textOf, type Coerced, type CoercionContext } from './coerce.ts'
 import { keyOf } from './key.ts'
+import { typeOfProperty } from './types.ts'
 import { checkMatching, checkProperty, checkType, type Target } from './target.ts'
 
 /** A compiled mapping. */
@@ -146,6 +147,7 @@ export function compileMapping(
   const matching = target.schema.properties.find(
     (property) => property.name === config.matching_property,
   )!
+  const keyType = typeOfProperty(config, matching.name, matching.field_type)
   const matchingConstant = constants.find((constant) => constant.property === matching)
   const matchingColumn = columns.find((column) => column.property === matching)
   let cleared = 0
@@ -154,7 +156,7 @@ export function compileMapping(
     const cell = row.cells[matchingColumn?.index ?? -1] ?? null
     if (!matchingColumn || isEmpty(matchingColumn, cell)) return null
     const coerced = coerceColumn(matchingColumn, row, cell)
-    return coerced.ok ? keyOf(coerced.value, matching.field_type) : null
+    return coerced.ok ? keyOf(coerced.value, keyType) : null
   }
 
   const map = (row: SourceRow): StagedItem => {
@@ -162,7 +164,7 @@ export function compileMapping(
     const of = row.of === undefined ? {} : { of: row.of }
     const place = { ordinal: row.ordinal, line: row.line, ...of, raw }
     const members = [...constantMembers]
-    let key = matchingConstant ? keyOf(matchingConstant.value, matching.field_type) : null
+    let key = matchingConstant ? keyOf(matchingConstant.value, keyType) : null
     const invalid = (column: Column, cell: Json, reason: string, detail: string): StagedItem => ({
       ...place,
       valid: false,
@@ -195,7 +197,7 @@ export function compileMapping(
       const coerced = coerceColumn(column, row, cell)
       if (!coerced.ok) return invalid(column, cell, coerced.reason, `expected ${coerced.expected}`)
       if (isKey) {
-        key = keyOf(coerced.value, matching.field_type)
+        key = keyOf(coerced.value, keyType)
         if (key === null)
           return invalid(
             column,
@@ -212,13 +214,17 @@ export function compileMapping(
   const mapped = target.schema.properties.filter(({ name }) =>
     Object.hasOwn(config.properties, name),
   )
-  return { schema: schemaOf(mapped), warnings, map, cleared: () => cleared }
+  return { schema: schemaOf(config, mapped), warnings, map, cleared: () => cleared }
 }
 
-const schemaOf = (properties: readonly PropertyWire[]): RunSchema =>
+const schemaOf = (config: ImportConfig, properties: readonly PropertyWire[]): RunSchema =>
   Object.fromEntries(
-    properties.map(({ name, field_type: type, is_multi: isMulti, options }) => [
+    properties.map(({ name, field_type, is_multi: isMulti, options }) => [
       name,
-      { type, isMulti, options: options.slice(0, OPTIONS_KEPT_MAX).map(({ value }) => value) },
+      {
+        type: typeOfProperty(config, name, field_type),
+        isMulti,
+        options: options.slice(0, OPTIONS_KEPT_MAX).map(({ value }) => value),
+      },
     ]),
   )

@@ -2,9 +2,9 @@
 // looks different under the comparison of its type is equal; every difference says who changed the value last, as far as it
 // is known; a record is missing only if neither its key nor its id finds it; only keys that we wrote can be extra.
 
-import { IN_VALUES_MAX, type PropertyWire, type RecordRepresentation } from '../contract/index.ts'
+import { IN_VALUES_MAX, type RecordRepresentation } from '../contract/index.ts'
 import { shownText, type Difference, type DifferenceKind, type Whose } from '../core/differences.ts'
-import { MappingError, ServiceFailure } from '../core/errors.ts'
+import { ServiceFailure } from '../core/errors.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
 import { inLanes } from '../core/lanes.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
@@ -16,6 +16,8 @@ import { differences } from './compare.ts'
 import { lookUp, lookUpKeys, sentOf } from './look-up.ts'
 import { marker, markOf, readMarks } from './marks.ts'
 import type { ImportDeps } from './ports.ts'
+import { isNormalised, readDigest } from './read-back.ts'
+import { matchingOf, typesOf, type Matching } from './types.ts'
 
 /** Reason of a row whose record has another key now. */
 const KEY_CHANGED = 'key_changed'
@@ -42,7 +44,7 @@ export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<b
   const { run, config } = job
   const deadline = clock.now() + tuning.segment_ms
   const isLate = () => clock.now() >= deadline
-  const matching = await matchingOf(deps, config)
+  const matching = await readMatching(deps, config)
   const compare = comparer(deps, job, matching)
   // Bounded by the run's items: every pass moves `after` forward.
   for (let after = 0; ;) {
@@ -52,7 +54,7 @@ export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<b
     after = items.at(-1)!.ordinal
     await inLanes(slices(items), tuning.in_flight, async (slice) => {
       signal.throwIfAborted()
-      await ledger.recordCompared(run, await compare(slice))
+      await compare(slice)
       deps.beat(slice.length)
     })
     if (isLate()) return false
@@ -70,22 +72,17 @@ function slices<Item>(items: readonly Item[]): (readonly Item[])[] {
 }
 
 /** @throws MappingError where it is gone */
-async function matchingOf(deps: ImportDeps, config: ImportConfig): Promise<PropertyWire> {
+async function readMatching(deps: ImportDeps, config: ImportConfig): Promise<Matching> {
   const { signal, priority } = deps
   const reading = deps.client.readObjectType(config.object_type, { signal, priority })
-  const { properties } = await beatWhile(deps, reading)
-  const matching = properties.find(({ name }) => name === config.matching_property)
-  if (matching) return matching
-  throw new MappingError(config.object_type, [
-    `matching_property ${config.matching_property} has gone from ${config.object_type}`,
-  ])
+  return matchingOf(config, (await beatWhile(deps, reading)).properties)
 }
 
 /** Keys that the run's destination has a record for and the source has no row for: those whose record is still there. */
 async function findExtra(
   deps: ImportDeps,
   { run, config }: ReconcileJob,
-  matching: PropertyWire,
+  matching: Matching,
   isLate: () => boolean,
 ): Promise<boolean> {
   const { ledger, signal, tuning } = deps
@@ -93,7 +90,15 @@ async function findExtra(
   for (let after = await ledger.keptPlace(run, config.object_type); ;) {
     signal.throwIfAborted()
     const page = await ledger.absentKeys(run, { after, limit: LEDGER_ROWS_MAX })
-    await inLanes(slices(page.keys), tuning.in_flight, async (slice) => {
+    const parts = slices(page.keys)
+    const done = new Set<(typeof parts)[number]>()
+    /** The place behind the parts that are done without a gap. */
+    const keep = async () => {
+      const gap = parts.findIndex((part) => !done.has(part))
+      const last = gap < 0 ? page.next : (parts[gap - 1]?.at(-1)?.place ?? null)
+      if (last !== null) await ledger.keepPlace(run, config.object_type, last)
+    }
+    const look = async (slice: (typeof parts)[number]) => {
       const keys = slice.map(({ key }) => key)
       const found = await lookUpKeys(deps, config, matching, keys, [matching.name])
       const extra = slice.flatMap(({ key }) => {
@@ -101,11 +106,16 @@ async function findExtra(
         return record ? [extraOf(config, key, record)] : []
       })
       if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
-    })
+      done.add(slice)
+    }
+    try {
+      await inLanes(parts, tuning.in_flight, look)
+    } finally {
+      await keep()
+    }
     deps.beat()
     if (page.next === null) return true
     after = page.next
-    await ledger.keepPlace(run, config.object_type, after)
     if (isLate()) return false
   }
 }
@@ -122,10 +132,10 @@ const extraOf = (config: ImportConfig, key: string, record: RecordRepresentation
   theirs: null,
 })
 
-/** Compares at most 100 items with their records. */
-function comparer(deps: ImportDeps, { config, schema }: ReconcileJob, matching: PropertyWire) {
+/** Compares at most 100 items with their records. What was compared is booked, whatever becomes of the rest. */
+function comparer(deps: ImportDeps, { run, config, schema }: ReconcileJob, matching: Matching) {
   const names = Object.keys(config.properties)
-  const typeOf = (name: string) => schema[name]?.type ?? 'text'
+  const typeOf = typesOf(config, schema)
   const marksOf = marker(config, schema)
   const baseOf = bases(deps, config)
 
@@ -154,6 +164,9 @@ function comparer(deps: ImportDeps, { config, schema }: ReconcileJob, matching: 
     const now = record.properties as Values
     const fields = differences(sent, now, typeOf)
     if (fields.length === 0) return { ...result, kind: null, differences: [] }
+    const read = readDigest(sent, now, fields, typeOf)
+    if (isNormalised(item, read))
+      return { ...result, kind: null, normalised: true, differences: [] }
     const base = await baseOf(item)
     const sides = fields.map((field) => sideOf(base, field, sent, now, typeOf(field)))
     const kind = sides.every((side) => side === 'source') ? 'stale' : 'different'
@@ -172,11 +185,14 @@ function comparer(deps: ImportDeps, { config, schema }: ReconcileJob, matching: 
     }
   }
 
-  return async (items: readonly UncomparedItem[]): Promise<Comparison[]> => {
+  return async (items: readonly UncomparedItem[]): Promise<void> => {
     const found = await lookUp(deps, config, matching, items, names)
     const compared: Comparison[] = []
-    for (const item of items) compared.push(await compareOne(item, found.get(item.key)))
-    return compared
+    try {
+      for (const item of items) compared.push(await compareOne(item, found.get(item.key)))
+    } finally {
+      if (compared.length > 0) await deps.ledger.recordCompared(run, compared)
+    }
   }
 }
 

@@ -8,10 +8,15 @@ import type { PlannedItem } from '../ledger/ledger.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { lookUp } from './look-up.ts'
+import { placeOf } from './place.ts'
+import { matchingOf } from './types.ts'
 
 /** Records that a reconciliation deletes, by its rows, before it asks. */
 const DELETES_MAX_PERCENT = 1
 const DELETES_UNASKED = 10
+
+/** Where the looking up of rows without a known record stands. */
+const CREATES = 'creates'
 
 /** Whether the sync has any limit. */
 export const hasLimits = (config: ImportConfig): boolean =>
@@ -72,8 +77,9 @@ async function* pages(
   deps: ImportDeps,
   limit: number,
   next: (after: number) => Promise<readonly PlannedItem[]>,
+  first = 0,
 ): AsyncGenerator<readonly PlannedItem[]> {
-  for (let after = 0; ;) {
+  for (let after = first; ;) {
     deps.signal.throwIfAborted()
     const items = await next(after)
     if (items.length === 0) return
@@ -115,15 +121,17 @@ async function missing(
     priority: deps.priority,
   })
   const { properties } = await beatWhile(deps, reading)
-  const matching = properties.find(({ name }) => name === config.matching_property)
   // Staging found it a moment ago; without it nothing can be found, and the sending says why.
-  if (!matching) return 0
+  if (!properties.some(({ name }) => name === config.matching_property)) return 0
+  const matching = matchingOf(config, properties)
   const limit = IN_VALUES_MAX
   const next = (after: number) => deps.ledger.strangers(run, { after, limit })
-  let creates = 0
-  for await (const items of pages(deps, limit, next)) {
+  const place = await placeOf(deps.ledger, run, CREATES, { after: 0, creates: 0 })
+  let { creates } = place.kept
+  for await (const items of pages(deps, limit, next, place.kept.after)) {
     const found = await lookUp(deps, config, matching, items, [matching.name])
     creates += items.filter(({ key }) => !found.has(key)).length
+    await place.keep({ after: items.at(-1)!.ordinal, creates })
   }
   return creates
 }

@@ -69,7 +69,10 @@ export function checkMatching(
   }
   const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
   if (!mapping) problems.push(`matching_property ${name} is not mapped; add it under properties`)
-  else if (mapping.column === undefined && keyOf(mapping.value, property.field_type) === null)
+  else if (
+    mapping.column === undefined &&
+    keyOf(mapping.value, mapping.type ?? property.field_type) === null
+  )
     problems.push(`matching_property ${name} must carry exactly one value; its constant does not`)
   if (!property.is_unique)
     warnings.push(

@@ -5,7 +5,11 @@ import type { ImportConfig } from '../core/sync.ts'
 import { bodyOf } from './deliver.ts'
 import { outcomeOf } from './outcome.ts'
 import { beatWhile } from '../runs/beat-while.ts'
+import { placeOf } from './place.ts'
 import type { ImportDeps } from './ports.ts'
+
+const TWIN_REFUSED =
+  'another row of the run has the same record at the service; this one comes last, and the service refused it when it was sent again'
 
 /** Sends the later row of each pair once more. Returns how many were sent. */
 export async function settleTwins(
@@ -14,8 +18,9 @@ export async function settleTwins(
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
   const { run, config } = job
+  const place = await placeOf(ledger, run, 'twins', { after: 0 })
   let sent = 0
-  let after = 0
+  let { after } = place.kept
   // Bounded by the run's items: every pass moves `after` forward.
   for (;;) {
     const [twin] = await ledger.twins(run, { after, limit: 1 })
@@ -33,8 +38,16 @@ export async function settleTwins(
     // The state stays what it was; what is no longer accepted must be due again on the next run.
     if (outcome.state !== 'updated' && outcome.state !== 'created')
       await ledger.recordVerified(run, [
-        { ordinal: twin.ordinal, verdict: 'different', recordId: null, field: outcome.field },
+        {
+          ordinal: twin.ordinal,
+          verdict: 'different',
+          recordId: null,
+          field: outcome.field,
+          told: { reason: 'twin_refused', detail: TWIN_REFUSED, column: null, value: null },
+        },
       ])
+    // One that was sent already is not sent again when the run goes on after a failure.
+    await place.keep({ after })
     sent++
     deps.beat()
   }

@@ -1,25 +1,28 @@
 // Verify: what was written is read back, by `in` filters of 100 keys, and compared. Accepted but different is a result
-// of its own. Items whose answer was lost are settled by asking, before anyone is told that they failed.
+// of its own. Items whose answer was lost are settled by asking, before anyone is told that they failed. What was read back is
+// booked page by page: whoever begins again after a failure goes on with what was not read yet.
 
 import { IN_VALUES_MAX, type PropertyWire } from '../contract/index.ts'
-import { MappingError } from '../core/errors.ts'
 import { VERIFY_SAMPLE_ROWS } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
-import type { RunSchema } from '../ledger/ledger.ts'
+import type { RunSchema, Verified, WrittenItem } from '../ledger/ledger.ts'
+import { beatWhile } from '../runs/beat-while.ts'
 import { differences } from './compare.ts'
 import { lookUp, sentOf } from './look-up.ts'
 import { marker } from './marks.ts'
-import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
+import { verdictOf } from './read-back.ts'
+import { matchingOf, typesOf } from './types.ts'
 
 type Sent = ReturnType<typeof sentOf>
 
-/** What reading back showed, in items. */
+/** What reading back showed, in items, since it was begun or begun again. */
 export interface VerifyResult {
   readonly read: number
   readonly equal: number
   readonly different: number
   readonly missing: number
+  readonly normalised: number
 }
 
 async function propertiesOf(
@@ -39,7 +42,7 @@ export async function verify(
   const { ledger } = deps
   const { run, config, schema } = job
   const marksOf = schema && marker(config, schema)
-  const result = { read: 0, equal: 0, different: 0, missing: 0 }
+  const result = { read: 0, equal: 0, different: 0, missing: 0, normalised: 0 }
   const every =
     config.verify === 'all'
       ? 1
@@ -55,29 +58,32 @@ export async function verify(
     if (items.length === 0) return result
     after = items.at(-1)!.ordinal
     properties ??= await propertiesOf(deps, config)
-    const typeOf = new Map(properties.map((property) => [property.name, property.field_type]))
-    const matching = properties.find((property) => property.name === config.matching_property)
-    if (!matching)
-      throw new MappingError(config.object_type, [
-        `matching_property ${config.matching_property} has gone from ${config.object_type}`,
-      ])
+    const typeOf = typesOf(config, schema, properties)
+    const matching = matchingOf(config, properties)
     const found = await lookUp(deps, config, matching, items, Object.keys(config.properties))
-    const verdicts = items.map((item) => {
+    const verdictFor = (item: WrittenItem): Verified => {
       const record = found.get(item.key)
-      const differing = record
-        ? differences(sentOf(item), record.properties as Sent, (name) => typeOf.get(name) ?? 'text')
-        : []
-      const verdict = !record ? 'missing' : differing.length > 0 ? 'different' : 'equal'
+      const sent = sentOf(item)
+      const held = (record?.properties ?? {}) as Sent
+      const fields = record ? differences(sent, held, typeOf) : []
+      const { lastRead } = item
+      const verdict = verdictOf(record ? { sent, held, fields } : null, {
+        config,
+        typeOf,
+        lastRead,
+      })
       result.read++
-      result[verdict]++
+      result[verdict.verdict]++
       return {
+        ...verdict,
+        // What was never answered is in doubt, and is told as that.
+        told: item.state === 'sent' ? null : (verdict.told ?? null),
         ordinal: item.ordinal,
-        verdict,
         recordId: record?.id ?? null,
-        field: differing.length > 0 ? `/properties/${differing[0]}` : null,
         marks: marksOf ? marksOf(item) : null,
-      } as const
-    })
-    await ledger.recordVerified(run, verdicts)
+      }
+    }
+    await ledger.recordVerified(run, items.map(verdictFor))
+    deps.beat()
   }
 }

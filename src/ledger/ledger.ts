@@ -175,6 +175,28 @@ export interface WrittenItem {
   readonly state: ItemState
   readonly recordId: string | null
   readonly inDoubt: boolean
+  /** What an earlier run read of the key that was not as it was sent, as a digest; null where none did. */
+  readonly lastRead: string | null
+}
+
+/** What reading an item back showed. */
+export interface Verified {
+  readonly ordinal: number
+  /** `normalised`: not as it was sent, and as an earlier run read it: it counts as equal. */
+  readonly verdict: 'equal' | 'different' | 'missing' | 'normalised'
+  readonly recordId: string | null
+  readonly field: string | null
+  /** Of an equal one: the marks of what was sent. */
+  readonly marks?: string | null
+  /** Digest of what was read, where it is not as it was sent. */
+  readonly readBack?: string | null
+  /** What a person is told of an accepted item that is not as it was sent. */
+  readonly told?: {
+    readonly reason: string
+    readonly detail: string
+    readonly column: string | null
+    readonly value: string | null
+  } | null
 }
 
 /** What was accepted for a key. */
@@ -185,6 +207,8 @@ export interface Accepted {
   readonly hash: string | null
   readonly marks: string | null
   readonly run: number
+  /** Digest of what was read back otherwise than it was sent; null where nothing was. */
+  readonly readBack: string | null
 }
 
 /** A planned item of a reconciliation, and what was accepted for its key; null where nothing was. */
@@ -198,6 +222,8 @@ export interface Comparison {
   readonly recordId: string | null
   /** Null where they are equal. */
   readonly kind: Exclude<DifferenceKind, 'extra'> | null
+  /** Of an equal one: whether the service holds a form of its own, as an earlier run has found. */
+  readonly normalised?: boolean
   /** Marks of the item's values. */
   readonly marks: string
   /** Why it must not be sent by itself: it becomes `unsent` with this reason. Null: it stays planned. */
@@ -469,23 +495,16 @@ export interface Ledger {
   finishSegment(run: number, segment: Segment, fence: number): Promise<void>
   progress(run: number): Promise<Progress>
 
-  /** Written and doubtful items above `after` in ordinal order; of the written ones, every `every`-th by ordinal. */
+  /**
+   * Written and doubtful items above `after` that were not read back yet, in ordinal order; of the written ones, every
+   * `every`-th by ordinal.
+   */
   written(
     run: number,
     options: { after: number; every: number; limit: number },
   ): Promise<readonly WrittenItem[]>
   /** Books what reading back showed, in a live run; items keep a terminal state. At most 1,000. */
-  recordVerified(
-    run: number,
-    items: readonly {
-      ordinal: number
-      verdict: 'equal' | 'different' | 'missing'
-      recordId: string | null
-      field: string | null
-      /** Of an equal one: the marks of what was sent. */
-      marks?: string | null
-    }[],
-  ): Promise<void>
+  recordVerified(run: number, items: readonly Verified[]): Promise<void>
   /** Items above `after` whose record was written by another item of the run too, and that come last: to be sent once more. */
   twins(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>
 
@@ -507,7 +526,11 @@ export interface Ledger {
   absentKeys(
     run: number,
     options: { after: string | null; limit: number },
-  ): Promise<{ readonly keys: readonly Accepted[]; readonly next: string | null }>
+  ): Promise<{
+    /** `place`: where a page would go on behind the key. */
+    readonly keys: readonly (Accepted & { readonly place: string })[]
+    readonly next: string | null
+  }>
   /** Notes differences, in place of those that the run has of the same record; at most 1,000 records. `repaired`: mended already. */
   noteDifferences(
     run: number,
@@ -580,9 +603,11 @@ export interface Ledger {
       limit: number
       /** Only what a retry would take (`retryRows`). */
       isLeft?: boolean
+      /** Also what was accepted and read back otherwise. */
+      readBack?: boolean
     },
   ): Promise<readonly ReportedItem[]>
-  /** Rejects by state, code, reason and column, most frequent first. */
+  /** Rejects, and what was accepted and read back otherwise, by state, code, reason and column, most frequent first. */
   rejectGroups(run: number): Promise<
     readonly {
       state: ItemState

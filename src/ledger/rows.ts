@@ -27,6 +27,7 @@ import type {
   StoredManifest,
   StreamBooks,
   UncomparedItem,
+  WrittenItem,
 } from './ledger.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -54,15 +55,23 @@ export const STREAM_RUNS_MAX = 20
 export const isLeft = (item: string): string =>
   `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified <> 'equal')`
 
+/** Of an item that nothing is told of. */
+export const NOTHING_TOLD = { reason: null, detail: null, column: null, value: null } as const
+
 /** Adds what reading back showed of items of a state to its counts. */
 export function addReadBack(
   counts: Record<keyof ReadBack, number>,
-  { state, verified, items }: { state: ItemState; verified: unknown; items: number },
+  row: { state: ItemState; verified: unknown; normalised: boolean; items: number },
 ): void {
-  if (state !== 'created' && state !== 'updated') return
-  if (verified === 'equal' || verified === 'different' || verified === 'missing')
+  const { state, verified, normalised, items } = row
+  if (normalised) counts.normalised += items
+  else if (state !== 'created' && state !== 'updated') return
+  else if (verified === 'equal' || verified === 'different' || verified === 'missing')
     counts[verified] += items
 }
+
+/** Whether an item was accepted and read back otherwise. */
+export const isOtherwise = "(state IN ('created', 'updated') AND verified <> 'equal')"
 
 /** The marks of what was read back as it was sent, of an upsert of `accepted`; those of an earlier run are of other values. */
 export const marksOnceVerified =
@@ -181,6 +190,19 @@ export const acceptedOfRow = (row: Row, prefix = ''): Accepted => ({
   hash: text(row[`${prefix}hash`]),
   marks: text(row[`${prefix}marks`]),
   run: Number(row[`${prefix}run`]),
+  readBack: text(row[`${prefix}read_back`]),
+})
+
+/** Of `items` with its payload, to be read back. */
+export const writtenOfRow = (row: Row): WrittenItem => ({
+  ordinal: Number(row['ordinal']),
+  key: String(row['key']),
+  payload: String(row['payload']),
+  hash: String(row['hash']),
+  state: row['state'] as ItemState,
+  recordId: text(row['record_id']),
+  inDoubt: Number(row['in_doubt']) === 1,
+  lastRead: text(row['last_read']),
 })
 
 /** Of `items` with its payload, and with what was accepted for its key. */

@@ -59,7 +59,10 @@ export function countingLedger(
       await ledger.recordVerified(run, items)
       const read = doubtful.get(run)
       doubtful.delete(run)
-      const found = items.filter((item) => item.verdict === 'equal' && read?.has(item.ordinal))
+      const found = items.filter(
+        ({ verdict, ordinal }) =>
+          (verdict === 'equal' || verdict === 'normalised') && read?.has(ordinal),
+      )
       if (found.length > 0) rows.add({ sync, outcome: 'updated' }, found.length)
     },
 

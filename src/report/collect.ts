@@ -9,6 +9,7 @@ import { readBackParts } from '../core/read-back.ts'
 import {
   isBalanced,
   ITEM_STATES,
+  readBackDiffers,
   REJECT_STATES,
   sumOfStates,
   type Books,
@@ -231,7 +232,7 @@ async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<
   const mapped = (run.config as unknown as ImportSync).import.properties
   const lookedAt = all.filter(isLookedAt).reduce((sum, { items }) => sum + items, 0)
   return {
-    rows: rowsIn(books, REJECT_STATES) - lookedAt,
+    rows: rowsIn(books, REJECT_STATES) + readBackDiffers(books) - lookedAt,
     groups: groups.slice(0, GROUPS_MAX).map((group) => ({
       rows: group.items,
       state: group.state,

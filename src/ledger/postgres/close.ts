@@ -2,18 +2,20 @@
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, NOTHING_READ, type Books, type ItemState } from '../../core/states.ts'
-import type { Ledger } from '../ledger.ts'
+import type { Ledger, Verified } from '../ledger.ts'
 import {
+  NOTHING_TOLD,
   addReadBack,
   completeStates,
   isLeft,
   liveStates,
   marksOnceVerified,
   plannedOfRow,
+  writtenOfRow,
 } from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
 import type { Database } from './database.ts'
-import { acceptItems, forgetItems, itemsAt, withPayload } from './items.ts'
+import { acceptItems, forgetRead, itemsAt, withPayload } from './items.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -45,44 +47,52 @@ export function closeMethods(
   return {
     async written(run, { after, every, limit }) {
       const rows = await db.all(
-        `SELECT ordinal, key, payload, hash, state, record_id, in_doubt FROM items ${withPayload}
-         WHERE run = $1 AND ordinal > $2
+        `SELECT ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
+           (SELECT read_back FROM accepted
+            WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
+              AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
+              AND accepted.key = items.key AND accepted.read_back_run < $1 LIMIT 1) AS last_read
+         FROM items ${withPayload}
+         WHERE run = $1 AND ordinal > $2 AND verified IS NULL
            AND ((state IN ('created', 'updated') AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent')
          ORDER BY ordinal LIMIT $4`,
         [run, after, every, limit],
       )
-      return rows.map((row) => ({
-        ordinal: Number(row['ordinal']),
-        key: String(row['key']),
-        payload: String(row['payload']),
-        hash: String(row['hash']),
-        state: row['state'] as ItemState,
-        recordId: row['record_id'] === null ? null : String(row['record_id']),
-        inDoubt: Number(row['in_doubt']) === 1,
-      }))
+      return rows.map(writtenOfRow)
     },
 
     async recordVerified(run, items) {
       const read = items.toSorted((a, b) => a.ordinal - b.ordinal)
-      const equal = read.filter((item) => item.verdict === 'equal')
-      const other = read.filter((item) => item.verdict !== 'equal')
+      const isEqual = ({ verdict }: Verified) => verdict === 'equal' || verdict === 'normalised'
+      const equal = read.filter(isEqual)
+      const other = read.filter((item) => !isEqual(item))
+      const told = read.map((item) => item.told ?? NOTHING_TOLD)
       await db.transaction(async (session) => {
         // A closed run stays as it was sealed.
         const live = `SELECT 1 FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR SHARE`
         if (!(await session.one(live, [run]))) return
         await session.run(
           `UPDATE items SET verified = told.verdict, field = coalesce(told.field, items.field),
+             normalised = told.normalised, reason = coalesce(told.reason, items.reason),
+             detail = coalesce(told.detail, items.detail), "column" = coalesce(told."column", items."column"),
+             value = coalesce(told.value, items.value),
              state = CASE WHEN state = 'sent' THEN (CASE WHEN told.verdict = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
              in_doubt = CASE WHEN state = 'sent' AND told.verdict <> 'equal' THEN 1 ELSE 0 END,
              record_id = coalesce(items.record_id, told.record_id)
-           FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::text[])
-             AS told (run, ordinal, verdict, record_id, field)
+           FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::smallint[], $7::text[],
+               $8::text[], $9::text[], $10::text[])
+             AS told (run, ordinal, verdict, record_id, field, normalised, reason, detail, "column", value)
            WHERE items.run = told.run AND items.ordinal = told.ordinal`,
           [
             ...itemsAt(run, read),
-            read.map((item) => item.verdict),
+            read.map(({ verdict }) => (verdict === 'normalised' ? 'equal' : verdict)),
             read.map((item) => item.recordId),
             read.map((item) => item.field),
+            read.map(({ verdict }) => (verdict === 'normalised' ? 1 : 0)),
+            told.map(({ reason }) => reason),
+            told.map(({ detail }) => detail),
+            told.map(({ column }) => column),
+            told.map(({ value }) => value),
           ],
         )
         await session.run(acceptItems(marksOnceVerified), [
@@ -90,7 +100,10 @@ export function closeMethods(
           equal.map(({ marks }) => marks ?? null),
         ])
         // What the service holds is not what was sent: the next run must send it again.
-        await session.run(forgetItems, itemsAt(run, other))
+        await session.run(forgetRead, [
+          ...itemsAt(run, other),
+          other.map(({ readBack }) => readBack ?? null),
+        ])
       })
     },
 
@@ -130,8 +143,8 @@ export function closeMethods(
       const rows = await db.all(
         `SELECT coalesce(rows_read, rows_staged) AS read, counted.*
          FROM runs LEFT JOIN LATERAL
-           (SELECT state, verified, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
-            FROM items WHERE items.run = runs.id GROUP BY state, verified) AS counted ON true
+           (SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+            FROM items WHERE items.run = runs.id GROUP BY state, verified, normalised) AS counted ON true
          WHERE runs.id = $1`,
         [run],
       )
@@ -144,7 +157,8 @@ export function closeMethods(
         const state = row['state'] as ItemState
         const items = Number(row['items'])
         states[state] += items
-        addReadBack(readBack, { state, verified: row['verified'], items })
+        const normalised = Number(row['normalised']) === 1
+        addReadBack(readBack, { state, verified: row['verified'], normalised, items })
         replayed += Number(row['replayed'])
         inDoubt += Number(row['in_doubt'])
       }

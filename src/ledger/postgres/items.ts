@@ -34,3 +34,12 @@ export const forgetItems = `
   FROM (SELECT items.key, ${destination} AS destination ${wanted} JOIN items ON ${isWanted} OFFSET 0) AS item
   WHERE accepted.destination = item.destination AND accepted.key = item.key
     AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`
+
+/** Forgets what was accepted of the wanted items' keys, and notes what was read back instead, which `$3` gives. */
+export const forgetRead = `
+  UPDATE accepted SET hash = NULL, read_back = item.read_back, read_back_run = item.run
+  FROM (SELECT items.key, items.run, wanted.read_back, ${destination} AS destination
+      FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, read_back)
+        JOIN items ON ${isWanted} OFFSET 0) AS item
+  WHERE accepted.destination = item.destination AND accepted.key = item.key
+    AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`

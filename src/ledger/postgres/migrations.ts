@@ -260,4 +260,10 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE streams ADD COLUMN reverted bigint;
   ALTER TABLE streams ADD COLUMN differs bigint;
   `,
+  `
+  -- What was read back otherwise than it was sent: known again when it is sent once more.
+  ALTER TABLE items ADD COLUMN normalised smallint NOT NULL DEFAULT 0;
+  ALTER TABLE accepted ADD COLUMN read_back text;
+  ALTER TABLE accepted ADD COLUMN read_back_run integer;
+  `,
 ]

@@ -81,10 +81,15 @@ async function recordPart(session: Session, run: number, part: readonly Comparis
   const equal = items.filter(({ kind }) => kind === null)
   const held = items.filter((item) => item.kind !== null && item.held !== null)
   await session.run(
-    `UPDATE items SET state = 'unchanged', verified = 'equal', record_id = told.record_id
-     FROM unnest($1::integer[], $2::integer[], $3::text[]) AS told (run, ordinal, record_id)
+    `UPDATE items SET state = 'unchanged', verified = 'equal', record_id = told.record_id,
+       normalised = told.normalised
+     FROM unnest($1::integer[], $2::integer[], $3::text[], $4::smallint[]) AS told (run, ordinal, record_id, normalised)
      WHERE items.run = told.run AND items.ordinal = told.ordinal`,
-    [...itemsAt(run, equal), equal.map(({ recordId }) => recordId)],
+    [
+      ...itemsAt(run, equal),
+      equal.map(({ recordId }) => recordId),
+      equal.map(({ normalised }) => (normalised ? 1 : 0)),
+    ],
   )
   await session.run(acceptItems('excluded.marks'), [
     ...itemsAt(run, equal),
@@ -136,7 +141,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
         `SELECT items.ordinal, items.key, payload, items.hash, attempts, known.*
          FROM items ${withPayload} LEFT JOIN LATERAL
            (SELECT accepted.key AS accepted_key, record_id AS accepted_record_id, accepted.hash AS accepted_hash,
-              marks AS accepted_marks, accepted.run AS accepted_run
+              marks AS accepted_marks, accepted.run AS accepted_run, read_back AS accepted_read_back
             FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = $1)
               AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
               AND accepted.key = items.key LIMIT 1) AS known ON true
@@ -155,7 +160,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
 
     async absentKeys(run, { after, limit }) {
       const rows = await db.all(
-        `SELECT key, record_id, hash, marks, run, hashtextextended(key, 0)::text AS place,
+        `SELECT key, record_id, hash, marks, run, read_back, hashtextextended(key, 0)::text AS place,
            (SELECT true FROM items
             WHERE hashtextextended(items.key, items.run) = hashtextextended(accepted.key, $1)
               AND items.key = accepted.key AND items.run + 0 = $1 LIMIT 1) AS present
@@ -167,7 +172,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       return {
         keys: rows
           .filter((row) => row['present'] === null && row['record_id'] !== null)
-          .map((row) => acceptedOfRow(row)),
+          .map((row) => ({ ...acceptedOfRow(row), place: String(row['place']) })),
         next: rows.length < limit ? null : String(rows.at(-1)!['place']),
       }
     },

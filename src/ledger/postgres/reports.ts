@@ -2,7 +2,7 @@
 
 import { REJECT_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { rejectGroupOfRow, reportedOfRow } from '../rows.ts'
+import { isOtherwise, rejectGroupOfRow, reportedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 import { withPayload } from './items.ts'
 import { isStillLeft } from './retry.ts'
@@ -11,12 +11,13 @@ type ReportMethods = Pick<Ledger, 'report' | 'rejectGroups'>
 
 export function reportMethods(db: Database): ReportMethods {
   return {
-    async report(run, { states, after, limit, isLeft = false }) {
+    async report(run, { states, after, limit, isLeft = false, readBack = false }) {
       const rows = await db.all(
         `SELECT ordinal, line, of_ordinal, key, state, raw, http_status, record_id, code, reason, "column", field, value, detail,
            request_id, in_doubt
          FROM items LEFT ${withPayload}
-         WHERE run = $1 AND ordinal > $2 AND state = ANY ($3::text[]) ${isLeft ? `AND ${isStillLeft('items')}` : ''}
+         WHERE run = $1 AND ordinal > $2 AND (state = ANY ($3::text[]) ${readBack ? `OR ${isOtherwise}` : ''})
+           ${isLeft ? `AND ${isStillLeft('items')}` : ''}
          ORDER BY ordinal LIMIT $4`,
         [run, after, states, limit],
       )
@@ -25,7 +26,7 @@ export function reportMethods(db: Database): ReportMethods {
     async rejectGroups(run) {
       const rows = await db.all(
         `SELECT state, code, reason, "column", field, count(*) AS items, min(ordinal) AS example FROM items
-         WHERE run = $1 AND state = ANY ($2::text[])
+         WHERE run = $1 AND (state = ANY ($2::text[]) OR ${isOtherwise})
          GROUP BY state, code, reason, "column", field ORDER BY items DESC, example LIMIT 1000`,
         [run, REJECT_STATES],
       )

@@ -5,12 +5,14 @@ import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { emptyStates, NOTHING_READ, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import {
+  NOTHING_TOLD,
   addReadBack,
   completeStates,
   isLeft,
   liveStates,
   marksOnceVerified,
   plannedOfRow,
+  writtenOfRow,
 } from '../rows.ts'
 import { sealRun } from './account.ts'
 import type { Database } from './database.ts'
@@ -50,26 +52,23 @@ export function closeMethods(
     async written(run, { after, every, limit }) {
       return db
         .sql(
-          `SELECT ordinal, key, payload, hash, state, record_id, in_doubt FROM items JOIN payloads USING (run, ordinal)
-           WHERE run = ? AND ordinal > ?
-             AND ((state IN ('created', 'updated') AND ordinal % ? = 0) OR in_doubt = 1 OR state = 'sent')
-           ORDER BY ordinal LIMIT ?`,
+          `SELECT ordinal, key, payload, hash, state, record_id, in_doubt,
+             (SELECT read_back FROM accepted
+              WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+                AND accepted.key = items.key AND accepted.read_back_run < ?1) AS last_read
+           FROM items JOIN payloads USING (run, ordinal)
+           WHERE run = ?1 AND ordinal > ?2 AND verified IS NULL
+             AND ((state IN ('created', 'updated') AND ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent')
+           ORDER BY ordinal LIMIT ?4`,
         )
         .all(run, after, every, limit)
-        .map((row) => ({
-          ordinal: Number(row['ordinal']),
-          key: String(row['key']),
-          payload: String(row['payload']),
-          hash: String(row['hash']),
-          state: row['state'] as ItemState,
-          recordId: row['record_id'] === null ? null : String(row['record_id']),
-          inDoubt: Number(row['in_doubt']) === 1,
-        }))
+        .map(writtenOfRow)
     },
 
     async recordVerified(run, items) {
       const book = db.sql(
-        `UPDATE items SET verified = ?1, field = coalesce(?2, field),
+        `UPDATE items SET verified = ?1, field = coalesce(?2, field), normalised = ?6, reason = coalesce(?7, reason),
+           detail = coalesce(?8, detail), "column" = coalesce(?9, "column"), value = coalesce(?10, value),
            state = CASE WHEN state = 'sent' THEN (CASE WHEN ?1 = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
            in_doubt = CASE WHEN state = 'sent' AND ?1 <> 'equal' THEN 1 ELSE 0 END,
            record_id = coalesce(record_id, ?3)
@@ -84,7 +83,8 @@ export function closeMethods(
       )
       // What the service holds is not what was sent: the next run must send it again.
       const forget = db.sql(
-        `UPDATE accepted SET hash = NULL WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
+        `UPDATE accepted SET hash = NULL, read_back = ?3, read_back_run = ?1
+         WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
            AND key = (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`,
       )
       const live = db.sql(`SELECT 1 FROM runs WHERE id = ? AND state IN (${liveStates})`)
@@ -92,9 +92,23 @@ export function closeMethods(
         // A closed run stays as it was sealed.
         if (!live.get(run)) return
         for (const item of items) {
-          book.run(item.verdict, item.field, item.recordId, run, item.ordinal)
-          if (item.verdict === 'equal') accept.run(item.marks ?? null, run, item.ordinal)
-          else forget.run(run, item.ordinal)
+          const isNormalised = item.verdict === 'normalised'
+          const { reason, detail, column, value } = item.told ?? NOTHING_TOLD
+          book.run(
+            isNormalised ? 'equal' : item.verdict,
+            item.field,
+            item.recordId,
+            run,
+            item.ordinal,
+            isNormalised ? 1 : 0,
+            reason,
+            detail,
+            column,
+            value,
+          )
+          if (isNormalised || item.verdict === 'equal')
+            accept.run(item.marks ?? null, run, item.ordinal)
+          else forget.run(run, item.ordinal, item.readBack ?? null)
         }
       })
     },
@@ -132,8 +146,8 @@ export function closeMethods(
       let replayed = 0
       let inDoubt = 0
       const slice = db.sql(
-        `SELECT state, verified, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
-         FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? GROUP BY state, verified`,
+        `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+         FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? GROUP BY state, verified, normalised`,
       )
       const end = lastOrdinal(run)
       const rows = 10 * LEDGER_ROWS_MAX
@@ -142,7 +156,8 @@ export function closeMethods(
           const state = row['state'] as ItemState
           const items = Number(row['items'])
           states[state] += items
-          addReadBack(readBack, { state, verified: row['verified'], items })
+          const normalised = Number(row['normalised']) === 1
+          addReadBack(readBack, { state, verified: row['verified'], normalised, items })
           replayed += Number(row['replayed'])
           inDoubt += Number(row['in_doubt'])
         }

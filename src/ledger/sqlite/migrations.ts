@@ -239,4 +239,10 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE streams ADD COLUMN reverted INTEGER;
   ALTER TABLE streams ADD COLUMN differs INTEGER;
   `,
+  `
+  -- What was read back otherwise than it was sent: known again when it is sent once more.
+  ALTER TABLE items ADD COLUMN normalised INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE accepted ADD COLUMN read_back TEXT;
+  ALTER TABLE accepted ADD COLUMN read_back_run INTEGER;
+  `,
 ]

@@ -55,9 +55,9 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     if (item.kind === null) {
       const { changes } = db
         .sql(
-          `UPDATE items SET state = 'unchanged', verified = 'equal', record_id = ? WHERE ${isStillPlanned}`,
+          `UPDATE items SET state = 'unchanged', verified = 'equal', record_id = ?, normalised = ? WHERE ${isStillPlanned}`,
         )
-        .run(item.recordId, run, item.ordinal)
+        .run(item.recordId, item.normalised ? 1 : 0, run, item.ordinal)
       if (changes === 0) return
       db.sql(
         `INSERT INTO accepted (destination, key, record_id, hash, marks, run)
@@ -91,7 +91,8 @@ export function reconcileMethods(db: Database): ReconcileMethods {
         .sql(
           `SELECT items.ordinal, items.key, payloads.payload, items.hash, items.attempts,
              accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
-             accepted.marks AS accepted_marks, accepted.run AS accepted_run
+             accepted.marks AS accepted_marks, accepted.run AS accepted_run,
+             accepted.read_back AS accepted_read_back
            FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
              LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
                AND accepted.key = items.key
@@ -120,7 +121,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     async absentKeys(run, { after, limit }) {
       const rows = db
         .sql(
-          `SELECT key, record_id, hash, marks, run, EXISTS
+          `SELECT key, record_id, hash, marks, run, read_back, EXISTS
              (SELECT 1 FROM items INDEXED BY items_key WHERE items.run = ?1 AND items.key = accepted.key) AS present
            FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
              AND key ${after === null ? '>=' : '>'} ?2
@@ -130,7 +131,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       return {
         keys: rows
           .filter((row) => row['present'] === 0 && row['record_id'] !== null)
-          .map((row) => acceptedOfRow(row)),
+          .map((row) => ({ ...acceptedOfRow(row), place: String(row['key']) })),
         next: rows.length < limit ? null : String(rows.at(-1)!['key']),
       }
     },

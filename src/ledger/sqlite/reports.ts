@@ -2,7 +2,7 @@
 
 import { REJECT_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
-import { rejectGroupOfRow, reportedOfRow } from '../rows.ts'
+import { isOtherwise, rejectGroupOfRow, reportedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 import { isStillLeft } from './retry.ts'
 
@@ -10,11 +10,12 @@ type ReportMethods = Pick<Ledger, 'report' | 'rejectGroups'>
 
 export function reportMethods(db: Database): ReportMethods {
   return {
-    async report(run, { states, after, limit, isLeft = false }) {
+    async report(run, { states, after, limit, isLeft = false, readBack = false }) {
       return db
         .sql(
           `SELECT * FROM items LEFT JOIN payloads USING (run, ordinal)
-           WHERE run = ?1 AND ordinal > ?2 AND state IN (SELECT value FROM json_each(?3))
+           WHERE run = ?1 AND ordinal > ?2
+             AND (state IN (SELECT value FROM json_each(?3)) ${readBack ? `OR ${isOtherwise}` : ''})
              ${isLeft ? `AND ${isStillLeft}` : ''}
            ORDER BY ordinal LIMIT ?4`,
         )
@@ -25,7 +26,7 @@ export function reportMethods(db: Database): ReportMethods {
       return db
         .sql(
           `SELECT state, code, reason, "column", field, count(*) AS items, min(ordinal) AS example FROM items
-           WHERE run = ? AND state IN (SELECT value FROM json_each(?))
+           WHERE run = ? AND (state IN (SELECT value FROM json_each(?)) OR ${isOtherwise})
            GROUP BY state, code, reason, "column", field ORDER BY items DESC, example LIMIT 1000`,
         )
         .all(run, JSON.stringify(REJECT_STATES))

@@ -15,7 +15,9 @@ export function errorsPart({ rows, groups, omitted }: Errors, rejects: string): 
     rankedTable(['What is wrong', 'Where', 'Rows', 'First row'], some, caption)
   return part(
     'errors',
-    'What was not accepted',
+    groups.some(({ state }) => state === 'created' || state === 'updated')
+      ? 'What was not accepted, or is not held as it was sent'
+      : 'What was not accepted',
     `${counted(rows, 'row')}, by reason. Rows are told by their number in the source: their values are not on this page.`,
     html`${
         groups.length > 0

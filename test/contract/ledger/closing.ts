@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced, ITEM_STATES, REJECT_STATES } from '../../../src/core/states.ts'
-import type { Ledger } from '../../../src/ledger/ledger.ts'
+import type { Ledger, Verified } from '../../../src/ledger/ledger.ts'
 import {
   accept,
   accepted,
@@ -35,9 +35,9 @@ export function closingTests(open: Open): void {
 
   const verdict = (
     ordinal: number,
-    of: 'equal' | 'different' | 'missing',
-    more: { recordId?: string; field?: string } = {},
-  ) => ({ ordinal, verdict: of, recordId: more.recordId ?? null, field: more.field ?? null })
+    of: Verified['verdict'],
+    more: Partial<Verified> = {},
+  ): Verified => ({ recordId: null, field: null, ...more, ordinal, verdict: of })
 
   /** A run with an item in every state: ordinals in the order of `ITEM_STATES`. */
   async function everyState() {
@@ -98,7 +98,16 @@ export function closingTests(open: Open): void {
       await settle(ledger, claim, batch, ['created', 'sent'])
       const { key, payload, hash } = batch.items[0]!
       expect(await ledger.written(claim.run, { after: 0, every: 1, limit: 10 })).toEqual([
-        { ordinal: 1, key, payload, hash, state: 'created', recordId: 'record 1', inDoubt: false },
+        {
+          ordinal: 1,
+          key,
+          payload,
+          hash,
+          state: 'created',
+          recordId: 'record 1',
+          inDoubt: false,
+          lastRead: null,
+        },
         expect.objectContaining({ ordinal: 2, state: 'sent', recordId: null, inDoubt: true }),
       ])
     })
@@ -154,6 +163,72 @@ export function closingTests(open: Open): void {
       expect(await booked(ledger, claim.run)).toEqual({ created: 2, updated: 1 })
       expect(await ledger.books(claim.run)).toMatchObject({ inDoubt: 0 })
       expect(await accepted(ledger, rows(3))).toEqual([3])
+    })
+  })
+
+  describe('what was read back', () => {
+    const told = { reason: 'read_back_different', detail: 'd', column: 'name', value: 'v' }
+
+    it('is not read again: whoever begins again goes on with the rest', async () => {
+      const claim = await staged(ledger, rows(4))
+      await settle(ledger, claim, await send(ledger, claim), [
+        'created',
+        'updated',
+        'sent',
+        'created',
+      ])
+      await ledger.recordVerified(claim.run, [
+        verdict(1, 'equal'),
+        verdict(2, 'different'),
+        verdict(3, 'missing'),
+      ])
+      const left = await ledger.written(claim.run, { after: 0, every: 1, limit: 10 })
+      expect(left.map(({ ordinal }) => ordinal)).toEqual([4])
+    })
+
+    it('is counted in the books, told with its reason, and left over', async () => {
+      const claim = await staged(ledger, rows(5))
+      await settle(ledger, claim, await send(ledger, claim), 'created')
+      await ledger.recordVerified(claim.run, [
+        verdict(1, 'equal'),
+        verdict(2, 'different', { told }),
+        verdict(3, 'missing', { told: { ...told, reason: 'read_back_missing' } }),
+        verdict(4, 'normalised'),
+      ])
+      expect((await ledger.books(claim.run)).readBack).toEqual({
+        equal: 1,
+        different: 1,
+        missing: 1,
+        normalised: 1,
+      })
+      const groups = await ledger.rejectGroups(claim.run)
+      expect(groups.map(({ reason, state, items }) => [reason, state, items]).toSorted()).toEqual([
+        ['read_back_different', 'created', 1],
+        ['read_back_missing', 'created', 1],
+      ])
+      await close(ledger, claim.run)
+      const page = { states: REJECT_STATES, after: 0, limit: 10, isLeft: true }
+      expect(await ledger.report(claim.run, page)).toEqual([])
+      const left = await ledger.report(claim.run, { ...page, readBack: true })
+      expect(left.map(({ ordinal, raw }) => [ordinal, raw !== null])).toEqual([
+        [2, true],
+        [3, true],
+      ])
+      expect(left[0]).toMatchObject({ ...told, state: 'created' })
+      expect(await accepted(ledger, rows(4))).toEqual([1, 4])
+    })
+
+    it('is known to a later run, and never to the run that read it', async () => {
+      const first = await staged(ledger, rows(2))
+      await settle(ledger, first, await send(ledger, first), 'created')
+      const lastRead = async (run: number) =>
+        (await ledger.written(run, { after: 0, every: 1, limit: 10 })).map((item) => item.lastRead)
+      await ledger.recordVerified(first.run, [verdict(1, 'different', { readBack: 'digest' })])
+      expect(await lastRead(first.run)).toEqual([null])
+      await close(ledger, first.run)
+      const second = await staged(ledger, rows(2))
+      await settle(ledger, second, await send(ledger, second), 'updated')
+      expect(await lastRead(second.run)).toEqual(['digest'])
     })
   })
 

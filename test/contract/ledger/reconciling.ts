@@ -182,6 +182,7 @@ export function reconcilingTests(open: Open): void {
         hash: 'hash of a',
         marks: `marks of ${ordinal}`,
         run: before,
+        readBack: null,
       })
       expect(await ledger.uncompared(run, first)).toEqual([
         {
@@ -238,7 +239,7 @@ export function reconcilingTests(open: Open): void {
       const next = await reconcile([row(1, 'k1', 'b'), row(2, 'k2')])
       const known = (await ledger.uncompared(next.run, first)).map((item) => item.accepted)
       expect(known).toEqual([
-        { key: 'k1', recordId: 'found 1', hash: 'hash of a', marks: 'now 1', run },
+        { key: 'k1', recordId: 'found 1', hash: 'hash of a', marks: 'now 1', run, readBack: null },
         expect.objectContaining({ key: 'k2', marks: 'marks of 1' }),
       ])
     })

@@ -1,0 +1,39 @@
+// The type by which a value is read, compared, marked and used as a key: the mapping's, where it names one; the service's else.
+// A service may name its types as it likes; one that is not known here is compared as text.
+
+import type { PropertyWire } from '../contract/index.ts'
+import { MappingError } from '../core/errors.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { RunSchema } from '../ledger/ledger.ts'
+
+/** A property by whose values records are found. */
+export interface Matching {
+  readonly name: string
+  readonly type: string
+}
+
+/** @param served the type that the service gives it */
+export function typeOfProperty(config: ImportConfig, name: string, served: string): string {
+  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
+  return mapping?.type ?? served
+}
+
+/** Gives the type of a mapped property of a run. What a run was staged with is asked first. */
+export const typesOf =
+  (config: ImportConfig, schema: RunSchema | null, properties: readonly PropertyWire[] = []) =>
+  (name: string): string =>
+    typeOfProperty(
+      config,
+      name,
+      schema?.[name]?.type ?? properties.find((one) => one.name === name)?.field_type ?? 'text',
+    )
+
+/** @throws MappingError where it has gone since the run was staged */
+export function matchingOf(config: ImportConfig, properties: readonly PropertyWire[]): Matching {
+  const name = config.matching_property
+  const property = properties.find((one) => one.name === name)
+  if (property) return { name, type: typeOfProperty(config, name, property.field_type) }
+  throw new MappingError(config.object_type, [
+    `matching_property ${name} has gone from ${config.object_type}`,
+  ])
+}
