@@ -3,6 +3,7 @@
 
 import { spawn } from 'node:child_process'
 import { constants, open } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { SyncError } from '../src/core/errors.ts'
 import type { Environment } from './environment.ts'
 
@@ -13,6 +14,8 @@ export type SecretSource =
   | { readonly command: string }
 
 const secretBytesMax = 65_536
+/** The file that `records-sync dev` writes the key of its service to. */
+const DEV_KEY = 'dev.key'
 const commandTimeoutMs = 10_000
 
 /**
@@ -64,7 +67,7 @@ async function readSecretFile(path: string): Promise<string> {
     const code = (error as NodeJS.ErrnoException).code
     throw unavailable(
       code === 'ENOENT'
-        ? `There is no key file ${path}`
+        ? `There is no key file ${path}${basename(path) === DEV_KEY ? '; "records-sync dev", running in another terminal, writes it' : ''}`
         : `The key file ${path} cannot be read (${code ?? 'unknown'})`,
     )
   } finally {

@@ -13,7 +13,7 @@ const starter = `# records-sync.yaml: what is kept in step with what. Paths coun
 connections:
   crm:
     service: http://127.0.0.1:8080       # the one that "records-sync dev" starts; yours: https://…
-    key: { file: .records-sync/dev.key } # written by "records-sync dev"; yours: \${RECORDS_API_KEY},
+    key: { file: .records-sync/dev.key } # written by "records-sync dev"; yours: "\${RECORDS_API_KEY}",
                                          # { file: ./crm.key } or { command: "op read …" }
     # quota: { reserve_percent: 20 }     # of the requests a minute, left to people and other applications
 
@@ -40,10 +40,10 @@ syncs:
   #   mirror: { from: crm, to: lake }    # more: object_types, associations, deletions
 
 # warehouses:
-#   lake: { duckdb: ./lake.duckdb }      # or { postgres: \${DWH_URL} }
+#   lake: { duckdb: ./lake.duckdb }      # or { postgres: "\${DWH_URL}" }
 
 # notifications:                         # who is told when a run needs a person
-#   ops: { url: \${SLACK_URL} }
+#   ops: { url: "\${SLACK_URL}" }
 # worker: { listen: 127.0.0.1:9464 }     # metrics and health
 # temporal: { address: localhost:7233, namespace: default }
 `

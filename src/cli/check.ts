@@ -28,6 +28,7 @@ interface Finding extends Told {
 }
 
 const indent = 8
+const connectionSubject = (name: string) => `connection ${name}`
 /** How long a warehouse that another process holds is waited for. */
 const WAREHOUSE_WAIT_MS = 5_000
 
@@ -84,7 +85,7 @@ export async function check(
   }
   try {
     for (const name of Object.keys(config.connections))
-      await examine(`connection ${name}`, async () => {
+      await examine(connectionSubject(name), async () => {
         const { client, keyFingerprint } = await connections.connect(name)
         const self = await client.readSelf()
         const types = await client.listObjectTypes()
@@ -95,15 +96,25 @@ export async function check(
           operations: operationRows(resolution),
         }
       })
+    /** What is wrong with a connection is said once, not for each of its syncs. */
+    const clientOf = async (name: string) => {
+      const { ok } = findings.find(({ subject }) => subject === connectionSubject(name))!
+      if (!ok)
+        throw new SyncError(
+          'connection_failed',
+          `not checked at the service: connection ${name} failed, see above`,
+        )
+      return (await connections.connect(name)).client
+    }
     for (const sync of Object.values(config.syncs))
       await examine(`sync ${sync.name}`, async () => {
         if (sync.kind === 'mirror') {
-          const { client } = await connections.connect(sync.mirror.from)
+          const client = await clientOf(sync.mirror.from)
           return await checkMirror(context, config, sync, client)
         }
-        const { client } = await connections.connect(sync.import.to)
         const source = await openSource(sync, sourceOpeners(context, connections.connect))
         try {
+          const client = await clientOf(sync.import.to)
           const target = await readTarget(
             { client, signal: new AbortController().signal, priority: 'interactive' },
             sync.import.object_type,

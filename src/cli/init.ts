@@ -11,6 +11,9 @@ export async function init(context: CommandContext): Promise<number> {
       { message: 'the file exists already; it was left as it is' },
     ])
   writeFileSync(context.configFile, starterConfig(), { flag: 'wx' })
-  context.terminal.out(`Wrote ${context.configFile}. Edit it, then: records-sync check`)
+  context.terminal.out(`Wrote ${context.configFile}. Next:
+  1. edit it: service, key, columns. As it is, it reads contacts.csv with the columns id, first_name, last_name and email
+  2. to try it without a CRM, leave ${context.hint('dev')} running in another terminal: it starts a service and writes the key
+  3. ${context.hint('check')}`)
   return EXIT.done
 }

@@ -7,7 +7,7 @@ import { ConfigError } from '../core/errors.ts'
 import { EXPORTS, type ExportName, type Ledger } from '../ledger/ledger.ts'
 import type { ParquetColumn, ParquetRow, ParquetType } from '../warehouses/duckdb/parquet.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import { runNamed } from './reports.ts'
+import { runNamed } from './run-named.ts'
 import { figure, table } from './terminal.ts'
 
 const PAGE_ROWS = 1_000

@@ -20,6 +20,9 @@ const { version } = JSON.parse(
   version: string
 }
 
+/** What `show`, `rejects` and `report` take. */
+const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
+
 const program = new Command('records-sync')
   .description('Keeps a CRM and your own data in step, and can prove it.')
   .version(version)
@@ -78,28 +81,29 @@ program
   .action(() => execute(async (context) => (await import('./reports.ts')).status(context)))
 program
   .command('show')
-  .argument('<run>')
+  .argument('[run]', RUN)
   .description('one run: its state, its books and rejects by kind, or its tables')
-  .action((run: string) =>
+  .action((run?: string) =>
     execute(async (context) => (await import('./reports.ts')).show(context, run)),
   )
 program
   .command('rejects')
-  .argument('<run>')
+  .argument('[run]', RUN)
   .option('-d, --directory <folder>', 'where the files go; default: rejects-RUN')
   .option('-o, --output <file>', 'all of them in one file; - is standard output')
   .option('--exact', 'leave cells that a spreadsheet would run as formulas as they are', false)
   .description('the rejected rows as CSV, a file for each kind of error, to correct and retry')
-  .action((run: string, options: { output?: string; directory?: string; exact: boolean }) =>
-    execute(async (context) => (await import('./rejects.ts')).rejects(context, run, options)),
+  .action(
+    (run: string | undefined, options: { output?: string; directory?: string; exact: boolean }) =>
+      execute(async (context) => (await import('./rejects.ts')).rejects(context, run, options)),
   )
 program
   .command('report')
-  .argument('<run>')
+  .argument('[run]', RUN)
   .option('-o, --output <file>', 'where the page goes; default: records-sync-report-RUN.html')
   .option('--open', 'open it in the browser', false)
   .description('one run as a page of its own: books, differences, errors, requests over time')
-  .action((run: string, options: { output?: string; open: boolean }) =>
+  .action((run: string | undefined, options: { output?: string; open: boolean }) =>
     execute(async (context) => (await import('./report.ts')).report(context, run, options)),
   )
 program

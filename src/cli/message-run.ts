@@ -13,7 +13,7 @@ import { LIVE_STATES } from '../core/states.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { connectTemporal, temporalOf, type CommandContext } from './context.ts'
 import { messageOf } from './follow.ts'
-import { runNamed } from './reports.ts'
+import { runNamed } from './run-named.ts'
 import { needWorker } from './run.ts'
 
 /** How long a worker may take to pass a message on. */
@@ -26,8 +26,7 @@ const ANSWER_MAX_MS = 30_000
 export async function liveRunNamed(context: CommandContext, text: string): Promise<Run> {
   const ledger = await context.openLedger()
   try {
-    const [latest] = /^\d+$/.test(text) ? [] : await ledger.runs({ sync: text, limit: 1 })
-    const run = latest ?? (await runNamed(ledger, text))
+    const run = await runNamed(ledger, text)
     if (!LIVE_STATES.includes(run.state)) throw ended(run)
     return run
   } finally {

@@ -11,7 +11,7 @@ import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import { LIVE_STATES, readBackDiffers, REJECT_STATES, rejectsOf } from '../core/states.ts'
 import type { Ledger, ReportedItem, Run } from '../ledger/ledger.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import { runNamed } from './reports.ts'
+import { runNamed } from './run-named.ts'
 import { figure, safe, table } from './terminal.ts'
 
 /** Kinds of errors that have a file of their own; what comes after shares one. */
@@ -30,7 +30,7 @@ export interface RejectsOptions {
 /** The rejects of a run: as CSV, or with `--json` as lines of JSON. */
 export async function rejects(
   context: CommandContext,
-  runText: string,
+  runText: string | undefined,
   options: RejectsOptions,
 ): Promise<number> {
   const { terminal } = context

@@ -14,7 +14,7 @@ import { collectReport } from '../report/collect.ts'
 import { renderReport } from '../report/html.ts'
 import { EXIT, temporalOf, type CommandContext } from './context.ts'
 import { quotaOfKey } from './forecast.ts'
-import { runNamed } from './reports.ts'
+import { runNamed } from './run-named.ts'
 import { safe } from './terminal.ts'
 
 /** A browser that has not failed by then has opened, or is the program itself. */
@@ -30,7 +30,7 @@ export interface ReportOptions {
 /** Writes the report of a run, live or closed; a file that is there already is replaced. */
 export async function report(
   context: CommandContext,
-  runText: string,
+  runText: string | undefined,
   options: ReportOptions,
 ): Promise<number> {
   const { terminal } = context

@@ -3,26 +3,13 @@
 import { LIVE_STATES, rejectsOf } from '../core/states.ts'
 import { sumOfDifferences } from '../core/differences.ts'
 import { reconcileOf } from '../core/purpose.ts'
-import { ConfigError } from '../core/errors.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { findingsOf, nextOf } from './differences.ts'
+import { runNamed } from './run-named.ts'
 import { streamTotals } from './streams.ts'
 import { figure, safe, table, type Terminal } from './terminal.ts'
-
-/** @throws ConfigError that names the latest run */
-export async function runNamed(ledger: Ledger, text: string): Promise<Run> {
-  const id = /^\d+$/.test(text) ? Number(text) : NaN
-  const run = Number.isSafeInteger(id) ? await ledger.run(id) : null
-  if (run) return run
-  const [latest] = await ledger.runs({ limit: 1 })
-  throw new ConfigError('RUN', [
-    {
-      message: `there is no run "${safe(text, 40)}"; ${latest ? `the latest is ${latest.id}` : 'no sync has run yet'}`,
-    },
-  ])
-}
 
 /** Rows that were read, those that were written (records, or rows of tables), and those that were not. */
 function figuresOf(run: Run, account: Account | null): (number | null)[] {
@@ -121,7 +108,7 @@ export async function status(context: CommandContext): Promise<number> {
 }
 
 /** One run: its state, its books and its rejects by kind, or its streams. */
-export async function show(context: CommandContext, runText: string): Promise<number> {
+export async function show(context: CommandContext, runText?: string): Promise<number> {
   const ledger = await context.openLedger()
   const { terminal } = context
   try {

@@ -8,7 +8,7 @@ import { findSync } from '../core/sync.ts'
 import type { Run } from '../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
 import { takeCorrections } from './corrections.ts'
-import { runNamed } from './reports.ts'
+import { runNamed } from './run-named.ts'
 import { parseTuning, startRun } from './run.ts'
 
 export interface RetryOptions {

@@ -7,7 +7,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { check } from '../../../src/cli/check.ts'
 import { createContext } from '../../../src/cli/context.ts'
 import type { OperationRow } from '../../../src/cli/operations.ts'
+import { starterConfig } from '../../../config/index.ts'
 import { startService } from '../../../src/service/index.ts'
+import { said } from './said.ts'
 import { fixture, startVariant } from '../client/variant-service.ts'
 
 interface Options {
@@ -40,6 +42,24 @@ async function checked(url: string, key: string, options: Options = {}): Promise
   expect(await check(context, { operations })).toBe(0)
   return lines
 }
+
+test('what is wrong with a connection is said once; a file that is missing is said all the same', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const config = join(dir, 'records-sync.yaml')
+  writeFileSync(config, starterConfig())
+  const nothing = await said(config, (context) => check(context, { operations: false }))
+  expect(nothing.code).toBe(2)
+  const text = nothing.out.join(' ').replace(/ +/g, ' ')
+  expect(text.match(/There is no key file/g)).toHaveLength(1)
+  expect(text).toContain('"records-sync dev", running in another terminal, writes it')
+  expect(text).toMatch(/sync contacts: .*contacts\.csv/)
+  writeFileSync(join(dir, 'contacts.csv'), 'id,first_name,last_name,email\n')
+  const file = await said(config, (context) => check(context, { operations: false }))
+  expect(file.out.join(' ').replace(/ +/g, ' ')).toContain(
+    'sync contacts: not checked at the service: connection crm failed, see above',
+  )
+})
 
 const self = {
   'GET /rest/v1/self/': () => ['GET /self/'] as const,

@@ -8,6 +8,54 @@ import { importOf, load, mirrorOf } from './project.ts'
 const example = new URL('../../../config/examples/contacts/', import.meta.url)
 const read = (name: string) => readFile(new URL(name, example), 'utf8')
 
+/** The starter in blocks: a commented line, with the commented lines below it that are indented further. */
+function commentedBlocks(lines: readonly string[]): number[][] {
+  const blocks: number[][] = []
+  let indent = 0
+  for (const [index, line] of lines.entries()) {
+    const [, before, inner] = /^( *)# ( *)[a-z_]+:/.exec(line) ?? []
+    if (before === undefined || inner === undefined) continue
+    const depth = before.length + inner.length
+    if (blocks.at(-1)?.at(-1) === index - 1 && depth > indent) blocks.at(-1)!.push(index)
+    else {
+      blocks.push([index])
+      indent = depth
+    }
+  }
+  return blocks
+}
+
+test('what the starter has in comments loads, each alone and all of it together', async () => {
+  const lines = starterConfig().split('\n')
+  const blocks = commentedBlocks(lines)
+  expect(blocks.length).toBeGreaterThanOrEqual(10)
+  const uncommented = (chosen: readonly number[]) =>
+    lines.map((line, index) => (chosen.includes(index) ? line.replace('# ', '') : line)).join('\n')
+  const warehouses = blocks.find((block) => lines[block[0]!]!.startsWith('# warehouses'))!
+  for (const block of [...blocks, blocks.flat()]) {
+    // A mirror needs its warehouse.
+    const text = uncommented([...block, ...warehouses])
+    const config = await load(text, {
+      RECORDS_API_KEY: 'k',
+      DWH_URL: 'postgres://x',
+      SLACK_URL: 'y',
+    })
+    expect(Object.keys(config.syncs)).toContain('contacts')
+  }
+  // The alternatives that stand behind a value.
+  for (const [place, given] of [
+    ['{ duckdb: ./lake.duckdb }', /or (\{ postgres: .*\})/],
+    ['{ file: .records-sync/dev.key }', /yours: ("\$\{RECORDS_API_KEY\}")/],
+    ['{ file: .records-sync/dev.key }', /(\{ file: \.\/crm\.key \})/],
+    ['{ file: .records-sync/dev.key }', /(\{ command: .* \})/],
+  ] as const) {
+    const other = given.exec(lines.join('\n'))![1]!
+    const text = uncommented(blocks.flat()).replace(place, other)
+    expect(text).not.toBe(uncommented(blocks.flat()))
+    await load(text, { RECORDS_API_KEY: 'k', DWH_URL: 'postgres://x', SLACK_URL: 'y' })
+  }
+})
+
 test('the example loads', async () => {
   const config = await loadConfig(new URL('records-sync.yaml', example).pathname, {})
   expect(Object.keys(config.syncs)).toEqual(['contacts', 'companies', 'crm_copy'])

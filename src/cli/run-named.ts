@@ -1,0 +1,24 @@
+// The run that a command is about.
+
+import { ConfigError } from '../core/errors.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import { safe } from './terminal.ts'
+
+/**
+ * A run by its number, the latest of a sync by the sync's name, or the latest of all where `text` is undefined.
+ * @throws ConfigError that names the latest run
+ */
+export async function runNamed(ledger: Ledger, text: string | undefined): Promise<Run> {
+  const id = text !== undefined && /^\d+$/.test(text) ? Number(text) : NaN
+  const byNumber = Number.isSafeInteger(id) ? await ledger.run(id) : null
+  if (byNumber) return byNumber
+  const [bySync] = await ledger.runs(text === undefined ? { limit: 1 } : { sync: text, limit: 1 })
+  if (bySync) return bySync
+  const [latest] = await ledger.runs({ limit: 1 })
+  const known = latest ? `the latest is run ${latest.id} of ${latest.sync}` : 'no sync has run yet'
+  const message =
+    text === undefined
+      ? known
+      : `there is no run "${safe(text, 40)}", and no sync of that name has run; ${known}`
+  throw new ConfigError('RUN', [{ message }])
+}
