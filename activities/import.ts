@@ -5,6 +5,7 @@ import type { Priority } from '../src/core/ports.ts'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
 import { approvalText, type Excess } from '../src/core/excess.ts'
+import type { Home } from '../src/core/home.ts'
 import { isWhole, reconcileOf, retryOf, type Task } from '../src/core/purpose.ts'
 import { LIVE_STATES, readBackDiffers } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
@@ -34,8 +35,14 @@ import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
 
 /** What an import needs besides. */
 export interface ImportActivityDeps extends SharedDeps {
-  /** The client of a service's connection, and the fingerprint of the key in use. */
-  connect(connection: string): Promise<{ client: ImportClient; keyFingerprint: string }>
+  /**
+   * The client of a service's connection, and the fingerprint of the key in use. With a home it sends nothing to another org,
+   * whatever becomes of the connection and its key.
+   */
+  connect(
+    connection: string,
+    home: Home | null,
+  ): Promise<{ client: ImportClient; keyFingerprint: string }>
   /** Ends with `signal`. */
   openSource(sync: ImportSync, signal: AbortSignal, extent: Extent): Promise<Source>
 }
@@ -116,11 +123,17 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     })
   }
 
-  /** The client of a run; a run that was blocked asks `/self/` before it goes on. */
+  /** Where a run writes to; before it is staged, that of the run whose rows it takes. */
+  const homeOf = async (run: Run): Promise<Home | null> => {
+    const retry = retryOf(run.config)
+    return (await ledger.destinationOf(run.id)) ?? (retry && (await ledger.destinationOf(retry.of)))
+  }
+
+  /** The client of a run, for its org alone; a run that was blocked asks `/self/` before it goes on. */
   const clientOf = async (id: number, env: Omit<ImportDeps, 'client'>) => {
     const run = await liveRun(id)
     const sync = run.config as unknown as ImportSync
-    const { client, keyFingerprint } = await deps.connect(sync.import.to)
+    const { client, keyFingerprint } = await deps.connect(sync.import.to, await homeOf(run))
     if (run.state === 'blocked') {
       await beatWhile(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
       await setState(id, 'running')
@@ -154,7 +167,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   const settleInFlight = async (run: Run, env: Omit<ImportDeps, 'client'>): Promise<void> => {
     if (run.kind === 'mirror' || run.destination === null) return
     const { to } = (run.config as unknown as ImportSync).import
-    const connected = await deps.connect(to).catch(() => null)
+    const connected = await deps.connect(to, await homeOf(run)).catch(() => null)
     if (connected !== null) await settleDoubts({ ...env, client: connected.client }, run)
   }
 

@@ -4,7 +4,8 @@
 import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import { sumOfDifferences } from '../src/core/differences.ts'
-import { SyncError } from '../src/core/errors.ts'
+import { Blocked, SyncError } from '../src/core/errors.ts'
+import { readHome, type Home } from '../src/core/home.ts'
 import type { Priority } from '../src/core/ports.ts'
 import { reconcileOf, type ReconcileScope, type Task } from '../src/core/purpose.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
@@ -37,8 +38,14 @@ import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
 
 /** What a mirror needs besides. */
 export interface MirrorActivityDeps extends SharedDeps {
-  /** The client of a service's connection, and the fingerprint of the key in use. */
-  connect(connection: string): Promise<{ client: MirrorClient; keyFingerprint: string }>
+  /**
+   * The client of a service's connection, and the fingerprint of the key in use. With a home it asks no other org, whatever
+   * becomes of the connection and its key.
+   */
+  connect(
+    connection: string,
+    home: Home | null,
+  ): Promise<{ client: MirrorClient; keyFingerprint: string }>
   /** The tables of a mirror, by the warehouse's name and the schema. What goes on in them ends with `signal`. */
   openMirrorTables(warehouse: string, schema: string, signal: AbortSignal): Promise<MirrorTables>
 }
@@ -94,28 +101,64 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     await setState(run, 'blocked', 'approval', message)
   }
 
-  /** Runs the body with the client and the tables of a run; one that was blocked asks `/self/` before it goes on. */
+  /** The client for the org that the tables mirror, or will mirror: rows of two orgs are never in one table. */
+  const clientOf = async (
+    sync: MirrorSync,
+    tables: MirrorTables,
+    {
+      isFirst,
+      signal,
+      priority,
+      waitMs,
+    }: {
+      isFirst: boolean
+      signal: AbortSignal
+      priority: Priority
+      waitMs: number
+    },
+  ) => {
+    const { from, schema } = sync.mirror
+    const owner = await tables.owner()
+    if (owner !== null) return await deps.connect(from, readHome(owner))
+    if (!isFirst)
+      throw new Blocked(
+        'warehouse',
+        `${tables.place}: the schema ${schema}, in which this run has begun, is gone. Put it back, and the run goes on; or cancel the run and start another`,
+        waitMs,
+      )
+    const { client } = await deps.connect(from, null)
+    const { org_id: orgId } = await client.readSelf({ signal, priority })
+    return await deps.connect(from, { origin: client.origin, orgId })
+  }
+
+  /**
+   * Runs the body with the tables of a run and the client for their org; a run that was blocked asks `/self/` before it goes
+   * on. `isFirst`: whether there need be no tables yet.
+   */
   const work = <Result>(
     { run: id, tuning: given, priority }: Step,
+    isFirst: boolean,
     body: (deps: MirrorDeps, job: { sync: MirrorSync; keyFingerprint: string }) => Promise<Result>,
   ): Promise<Result> => {
     const tuning = withDefaults(DEFAULT_MIRROR_TUNING, given)
     return activity(id, tuning, async ({ signal, beat: heartbeat }) => {
       const run = await liveRun(id)
       const sync = run.config as unknown as MirrorSync
-      const { client, keyFingerprint } = await deps.connect(sync.mirror.from)
       let read = 0
       const beat = (rows = 0) => {
         read += rows
         heartbeat({ read })
       }
-      if (run.state === 'blocked') {
-        const self = client.readSelf({ signal, priority: 'interactive' })
-        await beatWhile({ clock, beat }, self)
-        await settleState(id)
-      }
+      const pulse = { clock, beat }
       const tables = await deps.openMirrorTables(sync.mirror.to, sync.mirror.schema, signal)
       try {
+        const waitMs = tuning.blocked_probe_ms
+        const connecting = clientOf(sync, tables, { isFirst, signal, priority, waitMs })
+        const { client, keyFingerprint } = await beatWhile(pulse, connecting)
+        if (run.state === 'blocked') {
+          await beatWhile(pulse, client.readSelf({ signal, priority: 'interactive' }))
+          await settleState(id)
+        }
         return await body(
           { ledger, client, tables, clock, logger, tuning, priority, signal, beat },
           { sync, keyFingerprint },
@@ -151,7 +194,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror', { limits, task })),
 
     discoverMirror: (input) =>
-      work(input, async (mirrorDeps, { sync, keyFingerprint }) => {
+      work(input, true, async (mirrorDeps, { sync, keyFingerprint }) => {
         const { run, window = null, only = null } = input
         const found = await discover(mirrorDeps, { run, sync, keyFingerprint, window, only })
         logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
@@ -160,7 +203,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
 
     mirrorStream: (input) =>
       noted(input, () =>
-        work(input, async (mirrorDeps, { sync }) => {
+        work(input, false, async (mirrorDeps, { sync }) => {
           const { run, stream, sortable, full, window = null, verdict } = input
           const job = { run, stream, sortable, full, window, verdict, config: sync.mirror }
           const result = await mirrorStream(mirrorDeps, job)
@@ -171,7 +214,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       ),
 
     discoverReconcile: (input) =>
-      work(input, async (mirrorDeps, { sync }) => {
+      work(input, true, async (mirrorDeps, { sync }) => {
         const { run } = input
         const scope = await scopeOf(run)
         const found = await discoverReconcile(mirrorDeps, { run, sync, scope })
@@ -181,7 +224,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
 
     reconcileStream: (input) =>
       noted(input, () =>
-        work(input, async (mirrorDeps, { sync }) => {
+        work(input, false, async (mirrorDeps, { sync }) => {
           const { run, stream, sortable, verdict } = input
           const scope = await scopeOf(run)
           const job = { run, stream, sortable, scope, verdict, config: sync.mirror }

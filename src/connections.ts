@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { loadConfig, readSecret } from '../config/index.ts'
 import { Pacer, parseLimit, RecordsClient } from './client/index.ts'
-import { ConfigError } from './core/errors.ts'
+import { ConfigError, SyncError } from './core/errors.ts'
+import { homeText, type Home } from './core/home.ts'
 import type {
   AcquireOptions,
   Answer,
@@ -18,6 +19,9 @@ import type {
 
 /** How long the question whose key this is may hold up a connection; it is asked again with the next one. */
 const FIND_ORG_MAX_MS = 10_000
+
+/** How many there are follows the quota and the latency; each is made when it is needed. */
+const CONNECTIONS_MAX = 256
 
 /** Who counts requests, by connection. Those without a key, for the service's description, are not told. */
 export interface RequestWatch {
@@ -53,7 +57,14 @@ export function connector(options: ConnectorOptions) {
   const clients = new Map<string, Connection>()
   const pacers = options.quotas ? orgPacers(options.quotas, options.logger) : null
   return {
-    async connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }> {
+    /**
+     * @param home the org that everything has to go to; null: whichever the key belongs to
+     * @throws ServiceFailure that blocks on `contract` where the connection leads to another one
+     */
+    async connect(
+      name: string,
+      home: Home | null = null,
+    ): Promise<{ client: RecordsClient; keyFingerprint: string }> {
       const config = await loadConfig(options.configFile, options.env)
       const connection = config.connections[name]
       if (!connection)
@@ -67,9 +78,17 @@ export function connector(options: ConnectorOptions) {
         const client = new RecordsClient({
           baseUrl: service,
           operations,
+          // More than there are lanes: whoever has a permit and has written its batch down does not queue for a connection.
+          connections: CONNECTIONS_MAX,
           key: async () => {
-            const fresh = await loadConfig(options.configFile, options.env)
-            return await readSecret(fresh.connections[name]?.key ?? connection.key, options.env)
+            const fresh = (await loadConfig(options.configFile, options.env)).connections[name]
+            // The key of another service must not go to this one.
+            if (fresh?.service !== service)
+              throw new SyncError(
+                'connection_changed',
+                `connection "${name}" leads to another service now`,
+              )
+            return await readSecret(fresh.key, options.env)
           },
           quota,
           logger: options.logger,
@@ -77,10 +96,13 @@ export function connector(options: ConnectorOptions) {
         known = { address, client, quota }
         clients.set(name, known)
       }
+      // A command may be slow, or ask somebody: it is run again where the key is refused, or is another org's.
+      if (!('command' in connection.key)) await known.client.renewKey()
       const keyFingerprint = await known.client.keyFingerprint()
       await pacers?.use(known, keyFingerprint)
       known.quota.pacer.settings = settings
-      return { client: known.client, keyFingerprint }
+      const client = home === null ? known.client : known.client.forHome(home)
+      return { client, keyFingerprint }
     },
     async close() {
       for (const { client } of clients.values()) await client.close()
@@ -163,7 +185,7 @@ function orgPacers({ store, user: name }: NonNullable<ConnectorOptions['quotas']
     const signal = AbortSignal.timeout(FIND_ORG_MAX_MS)
     const self = await client.readSelf({ signal }).catch(() => null)
     if (self === null) return null
-    const org = `${client.origin} org ${self.org_id}`
+    const org = homeText({ origin: client.origin, orgId: self.org_id })
     await store.noteOrgOfKey(key, org).catch(() => {})
     return org
   }

@@ -4,7 +4,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Problem } from '../contract/index.ts'
 import type { Operation, OperationId } from '../contract/index.ts'
-import { ServiceFailure } from '../core/errors.ts'
+import { NotSentInTime, ServiceFailure } from '../core/errors.ts'
 import { isJsonObject, parseJson } from '../core/json.ts'
 import { Distrust, schemaOf } from './decode.ts'
 import type { Decode } from './decode.ts'
@@ -68,6 +68,13 @@ export function readAnswer<Body>(
 /** A request without an answer, in the words of the failure that every caller knows. */
 export function noAnswerFailure(named: NamedOperation, error: NoAnswer): ServiceFailure {
   const isCertificate = error.kind === 'certificate'
+  if (error.kind === 'late')
+    return new NotSentInTime(`${named.id}: ${error.message}`, {
+      kind: 'no_answer',
+      disposition: 'retry',
+      block: 'service',
+      outcomeUnknown: false,
+    })
   return failureOf(named, error.message, {
     kind: error.kind === 'distrusted' ? 'distrusted' : 'no_answer',
     disposition: isCertificate ? 'halt' : 'retry',

@@ -1,15 +1,19 @@
 // One operation of the contract, from its parts to its believed answer. Promises kept here: nothing is sent without a
-// permit, and every permit is closed exactly once; a 429 is a wait, never a failed attempt; a 401 reads the key again once;
-// nothing else is ever sent twice.
+// permit, and every permit is closed exactly once; a 429 is a wait, never a failed attempt; a 401 reads the key again once; a
+// read that failed for the moment is asked again a few times; no write is ever sent twice; where the caller belongs to one
+// org, nothing is sent with a key of another.
 
 import { OPERATIONS } from '../contract/index.ts'
-import type { OperationId, RequestForm } from '../contract/index.ts'
+import type { OperationId, RequestForm, Self } from '../contract/index.ts'
+import type { Deadline } from '../core/deadline.ts'
 import { QuotaWait, ServiceFailure } from '../core/errors.ts'
+import type { Home } from '../core/home.ts'
 import { QUOTA_WAIT_MAX_MS } from '../core/limits.ts'
 import type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
 import { noAnswerFailure, readAnswer } from './answers.ts'
 import type { NamedOperation, Success } from './answers.ts'
-import type { Decode } from './decode.ts'
+import { decodeBySchema, type Decode } from './decode.ts'
+import { foreign, settleKey, type KeyOrgs } from './key-orgs.ts'
 import type { KeyHolder } from './key.ts'
 import { layOut } from './lay-out.ts'
 import type { CallParts } from './lay-out.ts'
@@ -30,15 +34,25 @@ export interface RequestOptions {
   readonly permit?: Permit | undefined
   /** Longest wait on the quota, over all rounds. Default 45,000 ms. */
   readonly maxWaitMs?: number | undefined
+  /** Not a byte is sent after that: what the request would write may be out of date then. The call fails with `NotSentInTime`. */
+  readonly sendBefore?: Deadline | undefined
+  /** How often a read is asked again that failed for the moment. Default: the client's; writes are sent once. */
+  readonly retries?: number | undefined
 }
 
 export interface CallDeps {
   readonly transport: Transport
   readonly keys: KeyHolder
+  readonly origin: string
+  readonly orgs: KeyOrgs
+  /** The org that everything is sent to; null: whatever the key in use belongs to. */
+  readonly home: Home | null
   /** Of the key's org. */
   readonly quota: Quota
   /** Of callers without a key: the service counts them apart. */
   readonly publicQuota: Quota
+  /** How often a read is asked again that failed for the moment. */
+  readonly retries: number
   readonly clock: Clock
   readonly logger: Logger
   /** Path before `/rest/v1`. */
@@ -54,8 +68,13 @@ export type Caller = <Body>(
   decode: Decode<Body>,
 ) => Promise<Success<Body>>
 
-/** Sendings of one request: the first, those after a 429, and one after a 401. */
+/** Sendings of one request: the first, those after a 429, one after a 401, and those after a change of the key. */
 const ROUNDS_MAX = 100
+
+/** Waits before a read is asked again, ms, at most: each is shortened at random, so that lanes that failed together part. */
+const RETRY_WAITS_MS = [500, 2_000, 5_000]
+/** A service that asks for a longer wait is left to the caller. */
+const RETRY_AFTER_MAX_MS = 10_000
 
 /**
  * The caller fails with
@@ -65,20 +84,22 @@ const ROUNDS_MAX = 100
  * - `SyncError` `path_invalid` for a path parameter that cannot be one, `body_invalid` for a body that JSON cannot hold.
  */
 export function createCaller(deps: CallDeps): Caller {
-  const { transport, keys, clock } = deps
+  const { transport, keys, clock, orgs, home, origin } = deps
   const warn = deprecationWarning(deps.logger)
 
-  return async (id, parts, options, decode) => {
+  const once: Caller = async (id, parts, options, decode) => {
     const named: NamedOperation = { id, operation: OPERATIONS[id] }
     const { operation } = named
     const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
     const quota = operation.authenticated ? deps.quota : deps.publicQuota
     const request = await prepared(deps, named, parts, options)
     const deadlineMs = clock.now() + maxWaitMs
+    const bound = operation.authenticated && id !== 'readSelf' ? home : null
     let permit = options.permit
     let mayRefresh = operation.authenticated
     let askedToWaitMs = 1_000
     for (let round = 0; round < ROUNDS_MAX; round++) {
+      if (bound !== null) permit = await atHome(bound, permit, signal)
       permit ??= await quota.acquire({
         ...(priority && { priority }),
         signal,
@@ -87,6 +108,11 @@ export function createCaller(deps: CallDeps): Caller {
       const granted = permit
       permit = undefined
       const key = await beforeSending(granted, signal, operation.authenticated ? keys : null)
+      if (bound !== null && orgs.get(key!) !== bound.orgId) {
+        // Changed while the permit was waited for.
+        granted.unused()
+        continue
+      }
       const answer = await sendWith(granted, named, key === null ? request : withKey(request, key))
       warn(answer)
       if (answer.status === 429) {
@@ -94,7 +120,9 @@ export function createCaller(deps: CallDeps): Caller {
         continue
       }
       try {
-        return readAnswer(named, answer, decode, clock.now())
+        const success = readAnswer(named, answer, decode, clock.now())
+        if (id === 'readSelf') await noteSelf(key!, (success.body as { data: Self }).data.org_id)
+        return success
       } catch (error) {
         const isRefusedKey =
           error instanceof ServiceFailure && error.problemCode === 'unauthenticated'
@@ -104,6 +132,56 @@ export function createCaller(deps: CallDeps): Caller {
       }
     }
     throw new QuotaWait(askedToWaitMs)
+  }
+
+  /** Whose key it is. A question of a caller that belongs to another org is not answered with it. */
+  async function noteSelf(key: string, orgId: number): Promise<void> {
+    orgs.note(key, orgId)
+    if (home === null || home.orgId === orgId) return
+    // Another key may be in place by now; the next question is asked with it.
+    await keys.refresh(key)
+    throw foreign({ origin, orgId }, home, key)
+  }
+
+  /** The permit, or nothing where it was given back because somebody had to be asked first whose key it is. */
+  async function atHome(
+    bound: Home,
+    permit: Permit | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Permit | undefined> {
+    try {
+      if (orgs.get(await keys.current()) === bound.orgId) return permit
+    } catch (error) {
+      permit?.unused()
+      throw error
+    }
+    // The question takes a permit of its own, and whoever holds one while it waits for another may wait for itself.
+    permit?.unused()
+    const anyOrg = createCaller({ ...deps, home: null })
+    const ask = () =>
+      anyOrg('readSelf', {}, { priority: 'interactive' }, decodeBySchema(OPERATIONS.readSelf))
+    await settleKey({ keys, orgs, home: bound, origin }, ask, signal)
+    return undefined
+  }
+
+  return async (id, parts, options, decode) => {
+    const isRead = OPERATIONS[id].writes === null
+    const retries = isRead ? (options.retries ?? deps.retries) : 0
+    for (let failures = 0; ; failures++) {
+      try {
+        // A permit that came along is spent by the first.
+        return await once(
+          id,
+          parts,
+          failures > 0 ? { ...options, permit: undefined } : options,
+          decode,
+        )
+      } catch (error) {
+        const wait = failures < retries ? waitAfter(error, failures) : null
+        if (wait === null) throw error
+        await clock.sleep(wait, options.signal)
+      }
+    }
   }
 
   async function sendWith(permit: Permit, named: NamedOperation, request: WireRequest) {
@@ -132,12 +210,21 @@ export function createCaller(deps: CallDeps): Caller {
   }
 }
 
+/** How long to wait before a read that failed so is asked again, ms; null where that is no use. */
+function waitAfter(error: unknown, failures: number): number | null {
+  if (!(error instanceof ServiceFailure) || error.disposition !== 'retry') return null
+  const { retryAfterMs = 0 } = error
+  if (retryAfterMs > RETRY_AFTER_MAX_MS) return null
+  const longest = RETRY_WAITS_MS[Math.min(failures, RETRY_WAITS_MS.length - 1)]!
+  return retryAfterMs + longest * (0.5 + Math.random() / 2)
+}
+
 /** Builds the request before a permit is waited for; one that came along goes back where that fails. */
 async function prepared(
   { prefix, formOf }: CallDeps,
   { id, operation }: NamedOperation,
   parts: CallParts,
-  { signal, permit }: RequestOptions,
+  { signal, permit, sendBefore }: RequestOptions,
 ): Promise<WireRequest> {
   try {
     const form = await formOf(id, signal)
@@ -153,6 +240,7 @@ async function prepared(
       },
       body: body ?? null,
       signal: operation.writes === null ? signal : undefined,
+      sendBefore,
     }
   } catch (error) {
     permit?.unused()

@@ -18,6 +18,7 @@ import type {
   Self,
 } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
+import type { Home } from '../core/home.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import type { Clock, Logger, Quota } from '../core/ports.ts'
 import { idOfLocation, parseBaseUrl } from './address.ts'
@@ -26,12 +27,13 @@ import { batchBody, readBatch } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
 import { checkBelongs } from './belongs.ts'
 import { createCaller } from './call.ts'
-import type { Caller, RequestOptions } from './call.ts'
+import type { CallDeps, Caller, RequestOptions } from './call.ts'
 import { decodeBySchema } from './decode.ts'
 import type { BodyOf } from './decode.ts'
 import type { RequestOverrides, Resolution } from './discovery/index.ts'
 import { createDiscovery } from './discovery/read.ts'
 import type { Discovery } from './discovery/read.ts'
+import { foreign, KeyOrgs } from './key-orgs.ts'
 import { holdKey } from './key.ts'
 import type { KeyHolder } from './key.ts'
 import { itemsOf, upsertOneByOne } from './one-by-one.ts'
@@ -56,6 +58,11 @@ export interface ClientOptions {
   readonly connections?: number | undefined
   /** Deadline of a whole request, body included. Default 30,000 ms. */
   readonly timeoutMs?: number | undefined
+  /**
+   * How often a read is asked again that failed for the moment: no answer, 500, 503, or an answer that is not the service's
+   * own. Writes are sent once. Default 2.
+   */
+  readonly retries?: number | undefined
   /** Longest answer that is read. Default 16 MiB. */
   readonly bodyBytesMax?: number | undefined
   /**
@@ -88,7 +95,8 @@ export class RecordsClient {
   readonly quota: Quota
   private readonly keys: KeyHolder
   private readonly transport: Transport
-  private readonly caller: Caller
+  private caller: Caller
+  private readonly callDeps: CallDeps
   private readonly discovery: Discovery
 
   /** @throws SyncError `base_url_invalid`, `client_option_invalid` */
@@ -116,16 +124,32 @@ export class RecordsClient {
     })
     const formOf = this.discovery.operation
     const publicQuota = new Pacer({ clock })
-    this.caller = createCaller({
+    this.callDeps = {
       transport,
       keys,
+      origin,
+      orgs: new KeyOrgs(),
+      home: null,
+      retries: options.retries ?? 2,
       quota,
       publicQuota,
       clock,
       logger,
       prefix,
       formOf,
-    })
+    }
+    this.caller = createCaller(this.callDeps)
+  }
+
+  /**
+   * The same client, but for one org: it fails, before anything is sent, where the key in use belongs to another one, now or
+   * later. Whose key it is is asked once for each key. @throws ServiceFailure that blocks on `contract`
+   */
+  forHome(home: Home): RecordsClient {
+    if (this.origin !== home.origin) throw foreign({ origin: this.origin, orgId: null }, home, null)
+    const view = Object.create(this) as RecordsClient
+    view.caller = createCaller({ ...this.callDeps, home })
+    return view
   }
 
   /** How each operation is requested on this service, and why; reads the document where that was not done yet. */
@@ -141,6 +165,11 @@ export class RecordsClient {
   /** 12 hexadecimal digits that stand for the key. */
   keyFingerprint(): Promise<string> {
     return this.keys.fingerprint()
+  }
+
+  /** Reads the key again, which may be another one by now; where it cannot be read, the one in use stays. */
+  renewKey(): Promise<void> {
+    return this.keys.renew()
   }
 
   /** Waits for the requests in flight; later ones fail. */

@@ -95,7 +95,7 @@ export function requestDisposition(
 /** What a status means that came without the service's own words, such as from a proxy. */
 export function unbelievedVerdict(operation: Operation, status: number): Verdict {
   if (status === TOO_LARGE) return byCode.request_invalid(operation, status)
-  if (status >= 300 && status < 400) return contract
+  // A redirect may be a proxy's slip: it is asked again a few times before a person has to mend it.
   return status < 400 ? { disposition: 'retry', block: 'contract' } : retry
 }
 

@@ -11,6 +11,10 @@ export interface KeyHolder {
   current(): Promise<string>
   /** After a 401 for `used`: reads the key again, unless somebody has; true where it is another one now. */
   refresh(used: string): Promise<boolean>
+  /** Reads the key again, whatever is held; where it cannot be read now, what is held stays. */
+  renew(): Promise<void>
+  /** The key is of no use: it is read again when it is asked for next. */
+  forget(used: string): void
   /** 12 hexadecimal digits that stand for the key and do not lead back to it. */
   fingerprint(): Promise<string>
 }
@@ -32,13 +36,26 @@ export function holdKey(read: () => Promise<string>): KeyHolder {
   return {
     current,
     refresh: async (used) => (held === null || held === used ? await load() : held) !== used,
-    fingerprint: async () =>
-      createHash('sha256')
-        .update(FINGERPRINT_CONTEXT + (await current()))
-        .digest('hex')
-        .slice(0, 12),
+    renew: async () => {
+      try {
+        await load()
+      } catch (error) {
+        if (held === null) throw error
+      }
+    },
+    forget: (used) => {
+      if (held === used) held = null
+    },
+    fingerprint: async () => fingerprintOf(await current()),
   }
 }
+
+/** 12 hexadecimal digits that stand for the key and do not lead back to it. */
+export const fingerprintOf = (key: string): string =>
+  createHash('sha256')
+    .update(FINGERPRINT_CONTEXT + key)
+    .digest('hex')
+    .slice(0, 12)
 
 async function readKey(read: () => Promise<string>): Promise<string> {
   let text: string

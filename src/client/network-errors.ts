@@ -5,8 +5,11 @@
 export class NoAnswer extends Error {
   /** False only where it is certain that the service saw nothing of the request. */
   readonly mayBeSent: boolean
-  /** `distrusted`: something came, but it is not believed; `certificate`: the peer cannot prove who it is. */
-  readonly kind: 'nothing' | 'distrusted' | 'certificate'
+  /**
+   * `distrusted`: something came, but it is not believed; `certificate`: the peer cannot prove who it is; `late`: the request
+   * had to be sent earlier, or not at all.
+   */
+  readonly kind: 'nothing' | 'distrusted' | 'certificate' | 'late'
   constructor(message: string, mayBeSent: boolean, kind: NoAnswer['kind'] = 'nothing') {
     super(message)
     this.name = 'NoAnswer'

@@ -34,6 +34,7 @@ export async function upsertOneByOne(
   options: RequestOptions,
   upsert: UpsertOne,
 ): Promise<BatchAnswer> {
+  const { priority, sendBefore } = options
   const data: BatchItemResult[] = []
   let requestId: string | null = null
   for (const [index, item] of items.entries()) {
@@ -41,7 +42,7 @@ export async function upsertOneByOne(
       // The signal and the permit that came along are for the first: after it, the batch is under way.
       const answer = await upsert(
         item,
-        index === 0 ? options : { priority: options.priority, maxWaitMs: ITEM_WAIT_MAX_MS },
+        index === 0 ? options : { priority, sendBefore, maxWaitMs: ITEM_WAIT_MAX_MS },
       )
       requestId = answer.requestId ?? null
       data.push({ index, status: answer.body.created ? 201 : 200, record: answer.body.data })

@@ -1,11 +1,12 @@
 // One request, one answer, over one undici pool per origin. Promises kept here: every request ends by its deadline, body
-// included; an answer has a bounded size; no redirect is followed, no proxy of the environment is used, and certificates
-// are always checked.
+// included, and none begins after it, however long the process stood still; an answer has a bounded size; no redirect is
+// followed, no proxy of the environment is used, and certificates are always checked.
 
 import { setMaxListeners } from 'node:events'
 import { Pool } from 'undici'
 import type { Dispatcher } from 'undici'
 import type { Method } from '../contract/index.ts'
+import { Deadline } from '../core/deadline.ts'
 import { SyncError } from '../core/errors.ts'
 import { NoAnswer, noAnswerOf } from './network-errors.ts'
 
@@ -17,6 +18,8 @@ export interface WireRequest {
   readonly body: string | null
   /** Ends the request at once, with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+  /** Not a byte of it is sent after that. */
+  readonly sendBefore?: Deadline | undefined
 }
 
 export interface WireAnswer {
@@ -45,6 +48,7 @@ const CONNECT_TIMEOUT_MS = 10_000
 /** A longer timer would fire at once. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 const stopped = new Error('stopped')
+const LATE = 'it waited for too long before it could be sent, and was not sent'
 
 /** @throws SyncError `client_option_invalid` */
 export function createTransport(options: TransportOptions): Transport {
@@ -96,6 +100,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   private ended = false
   // Not the injected clock: a network's time is real, also where a test's is not.
   private timer: NodeJS.Timeout | undefined
+  /** The same time as the timer's, which fires late in a process that stood still. */
+  private readonly deadline: Deadline
 
   constructor(
     request: WireRequest,
@@ -105,6 +111,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   ) {
     this.request = request
     this.options = options
+    this.deadline = new Deadline(options.timeoutMs)
     this.resolve = resolve
     this.reject = reject
   }
@@ -122,8 +129,18 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // It ended while it waited for a connection: it must not be sent any more.
+    // The last moment before the first byte. It ended while it waited for a connection, or its time is over and the timer has
+    // not fired, because the process stood still: it must not be sent any more.
     if (this.ended) return controller.abort(stopped)
+    const late = this.deadline.isOver()
+      ? this.overdue()
+      : this.request.sendBefore?.isOver()
+        ? new NoAnswer(LATE, false, 'late')
+        : null
+    if (late !== null) {
+      this.fail(late)
+      return controller.abort(stopped)
+    }
     this.controller = controller
   }
 
@@ -157,9 +174,11 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.fail(noAnswerOf(error, origin, this.controller !== null, this.status !== null))
   }
 
-  private readonly onDeadline = () => {
+  private readonly onDeadline = () => this.stop(this.overdue())
+
+  private overdue(): NoAnswer {
     const seconds = this.options.timeoutMs / 1_000
-    this.stop(new NoAnswer(`no answer within ${seconds} s`, this.controller !== null))
+    return new NoAnswer(`no answer within ${seconds} s`, this.controller !== null)
   }
 
   private readonly onAbort = () => this.stop(this.request.signal!.reason)

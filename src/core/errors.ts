@@ -214,6 +214,12 @@ export class ServiceFailure extends SyncError {
   }
 }
 
+/**
+ * A request that was not sent, because it waited for too long: what it would write may be out of date by now. Certainly not
+ * carried out.
+ */
+export class NotSentInTime extends ServiceFailure {}
+
 /** No Temporal server answers where one is expected. */
 export class TemporalUnreachable extends SyncError {
   constructor(address: string) {

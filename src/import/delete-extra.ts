@@ -4,6 +4,7 @@
 import { BATCH_ITEMS_MAX } from '../contract/index.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import { beatWhile } from '../runs/beat-while.ts'
+import { sendWhileOpen } from './fresh.ts'
 import { placeOf } from './place.ts'
 import type { ImportDeps } from './ports.ts'
 
@@ -25,7 +26,9 @@ export async function deleteExtra(
     const records = rows.map(({ key, recordId }) => ({ key: key!, recordId: recordId! }))
     if (records.length > 0) {
       const items = records.map(({ recordId }) => ({ id: recordId }))
-      const deleting = client.batchDelete(config.object_type, { items }, { signal, priority })
+      const deleting = sendWhileOpen(deps, run, (sendBefore) =>
+        client.batchDelete(config.object_type, { items }, { signal, priority, sendBefore }),
+      )
       const { data } = await beatWhile(deps, deleting)
       const gone = records.filter((_, index) => DONE.includes(data[index]!.status))
       await ledger.recordDeleted(run, gone)

@@ -1,9 +1,10 @@
 // Deliver: one batch, from the moment it is written down until every item of it is settled, or the segment has to stop.
-// Promises kept here: a batch is written down before it is sent; one whose answer was lost is sent again byte for byte;
-// an item never pays for the failure of a whole request.
+// Promises kept here: a batch is written down before it is sent, and sent soon after that, or not at all; one whose answer
+// was lost is sent again byte for byte; an item never pays for the failure of a whole request.
 
 import { hash as digestOf } from 'node:crypto'
-import { Blocked, QuotaWait, ServiceFailure } from '../core/errors.ts'
+import type { Deadline } from '../core/deadline.ts'
+import { Blocked, NotSentInTime, QuotaWait, ServiceFailure } from '../core/errors.ts'
 import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../core/limits.ts'
 import type { Permit } from '../core/ports.ts'
 import type { ImportConfig } from '../core/sync.ts'
@@ -15,6 +16,7 @@ import type {
   Segment,
   SentBatch,
 } from '../ledger/ledger.ts'
+import { sendBefore } from './fresh.ts'
 import { marker } from './marks.ts'
 import { outcomeOf, refusedOutcome, takeApart } from './outcome.ts'
 import { beatWhile } from '../runs/beat-while.ts'
@@ -31,6 +33,12 @@ export const bodyOf = (items: readonly PlannedItem[]): string =>
 /** SHA-256 of the body of a batch, hex. */
 export const bodyDigest = (items: readonly PlannedItem[]): string =>
   digestOf('sha256', bodyOf(items), 'hex')
+
+/** A batch that was written down, and until when it may be sent. */
+interface Noted {
+  readonly batch: SentBatch
+  readonly before: Deadline
+}
 
 /** What the lanes of a segment share. */
 export interface Delivery {
@@ -65,7 +73,7 @@ export function createDelivery(
     beatWhile(deps, client.quota.acquire({ priority, signal: until, maxWaitMs: QUOTA_WAIT_MAX_MS }))
 
   /** One sending. Its result is a value: the books come first, whatever happened. */
-  const send = async (batch: SentBatch, permit: Permit) => {
+  const send = async ({ batch, before }: Noted, permit: Permit) => {
     const startedAt = clock.now()
     const ended = (status: number | null, requestId?: string | null): RequestOutcome => ({
       status,
@@ -79,7 +87,7 @@ export function createDelivery(
         config.object_type,
         config.matching_property,
         { body: bodyOf(batch.items), count: batch.items.length },
-        { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS },
+        { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS, sendBefore: before },
       )
       const answer = await beatWhile(deps, sending)
       answered = batch.items.length
@@ -125,11 +133,12 @@ export function createDelivery(
     return refused
   }
 
-  const seeThrough = async (first: SentBatch, firstPermit: Permit): Promise<number> => {
-    let batch = first
+  const seeThrough = async (first: Noted, firstPermit: Permit): Promise<number> => {
+    let note = first
     let permit = firstPermit
     for (let sending = 0; ; sending++) {
-      const result = await send(batch, permit)
+      const { batch } = note
+      const result = await send(note, permit)
       if (result.kind === 'answer') {
         failuresInRow = 0
         const outcomes = batch.items.map((item, index) =>
@@ -158,43 +167,46 @@ export function createDelivery(
         throw new Blocked(failure.block, failure.message, tuning.blocked_probe_ms)
       }
       await ledger.recordNoAnswer(run, batch, ended)
-      if (++failuresInRow >= SERVICE_FAILURES_MAX || sending + 1 >= sendingsMax)
-        throw new Blocked(
-          'service',
-          failure.message,
-          failure.retryAfterMs ?? tuning.service_probe_ms,
-        )
+      // This process was late, not the service.
+      const isLate = failure instanceof NotSentInTime
+      if (!isLate) failuresInRow++
+      if (failuresInRow >= SERVICE_FAILURES_MAX || sending + 1 >= sendingsMax) throw gaveUp(failure)
       const waits = tuning.resend_backoff_ms
-      await clock.sleep(
-        failure.retryAfterMs ?? waits[Math.min(sending, waits.length - 1)] ?? 0,
-        signal,
-      )
+      const wait = waits[Math.min(sending, waits.length - 1)] ?? 0
+      if (!isLate) await clock.sleep(failure.retryAfterMs ?? wait, signal)
       // What stays `sent` is sent again by the next attempt of this segment.
       if (mustStop()) return 0
       permit = await acquire()
-      batch = await resend(batch, permit, failure.outcomeUnknown)
+      note = await resend(batch, permit, failure.outcomeUnknown)
     }
   }
 
+  /** Who does not get through for too long waits; a redirect is something that a person has to mend, if it stays. */
+  const gaveUp = ({ status = 0, block, message, retryAfterMs }: ServiceFailure): Blocked => {
+    const isRedirect = status >= 300 && status < 400
+    const wait = isRedirect ? tuning.blocked_probe_ms : tuning.service_probe_ms
+    return new Blocked(isRedirect ? block : 'service', message, retryAfterMs ?? wait)
+  }
+
   /** Spends the permit only where the ledger took the note. */
-  const noted = async (note: Promise<SentBatch>, permit: Permit): Promise<SentBatch> => {
+  const noted = async (write: () => Promise<SentBatch>, permit: Permit): Promise<Noted> => {
+    const before = sendBefore(tuning)
     try {
-      return await note
+      return { batch: await write(), before }
     } catch (error) {
       permit.unused()
       throw error
     }
   }
-  const resend = (batch: SentBatch, permit: Permit, replayed: boolean) =>
-    noted(ledger.recordResend(run, segment, fence, batch, { operation, replayed }), permit)
+  const resend = (batch: SentBatch, permit: Permit, replayed: boolean) => {
+    const again = { operation, replayed }
+    return noted(() => ledger.recordResend(run, segment, fence, batch, again), permit)
+  }
 
   const deliver = async (items: readonly PlannedItem[], permit: Permit): Promise<number> => {
-    const note = ledger.recordSend(run, segment, fence, {
-      operation,
-      digest: bodyDigest(items),
-      items,
-    })
-    return await seeThrough(await noted(note, permit), permit)
+    const batch = { operation, digest: bodyDigest(items), items }
+    const note = await noted(() => ledger.recordSend(run, segment, fence, batch), permit)
+    return await seeThrough(note, permit)
   }
 
   return {

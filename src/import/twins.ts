@@ -3,6 +3,7 @@
 
 import type { ImportConfig } from '../core/sync.ts'
 import { bodyOf } from './deliver.ts'
+import { sendWhileOpen } from './fresh.ts'
 import { outcomeOf } from './outcome.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import { placeOf } from './place.ts'
@@ -26,12 +27,13 @@ export async function settleTwins(
     const [twin] = await ledger.twins(run, { after, limit: 1 })
     if (!twin) return sent
     after = twin.ordinal
-    signal.throwIfAborted()
-    const sending = client.batchUpsert(
-      config.object_type,
-      config.matching_property,
-      { body: bodyOf([twin]), count: 1 },
-      { signal, priority },
+    const sending = sendWhileOpen(deps, run, (sendBefore) =>
+      client.batchUpsert(
+        config.object_type,
+        config.matching_property,
+        { body: bodyOf([twin]), count: 1 },
+        { signal, priority, sendBefore },
+      ),
     )
     const answer = await beatWhile(deps, sending)
     const outcome = outcomeOf(twin, answer.data[0]!)

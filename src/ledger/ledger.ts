@@ -382,6 +382,8 @@ export interface Ledger {
     destination: Destination,
     facts: { keyFingerprint: string; warnings: readonly string[]; schema: RunSchema },
   ): Promise<number>
+  /** Where a run writes to; null before it was bound. */
+  destinationOf(run: number): Promise<Destination | null>
 
   /** Starts staging anew: a higher fence, and no items. */
   beginStage(run: number, columns: readonly string[]): Promise<number>

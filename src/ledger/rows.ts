@@ -19,6 +19,7 @@ import {
 } from '../core/states.ts'
 import type {
   Accepted,
+  Destination,
   DifferenceGroup,
   ExportName,
   Ledger,
@@ -76,6 +77,15 @@ export const isOtherwise = "(state IN ('created', 'updated') AND verified <> 'eq
 /** The marks of what was read back as it was sent, of an upsert of `accepted`; those of an earlier run are of other values. */
 export const marksOnceVerified =
   'coalesce(excluded.marks, CASE WHEN accepted.run = excluded.run THEN accepted.marks END)'
+
+/** Of `destinations`. */
+export const destinationOfRow = (row: Row): Destination => ({
+  sync: String(row['sync']),
+  origin: String(row['origin']),
+  orgId: Number(row['org_id']),
+  objectType: String(row['object_type']),
+  matchingProperty: String(row['matching_property']),
+})
 
 /** Of `items` with its payload. */
 export const plannedOfRow = (row: Row): PlannedItem => ({

@@ -8,6 +8,7 @@ import type {
   QueryBody,
   RecordRepresentation,
 } from '../contract/index.ts'
+import type { RequestOptions } from '../client/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import { instantAt } from './instant.ts'
@@ -54,6 +55,12 @@ export class Reader {
     this.#deps = deps
   }
 
+  /** It waits between the requests by itself, and counts them. */
+  get #options() {
+    const { signal, priority } = this.#deps
+    return { signal, priority, retries: 0 } as const
+  }
+
   now(): string {
     const now = instantAt(this.#deps.clock.now())
     // A clock that went back, or is behind that of another worker: what is asked now is later all the same.
@@ -73,12 +80,12 @@ export class Reader {
 
   /** Every page of a query, from `body.cursor` on. */
   async *pages(type: string, body: QueryBody): AsyncGenerator<ReadPage, void, undefined> {
-    const { client, signal, priority, beat } = this.#deps
+    const { client, beat } = this.#deps
     let cursor = body.cursor ?? null
     let failures = 0
     // Bounded: each pass brings a page, or is one of the waits in a row.
     for (;;) {
-      const pages = client.recordPages(type, { ...body, cursor }, { signal, priority })
+      const pages = client.recordPages(type, { ...body, cursor }, this.#options)
       try {
         for (;;) {
           const askedAt = this.now()
@@ -172,13 +179,13 @@ export class Reader {
 
   /** The edges of a record; none where the service says that it is gone. */
   async edges(type: string, id: string): Promise<AssociationEdgeWire[]> {
-    const { client, signal, priority } = this.#deps
+    const { client } = this.#deps
     const edges: AssociationEdgeWire[] = []
     try {
       await this.ask(async () => {
         edges.length = 0
         let pages = 0
-        for await (const page of client.associationEdgePages(type, id, { signal, priority })) {
+        for await (const page of client.associationEdgePages(type, id, this.#options)) {
           edges.push(...page.data)
           if (pages++ > 0) this.requests++
         }
@@ -192,13 +199,13 @@ export class Reader {
 
   /** Asks until there is an answer, or the last wait is over. */
   async ask<Result>(
-    request: (options: Pick<MirrorDeps, 'signal' | 'priority'>) => Promise<Result>,
+    request: (options: Pick<RequestOptions, 'signal' | 'priority' | 'retries'>) => Promise<Result>,
   ): Promise<Result> {
-    const { signal, priority, beat } = this.#deps
+    const { beat } = this.#deps
     for (let failures = 0; ; failures++) {
       try {
         this.requests++
-        const result = await request({ signal, priority })
+        const result = await request(this.#options)
         beat()
         return result
       } catch (error) {

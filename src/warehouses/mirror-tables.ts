@@ -156,6 +156,8 @@ export interface MirrorTables {
    * @throws SyncError `warehouse_other_mirror` where it holds those of somebody else, or tables that no mirror made
    */
   own(owner: string): Promise<void>
+  /** Whose records the schema mirrors, as `own` noted it; null where no mirror made it. */
+  owner(): Promise<string | null>
   /**
    * The streams there are, or those of them that `of` names; live columns first in the order in which they were made.
    * @throws SyncError `warehouse_altered` where a table of theirs, or a column, is missing or has another type: which, and

@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json.ts'
 import type { Books, RunState } from '../../core/states.ts'
 import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
-import { liveStates } from '../rows.ts'
+import { destinationOfRow, liveStates } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 
 const text = (value: unknown): string | null =>
@@ -45,7 +45,7 @@ export function runOfRow(row: Row): Run {
 
 type RunMethods = Pick<
   Ledger,
-  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'progress'
+  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'destinationOf' | 'progress'
 >
 
 export function runMethods(db: Database, now: () => string): RunMethods {
@@ -138,6 +138,15 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         )
         return bound
       })
+    },
+    async destinationOf(id) {
+      const row = await db.one(
+        `SELECT destinations.sync, destinations.origin, destinations.org_id, destinations.object_type,
+           destinations.matching_property
+         FROM runs JOIN destinations ON destinations.id = runs.destination WHERE runs.id = $1`,
+        [id],
+      )
+      return row ? destinationOfRow(row) : null
     },
     async progress(id): Promise<Progress> {
       const row = await db.one(

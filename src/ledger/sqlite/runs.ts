@@ -4,7 +4,7 @@ import { LedgerError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Books, RunState } from '../../core/states.ts'
 import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
-import { liveStates } from '../rows.ts'
+import { destinationOfRow, liveStates } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 
 const text = (value: unknown): string | null =>
@@ -42,7 +42,7 @@ export function runOfRow(row: Row): Run {
 
 type RunMethods = Pick<
   Ledger,
-  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'progress'
+  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'destinationOf' | 'progress'
 >
 
 export function runMethods(db: Database, now: () => string): RunMethods {
@@ -131,6 +131,15 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         )
         return Number(row['id'])
       })
+    },
+    async destinationOf(id) {
+      const row = db
+        .sql(
+          `SELECT destinations.* FROM runs JOIN destinations ON destinations.id = runs.destination
+           WHERE runs.id = ?`,
+        )
+        .get(id)
+      return row ? destinationOfRow(row) : null
     },
     async progress(id): Promise<Progress> {
       const row = db

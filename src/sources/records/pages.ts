@@ -30,7 +30,7 @@ export async function* pagesOf(
   fault: Fault,
 ): AsyncGenerator<RecordPage, void, undefined> {
   const query = { properties: [...properties], ...(filter && { filter }) }
-  const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS } as const
+  const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS, retries: 0 } as const
   let cursor: string | null | undefined
   let pages = 0
   let failures = 0

@@ -75,6 +75,13 @@ export async function ownSchema(ask: Ask, { place, schema }: Home, owner: string
     )
 }
 
+/** Whose records the schema mirrors; null where it has no books. In a transaction. */
+export async function readOwner(ask: Ask, schema: string): Promise<string | null> {
+  if (!(await hasBooks(ask, schema))) return null
+  const [row] = await ask(`SELECT owner FROM ${booksIn(schema).mirror}`)
+  return row?.[0] == null ? null : String(row[0])
+}
+
 /** The streams in the books, each of them checked against its table. In a transaction. */
 export async function readStreams(
   ask: Ask,

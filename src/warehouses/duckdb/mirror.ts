@@ -20,6 +20,7 @@ import {
   changeStreams,
   claimStream,
   ownSchema,
+  readOwner,
   readPosition,
   readStreams,
   readTableNames,
@@ -96,6 +97,11 @@ class DuckdbMirror implements MirrorTables {
 
   own(owner: string): Promise<void> {
     return this.#use((ask) => ownSchema(ask, this.#home, owner), true)
+  }
+
+  async owner(): Promise<string | null> {
+    if (!this.#attached.exists()) return null
+    return await this.#use((ask) => readOwner(ask, this.#home.schema))
   }
 
   async streams(of?: readonly string[]): Promise<readonly MirrorStream[]> {

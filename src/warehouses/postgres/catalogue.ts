@@ -90,6 +90,13 @@ export async function ownSchema(lease: Lease, home: Home, owner: string): Promis
   await lease.ask(`INSERT INTO ${books.mirror} VALUES ($1, $2)`, [owner, LAYOUT])
 }
 
+/** Whose records the schema mirrors; null where it has no books. */
+export async function readOwner(lease: Lease, home: Home): Promise<string | null> {
+  if (!(await hasBooks(lease, home))) return null
+  const { rows } = await lease.ask(`SELECT owner FROM ${booksIn(home).mirror}`)
+  return rows[0]?.[0] ?? null
+}
+
 /** The streams of the books, none where there are no books yet; each of them checked against its table. */
 export async function readStreams(
   lease: Lease,

@@ -16,6 +16,7 @@ import {
   changeStreams,
   claimStream,
   ownSchema,
+  readOwner,
   readPosition,
   readStreams,
   readTableNames,
@@ -63,6 +64,10 @@ class PostgresMirror implements MirrorTables {
 
   streams(of?: readonly string[]): Promise<readonly MirrorStream[]> {
     return this.#connections.use(this.#needs.read, (lease) => readStreams(lease, this.#home, of))
+  }
+
+  owner(): Promise<string | null> {
+    return this.#connections.use(this.#needs.read, (lease) => readOwner(lease, this.#home))
   }
 
   tableNames(): Promise<readonly string[]> {

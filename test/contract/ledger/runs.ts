@@ -141,8 +141,10 @@ export function runTests(open: Open): void {
     it('know their destination: the same one for the same place, another for any other', async () => {
       const { id } = await openRun(ledger)
       const facts = { keyFingerprint: 'fp', warnings: ['svc_name is not unique', 'ü'], schema: {} }
+      expect(await ledger.destinationOf(id)).toBeNull()
       const here = await ledger.bindDestination(id, destination, facts)
       expect(await ledger.run(id)).toMatchObject({ destination: here, ...facts })
+      expect(await ledger.destinationOf(id)).toEqual(destination)
       expect(await ledger.bindDestination(id, { ...destination }, facts)).toBe(here)
       const others = [
         { sync: 'other' },

@@ -71,6 +71,8 @@ export function changingTests(place: OpenPlace): void {
       const error = await errorOf(other.own('https://api.example.com org 8'))
       expect(error.code).toBe('warehouse_other_mirror')
       expect(error.message).toContain('org 7')
+      expect(await other.owner()).toBe(OWNER)
+      expect(await (await scene.another('nobodys')).owner()).toBeNull()
       await scene.tables.own(OWNER)
       expect(await scene.tables.streams()).toEqual([contacts])
     })

@@ -90,7 +90,10 @@ const activitiesOver = (books: Ledger): MirrorActivities =>
     logger: silentLogger,
     loadSync: async () => sync,
     isLive: async () => true,
-    connect: async () => ({ client, keyFingerprint: 'key#0' }),
+    connect: async (_, home) => ({
+      client: home === null ? client : client.forHome(home),
+      keyFingerprint: 'key#0',
+    }),
     openMirrorTables: async () => openTables(),
     watch: {
       async changed(change) {
@@ -123,6 +126,16 @@ async function attempt(
 
 const failing = (error: Error) => () => {
   throw error
+}
+/** Tables of the service's org, in which the work fails. */
+const tablesFailing = (error: Error, more: Partial<MirrorTables> = {}) => {
+  const tables: Partial<MirrorTables> = {
+    owner: async () => `${client.origin} org ${service.orgId}`,
+    streams: failing(error),
+    close: async () => {},
+    ...more,
+  }
+  return () => tables as MirrorTables
 }
 const rowOf = async (name: string) =>
   (await ledger.streams(run)).find((row) => row.stream === name)!
@@ -175,11 +188,7 @@ test('a failure that cannot be noted is not told as the last one', async () => {
 test('a stream that waits blocks the run, closes the warehouse, and is not a failure', async () => {
   let closed = 0
   const locked = new Blocked('warehouse', 'another process has the file', 1_000)
-  openTables = () =>
-    ({
-      streams: failing(locked),
-      close: async () => void closed++,
-    }) as unknown as MirrorTables
+  openTables = tablesFailing(locked, { close: async () => void closed++ })
   expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
   expect(closed).toBe(1)
   expect(await stateOf()).toMatchObject({ state: 'blocked', reason: 'warehouse' })
@@ -187,7 +196,7 @@ test('a stream that waits blocks the run, closes the warehouse, and is not a fai
 })
 
 test('a blocked run asks whose key it is before it goes on, and is running again', async () => {
-  openTables = failing(new QuotaWait(60_000))
+  openTables = tablesFailing(new QuotaWait(60_000))
   const before = selves()
   await attempt()
   expect(selves()).toBe(before)
@@ -198,7 +207,7 @@ test('a blocked run asks whose key it is before it goes on, and is running again
 })
 
 test('a run stays blocked for as long as another of its streams waits for approval', async () => {
-  openTables = failing(new QuotaWait(60_000))
+  openTables = tablesFailing(new QuotaWait(60_000))
   await ledger.noteStream(run, stream('svc_deal', { state: 'approval', message: '12 of 30 rows' }))
   await ledger.setRunState(run, 'blocked', 'service', 'it was away')
   await attempt()
@@ -245,4 +254,34 @@ test('a run that was closed is left alone, and closing it again says how it ende
   const before = await ledger.streams(run)
   expect((await attempt()).message).toContain(`Run ${run} is failed`)
   expect(await ledger.streams(run)).toEqual(before)
+})
+
+test('tables of another org: nothing is read into them, and the run waits for the right key', async () => {
+  const owner = (orgId: number) => ({ owner: async () => `${client.origin} org ${orgId}` })
+  openTables = tablesFailing(new QuotaWait(60_000), owner(service.orgId + 1))
+  await ledger.setRunState(run, 'blocked', 'auth', 'the key was revoked')
+  expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
+  const { reason, message } = await stateOf()
+  expect(reason).toBe('contract')
+  expect(message).toMatch(
+    new RegExp(
+      `\\(key#[\\da-f]{12}\\) is of org ${service.orgId}, the run is for org ${service.orgId + 1} at`,
+    ),
+  )
+  // The connection leads elsewhere.
+  openTables = tablesFailing(new QuotaWait(60_000), { owner: async () => 'https://a.test org 3' })
+  expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
+  expect((await stateOf()).message).toContain(`leads to ${client.origin}, the run is for org 3 at`)
+  openTables = tablesFailing(new QuotaWait(60_000))
+  expect(await attempt()).toMatchObject({ type: 'QuotaWait' })
+  expect(await stateOf()).toMatchObject({ state: 'running' })
+})
+
+test('a schema that is gone in the middle of a run blocks it: the streams that were done would be missing', async () => {
+  openTables = tablesFailing(new QuotaWait(60_000), { owner: async () => null })
+  expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
+  expect(await stateOf()).toMatchObject({ state: 'blocked', reason: 'warehouse' })
+  expect((await stateOf()).message).toContain(
+    'the schema crm_copy, in which this run has begun, is gone',
+  )
 })

@@ -166,9 +166,9 @@ describe('not believed', () => {
     const posing = { ...redirect, type, body: problem(status, 'service_unavailable') }
     const wire = await startWire(always(redirect, posing))
     const client = clientOf(wire.url)
-    const halt = { kind: 'distrusted', disposition: 'halt', block: 'contract' }
-    expect(await failureOf(read(client))).toMatchObject(halt)
-    expect(await failureOf(read(client))).toMatchObject(halt)
+    const refused = { kind: 'distrusted', disposition: 'retry', block: 'contract' }
+    expect(await failureOf(read(client))).toMatchObject(refused)
+    expect(await failureOf(read(client))).toMatchObject(refused)
     expect(target.seen).toEqual([])
   })
 })

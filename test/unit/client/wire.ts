@@ -142,7 +142,14 @@ export function clientOf(
   options: Partial<ClientOptions> = {},
 ): RecordsClient & { quota: RecordingQuota } {
   const quota = recordingQuota()
-  const client = new RecordsClient({ baseUrl: url, key: KEY, quota, discover: false, ...options })
+  const client = new RecordsClient({
+    baseUrl: url,
+    key: KEY,
+    quota,
+    discover: false,
+    retries: 0,
+    ...options,
+  })
   onTestFinished(() => client.close())
   return client as RecordsClient & { quota: RecordingQuota }
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { MockActivityEnvironment } from '@temporalio/testing'
 import { DefaultLogger } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
-import { importActivities } from '../../../activities/import.ts'
+import { importActivities, type ImportActivityDeps } from '../../../activities/import.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import type { Difference } from '../../../src/core/differences.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
@@ -48,6 +48,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** The client, as the run sees it. */
   readonly through?: (client: ImportClient) => ImportClient
+  /** What gives the run its client, in place of `through`. */
+  readonly connect?: ImportActivityDeps['connect']
   /** Whether a person approves what waits. */
   readonly approves?: boolean
   /** How the run ends, whatever it did: `lost` never closes its books. Default: it finishes. */
@@ -148,7 +150,7 @@ export async function importSceneOn<Service extends SceneService>(
       watch: { changed: async () => {} },
       isLive: async () => false,
       loadSync: async () => sync,
-      connect: async () => ({ client: seen, keyFingerprint: 'test' }),
+      connect: options.connect ?? (async () => ({ client: seen, keyFingerprint: 'test' })),
       openSource: (one, signal, extent) =>
         openSource(
           one,
