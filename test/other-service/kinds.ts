@@ -103,8 +103,19 @@ export const isText = (kind: Kind): boolean => ['text', 'email', 'url', 'select'
 const DATE = /^\d{4}-\d\d-\d\d$/
 const DATETIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/
 
+const instants = new Map<string, number | null>()
+
 /** Milliseconds of a point in time; null where the text is none. */
 export function instant(text: string): number | null {
+  const known = instants.get(text)
+  if (known !== undefined) return known
+  if (instants.size > 100_000) instants.clear()
+  const time = readInstant(text)
+  instants.set(text, time)
+  return time
+}
+
+function readInstant(text: string): number | null {
   const found = DATETIME.exec(text)
   const time = found && (found[1] ?? '').length <= 3 ? Date.parse(text) : Number.NaN
   return Number.isNaN(time) || !isDay(text.slice(0, 10)) ? null : time

@@ -23,12 +23,14 @@ interface Position {
 }
 
 const PAGE_MAX = 100
+const WORKED_MAX = 16
 
 export class Pages {
   readonly #habits: () => Habits
   readonly #random: () => number
   readonly #cursors = new Map<string, Position>()
-  #worked: { readonly name: string; readonly records: readonly Rec[] } | null = null
+  /** What queries found, the latest last. */
+  readonly #worked = new Map<string, readonly Rec[]>()
   /** Pages that were read of a type, for `standsStill`. */
   readonly #read = new Map<string, number>()
 
@@ -124,12 +126,14 @@ export class Pages {
     const habits = this.#habits()
     const { filter = null, search = null, sorts = null } = query
     const name = `${org.id} ${org.version} ${habits.matching} ${type.name} ${format([filter, search, sorts])}`
-    if (this.#worked?.name === name) return this.#worked.records
+    const known = this.#worked.get(name)
+    if (known) return known
     const [test, found] = [filterOf(filter, org, type, habits), searchOf(search)]
     const sort = sortOf(sorts, org, type)
     const records = org.list(type.name).filter((record) => test(record) && found(record))
     if (sort) records.sort(sort.before)
-    this.#worked = { name, records }
+    this.#worked.set(name, records)
+    if (this.#worked.size > WORKED_MAX) this.#worked.delete(this.#worked.keys().next().value!)
     return records
   }
 }
