@@ -14,7 +14,6 @@ import type { Window } from '../src/core/watermark.ts'
 import type { StreamBooks } from '../src/ledger/ledger.ts'
 import { closeMirror } from '../src/mirror/close.ts'
 import { discover } from '../src/mirror/discover.ts'
-import { edgesOf } from '../src/mirror/edges.ts'
 import {
   DEFAULT_MIRROR_TUNING,
   type Discovered,
@@ -31,6 +30,7 @@ import {
   reconcileStream,
 } from '../src/mirror/reconcile/index.ts'
 import { mirrorStream } from '../src/mirror/stream.ts'
+import { edgesOf } from '../src/mirror/streams.ts'
 import { beatWhile } from '../src/runs/beat-while.ts'
 import type { Ending } from '../src/runs/ending.ts'
 import type { MirrorTables } from '../src/warehouses/mirror-tables.ts'

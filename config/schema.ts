@@ -381,7 +381,7 @@ const mirroring = z.strictObject({
     .record(text(), text())
     .default({})
     .describe(
-      'Property that says when a record was changed last, by object type, such as `{ svc_contact: svc_touched_at }`; a date with a time. Default: one like `svc_updated_at` where the type has it; where it has none, everything is read each time.',
+      'Property that says when a record was changed last, by object type, such as `{ svc_contact: svc_touched_at }`; a date with a time. Default: one like `svc_updated_at`, with whatever prefix the service has; a type without one is read whole by every run up to 1,000 records, and above that its changes are found only by the full listing (`full_every_hours`).',
     ),
 })
 

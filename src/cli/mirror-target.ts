@@ -10,6 +10,8 @@ import {
   type PropertyWire,
 } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
+import { figure } from '../core/figures.ts'
+import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
 import type { MirrorSync } from '../core/sync.ts'
 
 /** Object types that are asked for at the same time. */
@@ -113,7 +115,7 @@ export async function readMirrorTarget(
     throw new SyncError('mirror_invalid', `Sync "${sync}": ${problems.join('; ')}`)
   if (timeless.length > 0)
     warnings.push(
-      `nothing tells when a record was changed last of ${listed(timeless)}: changes are found by reading everything. \`modification_property\` can name what tells it`,
+      `nothing tells when a record of ${listed(timeless)} was changed last: up to ${figure(LISTED_ALWAYS_MAX)} records are read whole by every run; above that, changes are found only by the full listing every ${mirror.full_every_hours} h. \`modification_property\` can name what tells it`,
     )
   return { types, associations, warnings }
 }

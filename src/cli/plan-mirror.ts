@@ -45,6 +45,12 @@ export async function planMirror(
   terminal.endLive()
   const sum = (of: (type: Planned) => number) =>
     planned.reduce((total, type) => total + of(type), 0)
+  const toldBy = ({ modified, records }: Pick<Planned, 'modified' | 'records'>): string =>
+    modified
+      ? safe(modified.name, 60)
+      : records <= LISTED_ALWAYS_MAX
+        ? 'reading all, each run'
+        : `reading all, every ${sync.mirror.full_every_hours} h`
   const isReadAlways = ({ modified, records }: Planned) => !modified && records <= LISTED_ALWAYS_MAX
   const links = associations.map(({ name, source, target }) => ({
     name,
@@ -92,7 +98,7 @@ export async function planMirror(
         safe(name, 60),
         records,
         properties.length,
-        modified ? safe(modified.name, 60) : null,
+        toldBy({ modified, records }),
         pages,
       ]),
     ),

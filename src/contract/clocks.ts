@@ -1,6 +1,7 @@
 // The properties that tell when a record was changed last, and when it was made; and how a span of their time is asked for.
-// Promise kept here: a property that people can write, or that cannot be asked for a span of time, is taken only where the
-// configuration names it and it can be.
+// The prefix of a service's own names is the service's own matter, and so are the names of its field types. Promise kept here: a
+// property that people can write, or that cannot be asked for a span of time, is taken only where the configuration names it and
+// it can be.
 
 import { SyncError } from '../core/errors.ts'
 import type { FilterNode, ObjectSchema, PropertyWire } from './schemas.ts'
@@ -16,7 +17,9 @@ const MODIFICATION = [
   'modified',
 ]
 const CREATION = ['created_at', 'created_date', 'create_date', 'created']
-const PREFIXES = /^(?:svc|hs|sys)_/
+const PREFIX = /^[a-z0-9]+_/i
+/** What services call a time of the calendar. */
+const TIMES: ReadonlySet<string> = new Set(['datetime', 'timestamp', 'instant'])
 const NAMES_SHOWN_MAX = 20
 
 /**
@@ -65,22 +68,51 @@ export function allOf(nodes: readonly FilterNode[]): FilterNode | null {
   return flat.length > 1 ? { $and: flat } : (flat[0] ?? null)
 }
 
+/**
+ * The likeliest of the names with the service's own prefix, or with none. Where no property has such a name, another prefix
+ * will do if only one has it: `order_updated_at` beside `svc_updated_at` is another thing.
+ */
 function known(schema: ObjectSchema, names: readonly string[]): PropertyWire | null {
   const able = schema.properties.filter(
     (property) => property.writability === 'read_only' && problemOf(property) === null,
   )
+  const own = ownPrefix(schema)
+  for (const prefix of ['svc_', own, 'hs_', 'sys_', ''])
+    for (const name of prefix === null ? [] : names) {
+      const found = able.find((property) => property.name === `${prefix}${name}`)
+      if (found) return found
+    }
   for (const name of names) {
-    const found = able.find((property) => property.name.replace(PREFIXES, '') === name)
-    if (found) return found
+    const found = able.filter((property) => property.name.replace(PREFIX, '') === name)
+    if (found.length > 0) return found.length === 1 ? found[0]! : null
   }
   return null
 }
 
+/** The prefix of the type's name where one of its properties has it too; else the one that most of its properties have. */
+function ownPrefix({ name, properties }: ObjectSchema): string | null {
+  const prefixes = properties.map((property) => PREFIX.exec(property.name)?.[0] ?? '')
+  const ofType = PREFIX.exec(name)?.[0]
+  if (ofType !== undefined && prefixes.includes(ofType)) return ofType
+  const counts = new Map<string, number>()
+  for (const prefix of prefixes) counts.set(prefix, (counts.get(prefix) ?? 0) + 1)
+  const [most] = [...counts].toSorted(([, one], [, other]) => other - one)
+  return most && most[1] * 2 > properties.length ? most[0] : null
+}
+
 /** Why a span of its time cannot be asked for; null where it can. */
 function problemOf({ field_type, is_multi, operators }: PropertyWire): string | null {
-  if (field_type !== 'datetime') return `is of field type ${field_type}; expected a datetime`
+  if (!TIMES.has(plainName(field_type)))
+    return `is of field type ${field_type}; expected a datetime`
   if (is_multi) return 'holds several values; expected one datetime'
   const missing = ['gte', 'lt'].filter((operator) => !operators.includes(operator))
   if (missing.length === 0) return null
   return `cannot be filtered by ${missing.join(' and ')}; expected a datetime that can`
 }
+
+/** `date_time`, `DateTime` and `date-time` are one name, and so is `timestamp_tz`. */
+const plainName = (fieldType: string): string =>
+  fieldType
+    .toLowerCase()
+    .replaceAll(/[^a-z]/g, '')
+    .replace(/(?:utc|tz|z)$/, '')

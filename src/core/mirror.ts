@@ -11,6 +11,13 @@ export const OWN_COLUMNS = [
   '_misfits',
 ] as const
 
+/** Our own tables beside those of a mirror. */
+export const BOOK_TABLES = [
+  '_records_sync_mirror',
+  '_records_sync_streams',
+  '_records_sync_columns',
+] as const
+
 /** Names that PostgreSQL keeps for itself in every table. */
 export const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'] as const
 

@@ -24,7 +24,10 @@ export async function closeMirror(
         : differing !== null
           ? 'complete_with_differences'
           : 'complete'
-  const message = ending.kind === 'failed' ? ending.message : (failed ?? differing)
+  // A table that failed is not told twice.
+  const told = [failed, failed === null ? differing : differencesOf(streams.filter(isDone))]
+  const message =
+    ending.kind === 'failed' ? ending.message : told.filter(Boolean).join('; ') || null
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
@@ -34,9 +37,11 @@ export async function closeMirror(
   return { state, message }
 }
 
+const isDone = ({ state }: StreamBooks): boolean => state === 'complete'
+
 /** Which streams did not come to their end, and why; null where all of them did. */
 export function failuresOf(streams: readonly StreamBooks[]): string | null {
-  return named(streams.filter(({ state }) => state !== 'complete'))
+  return named(streams.filter((stream) => !isDone(stream)))
 }
 
 /** Which tables are known not to hold what the service holds, and why; null where none is. */

@@ -108,18 +108,24 @@ async function readMeanwhile({ position, parts }: Work, modified: string): Promi
 
 /** Ids of rows whose records the service does not list; null where they were not found within the bounds. */
 async function candidates(work: Work): Promise<readonly string[] | null> {
-  const { deps, position, parts, stream, by } = work
-  const column = stream.columns.find(
-    ({ property, live, type }) => property === by?.name && live && type.holds === 'instant',
-  )
+  const { deps, position, parts, stream } = work
   // Half of what a listing would cost, within reason.
   const requestsMax = Math.min(300, Math.max(20, Math.ceil((position.counted ?? 0) / 200)))
   return await narrow({
     ...parts,
-    axis: by === null || column === undefined ? null : { by: by.name, column: column.name },
+    axis: axisOf(work),
     tables: deps.tables,
     stream,
     requestsMax,
     idsMax: ASKED_MAX,
   })
+}
+
+/** A time that both sides can be counted by: that of creation, which stays; else that of the last change. */
+function axisOf({ stream, by, modified }: Work): { by: string; column: string } | null {
+  const column = stream.columns.find(
+    ({ property, live, type }) => property === by?.name && live && type.holds === 'instant',
+  )
+  if (by !== null && column !== undefined) return { by: by.name, column: column.name }
+  return modified === null ? null : { by: modified.name, column: '_version' }
 }

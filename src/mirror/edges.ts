@@ -12,13 +12,11 @@ import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamJob, StreamResult } from './ports.ts'
 import { addMerge, noTally, tallyOf, type Tally } from './position.ts'
 import { Reader } from './reader.ts'
+import { edgesOf } from './streams.ts'
 import { textStream } from './text-table.ts'
 
 /** Records whose edges are merged together. */
 const OWNERS_MAX = 500
-
-/** Name of the stream of a type's edges. */
-export const edgesOf = (type: string): string => `edges of ${type}`
 
 interface EdgesPosition {
   v: 1

@@ -263,6 +263,11 @@ export class Records {
         },
       })
       if (!isComplete) return { state: 'again' }
+    } else if ((position.counted ?? 0) > LISTED_ALWAYS_MAX) {
+      const { full_every_hours: hours } = this.#job.config
+      this.#account.say(
+        `nothing tells when a record of ${this.#schema.name} was changed last, so changes are found only by the full listing every ${hours} h; modification_property can name what tells it`,
+      )
     }
     position.run.phase = position.run.full ? 'sweep' : 'compare'
     return undefined

@@ -2,8 +2,10 @@
 
 import type { ObjectSchema } from '../contract/index.ts'
 import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
+import { BOOK_TABLES } from '../core/mirror.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
+import { checkName } from './definitions.ts'
 import { mirrorEdges } from './edges.ts'
 import { evolve } from './evolve.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
@@ -35,6 +37,7 @@ async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
       'mirror_window',
       `${type} cannot be read in a window: it has no property that tells when a record was changed last and that the service sorts by; name one under modification_property, or leave out from and to, and write full: true, which reads all of it`,
     )
+  await checkName(tables, type)
   const prepared = await prepare(deps, job.config, schema)
   const { fence, position: stored } = await tables.claim(type)
   const first = () =>
@@ -70,7 +73,7 @@ async function prepare(
   const { tables, tuning } = deps
   for (let naming = 1; ; naming++) {
     const [known] = await tables.streams([schema.name])
-    const taken = known ? [] : await tables.tableNames()
+    const taken = known ? [] : [...BOOK_TABLES, ...(await tables.tableNames())]
     const evolved = evolve(schema.name, known, schema, config.schema_changes, taken)
     if (evolved.frozen.length > 0)
       throw new Blocked(

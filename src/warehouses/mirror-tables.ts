@@ -164,6 +164,8 @@ export interface MirrorTables {
    *   what to do
    */
   streams(of?: readonly string[]): Promise<readonly MirrorStream[]>
+  /** Names of all streams, whatever became of their tables, in their order. */
+  streamNames(): Promise<readonly string[]>
   /** Names of the tables of all streams, whatever became of them. */
   tableNames(): Promise<readonly string[]>
   /** In one transaction. @throws SyncError `warehouse_altered` where a name is taken by somebody else's table or column */

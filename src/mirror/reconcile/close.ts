@@ -6,7 +6,7 @@ import { isWhole, reconcileOf, WHOLE } from '../../core/purpose.ts'
 import type { RunState } from '../../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../../ledger/ledger.ts'
 import type { Ending } from '../../runs/ending.ts'
-import { failuresOf } from '../close.ts'
+import { differencesOf, failuresOf } from '../close.ts'
 import { earlier } from '../instant.ts'
 import { readPlace } from './place.ts'
 
@@ -27,16 +27,19 @@ export async function closeReconcile(
   const counts = await ledger.differenceCounts(run)
   const failed = failuresOf(streams)
   const left = sumOfDifferences(counts.left)
+  const gone = differencesOf(streams)
   const state =
     ending.kind !== 'finished'
       ? ending.kind
       : failed !== null
         ? 'failed'
-        : left > 0
+        : left > 0 || gone !== null
           ? 'complete_with_differences'
           : 'complete'
   const message =
-    ending.kind === 'failed' ? ending.message : (failed ?? differenceText(counts, streams))
+    ending.kind === 'failed'
+      ? ending.message
+      : (failed ?? sentences(differenceText(counts, streams), gone))
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
@@ -46,6 +49,9 @@ export async function closeReconcile(
   })
   return { state, message, counts }
 }
+
+const sentences = (...parts: readonly (string | null)[]): string | null =>
+  parts.filter((part) => part !== null).join('; ') || null
 
 /** `12 of 1,000,000 records differ: 4 missing, 8 stale`; null where none does. */
 function differenceText(

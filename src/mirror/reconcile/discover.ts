@@ -4,7 +4,9 @@
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import type { MirrorSync } from '../../core/sync.ts'
-import { chosen, limited, waiting } from '../discover.ts'
+import { limited } from '../discover.ts'
+import { chosen, noteGone } from '../gone.ts'
+import { waiting } from '../streams.ts'
 import type { Discovered, MirrorDeps } from '../ports.ts'
 import { Reader } from '../reader.ts'
 
@@ -36,8 +38,9 @@ export async function discoverReconcile(
   await tables.own(`${client.origin} org ${self.org_id}`)
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
-  const names = limited({ sync, only: scope.only }, chosen(sync, types))
+  const names = limited({ sync, only: scope.only }, chosen(sync.mirror, types).names)
   for (const name of names) await ledger.noteStream(run, waiting(name))
+  if (scope.only === null) await noteGone(deps, run, sync.mirror, types)
   return {
     streams: names.map((name) => ({ kind: 'records', name })),
     sortable: fieldTypes.filter((one) => one.sortable).map(({ name }) => name),

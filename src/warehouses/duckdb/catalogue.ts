@@ -115,11 +115,15 @@ export async function readStreams(
   return read
 }
 
-/** Names of the tables in the books. In a transaction. */
-export async function readTableNames(ask: Ask, schema: string): Promise<string[]> {
+/** Names of the streams in the books, or of their tables. In a transaction. */
+export async function readNames(
+  ask: Ask,
+  schema: string,
+  of: 'name' | 'table_name',
+): Promise<string[]> {
   if (!(await hasBooks(ask, schema))) return []
-  const rows = await ask(`SELECT table_name FROM ${booksIn(schema).streams}`)
-  return rows.map(([table]) => table as string)
+  const rows = await ask(`SELECT ${of} FROM ${booksIn(schema).streams} ORDER BY name`)
+  return rows.map(([name]) => name as string)
 }
 
 function columnOf([, name, property, part, fieldType, type, live]: unknown[]): MirrorColumn {

@@ -20,10 +20,10 @@ import {
   changeStreams,
   claimStream,
   ownSchema,
+  readNames,
   readOwner,
   readPosition,
   readStreams,
-  readTableNames,
   storePosition,
   type Home,
 } from './catalogue.ts'
@@ -109,9 +109,17 @@ class DuckdbMirror implements MirrorTables {
     return await this.#use((ask) => readStreams(ask, this.#home, of))
   }
 
-  async tableNames(): Promise<readonly string[]> {
+  streamNames(): Promise<readonly string[]> {
+    return this.#names('name')
+  }
+
+  tableNames(): Promise<readonly string[]> {
+    return this.#names('table_name')
+  }
+
+  async #names(of: 'name' | 'table_name'): Promise<readonly string[]> {
     if (!this.#attached.exists()) return []
-    return await this.#use((ask) => readTableNames(ask, this.#home.schema))
+    return await this.#use((ask) => readNames(ask, this.#home.schema, of))
   }
 
   change(changes: readonly StreamChange[]): Promise<void> {

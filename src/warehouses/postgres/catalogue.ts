@@ -129,11 +129,15 @@ export async function readStreams(
   return [...streams.values()]
 }
 
-/** Names of the tables of the books, none where there are no books yet. */
-export async function readTableNames(lease: Lease, home: Home): Promise<string[]> {
+/** Names of the streams of the books, or of their tables; none where there are no books yet. */
+export async function readNames(
+  lease: Lease,
+  home: Home,
+  of: 'name' | 'table_name',
+): Promise<string[]> {
   if (!(await hasBooks(lease, home))) return []
-  const { rows } = await lease.ask(`SELECT table_name FROM ${booksIn(home).streams}`)
-  return rows.map(([table]) => table!)
+  const { rows } = await lease.ask(`SELECT ${of} FROM ${booksIn(home).streams} ORDER BY name`)
+  return rows.map(([name]) => name!)
 }
 
 async function hasBooks(lease: Lease, home: Home): Promise<boolean> {

@@ -16,10 +16,10 @@ import {
   changeStreams,
   claimStream,
   ownSchema,
+  readNames,
   readOwner,
   readPosition,
   readStreams,
-  readTableNames,
   storePosition,
   type Home,
 } from './catalogue.ts'
@@ -70,8 +70,16 @@ class PostgresMirror implements MirrorTables {
     return this.#connections.use(this.#needs.read, (lease) => readOwner(lease, this.#home))
   }
 
+  streamNames(): Promise<readonly string[]> {
+    return this.#names('name')
+  }
+
   tableNames(): Promise<readonly string[]> {
-    return this.#connections.use(this.#needs.read, (lease) => readTableNames(lease, this.#home))
+    return this.#names('table_name')
+  }
+
+  #names(of: 'name' | 'table_name'): Promise<readonly string[]> {
+    return this.#connections.use(this.#needs.read, (lease) => readNames(lease, this.#home, of))
   }
 
   change(changes: readonly StreamChange[]): Promise<void> {

@@ -112,6 +112,7 @@ export function changingTests(place: OpenPlace): void {
       await other.own('https://api.example.com org 8')
       expect(await other.streams()).toEqual([])
       expect(await other.tableNames()).toEqual([])
+      expect(await other.streamNames()).toEqual([])
       await other.change([making(contacts)])
       await scene.merge(contacts, [[at(1), [contact('1', 'x')]]], { position: 'mine' })
       expect(await other.count(contacts)).toEqual({ rows: 0, misfits: 0 })
@@ -323,6 +324,7 @@ export function changingTests(place: OpenPlace): void {
       expect((await errorOf(tables.streams(['svc_everything']))).code).toBe('warehouse_altered')
       // Its name is not free for that.
       expect((await tables.tableNames()).toSorted()).toEqual(['svc_contact', 'svc_everything'])
+      expect(await tables.streamNames()).toHaveLength(2)
     })
   })
 

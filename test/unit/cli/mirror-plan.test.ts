@@ -180,10 +180,10 @@ test('types of which nothing tells their changes are read whole, and a property 
   const url = await withoutClocks()
   const types = 'object_types: [svc_company, svc_contact]'
   const { out } = await planned(project(types, { url }).config)
-  expect(out[3]).toBe('svc_company        3          20  –                        1')
+  expect(out[3]).toBe('svc_company        3          20  reading all, each run      1')
   expect(out[6]).toContain('A run after which nothing changed: 14 requests')
   expect(out.at(-1)).toContain(
-    'warning: nothing tells when a record was changed last of `svc_company`, `svc_contact`: changes are found by reading everything.',
+    'warning: nothing tells when a record of `svc_company`, `svc_contact` was changed last: up to 1,000 records are read whole by every run; above that, changes are found only by the full listing every 24 h.',
   )
   const named = project(`${types}, modification_property: { svc_contact: svc_touched_at }`, { url })
   const json = JSON.parse((await planned(named.config, true)).out[0]!)

@@ -106,13 +106,38 @@ test.each([
   expect(nameOf(modificationProperty(schema(bad, property('svc_modified'))))).toBe('svc_modified')
 })
 
-test.each([
-  'xsvc_updated_at',
-  'svc_svc_updated_at',
-  'updated_at_2',
-  'last_updated_at',
-  'updated_svc_at',
-])('%s is not known', (name) => {
+test.each(['acme_updated_at', 'x9_modified', 'last_updated_at', 'ACME_updated_at'])(
+  '%s is known by any prefix',
+  (name) => {
+    expect(nameOf(modificationProperty(schema(property('a'), property(name))))).toBe(name)
+  },
+)
+
+test("the service's own prefix goes before others, and no other is guessed among several", () => {
+  const acme = (...names: string[]) => ({
+    ...schema(...names.map((name) => property(name))),
+    name: 'acme_contact',
+  })
+  expect(nameOf(modificationProperty(acme('order_updated_at', 'acme_name', 'acme_modified')))).toBe(
+    'acme_modified',
+  )
+  const bare = { ...acme('order_updated_at', 'acme_updated_at', 'acme_name'), name: 'contact' }
+  expect(nameOf(modificationProperty(bare))).toBe('acme_updated_at')
+  expect(modificationProperty(acme('order_updated_at', 'visit_updated_at'))).toBeNull()
+  expect(nameOf(creationProperty(acme('acme_created_at', 'order_created_at')))).toBe(
+    'acme_created_at',
+  )
+})
+
+test.each(['timestamp', 'date_time', 'DateTime', 'timestamptz'])(
+  'a field type may be called %s',
+  (field_type) => {
+    const found = modificationProperty(schema(property('acme_updated_at', { field_type })))
+    expect(nameOf(found)).toBe('acme_updated_at')
+  },
+)
+
+test.each(['svc_svc_updated_at', 'updated_at_2', 'updated_svc_at'])('%s is not known', (name) => {
   expect(modificationProperty(schema(property(name)))).toBeNull()
 })
 

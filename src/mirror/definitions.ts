@@ -1,0 +1,125 @@
+// The definitions of associations, which are a table of their own: read whole by every run.
+
+import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
+import { SyncError } from '../core/errors.ts'
+import type { MirrorConfig } from '../core/sync.ts'
+import type { MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
+import type { MirrorDeps } from './ports.ts'
+import type { Reader } from './reader.ts'
+import { waiting } from './streams.ts'
+import { textStream } from './text-table.ts'
+
+/** Name of the stream, and of its table. */
+export const DEFINITIONS = 'associations'
+/** The same where an object type is called so. */
+const BESIDE = 'association definitions'
+
+const NAMES = ['label', 'source', 'target', 'cardinality', 'description'] as const
+
+const isTheirs = (stream: MirrorStream | undefined): boolean =>
+  stream !== undefined &&
+  stream.columns.length === NAMES.length &&
+  NAMES.every((name) => stream.columns.some(({ property }) => property === name))
+
+/** Whether a stream of the warehouse holds definitions, and no object type. */
+export async function isDefinitions(
+  tables: Pick<MirrorTables, 'streams'>,
+  name: string,
+): Promise<boolean> {
+  if (name === BESIDE) return true
+  if (name !== DEFINITIONS) return false
+  return isTheirs((await tables.streams([name]).catch(() => []))[0])
+}
+
+/** @throws SyncError `mirror_name` where a table of definitions has the name of an object type that came later */
+export async function checkName(
+  tables: Pick<MirrorTables, 'streams'>,
+  type: string,
+): Promise<void> {
+  if (type !== DEFINITIONS || !isTheirs((await tables.streams([type]))[0])) return
+  throw new SyncError(
+    'mirror_name',
+    `The object type ${type} has the name of the table of association definitions, which was there first; leave the type out by except, or mirror into another schema`,
+  )
+}
+
+/** Mirrors them. A table of theirs that was altered fails alone. */
+export async function mirrorDefinitions(
+  deps: MirrorDeps,
+  run: number,
+  config: MirrorConfig,
+  found: {
+    readonly definitions: readonly AssociationWire[]
+    readonly types: readonly ObjectSummary[]
+  },
+  reader: Reader,
+): Promise<void> {
+  const [there] = await deps.tables.streams([DEFINITIONS]).catch(() => [])
+  const isTaken = there
+    ? !isTheirs(there)
+    : found.types.some(({ name }) => name === DEFINITIONS) ||
+      (await deps.tables.streamNames()).includes(BESIDE)
+  const name = isTaken ? BESIDE : DEFINITIONS
+  try {
+    await mirrorThem(deps, run, { config, name, definitions: found.definitions, reader })
+  } catch (error) {
+    if (!(error instanceof SyncError) || error.code !== 'warehouse_altered') throw error
+    const { message } = error
+    await deps.ledger.noteStream(run, { ...waiting(name), state: 'failed', message })
+  }
+}
+
+async function mirrorThem(
+  { tables, ledger }: MirrorDeps,
+  run: number,
+  {
+    config,
+    name,
+    definitions,
+    reader,
+  }: {
+    readonly config: MirrorConfig
+    readonly name: string
+    readonly definitions: readonly AssociationWire[]
+    readonly reader: Reader
+  },
+): Promise<void> {
+  const wanted = name === DEFINITIONS ? DEFINITIONS : 'association_definitions'
+  const stream = await textStream(tables, { name, wanted, columns: NAMES })
+  const { fence } = await tables.claim(name)
+  const before = reader.now()
+  const batch = await tables.batch(stream)
+  let counts
+  try {
+    const rows = definitions.map((one) => ({
+      id: one.name,
+      version: null,
+      cells: NAMES.map((column) => one[column]),
+      misfits: null,
+    }))
+    await batch.add(rows, before)
+    counts = await batch.merge({ run, fence, position: 'null' })
+  } finally {
+    await batch.drop()
+  }
+  // The list came whole, in one answer.
+  const deleted = await tables.delete(stream, fence, 'null', {
+    before,
+    how: config.deletions,
+    at: reader.now(),
+  })
+  await ledger.noteStream(run, {
+    ...waiting(name),
+    ...counts,
+    table: stream.table,
+    state: 'complete',
+    mode: 'full',
+    requests: reader.requests,
+    read: definitions.length,
+    deleted,
+    misfits: 0,
+    serviceCount: definitions.length,
+    tableCount: (await tables.count(stream)).rows,
+    differs: false,
+  })
+}
