@@ -7,35 +7,43 @@ import { Client, WorkflowNotFoundError } from '@temporalio/client'
 import {
   bundleWorkflowCode,
   DefaultLogger,
-  Worker,
   type NativeConnection,
+  type Worker,
   type WorkerOptions as TemporalWorkerOptions,
   type WorkflowBundle,
 } from '@temporalio/worker'
-import { createActivities, type ActivityDeps } from '../activities/index.ts'
+import { createActivities, type Activities, type ActivityDeps } from '../activities/index.ts'
 import { loadConfig, readLedgerPlace, readSigningKey } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
-import {
-  BACKFILL_TASK_QUEUE,
-  IO_TASK_QUEUE,
-  MIRROR_TASK_QUEUE,
-  TASK_QUEUE,
-} from '../workflows/queues.ts'
+import { SHARED_QUEUE, taskQueueOf } from '../workflows/queues.ts'
 import { connector } from './connections.ts'
 import { ConfigError } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
-import { findSync, type SyncConfig } from './core/sync.ts'
+import { findSync, type ImportSync, type SyncConfig } from './core/sync.ts'
 import { openLedger, openQuotaStore } from './ledger/open.ts'
 import { mirrorOpener, sourceOpeners } from './openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
+import { DEFAULT_TUNING } from './import/ports.ts'
+import { settleDoubts } from './import/settle-doubts.ts'
+import type { Run } from './ledger/ledger.ts'
+import { ABANDONED, type Holder } from './runs/open.ts'
+import { projectOf } from './runs/project.ts'
+import { sweeper } from './runs/sweep.ts'
 import { watchers } from './runs/watch.ts'
 import { scheduleKeeper } from './schedules/keeper.ts'
+import { hasOldSchedule, isOldOfOurs, missingSchedules } from './schedules/watch.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
+import { oldQueue, onlyOwn } from './temporal/old-queue.ts'
+import { pollersOf, signOf } from './temporal/polling.ts'
+import { poolOf, type Pool } from './temporal/pool.ts'
+import { identityOf } from './temporal/projects.ts'
 import { installRuntime } from './temporal/runtime.ts'
+import { ensureSearchAttributes } from './temporal/search-attributes.ts'
 import type { TemporalSettings } from './temporal/settings.ts'
 import { workflowTeller } from './temporal/teller.ts'
+import { keepUp, type Upkeep } from './temporal/upkeep.ts'
 import { connectWorker } from './temporal/worker.ts'
 
 /** What a worker is started with. */
@@ -49,12 +57,16 @@ export interface WorkerOptions {
   readonly buildId?: string
   /** How long batches in flight may take after `shutdown`, ms. Default 25 s. */
   readonly shutdownForceMs?: number
+  /** How often it looks again at what it found when it started. Default 30 s. */
+  readonly upkeepMs?: number
 }
 
 /** A started worker. */
 export interface RunningWorker {
   /** Where its ledger is, for messages. */
   readonly ledger: string
+  /** Id of the project that the ledger is of. */
+  readonly project: string
   /** `host:port` of its metrics and health; null where the configuration has no `worker.listen`. */
   readonly listening: string | null
   /** Ends when the worker has stopped; rejects where it could not stop in time or lost its server for good. */
@@ -64,7 +76,7 @@ export interface RunningWorker {
 }
 
 const shutdownForceMs = 25_000
-const deploymentName = 'records-sync'
+const upkeepMs = 30_000
 
 /** The code of this process, once it was bundled; a second worker of the process takes the same. */
 let bundled: Promise<WorkflowBundle> | null = null
@@ -81,13 +93,6 @@ async function workflowCode(): Promise<NonNullable<TemporalWorkerOptions['workfl
   })
   return await bundled
 }
-
-/** A run stays with the build that began it, activities included: no code ever meets a history that another build wrote. */
-const versioned = (buildId: string) => ({
-  useWorkerVersioning: true as const,
-  version: { deploymentName, buildId },
-  defaultVersioningBehavior: 'PINNED' as const,
-})
 
 const answerMaxMs = 1_500
 
@@ -137,9 +142,9 @@ async function start(
   const { configFile, env, temporal, logger } = options
   // What can be wrong on this machine is said before anything native is started.
   const config = await loadConfig(configFile, env)
-  const place = await readLedgerPlace(config.ledger, env)
+  const ledgerPlace = await readLedgerPlace(config.ledger, env)
   const signingKey = await readSigningKey(config.ledger, env)
-  const books = await openLedger(place, { signingKey })
+  const books = await openLedger(ledgerPlace, { signingKey })
   opened.push(() => books.close())
   const monitor = createMonitor({
     config,
@@ -151,7 +156,7 @@ async function start(
   })
   // The same, with an eye on what is settled.
   const { ledger } = monitor
-  const quotas = await openQuotaStore(place)
+  const quotas = await openQuotaStore(ledgerPlace)
   opened.push(() => quotas.close())
   const isMonitored = config.worker.listen !== undefined
   const temporalPage = await installRuntime(logger, isMonitored ? temporalPageOnFreePort : null)
@@ -169,22 +174,34 @@ async function start(
   const converted = codec === null ? {} : { dataConverter: { payloadCodecs: [codec] } }
   const client = new Client({ connection, namespace: temporal.namespace, ...converted })
 
-  let polling: readonly Worker[] = []
+  const project = await projectOf(books)
+  let pool: Pool | null = null
+  let upkeep: Upkeep | null = null
   const checks = {
-    worker: () => polling.length > 0 && polling.every((worker) => worker.getState() === 'RUNNING'),
+    worker: () => pool?.isRunning() ?? false,
     temporal: () => isAnswering(connection),
+    search_attributes: () => upkeep?.isWell('search_attributes') ?? true,
     ledger: () => ledger.runs({ limit: 1 }).then(() => true),
   }
   const listening = await monitor.listen({ temporalPage, checks })
   opened.push(() => monitor.close())
 
+  const isLive = async ({ workflowId, workflowRunId }: Holder): Promise<boolean> => {
+    try {
+      const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()
+      return status.name === 'RUNNING'
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false
+      throw error
+    }
+  }
   const deps: ActivityDeps = {
     ledger,
     logger,
     clock: systemClock,
     watch: watchers([
       workflowTeller(client, { logger }),
-      scheduleKeeper(client, { logger }),
+      scheduleKeeper(client, { logger, project }),
       monitor.runs,
     ]),
     loadSync: async (name, kind) => syncOfKind(await loadConfig(configFile, env), name, kind),
@@ -192,87 +209,97 @@ async function start(
     connect: connections.connect,
     openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
     openMirrorTables: mirrorOpener(options),
-    isLive: async ({ workflowId, workflowRunId }) => {
-      try {
-        const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()
-        return status.name === 'RUNNING'
-      } catch (error) {
-        if (error instanceof WorkflowNotFoundError) return false
-        throw error
-      }
-    },
+    isLive,
   }
   const activities = createActivities(deps)
-  // Those that ask the ledger or the configuration, and little else.
-  const { openImport, openMirror, closeMirror, noteVerdict, noteImportVerdict } = activities
-  const { noteParked, listSyncs, checkBackfill, checkRetry, checkReconcile } = activities
-  const ioSlots = config.worker.slots
   const shared = {
     connection,
     namespace: temporal.namespace,
     ...converted,
-    shutdownGraceTime: 0,
     shutdownForceTime: options.shutdownForceMs ?? shutdownForceMs,
-    ...(options.buildId === undefined
-      ? {}
-      : { workerDeploymentOptions: versioned(options.buildId) }),
-    maxHeartbeatThrottleInterval: '5s',
-    defaultHeartbeatThrottleInterval: '5s',
   }
-  const workers = [
-    await Worker.create({
-      ...shared,
+  const { buildId } = options
+  const pollers = async (taskQueue: string, served: Activities) =>
+    await pollersOf({
+      taskQueue,
       workflowBundle: await workflowCode(),
-      taskQueue: TASK_QUEUE,
-      activities: {
-        openImport,
-        openMirror,
-        closeMirror,
-        noteVerdict,
-        noteImportVerdict,
-        noteParked,
-        listSyncs,
-        checkBackfill,
-        checkRetry,
-        checkReconcile,
-      },
-      maxCachedWorkflows: 20,
-      // What a worker that was killed had in its cache is waited for so long, and then read anew by another one.
-      stickyQueueScheduleToStartTimeout: '3s',
-    }),
-    await Worker.create({
-      ...shared,
-      taskQueue: IO_TASK_QUEUE,
-      activities: { ...activities },
-      maxConcurrentActivityTaskExecutions: ioSlots,
-    }),
-    await Worker.create({
-      ...shared,
-      taskQueue: MIRROR_TASK_QUEUE,
-      activities: { ...activities },
-      maxConcurrentActivityTaskExecutions: ioSlots,
-    }),
-    await Worker.create({
-      ...shared,
-      taskQueue: BACKFILL_TASK_QUEUE,
-      activities: { ...activities },
-      maxConcurrentActivityTaskExecutions: Math.max(1, Math.floor(ioSlots / 2)),
-    }),
+      short: shortOf(served),
+      activities: { ...served },
+      slots: config.worker.slots,
+      shared,
+      // The deployment of a project has the name of its queue, as that of releases without projects had.
+      version: buildId === undefined ? null : { deploymentName: taskQueue, buildId },
+    })
+  const workers = [
+    ...(await pollers(taskQueueOf(project.id), activities)),
+    await signOf(shared, identityOf(project.id, configFile)),
   ]
-  polling = workers
-  const shutdown = () => {
-    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown()
+  const place = { client, project, loadSyncs: deps.loadSyncs }
+  const isOurs = (id: string) => isOldOfOurs(place, id)
+  const old = oldQueue({
+    client,
+    ledger,
+    logger,
+    hasOldSchedule: () => hasOldSchedule(place),
+    pollers: () => pollers(SHARED_QUEUE, onlyOwn(activities, { ledger, client, isOurs })),
+  })
+  await old.look(null)
+  pool = poolOf([...workers, ...old.polling()])
+  const runs = sweeper({ ledger, logger, isLive, ...abandonment(deps) })
+  upkeep = keepUp(
+    {
+      async search_attributes() {
+        const added = await ensureSearchAttributes(connection, temporal.namespace)
+        // They were there when the worker started: the server is another one, or lost its database.
+        if (added.length > 0) logger.warn({ added }, 'search_attributes_lost')
+      },
+      schedules: missingSchedules({ ...place, logger }),
+      runs,
+      old_queue: () => old.look(pool),
+    },
+    { clock: systemClock, logger, everyMs: options.upkeepMs ?? upkeepMs },
+  )
+  opened.push(() => upkeep!.stop())
+  const { shutdown } = pool
+  const stopped = pool.stopped.then(close, (error: unknown) => {
+    // A request that was not answered in time holds its connection: that is not waited for.
+    void close().catch(() => {})
+    throw error
+  })
+  return { ledger: ledger.place, project: project.id, listening, stopped, shutdown }
+}
+
+/** What a sweep does before and after it closes the books of a run. */
+function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
+  return {
+    async abandoning(run: Run) {
+      if (run.kind === 'mirror' || run.destination === null) return
+      const { to } = (run.config as unknown as ImportSync).import
+      const connected = await connect(to).catch(() => null)
+      if (connected === null) return
+      const { signal } = new AbortController()
+      const around = { tuning: DEFAULT_TUNING, priority: 'import' as const, signal, beat: () => {} }
+      await settleDoubts({ ledger, logger, clock, client: connected.client, ...around }, run)
+    },
+    abandoned: ({ id, sync, kind, purpose, state: from, workflowId }: Run) =>
+      watch.changed({
+        ...{ run: id, sync, kind, purpose, from, workflowId },
+        ...{
+          to: 'failed',
+          reason: 'abandoned',
+          message: ABANDONED,
+          books: null,
+          differences: null,
+        },
+      }),
   }
-  const stopped = (async () => {
-    // If one of them fails the others have to stop too, or the process would work on with half of itself.
-    const ended = await Promise.allSettled(workers.map((worker) => worker.run().finally(shutdown)))
-    const failed = ended.find((end) => end.status === 'rejected')
-    if (failed) {
-      // A request that was not answered in time holds its connection: that is not waited for.
-      void close().catch(() => {})
-      throw failed.reason
-    }
-    await close()
-  })()
-  return { ledger: ledger.place, listening, stopped, shutdown }
+}
+
+/** Those that ask the ledger or the configuration, and little else. */
+function shortOf(activities: Activities) {
+  const { openImport, openMirror, closeMirror, noteVerdict, noteImportVerdict } = activities
+  const { noteParked, listSyncs, checkBackfill, checkRetry, checkReconcile } = activities
+  const opens = { openImport, openMirror, closeMirror }
+  const notes = { noteVerdict, noteImportVerdict, noteParked }
+  return { ...opens, ...notes, listSyncs, checkBackfill, checkRetry, checkReconcile }
 }

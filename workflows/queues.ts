@@ -1,10 +1,34 @@
-// The task queues, by name. Apart from messages.ts so that whoever starts a worker need not load workflow code.
+// The task queues, by name. Each project has its own, so that no worker takes the work of another project: the workflows of a
+// project poll one queue, and the names of its other queues begin with that name. Free of workflow code, so that a client
+// need not load it.
 
-/** Task queue of workflows and short activities. */
-export const TASK_QUEUE = 'records-sync'
-/** Task queue of the activities that stream rows; a worker has few slots for them. */
-export const IO_TASK_QUEUE = 'records-sync-io'
-/** The same for backfills: slots of their own, so that they never keep another run waiting for one. */
-export const BACKFILL_TASK_QUEUE = 'records-sync-backfill'
-/** The same for mirrors: a pull of many object types keeps no import waiting. */
-export const MIRROR_TASK_QUEUE = 'records-sync-mirror'
+/** Queue of the releases that knew no projects. Their runs go on there to their end. */
+export const SHARED_QUEUE = 'records-sync'
+/** Every worker polls it, and nothing is ever sent there: its pollers tell which projects a namespace serves. */
+export const PROJECTS_QUEUE = 'records-sync-projects'
+
+/** Queue of a project's workflows and short activities. */
+export const taskQueueOf = (project: string): string => `${SHARED_QUEUE}-${project}`
+
+/** Queues of the activities that work for minutes; a worker has few slots for each. */
+export const STREAMING_QUEUES = {
+  import: '-io',
+  /** A pull of many object types keeps no import waiting. */
+  mirror: '-mirror',
+  /** Slots of their own, so that a backfill never keeps another run waiting for one. */
+  backfill: '-backfill',
+} as const
+
+/** @param taskQueue that of the workflow */
+export const streamingQueueOf = (taskQueue: string, kind: keyof typeof STREAMING_QUEUES): string =>
+  `${taskQueue}${STREAMING_QUEUES[kind]}`
+
+/** The project whose workflows a queue holds; null for those of releases that knew none. */
+export function projectOfQueue(taskQueue: string): string | null {
+  const start = `${SHARED_QUEUE}-`
+  return taskQueue.startsWith(start) ? taskQueue.slice(start.length) : null
+}
+
+/** `backfill-contacts-3f9ac2b1`: id of the backfills of a sync that the Temporal UI starts, and of its template. */
+export const backfillId = (sync: string, project: string | null): string =>
+  project === null ? `backfill-${sync}` : `backfill-${sync}-${project}`

@@ -3,16 +3,11 @@
 import {
   ActivityCancellationType,
   ApplicationFailure,
+  workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow'
 import type { z } from 'zod'
-import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE, MIRROR_TASK_QUEUE } from './queues.ts'
-
-const queues: Readonly<Record<'import' | 'mirror' | 'backfill', string>> = {
-  import: IO_TASK_QUEUE,
-  mirror: MIRROR_TASK_QUEUE,
-  backfill: BACKFILL_TASK_QUEUE,
-}
+import { streamingQueueOf, type STREAMING_QUEUES } from './queues.ts'
 
 const retry = {
   initialInterval: '1s',
@@ -30,14 +25,14 @@ export const SHORT: ActivityOptions = {
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 }
 
-/** Activities that work for minutes, each kind of work on a queue of its own with few slots. */
+/** Activities that work for minutes, each kind of work on a queue of its own, of the project that the run belongs to. */
 export function streamingOptions(
-  priority: keyof typeof queues,
+  priority: keyof typeof STREAMING_QUEUES,
   heartbeatTimeoutMs: number | undefined,
 ): ActivityOptions {
   // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not spend them.
   return {
-    taskQueue: queues[priority],
+    taskQueue: streamingQueueOf(workflowInfo().taskQueue, priority),
     startToCloseTimeout: '1d',
     heartbeatTimeout: heartbeatTimeoutMs ?? 60_000,
     retry,

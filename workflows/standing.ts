@@ -20,7 +20,7 @@ import {
   type RunProgress,
 } from './messages.ts'
 import { backfill } from './names.ts'
-import { TASK_QUEUE } from './queues.ts'
+import { backfillId, projectOfQueue } from './queues.ts'
 
 const errorsMax = 50
 const messageCharsMax = 300
@@ -76,9 +76,13 @@ export function showStanding<Progress extends RunProgress>(
   let wait: string | null = null
   let pause: Pause | null = null
   let told: RunState = 'running'
-  const place = { ui: '', namespace: workflowInfo().namespace }
-  const form = { taskQueue: TASK_QUEUE, workflowType: backfill }
-  const again = startLink(place, { ...form, workflowId: `backfill-${initial.sync}` })
+  const { namespace, taskQueue } = workflowInfo()
+  const form = {
+    taskQueue,
+    workflowType: backfill,
+    workflowId: backfillId(initial.sync, projectOfQueue(taskQueue)),
+  }
+  const again = startLink({ ui: '', namespace }, form)
 
   /** What a person does next, if anything. */
   const next = (): string | null => {

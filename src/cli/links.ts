@@ -9,7 +9,7 @@ import {
   type WorkflowExecutionDescription,
 } from '@temporalio/client'
 import { backfill, TEMPLATE_MEMO } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import { SYNC_STATE } from '../core/search-attributes.ts'
 import type { SyncConfig } from '../core/sync.ts'
@@ -17,15 +17,12 @@ import { listLink, startLink, uiAddress } from '../core/temporal-ui.ts'
 import { windowProblem } from '../core/windows.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from './context.ts'
 import { messageOf } from './follow.ts'
-import { needWorker } from './run.ts'
+import { needWorker } from './need-worker.ts'
 import { safe, table } from './terminal.ts'
 
 /** A template is started anew when it is older: servers forget runs, development servers after a day. */
 const templateAgeMaxMs = 12 * 3_600_000
 const templateMaxMs = 30_000
-
-/** Id of the backfills of a sync, and of its template: two at a time would be refused by the ledger anyway. */
-const backfillId = (sync: string): string => `backfill-${sync}`
 
 /** What the form is filled in with: the last whole month, where the sync can be limited to a time. */
 export function templateInput(sync: SyncConfig, now: Date): Readonly<Record<string, string>> {
@@ -53,21 +50,30 @@ export async function links(context: CommandContext): Promise<number> {
   const place = { ui, namespace: temporal.namespace }
   const { client, close } = await connectTemporal(temporal)
   try {
-    await needWorker(client, temporal)
+    const { id: project } = await needWorker(context, client, temporal)
+    const taskQueue = taskQueueOf(project)
     const found = await Promise.all(
       Object.values(config.syncs).map(async (sync) => {
         const input = templateInput(sync, new Date())
-        const workflowId = backfillId(sync.name)
-        const running = await ensureTemplate(client, workflowId, input)
-        const link = startLink(place, { taskQueue: TASK_QUEUE, workflowType: backfill, workflowId })
+        // Two at a time would be refused by the ledger anyway.
+        const workflowId = backfillId(sync.name, project)
+        const running = await ensureTemplate(client, { taskQueue, workflowId }, input)
+        const link = startLink(place, { taskQueue, workflowType: backfill, workflowId })
         return { sync: sync.name, link, input, running }
       }),
     )
     const lists = {
       // Of those that are no more some were blocked to their end.
-      blocked: listLink(place, { [SYNC_STATE]: 'blocked', ExecutionStatus: 'Running' }),
-      rejects: listLink(place, { [SYNC_STATE]: 'complete_with_rejects' }),
-      differences: listLink(place, { [SYNC_STATE]: 'complete_with_differences' }),
+      blocked: listLink(place, {
+        TaskQueue: taskQueue,
+        [SYNC_STATE]: 'blocked',
+        ExecutionStatus: 'Running',
+      }),
+      rejects: listLink(place, { TaskQueue: taskQueue, [SYNC_STATE]: 'complete_with_rejects' }),
+      differences: listLink(place, {
+        TaskQueue: taskQueue,
+        [SYNC_STATE]: 'complete_with_differences',
+      }),
     }
     if (context.json) {
       terminal.out(JSON.stringify({ syncs: found, lists }))
@@ -104,7 +110,7 @@ export async function links(context: CommandContext): Promise<number> {
  */
 async function ensureTemplate(
   client: Client,
-  workflowId: string,
+  { taskQueue, workflowId }: { readonly taskQueue: string; readonly workflowId: string },
   input: Readonly<Record<string, string>>,
 ): Promise<boolean> {
   const newest = await newestRun(client, workflowId)
@@ -112,7 +118,7 @@ async function ensureTemplate(
   if (newest !== null && (await isTemplate(client, newest, input))) return false
   try {
     const handle = await client.workflow.start(backfill, {
-      taskQueue: TASK_QUEUE,
+      taskQueue,
       workflowId,
       args: [input],
       memo: { [TEMPLATE_MEMO]: true },

@@ -13,8 +13,8 @@ import { LIVE_STATES } from '../core/states.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { connectTemporal, temporalOf, type CommandContext } from './context.ts'
 import { messageOf } from './follow.ts'
+import { needWorker } from './need-worker.ts'
 import { runNamed } from './run-named.ts'
-import { needWorker } from './run.ts'
 
 /** How long a worker may take to pass a message on. */
 const ANSWER_MAX_MS = 30_000
@@ -63,7 +63,7 @@ export async function withRun<Result>(
   const temporal = temporalOf(await context.loadConfig(), context.env)
   const { client, close } = await connectTemporal(temporal)
   try {
-    if (needsWorker) await needWorker(client, temporal)
+    if (needsWorker) await needWorker(context, client, temporal)
     const handle = client.workflow.getHandle(run.workflowId, run.workflowRunId)
     return await work({
       client,

@@ -1,11 +1,10 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
-import type { Client } from '@temporalio/client'
 import type { Config } from '../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
-import { ConfigError, SyncError } from '../core/errors.ts'
-import { silentLogger, systemClock } from '../core/ports.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
+import { ConfigError } from '../core/errors.ts'
+import { silentLogger } from '../core/ports.ts'
 import { findSync, type ImportSync, type SyncConfig } from '../core/sync.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
@@ -14,10 +13,8 @@ import { nextOf } from './differences.ts'
 import { follow, messageOf } from './follow.ts'
 import { forecast, quotaOfKey } from './forecast.ts'
 import { compareLine, importLine, mirrorLine } from './live.ts'
+import { needWorker } from './need-worker.ts'
 import { figure, safe } from './terminal.ts'
-
-const workerAsksMax = 10
-const workerAskEveryMs = 300
 
 export interface RunOptions {
   /** Start and return at once. */
@@ -66,20 +63,6 @@ function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
     : { type: mirrorSync, input: { ...input, full: options.full ?? false } }
 }
 
-/** Whether a worker polls. One that has just started is known to the server only after a moment, so it is asked again. */
-async function hasWorker(client: Client, namespace: string): Promise<boolean> {
-  for (let ask = 1; ; ask++) {
-    const queue = await client.workflowService.describeTaskQueue({
-      namespace,
-      taskQueue: { name: TASK_QUEUE },
-      taskQueueType: 1,
-    })
-    if ((queue.pollers ?? []).length > 0) return true
-    if (ask === workerAsksMax) return false
-    await systemClock.sleep(workerAskEveryMs)
-  }
-}
-
 /** One line on what will be sent and how long that takes. */
 async function announce(
   context: CommandContext,
@@ -106,18 +89,6 @@ async function announce(
     await connections.close()
     await quotas.close()
   }
-}
-
-/** @throws SyncError `no_worker`, which says how to get one */
-export async function needWorker(
-  client: Client,
-  temporal: { readonly address: string; readonly namespace: string },
-): Promise<void> {
-  if (await hasWorker(client, temporal.namespace)) return
-  throw new SyncError(
-    'no_worker',
-    `No worker polls the queue ${TASK_QUEUE} at ${temporal.address}. Start one with "records-sync worker", or all parts with "records-sync dev"`,
-  )
 }
 
 async function accountOfRun(context: CommandContext, run: Run): Promise<Account | null> {
@@ -164,13 +135,13 @@ export async function startRun(
   const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
   try {
-    await needWorker(client, temporal)
+    const { id: project } = await needWorker(context, client, temporal)
     // A ledger that cannot be read from here is said before anything is started.
     if (!options.detach) await (await context.findLedger())?.close()
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
     const handle = await client.workflow.start(type, {
-      taskQueue: TASK_QUEUE,
-      workflowId: `${id}-${stamp}`,
+      taskQueue: taskQueueOf(project),
+      workflowId: `${id}-${project}-${stamp}`,
       args: [input],
       staticSummary: summary,
     })

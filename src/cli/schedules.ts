@@ -7,6 +7,7 @@ import {
   applySchedules,
   planSchedules,
   pruneSchedules,
+  unclaimed,
   type ScheduleStep,
 } from '../schedules/apply.ts'
 import { makeButtons, planButtons, removeButtons, type Buttons } from '../schedules/buttons.ts'
@@ -19,7 +20,8 @@ import {
 } from '../schedules/steer.ts'
 import { ensureSearchAttributes } from '../temporal/search-attributes.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from './context.ts'
-import { needWorker } from './run.ts'
+import { NO_PROJECT } from '../runs/project.ts'
+import { findProject, needWorker } from './need-worker.ts'
 import { safe, table, utc, type Terminal } from './terminal.ts'
 
 /** Of `plan`, where something differs; as `diff` has it. */
@@ -31,16 +33,23 @@ export async function schedules(
   verb: 'plan' | 'apply' | 'prune' | 'list',
 ): Promise<number> {
   const config = await context.loadConfig()
+  // What is made names the project, so there has to be one.
+  if (verb === 'apply') await (await context.openLedger({ readOnly: false })).close()
+  const project = (await findProject(context)) ?? NO_PROJECT
   const { client, close } = await connectTemporal(temporalOf(config, context.env))
   try {
-    if (verb === 'list') return printList(context, await listSchedules(client, config.syncs))
+    if (verb === 'list')
+      return printList(context, await listSchedules(client, config.syncs, project))
+    const place = { client, project }
     if (verb === 'apply') await ensureSearchAttributes(client.connection, client.options.namespace)
     const work = { plan: planSchedules, apply: applySchedules, prune: pruneSchedules }[verb]
-    const steps = await work(client, config.syncs)
-    const buttons = await planButtons(client, Object.keys(config.syncs))
-    if (verb === 'apply') await makeButtons(client, buttons.missing)
-    if (verb === 'prune') await removeButtons(client, buttons.strays)
-    printSteps(context, verb, steps, buttons)
+    const steps = await work(place, config.syncs)
+    const names = Object.keys(config.syncs)
+    const buttons = await planButtons(place, names)
+    if (verb === 'apply') await makeButtons(place, buttons.missing)
+    if (verb === 'prune') await removeButtons(place, buttons.strays)
+    const left = await unclaimed(place, names)
+    printSteps(context, verb, { steps, buttons, left })
     if (steps.some(({ what, refused }) => what === 'foreign' || refused !== null))
       return EXIT.stopped
     const hasButtons = buttons.missing.length + buttons.strays.length > 0
@@ -54,6 +63,7 @@ export async function schedules(
 /** Words for what a verb does, or did. */
 const SAID: Readonly<Record<ScheduleStep['what'], Readonly<Record<string, string>>>> = {
   create: { plan: 'to be made', apply: 'made' },
+  move: { plan: 'to become this project’s own', apply: 'made this project’s own' },
   update: { plan: 'to be changed', apply: 'changed' },
   same: { plan: 'as configured', apply: 'as configured' },
   foreign: { plan: 'not ours', apply: 'not ours, left alone' },
@@ -63,10 +73,21 @@ const SAID: Readonly<Record<ScheduleStep['what'], Readonly<Record<string, string
 function printSteps(
   { terminal, json, hint }: CommandContext,
   verb: 'plan' | 'apply' | 'prune',
-  steps: readonly ScheduleStep[],
-  buttons: Buttons,
+  {
+    steps,
+    buttons,
+    left,
+  }: {
+    readonly steps: readonly ScheduleStep[]
+    readonly buttons: Buttons
+    readonly left: readonly string[]
+  },
 ): void {
-  if (json) return terminal.out(JSON.stringify({ schedules: steps, buttons }))
+  if (json) return terminal.out(JSON.stringify({ schedules: steps, buttons, unclaimed: left }))
+  if (left.length > 0)
+    terminal.err(
+      `An older release made ${left.map((id) => safe(id, 80)).join(', ')}, and nothing tells for which project: no run that they began is in this ledger. Where they are of this project, delete them: they would begin its runs where no worker looks`,
+    )
   if (steps.length === 0) {
     terminal.out(
       verb === 'prune'
@@ -93,7 +114,7 @@ function printSteps(
         'records-sync did not make those that are not ours, and leaves them alone: delete them in the Temporal UI, or give the sync another name.',
       ),
     )
-  if (verb === 'plan' && (has('create') || has('update')))
+  if (verb === 'plan' && (has('create') || has('update') || has('move')))
     terminal.err(`To make them so: ${hint('schedules apply')}`)
   if (verb !== 'prune' && has('prune'))
     terminal.err(
@@ -175,13 +196,14 @@ export async function schedule(
   const { terminal, json, hint } = context
   const config = await context.loadConfig()
   const temporal = temporalOf(config, context.env)
+  const of = { sync, project: (await findProject(context)) ?? NO_PROJECT }
   const { client, close } = await connectTemporal(temporal)
   const work: Readonly<Record<typeof verb, (client: Client) => Promise<boolean>>> = {
-    pause: (at) => pauseSchedule(at, sync, `Paused: ${safe(reason, noteMaxChars)}`),
-    resume: (at) => resumeSchedule(at, sync, 'Resumed by hand'),
+    pause: (at) => pauseSchedule(at, of, `Paused: ${safe(reason, noteMaxChars)}`),
+    resume: (at) => resumeSchedule(at, of, 'Resumed by hand'),
     trigger: async (at) => {
-      await needWorker(at, temporal)
-      return await triggerSchedule(at, sync)
+      await needWorker(context, at, temporal)
+      return await triggerSchedule(at, of)
     },
   }
   try {

@@ -353,6 +353,10 @@ export interface Ledger {
   /** Where it is, for messages. */
   readonly place: string
 
+  /** The project that the ledger is of: eight random hexadecimal digits, drawn when it was made. */
+  project(): Promise<string>
+  /** The runs that are not closed, oldest first: one of each sync at most. */
+  liveRuns(): Promise<readonly Run[]>
   /** Opens a run, in one transaction, or says which live run holds the sync. */
   openRun(run: {
     sync: string

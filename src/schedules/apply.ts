@@ -1,6 +1,7 @@
 // From the configuration to the server: what differs, making it so, and removing what is configured no more.
 // Promises kept here: a schedule whose configuration is unchanged is not touched, so what people edited stays; a pause, its
-// note and a limit of actions survive every update; what records-sync did not make is never overwritten nor removed.
+// note and a limit of actions survive every update; what records-sync did not make, or made for another project, is never
+// overwritten nor removed.
 
 import {
   ScheduleAlreadyRunning,
@@ -12,26 +13,27 @@ import { SyncError } from '../core/errors.ts'
 import { inLanes } from '../core/lanes.ts'
 import { scheduleText } from '../core/schedule.ts'
 import type { SyncConfig } from '../core/sync.ts'
+import { findOld, findSchedule, idOf, syncsOf, unreadable, type Place } from './find.ts'
 import {
   changesOf,
   isOurs,
   isScheduled,
   optionsOf,
   SCHEDULE_MEMO,
-  scheduleId,
   type ScheduledSync,
 } from './form.ts'
-import { describeSchedule, refusalOf, strays } from './read.ts'
-import { reconfigure } from './replace.ts'
+import { describeSchedule, refusalOf } from './read.ts'
+import { copyOld, reconfigure } from './replace.ts'
 
 /** What one schedule needs. */
 export interface ScheduleStep {
   readonly sync: string
   /**
-   * `foreign`: there is one of that id which records-sync did not make, and which it leaves alone. `prune`: it is configured
-   * no more; only `pruneSchedules` removes it, and until then it goes on.
+   * `move`: an older release made it, for all projects of the namespace; it becomes the project's own. `foreign`: there is one
+   * of that id which records-sync did not make, and which it leaves alone. `prune`: it is configured no more; only
+   * `pruneSchedules` removes it, and until then it goes on.
    */
-  readonly what: 'create' | 'update' | 'same' | 'foreign' | 'prune'
+  readonly what: 'create' | 'move' | 'update' | 'same' | 'foreign' | 'prune'
   /** As configured; null for one that is configured no more. */
   readonly when: string | null
   /** Of an update: `every 15 minutes → every 5 minutes`. */
@@ -47,63 +49,81 @@ const triesMax = 5
 type Syncs = Readonly<Record<string, SyncConfig>>
 
 /** What `applySchedules` would do, and what `pruneSchedules` would. Writes nothing. */
-export async function planSchedules(client: Client, syncs: Syncs): Promise<ScheduleStep[]> {
-  return await stepsOf(client, syncs, stepOf)
+export async function planSchedules(place: Place, syncs: Syncs): Promise<ScheduleStep[]> {
+  return await stepsOf(place, syncs, stepOf)
 }
 
 /**
  * Makes the schedules as they are configured.
  * @returns what was done; where the server refused a schedule, why. The others are made all the same.
  */
-export async function applySchedules(client: Client, syncs: Syncs): Promise<ScheduleStep[]> {
-  return await stepsOf(client, syncs, applyOne)
+export async function applySchedules(place: Place, syncs: Syncs): Promise<ScheduleStep[]> {
+  return await stepsOf(place, syncs, applyOne)
 }
 
 /** Removes the schedules that are configured no more; runs of theirs that are on go on. */
-export async function pruneSchedules(client: Client, syncs: Syncs): Promise<ScheduleStep[]> {
-  const steps = await strayStepsOf(client, Object.values(syncs).filter(isScheduled))
+export async function pruneSchedules(place: Place, syncs: Syncs): Promise<ScheduleStep[]> {
+  const { client, project } = place
+  const steps = await strayStepsOf(place, Object.values(syncs).filter(isScheduled))
   await inLanes(steps, inFlight, async ({ sync }) => {
-    try {
-      await client.schedule.getHandle(scheduleId(sync)).delete()
-    } catch (error) {
-      if (error instanceof ScheduleNotFoundError) return
-      const message = `The Temporal server did not remove the schedule ${scheduleId(sync)}: ${refusalOf(error)}`
-      throw new SyncError('schedule_failed', message)
-    }
+    const { ours: old } = await findOld(client, 'sync:', sync, project)
+    for (const id of [idOf('sync:', sync, project), ...(old === null ? [] : [old.scheduleId])])
+      await remove(client, id)
   })
   return steps
 }
 
+async function remove(client: Client, id: string): Promise<void> {
+  try {
+    await client.schedule.getHandle(id).delete()
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return
+    const message = `The Temporal server did not remove the schedule ${id}: ${refusalOf(error)}`
+    throw new SyncError('schedule_failed', message)
+  }
+}
+
 async function stepsOf(
-  client: Client,
+  place: Place,
   syncs: Syncs,
-  work: (client: Client, sync: ScheduledSync) => Promise<ScheduleStep>,
+  work: (place: Place, sync: ScheduledSync) => Promise<ScheduleStep>,
 ): Promise<ScheduleStep[]> {
   const scheduled = Object.values(syncs).filter(isScheduled)
   const steps = new Map<string, ScheduleStep>()
   await inLanes(scheduled, inFlight, async (sync) => {
-    steps.set(sync.name, await work(client, sync))
+    steps.set(sync.name, await work(place, sync))
   })
   const inOrder = scheduled.map(({ name }) => steps.get(name)!)
-  return [...inOrder, ...(await strayStepsOf(client, scheduled))]
+  return [...inOrder, ...(await strayStepsOf(place, scheduled))]
 }
 
 async function strayStepsOf(
-  client: Client,
+  { client, project }: Place,
   scheduled: readonly ScheduledSync[],
 ): Promise<ScheduleStep[]> {
-  const found = await strays(client, new Set(scheduled.map(({ name }) => name)))
-  return [...found.keys()].map((sync) => ({
-    sync,
-    what: 'prune',
-    when: null,
-    changes: [],
-    refused: null,
-  }))
+  const configured = new Set(scheduled.map(({ name }) => name))
+  const steps: ScheduleStep[] = []
+  // One of the last second may be missing: the server's list lags.
+  for (const sync of await syncsOf(client, 'sync:', project)) {
+    if (configured.has(sync)) continue
+    const found = await findSchedule(client, sync, project).catch(unreadable)
+    if (found !== null && isOurs(found))
+      steps.push({ sync, what: 'prune', when: null, changes: [], refused: null })
+  }
+  return steps
 }
 
-async function stepOf(client: Client, sync: ScheduledSync): Promise<ScheduleStep> {
-  return toward(await describeSchedule(client, scheduleId(sync.name)), sync)
+/** What is on the server for a sync. */
+async function found({ client, project }: Place, { name }: ScheduledSync) {
+  const own = await describeSchedule(client, idOf('sync:', name, project))
+  const { ours: old } = await findOld(client, 'sync:', name, project)
+  return { own, old }
+}
+
+async function stepOf(place: Place, sync: ScheduledSync): Promise<ScheduleStep> {
+  const { own, old } = await found(place, sync)
+  const step = toward(own ?? old, sync)
+  return old === null ? step : { ...step, what: 'move' }
 }
 
 /** What leads from the schedule that was found to the one that is configured. */
@@ -115,16 +135,24 @@ function toward(found: ScheduleDescription | null, sync: ScheduledSync): Schedul
   return { ...step, changes, what: changes.length > 0 ? 'update' : 'same' }
 }
 
-async function applyOne(client: Client, sync: ScheduledSync): Promise<ScheduleStep> {
+async function applyOne(place: Place, sync: ScheduledSync): Promise<ScheduleStep> {
+  const { client, project } = place
+  let isMoved = false
   for (let attempt = 1; ; attempt++) {
-    const found = await describeSchedule(client, scheduleId(sync.name))
-    const step = toward(found, sync)
+    const { own, old } = await found(place, sync)
+    const step = toward(own, sync)
+    const done = (): ScheduleStep => (isMoved ? { ...step, what: 'move' } : step)
     try {
-      if (step.what === 'create') {
-        if (await create(client, sync)) return step
+      if (old !== null) {
+        // Nothing is lost where this ends between the two: the next time only the older one is left to remove.
+        if (own === null) await copyOld(client, old, sync, project)
+        await remove(client, old.scheduleId)
+        isMoved = true
+      } else if (step.what === 'create') {
+        if (await create(place, sync)) return done()
       } else if (step.what === 'update') {
-        if (await reconfigure(client, found!, sync)) return step
-      } else return step
+        if (await reconfigure(client, own!, sync, project)) return done()
+      } else return done()
     } catch (error) {
       return { ...step, refused: refusalOf(error) }
     }
@@ -133,13 +161,31 @@ async function applyOne(client: Client, sync: ScheduledSync): Promise<ScheduleSt
 }
 
 /** @returns false where somebody else was faster */
-async function create(client: Client, sync: ScheduledSync): Promise<boolean> {
+async function create({ client, project }: Place, sync: ScheduledSync): Promise<boolean> {
   try {
-    const id = { scheduleId: scheduleId(sync.name), memo: SCHEDULE_MEMO }
-    await client.schedule.create({ ...optionsOf(sync), ...id })
+    const id = { scheduleId: idOf('sync:', sync.name, project), memo: SCHEDULE_MEMO }
+    await client.schedule.create({ ...optionsOf(sync, project), ...id })
     return true
   } catch (error) {
     if (error instanceof ScheduleAlreadyRunning) return false
     throw error
   }
+}
+
+/**
+ * Ids of what an older release left for these syncs, and of which nobody can tell whose it is: no run that it began is in the
+ * ledger.
+ */
+export async function unclaimed(
+  { client, project }: Place,
+  syncs: readonly string[],
+): Promise<string[]> {
+  const ids: string[] = []
+  await inLanes(syncs, inFlight, async (sync) => {
+    for (const start of ['sync:', 'backfill:'] as const) {
+      const { unclaimed: id } = await findOld(client, start, sync, project)
+      if (id !== null) ids.push(id)
+    }
+  })
+  return ids.toSorted()
 }

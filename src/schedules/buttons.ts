@@ -1,15 +1,16 @@
 // Buttons: for each sync a schedule that is paused and has no times, so that Trigger in the Temporal UI begins a backfill of
-// the sync, without a form. Promise kept here: what records-sync did not make is neither changed nor removed.
+// the sync, without a form. Promise kept here: what records-sync did not make, or made for another project, is neither changed nor
+// removed.
 
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, type Client } from '@temporalio/client'
 import { backfill } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
 import { SyncError } from '../core/errors.ts'
 import { inLanes } from '../core/lanes.ts'
+import { findOld, idOf, syncsOf, type Place } from './find.ts'
 import { SCHEDULE_MEMO, isOurs } from './form.ts'
-import { describeSchedule, idsOf, refusalOf } from './read.ts'
+import { describeSchedule, refusalOf } from './read.ts'
 
-const ID_START = 'backfill:'
 const inFlight = 8
 
 /** How the buttons of the configuration stand: the names of syncs. */
@@ -20,32 +21,38 @@ export interface Buttons {
   readonly strays: readonly string[]
 }
 
-export async function planButtons(client: Client, syncs: readonly string[]): Promise<Buttons> {
-  const listed = await idsOf(client, ID_START)
+export async function planButtons(
+  { client, project }: Place,
+  syncs: readonly string[],
+): Promise<Buttons> {
+  const listed = await syncsOf(client, 'backfill:', project)
   const missing: string[] = []
   const strays: string[] = []
   // One by one: the server's list lags, and does not say whose they are.
   await inLanes([...new Set([...syncs, ...listed])], inFlight, async (sync) => {
-    const found = await describeSchedule(client, `${ID_START}${sync}`)
+    const found = await describeSchedule(client, idOf('backfill:', sync, project))
     if (found === null && syncs.includes(sync)) missing.push(sync)
-    if (found !== null && isOurs(found) && !syncs.includes(sync)) strays.push(sync)
+    if (syncs.includes(sync)) return
+    const { ours: old } = await findOld(client, 'backfill:', sync, project)
+    if ((found !== null && isOurs(found)) || old !== null) strays.push(sync)
   })
   return { missing: missing.toSorted(), strays: strays.toSorted() }
 }
 
-/** Makes those that are missing. */
-export async function makeButtons(client: Client, missing: readonly string[]): Promise<void> {
+/** Makes those that are missing; those that an older release made for these syncs go. */
+export async function makeButtons(place: Place, missing: readonly string[]): Promise<void> {
+  const { client, project } = place
   await inLanes(missing, inFlight, async (sync) => {
     try {
       await client.schedule.create({
-        scheduleId: `${ID_START}${sync}`,
+        scheduleId: idOf('backfill:', sync, project),
         memo: SCHEDULE_MEMO,
         spec: {},
         action: {
           type: 'startWorkflow',
           workflowType: backfill,
-          taskQueue: TASK_QUEUE,
-          workflowId: `backfill-${sync}`,
+          taskQueue: taskQueueOf(project.id),
+          workflowId: backfillId(sync, project.id),
           args: [{ sync }],
           staticSummary: `backfill ${sync}`,
           memo: SCHEDULE_MEMO,
@@ -54,26 +61,36 @@ export async function makeButtons(client: Client, missing: readonly string[]): P
         state: { paused: true, note: `A button: Trigger begins a backfill of ${sync}.` },
       })
     } catch (error) {
-      if (error instanceof ScheduleAlreadyRunning) return
-      throw failed('make', sync, error)
+      if (!(error instanceof ScheduleAlreadyRunning)) throw failed('make', sync, error)
     }
+    await removeOld(place, sync)
   })
 }
 
 /** Removes those that are configured no more. */
-export async function removeButtons(client: Client, strays: readonly string[]): Promise<void> {
+export async function removeButtons(place: Place, strays: readonly string[]): Promise<void> {
   await inLanes(strays, inFlight, async (sync) => {
-    try {
-      await client.schedule.getHandle(`${ID_START}${sync}`).delete()
-    } catch (error) {
-      if (error instanceof ScheduleNotFoundError) return
-      throw failed('remove', sync, error)
-    }
+    await remove(place.client, idOf('backfill:', sync, place.project))
+    await removeOld(place, sync)
   })
 }
 
-const failed = (what: string, sync: string, error: unknown) =>
+async function removeOld({ client, project }: Place, sync: string): Promise<void> {
+  const { ours: old } = await findOld(client, 'backfill:', sync, project)
+  if (old !== null) await remove(client, old.scheduleId)
+}
+
+async function remove(client: Client, id: string): Promise<void> {
+  try {
+    await client.schedule.getHandle(id).delete()
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return
+    throw failed('remove', id, error)
+  }
+}
+
+const failed = (what: string, button: string, error: unknown) =>
   new SyncError(
     'schedule_failed',
-    `The Temporal server did not ${what} the schedule ${ID_START}${sync}: ${refusalOf(error)}`,
+    `The Temporal server did not ${what} the button ${button}: ${refusalOf(error)}`,
   )

@@ -6,11 +6,12 @@ import { createHash } from 'node:crypto'
 import type { ScheduleDescription, ScheduleUpdateOptions } from '@temporalio/client'
 import { defineSearchAttributeKey } from '@temporalio/common'
 import { importSync, mirrorSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import { scheduleText, type ScheduleConfig } from '../core/schedule.ts'
 import { SYNC_KIND, SYNC_NAME } from '../core/search-attributes.ts'
 import type { SyncConfig } from '../core/sync.ts'
+import type { Project } from '../runs/project.ts'
 
 /** A sync that runs by itself. */
 export type ScheduledSync = SyncConfig & { readonly schedule: ScheduleConfig }
@@ -22,11 +23,8 @@ export function isScheduled(sync: SyncConfig): sync is ScheduledSync {
 /** Of the function below: another number makes `apply` update every schedule, and with it what people edited. */
 const FORM = 1
 const MANAGED_BY = 'records-sync'
-export const ID_START = 'sync:'
 const SYNC_NAME_KEY = defineSearchAttributeKey(SYNC_NAME, 'KEYWORD')
 const SYNC_KIND_KEY = defineSearchAttributeKey(SYNC_KIND, 'KEYWORD')
-
-export const scheduleId = (sync: string): string => `${ID_START}${sync}`
 
 /** Of every schedule that records-sync makes; a list of schedules shows it. */
 export const SCHEDULE_MEMO = { managedBy: MANAGED_BY }
@@ -50,7 +48,10 @@ export function hashOf(decided: Decided): string {
 }
 
 /** The schedule of a sync, without its state: whether it is paused is not ours to say. */
-export function optionsOf(sync: ScheduledSync): Omit<ScheduleUpdateOptions, 'state'> {
+export function optionsOf(
+  sync: ScheduledSync,
+  project: Pick<Project, 'id'>,
+): Omit<ScheduleUpdateOptions, 'state'> {
   const { name, kind, schedule } = sync
   const decided = decidedOf(sync)
   return {
@@ -63,9 +64,9 @@ export function optionsOf(sync: ScheduledSync): Omit<ScheduleUpdateOptions, 'sta
     action: {
       type: 'startWorkflow',
       workflowType: kind === 'import' ? importSync : mirrorSync,
-      taskQueue: TASK_QUEUE,
+      taskQueue: taskQueueOf(project.id),
       // The server puts the time behind it.
-      workflowId: `${kind}-${name}`,
+      workflowId: workflowIdOf(sync, project),
       args: [{ sync: name }],
       staticSummary: `${kind} ${name}`,
       staticDetails: detailsOf(sync),
@@ -84,9 +85,13 @@ export function optionsOf(sync: ScheduledSync): Omit<ScheduleUpdateOptions, 'sta
   }
 }
 
+/** The beginning of the ids of the runs that a schedule begins. */
+export const workflowIdOf = ({ kind, name }: SyncConfig, { id }: Pick<Project, 'id'>): string =>
+  `${kind}-${name}-${id}`
+
 const detailsOf = ({ name, kind, schedule }: ScheduledSync): string =>
   [
-    `The ${kind} **${name}**, begun by its schedule \`${scheduleId(name)}\`: \`${scheduleText(schedule)}\`.`,
+    `The ${kind} **${name}**, begun by its schedule: \`${scheduleText(schedule)}\`.`,
     '',
     'The schedule comes from the configuration: change it there, then `records-sync schedules apply`. A pause and its note stay.',
   ].join('\n')

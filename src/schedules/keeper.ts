@@ -9,8 +9,9 @@ import type { Logger } from '../core/ports.ts'
 import { systemClock } from '../core/ports.ts'
 import { isComplete } from '../core/states.ts'
 import type { RunChange, RunWatch } from '../runs/watch.ts'
-import { scheduleId } from './form.ts'
-import { describeSchedule, refusalOf } from './read.ts'
+import type { Project } from '../runs/project.ts'
+import { findSchedule, idOf } from './find.ts'
+import { refusalOf } from './read.ts'
 import { setPaused } from './replace.ts'
 
 /** The client may be late: it looks at its deadline between two tries. */
@@ -32,11 +33,15 @@ const WHY = {
  */
 export function scheduleKeeper(
   client: Client,
-  { logger, answerMaxMs = 7_000 }: { logger: Logger; answerMaxMs?: number },
+  {
+    logger,
+    project,
+    answerMaxMs = 7_000,
+  }: { logger: Logger; project: Project; answerMaxMs?: number },
 ): RunWatch {
   return {
     async changed(change) {
-      const work = keeping(client, change, logger)
+      const work = keeping(client, change, { logger, project })
       if (work === null) return
       const done = new AbortController()
       const late = systemClock.sleep(answerMaxMs + lateMs, done.signal).then(
@@ -48,20 +53,24 @@ export function scheduleKeeper(
       done.abort()
       if (why !== null) {
         const { sync, run } = change
-        logger.warn({ schedule: scheduleId(sync), sync, run, why }, 'schedule_not_kept')
+        logger.warn({ schedule: idOf('sync:', sync, project), sync, run, why }, 'schedule_not_kept')
       }
     },
   }
 }
 
 /** What is to be done; null for nothing. */
-function keeping(client: Client, change: RunChange, logger: Logger): (() => Promise<void>) | null {
+function keeping(
+  client: Client,
+  change: RunChange,
+  { logger, project }: { readonly logger: Logger; readonly project: Project },
+): (() => Promise<void>) | null {
   const { sync, run, reason } = change
   const judge = judgeOf(change)
   if (judge === null) return null
   return async () => {
     for (let attempt = 1; attempt <= triesMax; attempt++) {
-      const found = await describeSchedule(client, scheduleId(sync))
+      const found = await findSchedule(client, sync, project)
       const wanted = found && judge(found.state)
       if (!found || !wanted) return
       if (await setPaused(client, found, { sync, ...wanted })) {

@@ -7,11 +7,10 @@ import {
   type ScheduleDescription,
 } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
-import { ID_START, isOurs, scheduleId } from './form.ts'
 
 const pageSize = 1_000
 const schedulesMax = 10_000
-const UNREADABLE = 'schedule_unreadable'
+export const UNREADABLE = 'schedule_unreadable'
 
 /** The status of gRPC that a call failed with, such as `PERMISSION_DENIED`; undefined for any other failure. */
 export function statusName(error: unknown): string | undefined {
@@ -52,26 +51,6 @@ export async function describeSchedule(
       `The schedule ${id} cannot be read: it was written by another program, or encrypted with a key that is not among \`encryption_keys\``,
     )
   }
-}
-
-/**
- * The schedules of ours whose sync is not among `configured`, by that sync. One of the last second may be missing: the
- * server's list lags. One that cannot be read is not known to be ours.
- */
-export async function strays(
-  client: Client,
-  configured: ReadonlySet<string>,
-): Promise<Map<string, ScheduleDescription>> {
-  const found = new Map<string, ScheduleDescription>()
-  for (const sync of (await idsOf(client, ID_START)).toSorted()) {
-    if (configured.has(sync)) continue
-    const description = await describeSchedule(client, scheduleId(sync)).catch((error: unknown) => {
-      if (error instanceof SyncError && error.code === UNREADABLE) return null
-      throw error
-    })
-    if (description !== null && isOurs(description)) found.set(sync, description)
-  }
-  return found
 }
 
 /**

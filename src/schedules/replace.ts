@@ -10,7 +10,11 @@ import {
 } from '@temporalio/client/lib/schedule-helpers.js'
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../core/ports.ts'
-import { optionsOf, type ScheduledSync } from './form.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import type { Project } from '../runs/project.ts'
+import { idOf } from './find.ts'
+import { optionsOf, workflowIdOf, type ScheduledSync } from './form.ts'
 import { describeSchedule, statusName } from './read.ts'
 
 /** A schedule as the server takes it. */
@@ -24,8 +28,9 @@ export async function reconfigure(
   client: Client,
   found: ScheduleDescription,
   sync: ScheduledSync,
+  project: Project,
 ): Promise<boolean> {
-  const { spec, action, policies } = optionsOf(sync)
+  const { spec, action, policies } = optionsOf(sync, project)
   const { namespace, loadedDataConverter } = client.options
   const headers = found.raw.schedule?.action?.startWorkflow?.header?.fields ?? {}
   // Ours names its workflow by a string, and has arguments: that is all a compiled one is.
@@ -59,6 +64,33 @@ export async function setPaused(
     sync,
     schedule: { ...schedule, state: { ...schedule?.state, paused, notes: note } },
     isDone: ({ state }) => state.paused === paused && state.note === note,
+  })
+}
+
+/**
+ * Makes the project's own schedule of one that an older release made: times, edits, pause and note as they are. The older one
+ * is not removed yet.
+ */
+export async function copyOld(
+  client: Client,
+  old: ScheduleDescription,
+  sync: SyncConfig,
+  project: Project,
+): Promise<void> {
+  const { namespace, identity } = client.options
+  const { schedule, memo } = old.raw
+  const startWorkflow = {
+    ...schedule?.action?.startWorkflow,
+    taskQueue: { name: taskQueueOf(project.id) },
+    workflowId: workflowIdOf(sync, project),
+  }
+  await client.workflowService.createSchedule({
+    namespace,
+    scheduleId: idOf('sync:', sync.name, project),
+    schedule: { ...schedule, action: { ...schedule?.action, startWorkflow } },
+    memo: memo ?? null,
+    identity,
+    requestId: randomUUID(),
   })
 }
 

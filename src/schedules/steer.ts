@@ -4,8 +4,10 @@ import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@t
 import { SyncError } from '../core/errors.ts'
 import { scheduleText } from '../core/schedule.ts'
 import type { SyncConfig } from '../core/sync.ts'
-import { isOurs, isScheduled, scheduleId } from './form.ts'
-import { describeSchedule, refusalOf, strays } from './read.ts'
+import type { Project } from '../runs/project.ts'
+import { findSchedule, syncsOf, unreadable } from './find.ts'
+import { isOurs, isScheduled } from './form.ts'
+import { refusalOf } from './read.ts'
 import { whenText } from './words.ts'
 
 export interface ScheduleView {
@@ -27,11 +29,12 @@ export interface ScheduleView {
 export async function listSchedules(
   client: Client,
   syncs: Readonly<Record<string, SyncConfig>>,
+  project: Project,
 ): Promise<ScheduleView[]> {
   const views: ScheduleView[] = []
   const scheduled = Object.values(syncs).filter(isScheduled)
   for (const { name, schedule } of scheduled) {
-    const found = await describeSchedule(client, scheduleId(name))
+    const found = await findSchedule(client, name, project)
     const missing = { state: 'missing', note: null, lastRun: null, next: null } as const
     views.push({
       sync: name,
@@ -39,8 +42,12 @@ export async function listSchedules(
       ...(found === null ? { ...missing, when: scheduleText(schedule) } : viewOf(found)),
     })
   }
-  for (const [sync, found] of await strays(client, new Set(scheduled.map(({ name }) => name))))
-    views.push({ sync, configured: false, ...viewOf(found) })
+  const configured = new Set(scheduled.map(({ name }) => name))
+  for (const sync of await syncsOf(client, 'sync:', project)) {
+    if (configured.has(sync)) continue
+    const found = await findSchedule(client, sync, project).catch(unreadable)
+    if (found !== null && isOurs(found)) views.push({ sync, configured: false, ...viewOf(found) })
+  }
   return views
 }
 
@@ -57,30 +64,38 @@ function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'config
   }
 }
 
+/** A schedule is steered by the sync that it is for. */
+interface Steered {
+  readonly sync: string
+  readonly project: Project
+}
+
 /** `note`: 1 to 1,000 bytes. The server ignores a pause without one. */
-export const pauseSchedule = (client: Client, sync: string, note: string): Promise<boolean> =>
-  steered(client, sync, (handle) => handle.pause(note))
+export const pauseSchedule = (client: Client, of: Steered, note: string): Promise<boolean> =>
+  steered(client, of, (handle) => handle.pause(note))
 
 /** `note` as that of a pause. */
-export const resumeSchedule = (client: Client, sync: string, note: string): Promise<boolean> =>
-  steered(client, sync, (handle) => handle.unpause(note))
+export const resumeSchedule = (client: Client, of: Steered, note: string): Promise<boolean> =>
+  steered(client, of, (handle) => handle.unpause(note))
 
 /** Asks for a run now, paused or not; it is left out where one that the schedule began is still on. */
-export const triggerSchedule = (client: Client, sync: string): Promise<boolean> =>
-  steered(client, sync, (handle) => handle.trigger('SKIP'))
+export const triggerSchedule = (client: Client, of: Steered): Promise<boolean> =>
+  steered(client, of, (handle) => handle.trigger('SKIP'))
 
 /** @returns whether there is such a schedule */
 async function steered(
   client: Client,
-  sync: string,
+  { sync, project }: Steered,
   work: (handle: ReturnType<Client['schedule']['getHandle']>) => Promise<void>,
 ): Promise<boolean> {
+  const found = await findSchedule(client, sync, project)
+  if (found === null) return false
   try {
-    await work(client.schedule.getHandle(scheduleId(sync)))
+    await work(client.schedule.getHandle(found.scheduleId))
     return true
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return false
-    const message = `The Temporal server did not change the schedule ${scheduleId(sync)}: ${refusalOf(error)}`
+    const message = `The Temporal server did not change the schedule ${found.scheduleId}: ${refusalOf(error)}`
     throw new SyncError('schedule_failed', message)
   }
 }

@@ -14,31 +14,39 @@ const roundsMax = 5
 const allMaxMs = 10_000
 const names = Object.keys(SEARCH_ATTRIBUTES) as SearchAttributeName[]
 
-/** @throws SyncError `search_attributes` with the commands that mend it */
+/**
+ * @returns those that it had to register
+ * @throws SyncError `search_attributes` with the commands that mend it
+ */
 export async function ensureSearchAttributes(
   connection: ConnectionLike,
   namespace: string,
-): Promise<void> {
+): Promise<readonly string[]> {
   const deadline = Date.now() + allMaxMs
   const call = <T>(ask: () => Promise<T>) => connection.withDeadline(deadline, ask)
   const { operatorService } = connection
   let problem: unknown
+  let added: readonly string[] = []
   // Workers that start together may disturb each other: who was too late finds the attributes there the next time.
   for (let round = 1; round <= roundsMax; round++) {
     let missing
     try {
       const listed = await call(() => operatorService.listSearchAttributes({ namespace }))
       missing = missingOf(listed.customAttributes ?? {}, namespace)
-      if (missing.length === 0) return
+      if (missing.length === 0) return added
     } catch (error) {
       if (error instanceof SyncError) throw error
       problem = error
-      if (refused.has(statusOf(error) ?? -1)) return await needSearchable(connection, namespace)
+      if (refused.has(statusOf(error) ?? -1)) {
+        await needSearchable(connection, namespace)
+        return added
+      }
       continue
     }
     const searchAttributes = Object.fromEntries(missing.map((name) => [name, numberOf(name)]))
     try {
       await call(() => operatorService.addSearchAttributes({ namespace, searchAttributes }))
+      added = missing
     } catch (error) {
       problem = error
       if (refused.has(statusOf(error) ?? -1)) break

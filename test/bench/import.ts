@@ -19,8 +19,9 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { silentLogger } from '../../src/core/ports.ts'
 import { findTemporalCli } from '../../src/dev/temporal-cli.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
+import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { importSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
 import { bareLoop } from './bare-loop.ts'
 
 const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
@@ -132,6 +133,9 @@ syncs:
       properties: ${JSON.stringify(columns)}
 `,
     )
+    const ledger = openSqliteLedger(join(dir, 'ledger.db'))
+    const queue = taskQueueOf(await ledger.project())
+    await ledger.close()
     // As `npm run worker` starts it.
     const flags = ['--max-old-space-size=256', '--max-semi-space-size=8']
     const worker = spawn(process.execPath, [...flags, main, '--config', configFile, 'worker'], {
@@ -144,19 +148,19 @@ syncs:
     const client = new Client({ connection })
     // Not the worker's start is measured.
     for (let asked = 0; asked < 100; asked++) {
-      const queue = await client.workflowService.describeTaskQueue({
+      const polled = await client.workflowService.describeTaskQueue({
         namespace: 'default',
-        taskQueue: { name: TASK_QUEUE },
+        taskQueue: { name: queue },
         taskQueueType: 1,
       })
-      if (queue.pollers?.length) break
+      if (polled.pollers?.length) break
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
     const runs: Figures[] = []
     for (const version of options.versions) {
       await writeCsv(csv, options.rows, version)
       const handle = await client.workflow.start(importSync, {
-        taskQueue: TASK_QUEUE,
+        taskQueue: queue,
         workflowId: `bench-${runs.length}`,
         args: [{ sync: 'contacts', tuning: { in_flight: options.inFlight } }],
       })

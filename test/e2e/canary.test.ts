@@ -9,7 +9,6 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { backfill } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { createProject, fastTuning, type Project } from './project.ts'
 import { untilHung } from '../hang.ts'
@@ -201,7 +200,7 @@ test('marked keys and values are nowhere but where they belong', async () => {
   await cli('backfill', 'crm_copy', '--from', '2020-01-01')
   await cli('backfill', 'contacts', '--from', '2020-01-01')
   await project.client.workflow.execute(backfill, {
-    taskQueue: TASK_QUEUE,
+    taskQueue: await project.queue(),
     workflowId: 'help',
     args: [{}],
   })

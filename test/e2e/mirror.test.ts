@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { mirrorSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { differenceOf, rowsOf } from '../mirror-oracle.ts'
 import { createProject, type Project } from './project.ts'
 import { untilHung } from '../hang.ts'
@@ -40,9 +39,9 @@ const sql = (query: string) => rowsOf(place(), query)
 const difference = (type: string) =>
   differenceOf({ service: project.service, client, sql, schema: 'copy' }, type)
 
-const start = (input: object) =>
-  project.client.workflow.start(mirrorSync, {
-    taskQueue: TASK_QUEUE,
+const start = async (input: object) =>
+  await project.client.workflow.start(mirrorSync, {
+    taskQueue: await project.queue(),
     workflowId: `mirror-${Math.random().toString(36).slice(2)}`,
     args: [{ sync: 'copy', tuning: { blocked_probe_ms: 200, service_probe_ms: 200 }, ...input }],
   })

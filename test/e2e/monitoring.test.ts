@@ -9,7 +9,6 @@ import { silentLogger } from '../../src/core/ports.ts'
 import { ITEM_STATES } from '../../src/core/states.ts'
 import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { mirrorSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { readPage } from '../unit/monitoring/exposition.ts'
 import { contactsCsv, createProject, type Project } from './project.ts'
 import { untilHung } from '../hang.ts'
@@ -146,7 +145,7 @@ test('runs are counted as their books say, told where they need somebody, and ev
   const first = await project.start('contacts')
   expect(await first.result()).toMatchObject({ state: 'complete_with_rejects' })
   const mirror = await project.client.workflow.start(mirrorSync, {
-    taskQueue: TASK_QUEUE,
+    taskQueue: await project.queue(),
     workflowId: 'mirror-copy',
     args: [{ sync: 'copy' }],
   })

@@ -2,7 +2,6 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { importSync } from '../../workflows/names.ts'
-import { BACKFILL_TASK_QUEUE, IO_TASK_QUEUE, TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 
 const rows = { history: 12_000, contacts: 1_000 }
@@ -38,13 +37,14 @@ syncs:
 afterAll(() => project.stop())
 
 it('an import that comes later is done while the backfill still runs', async () => {
-  const start = (name: string, priority: string) =>
-    project.client.workflow.start(importSync, {
-      taskQueue: TASK_QUEUE,
+  const start = async (name: string, priority: string) =>
+    await project.client.workflow.start(importSync, {
+      taskQueue: await project.queue(),
       workflowId: `${priority}-${name}`,
       // More segments than the worker has slots.
       args: [{ sync: name, priority, tuning: { ...fastTuning, segments_in_flight: 12 } }],
     })
+  const queue = await project.queue()
   const backfill = await start('history', 'backfill')
   while ((project.service.stats().byOperation['batchUpsert'] ?? 0) < 20)
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -66,10 +66,10 @@ it('an import that comes later is done while the backfill still runs', async () 
       const names = (events ?? []).map(
         (event) => event.activityTaskScheduledEventAttributes?.taskQueue?.name,
       )
-      return [...new Set(names.filter((name) => name && name !== TASK_QUEUE))]
+      return [...new Set(names.filter((name) => name && name !== queue))]
     }
-    expect(await queues(backfill)).toEqual([BACKFILL_TASK_QUEUE])
-    expect(await queues(contacts)).toEqual([IO_TASK_QUEUE])
+    expect(await queues(backfill)).toEqual([`${queue}-backfill`])
+    expect(await queues(contacts)).toEqual([`${queue}-io`])
   } finally {
     await ledger.close()
   }

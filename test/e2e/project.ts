@@ -10,12 +10,14 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
 import { inject } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
+import { loadConfig, readLedgerPlace } from '../../config/index.ts'
+import { openLedger } from '../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { startService, type RunningService, type ServiceOptions } from '../../src/service/index.ts'
 import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
 import { HEARTBEAT_MS } from '../hang.ts'
 import { startBatchGate, type BatchGate, type GateOptions } from './batch-gate.ts'
 
@@ -46,6 +48,8 @@ export interface Project {
   /** Runs the command in a process of its own. */
   cli(...args: string[]): Promise<{ code: number; out: string; err: string }>
   start(sync: string, tuning?: object): Promise<WorkflowHandle>
+  /** Task queue of its workflows; makes the ledger where there is none. */
+  queue(): Promise<string>
   ledger(): Ledger
   /** The service's contacts by external id. */
   held(): Map<string, Record<string, unknown>>
@@ -92,6 +96,17 @@ export function contactsCsv(
   return `${lines.join('\n')}\n`
 }
 
+/** Id of the project; its ledger is made where there is none. */
+export async function projectIdOf(configFile: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const { ledger: configured } = await loadConfig(configFile, env)
+  const ledger = await openLedger(await readLedgerPlace(configured, env))
+  try {
+    return await ledger.project()
+  } finally {
+    await ledger.close()
+  }
+}
+
 export async function createProject(
   options: { service?: ServiceOptions; config?: string; gate?: GateOptions } = {},
 ): Promise<Project> {
@@ -131,9 +146,11 @@ export async function createProject(
     child.once('exit', () => children.delete(child))
     return child
   }
+  const queue = async () => taskQueueOf(await projectIdOf(configFile, env))
   return {
     dir,
     configFile,
+    queue,
     ledgerFile: join(dir, 'ledger.db'),
     service,
     get gate() {
@@ -172,7 +189,7 @@ export async function createProject(
       }),
     start: async (sync, tuning = fastTuning) =>
       await client.workflow.start(importSync, {
-        taskQueue: TASK_QUEUE,
+        taskQueue: await queue(),
         workflowId: `import-${sync}-${Math.random().toString(36).slice(2)}`,
         args: [{ sync, tuning }],
       }),

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { mirrorSync, reconcile } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
 
 const CONTACT = 'svc_contact'
@@ -36,7 +35,7 @@ test('reconcile, correct, retry, repair, audit: by command', async () => {
   await project.startWorker()
   await (await project.start('contacts')).result()
   await project.client.workflow.execute(mirrorSync, {
-    taskQueue: TASK_QUEUE,
+    taskQueue: await project.queue(),
     workflowId: 'copy',
     args: [{ sync: 'copy' }],
   })
@@ -104,7 +103,7 @@ test('a worker that is killed while it compares: another one goes on, and each d
     await client.updateRecord(CONTACT, records[index]!.id, { svc_first_name: 'Zoe' })
   await client.close()
   const handle = await project.client.workflow.start(reconcile, {
-    taskQueue: TASK_QUEUE,
+    taskQueue: await project.queue(),
     workflowId: 'reconcile-contacts',
     args: [{ sync: 'contacts', repair: true, tuning: { ...fastTuning, in_flight: 1 } }],
   })

@@ -4,7 +4,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../src/core/json.ts'
 import { mirrorSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { everyShape, NAMES, samples, TYPE } from '../unit/sources/every-shape.ts'
 import { createProject, type Project } from './project.ts'
@@ -117,7 +116,7 @@ describe.each(['duckdb', 'postgres'])('over %s', (kind) => {
     const imported = await (await project.start('in')).result()
     expect(imported).toMatchObject({ state: 'complete' })
     const mirrored = await project.client.workflow.execute(mirrorSync, {
-      taskQueue: TASK_QUEUE,
+      taskQueue: await project.queue(),
       workflowId: 'mirror-copy',
       args: [{ sync: 'copy' }],
     })

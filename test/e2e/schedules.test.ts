@@ -10,6 +10,7 @@ import {
   Connection,
   ScheduleNotFoundError,
   type ScheduleDescription,
+  type ScheduleHandle,
   type ScheduleOptions,
 } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
@@ -19,15 +20,23 @@ import { silentLogger, type Logger } from '../../src/core/ports.ts'
 import type { ScheduleConfig } from '../../src/core/schedule.ts'
 import type { SyncConfig } from '../../src/core/sync.ts'
 import { startTemporal, type TemporalServer } from '../../src/dev/temporal-server.ts'
+import type { Project } from '../../src/runs/project.ts'
 import type { RunChange } from '../../src/runs/watch.ts'
-import { applySchedules, planSchedules, pruneSchedules } from '../../src/schedules/apply.ts'
-import { scheduleId, type ScheduledSync } from '../../src/schedules/form.ts'
+import {
+  applySchedules,
+  planSchedules,
+  pruneSchedules,
+  unclaimed,
+} from '../../src/schedules/apply.ts'
+import { idOf, type Place } from '../../src/schedules/find.ts'
+import { optionsOf, SCHEDULE_MEMO, type ScheduledSync } from '../../src/schedules/form.ts'
 import { scheduleKeeper } from '../../src/schedules/keeper.ts'
 import { reconfigure, setPaused } from '../../src/schedules/replace.ts'
 import { listSchedules, pauseSchedule, triggerSchedule } from '../../src/schedules/steer.ts'
 import { ensureSearchAttributes } from '../../src/temporal/search-attributes.ts'
 import { importSync, mirrorSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
+import { projectIdOf } from './project.ts'
 import { said } from '../unit/cli/said.ts'
 import { untilHung } from '../hang.ts'
 
@@ -53,6 +62,14 @@ function syncs(
 }
 
 let server: TemporalServer
+/** The workflows that the ledger has runs of. */
+const begun = new Set<string>()
+const project: Project = {
+  id: '0badcafe',
+  began: (_sync, ids) => Promise.resolve(ids.some((id) => begun.has(id))),
+}
+const scheduleId = (sync: string) => idOf('sync:', sync, project)
+let place: Place
 let connection: Connection
 let client: Client
 
@@ -64,6 +81,7 @@ beforeAll(async () => {
   })
   connection = await Connection.connect({ address: server.address })
   client = new Client({ connection })
+  place = { client, project }
   await ensureSearchAttributes(connection, 'default')
 })
 afterAll(async () => {
@@ -74,7 +92,7 @@ afterAll(async () => {
 const handle = (sync: string) => client.schedule.getHandle(scheduleId(sync))
 /** How the configured ones stand; those of other tests left out. */
 const views = async (of: Record<string, SyncConfig>) =>
-  (await listSchedules(client, of)).filter(({ configured }) => configured)
+  (await listSchedules(client, of, project)).filter(({ configured }) => configured)
 const stands = (sync: string): Promise<ScheduleDescription> => handle(sync).describe()
 
 /** The server works off what it was told when it comes to it. */
@@ -92,7 +110,7 @@ async function byHand(id: string, more: Partial<ScheduleOptions> = {}): Promise<
 
 /** What was done, by sync; those of other tests left out. */
 async function steps(work: typeof planSchedules, of: Record<string, SyncConfig>) {
-  const done = await work(client, of)
+  const done = await work(place, of)
   return Object.fromEntries(
     done
       .filter(({ sync }) => of[sync])
@@ -122,8 +140,8 @@ describe('apply', () => {
     expect(made.memo).toEqual({ managedBy: 'records-sync' })
     expect(made.action).toMatchObject({
       workflowType: importSync,
-      workflowId: 'import-made',
-      taskQueue: TASK_QUEUE,
+      workflowId: 'import-made-0badcafe',
+      taskQueue: taskQueueOf(project.id),
       args: [{ sync: 'made' }],
       staticSummary: 'import made',
       memo: { managedBy: 'records-sync', configHash: expect.stringMatching(/^[0-9a-f]{32}$/) },
@@ -144,13 +162,13 @@ describe('apply', () => {
 
   test('done by several at once makes each schedule once', async () => {
     const of = syncs({ race_a: every(900), race_b: every(900) })
-    const all = await Promise.all(Array.from({ length: 3 }, () => applySchedules(client, of)))
+    const all = await Promise.all(Array.from({ length: 3 }, () => applySchedules(place, of)))
     expect(all.flat().filter(({ refused }) => refused !== null)).toEqual([])
     expect(await steps(planSchedules, of)).toEqual({ race_a: ['same'], race_b: ['same'] })
   })
 
   test('brings another time, and leaves the pause, its note and the rest of the actions', async () => {
-    await applySchedules(client, syncs({ paused: every(900) }))
+    await applySchedules(place, syncs({ paused: every(900) }))
     const state = { paused: true, note: 'stock-taking until Monday', remainingActions: 7 }
     await handle('paused').update((before) => ({ ...before, state }))
     await expect.poll(async () => (await stands('paused')).state, SOON).toEqual(state)
@@ -165,12 +183,12 @@ describe('apply', () => {
   })
 
   test('does not do what was decided before somebody paused it', async () => {
-    await applySchedules(client, syncs({ moment: every(900) }))
+    await applySchedules(place, syncs({ moment: every(900) }))
     const found = await stands('moment')
     await handle('moment').pause('just now')
     await expect.poll(async () => (await stands('moment')).state.paused, SOON).toBe(true)
     const of = syncs({ moment: every(300) })
-    expect(await reconfigure(client, found, of['moment'] as ScheduledSync)).toBe(false)
+    expect(await reconfigure(client, found, of['moment'] as ScheduledSync, project)).toBe(false)
     const resumed = { sync: 'moment', paused: false, note: 'on an old state' }
     expect(await setPaused(client, found, resumed)).toBe(false)
     const paused = { paused: true, note: 'just now' }
@@ -178,7 +196,7 @@ describe('apply', () => {
       spec: { intervals: [{ every: 900_000 }] },
       state: paused,
     })
-    await applySchedules(client, of)
+    await applySchedules(place, of)
     expect(await stands('moment')).toMatchObject({
       spec: { intervals: [{ every: 300_000 }] },
       state: paused,
@@ -198,24 +216,24 @@ describe('apply', () => {
     }
     const secret = new Client({ connection, dataConverter: { payloadCodecs: [codec] } })
     const at = async (work: typeof planSchedules, seconds: number) =>
-      (await work(secret, syncs({ hidden: every(seconds) })))[0]
+      (await work({ client: secret, project }, syncs({ hidden: every(seconds) })))[0]
     expect(await at(applySchedules, 900)).toMatchObject({ what: 'create', refused: null })
     expect(await at(applySchedules, 300)).toMatchObject({
       changes: ['every 15 minutes → every 5 minutes'],
     })
     expect(await at(planSchedules, 300)).toMatchObject({ what: 'same' })
 
-    await expect(planSchedules(client, syncs({ hidden: every(300) }))).rejects.toThrow(
-      /sync:hidden cannot be read: .* `encryption_keys`/,
+    await expect(planSchedules(place, syncs({ hidden: every(300) }))).rejects.toThrow(
+      /sync:hidden:0badcafe cannot be read: .* `encryption_keys`/,
     )
-    const seen = (await planSchedules(client, {})).map(({ sync }) => sync)
+    const seen = (await planSchedules(place, {})).map(({ sync }) => sync)
     expect(seen).not.toContain('hidden')
     await handle('hidden').delete()
   })
 
   test('leaves what a person edited until the configuration changes', async () => {
     const of = syncs({ edited: every(900) })
-    await applySchedules(client, of)
+    await applySchedules(place, of)
     await handle('edited').update((before) => ({
       ...before,
       spec: { intervals: [{ every: 45_000 }] },
@@ -226,13 +244,13 @@ describe('apply', () => {
     expect(await times()).toEqual([{ every: 45_000 }])
     const [view] = await views(of)
     expect(view).toMatchObject({ sync: 'edited', when: 'every 45 seconds', state: 'active' })
-    await applySchedules(client, syncs({ edited: every(600) }))
+    await applySchedules(place, syncs({ edited: every(600) }))
     expect(await times()).toEqual([{ every: 600_000 }])
   })
 
   test('takes back what was edited without its memo', async () => {
     const of = syncs({ stripped: every(900) })
-    await applySchedules(client, of)
+    await applySchedules(place, of)
     await handle('stripped').update(({ action, ...rest }) => {
       const { memo, ...stripped } = action
       expect(memo).toBeDefined()
@@ -256,7 +274,7 @@ describe('apply', () => {
 
   test('says which schedule the server refuses, and makes the others', async () => {
     const of = syncs({ martian: cron('0 6 * * *', 'Mars/Olympus'), earthly: every(900) })
-    const done = await applySchedules(client, of)
+    const done = await applySchedules(place, of)
     expect(done.filter(({ sync }) => of[sync])).toMatchObject([
       { sync: 'martian', refused: 'it does not know the time zone, or the cron line' },
       { sync: 'earthly', what: 'create', refused: null },
@@ -265,21 +283,89 @@ describe('apply', () => {
   })
 })
 
+describe('what a release made that knew no projects', () => {
+  /** As that release made it. */
+  async function older(of: ScheduledSync, state: { paused: boolean; note?: string }) {
+    const { action, ...rest } = optionsOf(of, project)
+    await client.schedule.create({
+      ...rest,
+      scheduleId: `sync:${of.name}`,
+      memo: SCHEDULE_MEMO,
+      action: { ...action, taskQueue: 'records-sync', workflowId: `import-${of.name}` },
+      state,
+    })
+    return client.schedule.getHandle(`sync:${of.name}`)
+  }
+  /** A run of it; its workflow id. */
+  async function runOf(schedule: ScheduleHandle): Promise<string> {
+    await schedule.trigger()
+    const ids = async () => (await schedule.describe()).info.recentActions
+    await expect.poll(async () => (await ids()).length, SOON).toBe(1)
+    return (await ids())[0]!.action.workflow.workflowId
+  }
+
+  test('becomes the project’s own with its edits, pause and note, where the ledger has one of its runs', async () => {
+    const of = syncs({ moved: every(900) })
+    const old = await older(of['moved'] as ScheduledSync, { paused: true, note: 'I look at it' })
+    await old.update((before) => ({ ...before, spec: { intervals: [{ every: 45_000 }] } }))
+    begun.add(await runOf(old))
+    expect(await views(of)).toMatchObject([{ sync: 'moved', state: 'paused' }])
+    expect(await steps(planSchedules, of)).toEqual({ moved: ['move'] })
+    expect(await steps(applySchedules, of)).toEqual({ moved: ['move'] })
+    await expect(old.describe()).rejects.toThrow(ScheduleNotFoundError)
+    const { state, spec, action } = await stands('moved')
+    expect(state).toMatchObject({ paused: true, note: 'I look at it' })
+    expect(spec.intervals).toEqual([{ every: 45_000 }])
+    expect(action).toMatchObject({
+      taskQueue: taskQueueOf(project.id),
+      workflowId: `import-moved-${project.id}`,
+      args: [{ sync: 'moved' }],
+    })
+    expect(await steps(planSchedules, of)).toEqual({ moved: ['same'] })
+  })
+
+  test('is left alone, and named, where no run of it is in the ledger', async () => {
+    const of = syncs({ unknown: every(900) })
+    const old = await older(of['unknown'] as ScheduledSync, { paused: false })
+    await runOf(old)
+    expect(await steps(applySchedules, of)).toEqual({ unknown: ['create'] })
+    expect(await unclaimed(place, ['unknown'])).toEqual(['sync:unknown'])
+    await pruneSchedules(place, {})
+    expect((await old.describe()).state.paused).toBe(false)
+    await old.delete()
+  })
+})
+
+test('another project’s schedules are neither shown nor removed', async () => {
+  const neighbour: Place = { client, project: { ...project, id: '12345678' } }
+  const of = syncs({ shared_name: every(900) })
+  await applySchedules(neighbour, of)
+  await expect
+    .poll(async () => (await planSchedules(neighbour, {})).map(({ sync }) => sync), SOON)
+    .toEqual(['shared_name'])
+  expect((await planSchedules(place, {})).map(({ sync }) => sync)).not.toContain('shared_name')
+  expect(await views(of)).toMatchObject([{ sync: 'shared_name', state: 'missing' }])
+  await pruneSchedules(place, {})
+  expect(await steps(applySchedules, of)).toEqual({ shared_name: ['create'] })
+  const theirs = client.schedule.getHandle('sync:shared_name:12345678')
+  expect((await theirs.describe()).action).toMatchObject({ taskQueue: 'records-sync-12345678' })
+  await theirs.delete()
+})
+
 test('prune removes what is configured no more, and nothing else', async () => {
-  await applySchedules(client, syncs({ kept: every(900), gone: every(900), no_time: every(900) }))
+  await applySchedules(place, syncs({ kept: every(900), gone: every(900), no_time: every(900) }))
   await byHand(scheduleId('not_ours'))
-  await byHand('backfill:gone', { memo: { managedBy: 'records-sync' } })
+  await byHand('backfill:gone:0badcafe', { memo: { managedBy: 'records-sync' } })
   const of = syncs({ kept: every(900), no_time: undefined })
-  const strays = async () =>
-    (await planSchedules(client, of)).filter(({ what }) => what === 'prune')
+  const strays = async () => (await planSchedules(place, of)).filter(({ what }) => what === 'prune')
   // The server's list lags.
   await expect
     .poll(async () => (await strays()).map(({ sync }) => sync), SOON)
     .toEqual(expect.arrayContaining(['gone', 'no_time']))
-  await applySchedules(client, of)
+  await applySchedules(place, of)
   expect((await stands('gone')).state.paused).toBe(false)
 
-  const pruned = (await pruneSchedules(client, of)).map(({ sync }) => sync)
+  const pruned = (await pruneSchedules(place, of)).map(({ sync }) => sync)
   expect(pruned).toEqual(expect.arrayContaining(['gone', 'no_time']))
   expect(pruned).not.toEqual(expect.arrayContaining(['kept']))
   expect(pruned).not.toEqual(expect.arrayContaining(['not_ours']))
@@ -287,25 +373,25 @@ test('prune removes what is configured no more, and nothing else', async () => {
     await expect(stands(sync)).rejects.toThrow(ScheduleNotFoundError)
   expect((await stands('kept')).action.workflowType).toBe(importSync)
   expect((await stands('not_ours')).action.workflowType).toBe('theirs')
-  const button = client.schedule.getHandle('backfill:gone')
+  const button = client.schedule.getHandle('backfill:gone:0badcafe')
   await button.describe()
   await button.delete()
   await expect.poll(strays, SOON).toEqual([])
-  expect(await pruneSchedules(client, of)).toEqual([])
+  expect(await pruneSchedules(place, of)).toEqual([])
 })
 
 test('a trigger begins one run, with the input, the names and the marks of its sync', async () => {
   const of = syncs({ begun: every(86_400) }, 'mirror')
-  await applySchedules(client, of)
-  await pauseSchedule(client, 'begun', 'a trigger works all the same')
-  expect(await triggerSchedule(client, 'begun')).toBe(true)
+  await applySchedules(place, of)
+  await pauseSchedule(client, { sync: 'begun', project }, 'a trigger works all the same')
+  expect(await triggerSchedule(client, { sync: 'begun', project })).toBe(true)
   const recent = async () => (await stands('begun')).info.recentActions
   await expect.poll(async () => (await recent()).length, SOON).toBe(1)
   const { workflowId } = (await recent())[0]!.action.workflow
-  expect(workflowId).toMatch(/^mirror-begun-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  expect(workflowId).toMatch(/^mirror-begun-0badcafe-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   const run = client.workflow.getHandle(workflowId)
   const { type, taskQueue, memo, searchAttributes, staticDetails } = await run.describe()
-  expect({ type, taskQueue }).toEqual({ type: mirrorSync, taskQueue: TASK_QUEUE })
+  expect({ type, taskQueue }).toEqual({ type: mirrorSync, taskQueue: taskQueueOf(project.id) })
   expect(memo).toMatchObject({
     managedBy: 'records-sync',
     configuration: { kind: 'mirror', every_ms: 86_400_000, catch_up_minutes: 60 },
@@ -318,21 +404,21 @@ test('a trigger begins one run, with the input, the names and the marks of its s
     { sync: 'begun' },
   ])
 
-  await triggerSchedule(client, 'begun')
+  await triggerSchedule(client, { sync: 'begun', project })
   // One after the other: where this has happened, the trigger is done.
-  await pauseSchedule(client, 'begun', 'it is still on')
+  await pauseSchedule(client, { sync: 'begun', project }, 'it is still on')
   await expect.poll(async () => (await stands('begun')).state.note, SOON).toBe('it is still on')
   expect(await recent()).toHaveLength(1)
   expect(await views(of)).toMatchObject([
     { state: 'paused', note: 'it is still on', lastRun: { workflowId }, next: null },
   ])
   await run.terminate()
-  expect(await triggerSchedule(client, 'never_made')).toBe(false)
+  expect(await triggerSchedule(client, { sync: 'never_made', project })).toBe(false)
 })
 
 test('times are those of the zone, summer and winter', async () => {
   await applySchedules(
-    client,
+    place,
     syncs({
       // The last Sunday of March has no 2:30 there; that of October has it twice.
       gap: cron('30 2 25-31 3 0', 'Europe/Berlin'),
@@ -380,11 +466,11 @@ describe('the keeper', () => {
   const ended = (sync: string, to: RunChange['to']) =>
     blocked(sync, { run: 13, from: 'running', to, reason: null, message: null })
   const tell = async (change: RunChange, logger: Logger = silentLogger) =>
-    await scheduleKeeper(client, { logger }).changed(change)
+    await scheduleKeeper(client, { logger, project }).changed(change)
   const state = async (sync: string) => (await stands(sync)).state
 
   test('pauses with a note that says why and how to go on, and resumes', async () => {
-    await applySchedules(client, syncs({ keyless: every(900), neighbour: every(900) }))
+    await applySchedules(place, syncs({ keyless: every(900), neighbour: every(900) }))
     await tell(blocked('keyless'))
     const { paused, note } = await state('keyless')
     expect(paused).toBe(true)
@@ -410,10 +496,10 @@ describe('the keeper', () => {
   })
 
   test('keeps the pause through an update, and resumes when any run of the sync succeeds', async () => {
-    await applySchedules(client, syncs({ later: every(900) }))
+    await applySchedules(place, syncs({ later: every(900) }))
     await tell(blocked('later', { from: null, run: null }))
     expect((await state('later')).note).toContain('Workflow import-later-')
-    await applySchedules(client, syncs({ later: every(600) }))
+    await applySchedules(place, syncs({ later: every(600) }))
     for (const change of [
       ended('later', 'failed'),
       ended('later', 'cancelled'),
@@ -432,7 +518,7 @@ describe('the keeper', () => {
   })
 
   test("never undoes a person's pause", async () => {
-    await applySchedules(client, syncs({ held: every(900) }))
+    await applySchedules(place, syncs({ held: every(900) }))
     await handle('held').pause('stock-taking')
     await tell(blocked('held'))
     await tell(recovered('held'))
@@ -441,13 +527,13 @@ describe('the keeper', () => {
 
     await handle('held').unpause('go on')
     await tell(blocked('held'))
-    await pauseSchedule(client, 'held', 'Paused: I look at it')
+    await pauseSchedule(client, { sync: 'held', project }, 'Paused: I look at it')
     await tell(recovered('held'))
     expect(await state('held')).toEqual({ paused: true, note: 'Paused: I look at it' })
   })
 
   test('leaves a schedule alone whose run waits for something else', async () => {
-    await applySchedules(client, syncs({ waiting: every(900) }))
+    await applySchedules(place, syncs({ waiting: every(900) }))
     for (const reason of [
       'service',
       'approval',
@@ -470,7 +556,7 @@ describe('the keeper', () => {
 
   test('bounds the note, and shows no control characters in it', async () => {
     const sync = 'l'.repeat(63)
-    await applySchedules(client, syncs({ [sync]: every(900) }))
+    await applySchedules(place, syncs({ [sync]: every(900) }))
     const message = `\u001B[31m${'ü'.repeat(5_000)}`
     await tell(blocked(sync, { message, workflowId: `import-${sync}-2026-01-01T00:00:00Z` }))
     const { paused, note } = await state(sync)
@@ -490,6 +576,7 @@ describe('the keeper', () => {
       const lazy = Connection.lazy({ address })
       const warn = vi.fn<Logger['warn']>()
       const keeper = scheduleKeeper(new Client({ connection: lazy }), {
+        project,
         logger: { ...silentLogger, warn },
         answerMaxMs: 200,
       })
@@ -533,8 +620,8 @@ ${Object.entries(times)
   }
 
   test('says what differs, makes it so, shows how it stands, and ends with the code of it', async () => {
-    await pruneSchedules(client, {})
-    await expect.poll(() => planSchedules(client, {}), SOON).toEqual([])
+    await pruneSchedules(place, {})
+    await expect.poll(() => planSchedules(place, {}), SOON).toEqual([])
     const dir = folder()
     const file = writeTo(dir, {
       hourly: 'every hour',
@@ -559,8 +646,9 @@ ${Object.entries(times)
     expect([again.code, again.err]).toEqual([0, []])
     expect(again.out[2]).toMatch(/^hourly +as configured +every hour$/)
 
+    const id = await projectIdOf(join(dir, 'records-sync.yaml'), {})
     const button = async (sync: string) =>
-      await client.schedule.getHandle(`backfill:${sync}`).describe()
+      await client.schedule.getHandle(`backfill:${sync}:${id}`).describe()
     expect(await button('hourly')).toMatchObject({
       action: { workflowType: 'backfill', args: [{ sync: 'hourly' }] },
       state: { paused: true, note: 'A button: Trigger begins a backfill of hourly.' },
@@ -583,12 +671,13 @@ ${Object.entries(times)
         { sync: 'daily', what: 'prune', when: null, changes: [], refused: null },
       ],
       buttons: { missing: [], strays: ['daily'] },
+      unclaimed: [],
     })
-    await byHand('backfill:theirs')
+    await byHand(`backfill:theirs:${id}`)
     expect((await run('prune')).out.slice(2, 3)).toEqual(['daily  removed   –'])
     await expect(button('daily')).rejects.toThrow(/not found/i)
-    expect((await button('theirs')).scheduleId).toBe('backfill:theirs')
-    await client.schedule.getHandle('backfill:theirs').delete()
+    expect((await button('theirs')).scheduleId).toBe(`backfill:theirs:${id}`)
+    await client.schedule.getHandle(`backfill:theirs:${id}`).delete()
     await expect
       .poll(async () => (await run('prune')).out, SOON)
       .toEqual(['Nothing to remove: every schedule is configured.'])
@@ -598,6 +687,8 @@ ${Object.entries(times)
   test('pauses, resumes and lists', async () => {
     const dir = folder()
     const file = writeTo(dir, { steered: 'every hour' })
+    const id = await projectIdOf(file, {})
+    const stands = (sync: string) => client.schedule.getHandle(`sync:${sync}:${id}`).describe()
     const one = async (verb: Parameters<typeof schedule>[1], sync = 'steered', reason?: string) =>
       await said(file, (context) => schedule(context, verb, sync, reason))
     await said(file, (context) => schedules(context, 'apply'))
@@ -621,7 +712,7 @@ ${Object.entries(times)
     expect(unknown.code).toBe(2)
     expect(unknown.err.join()).toContain('"never_made" has no schedule on the server')
     // Who asks for work is a worker.
-    const taskQueue = { name: TASK_QUEUE }
+    const taskQueue = { name: taskQueueOf(id) }
     const asking = client.withDeadline(Date.now() + 30_000, () =>
       client.workflowService.pollWorkflowTaskQueue({
         namespace: 'default',
@@ -638,7 +729,7 @@ ${Object.entries(times)
 
   test('ends with 3 where a schedule of that name is not ours', async () => {
     const file = writeTo(folder(), { theirs: 'every hour' })
-    await byHand(scheduleId('theirs'))
+    await byHand(`sync:theirs:${await projectIdOf(file, {})}`)
     for (const verb of ['plan', 'apply'] as const) {
       const { code, out, err } = await said(file, (context) => schedules(context, verb))
       expect(code).toBe(3)

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import type { Run } from '../../src/ledger/ledger.ts'
 import { backfill, pause } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 import { slowly } from './batch-gate.ts'
 import { untilHung } from '../hang.ts'
@@ -97,8 +96,8 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
   )
   project.write('key', 'svc_wrong_key')
   expect(await project.cli('schedules', 'apply')).toMatchObject({ code: 0 })
-  const schedule = async () =>
-    (await project.client.schedule.getHandle('sync:contacts').describe()).state
+  const id = (await project.queue()).replace('records-sync-', 'sync:contacts:')
+  const schedule = async () => (await project.client.schedule.getHandle(id).describe()).state
   expect(await schedule()).toMatchObject({ paused: false })
   const handle = await project.start('contacts', slow)
   await blockedBy('contacts', 'auth')
@@ -345,9 +344,9 @@ test('a backfill of a mirror reads the records of its window, and of no other ty
 })
 
 test('without an input a backfill answers with what can be written, and misspelt ones say what was meant', async () => {
-  const start = (input: unknown, id: string) =>
-    project.client.workflow.execute(backfill, {
-      taskQueue: TASK_QUEUE,
+  const start = async (input: unknown, id: string) =>
+    await project.client.workflow.execute(backfill, {
+      taskQueue: await project.queue(),
       workflowId: `help-${id}`,
       args: input === undefined ? [] : [input],
     })

@@ -24,7 +24,6 @@ import { temporalSettings, type TemporalSettings } from '../../src/temporal/sett
 import { connectWorker } from '../../src/temporal/worker.ts'
 import { startWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning } from './project.ts'
 import { fixture, pem, startGate } from './temporal-gate.ts'
 import { untilHung } from '../hang.ts'
@@ -307,7 +306,10 @@ test('certificates of both sides, and nothing plain in Temporal; a renewed key, 
   })
   const own = async () =>
     temporalSettings(await loadConfig(project.configFile, project.env), project.env)
-  const start = { taskQueue: TASK_QUEUE, args: [{ sync: 'contacts', tuning: fastTuning }] }
+  const start = {
+    taskQueue: await project.queue(),
+    args: [{ sync: 'contacts', tuning: fastTuning }],
+  }
   const resultOf = async ({ client }: Pick<Connected, 'client'>, workflowId: string) =>
     (await client.workflow.getHandle(workflowId).result()) as unknown
   const complete = expect.objectContaining({ state: 'complete' })

@@ -16,6 +16,8 @@ export interface UiSite {
   readonly address: string
   readonly configFile: string
   readonly service: RunningService
+  /** Id of the project. */
+  readonly project: string
   readonly client: Client
   stop(): Promise<void>
 }
@@ -69,6 +71,7 @@ export async function startUiSite(options: {
     address,
     configFile,
     service,
+    project: worker.project,
     client: new Client({ connection, namespace }),
     async stop() {
       worker.shutdown()

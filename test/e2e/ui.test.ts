@@ -10,7 +10,7 @@ import { findSync, type SyncConfig } from '../../src/core/sync.ts'
 import { listLink, runLink, startLink } from '../../src/core/temporal-ui.ts'
 import { loadConfig } from '../../config/index.ts'
 import { backfill } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
+import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
 import { findChromium } from '../setup/browser.ts'
 import { said } from '../unit/cli/said.ts'
 import {
@@ -94,7 +94,11 @@ const linkOf = async (sync: string): Promise<Link> =>
   (await linksNow()).syncs.find((one) => one.sync === sync)!
 
 const formFor = (workflowId: string) =>
-  startLink(site.place, { taskQueue: TASK_QUEUE, workflowType: backfill, workflowId })
+  startLink(site.place, {
+    taskQueue: taskQueueOf(site.project),
+    workflowType: backfill,
+    workflowId,
+  })
 
 async function runsOf(workflowId: string): Promise<number> {
   let runs = 0
@@ -125,11 +129,15 @@ test('links open the start form, filled in for a backfill of each sync', async (
   expect(code).toBe(0)
   const contacts = await linkOf('contacts')
   expect(out.find((line) => line.startsWith('contacts '))).toContain(contacts.link)
-  expect(await runsOf('backfill-contacts')).toBe(1)
+  expect(await runsOf(backfillId('contacts', site.project))).toBe(1)
 
   await openForm(page, contacts.link, 'contacts')
   const form = await formOf(page)
-  expect(form).toMatchObject({ id: 'backfill-contacts', queue: 'records-sync', type: 'backfill' })
+  expect(form).toMatchObject({
+    id: backfillId('contacts', site.project),
+    queue: taskQueueOf(site.project),
+    type: 'backfill',
+  })
   expect(JSON.parse(form.input)).toEqual({ sync: 'contacts' })
   await screenshot(page, '01 link of an import')
 
@@ -139,7 +147,7 @@ test('links open the start form, filled in for a backfill of each sync', async (
   expect(mirror.input).toHaveProperty('from')
   await screenshot(page, '02 link of a mirror')
 
-  await page.goto(runLink(site.place, 'backfill-contacts'))
+  await page.goto(runLink(site.place, backfillId('contacts', site.project)))
   await untilStatus(page, 'Completed')
   expect(await resultOf(page)).toEqual({ template: { sync: 'contacts' } })
   await screenshot(page, '03 template')
@@ -205,12 +213,15 @@ test('a backfill is started, watched, paused, resumed and seen to its end', asyn
   await screenshot(page, '19 details of the end')
   expect(site.service.records('svc_contact')).toHaveLength(rows)
   await page.goto(listLink(site.place, { SyncName: 'contacts' }))
-  await page.getByRole('link', { name: 'backfill-contacts' }).first().waitFor()
+  await page
+    .getByRole('link', { name: backfillId('contacts', site.project) })
+    .first()
+    .waitFor()
   await screenshot(page, '20 list')
 })
 
 test('the form of the last backfill can be asked for again, and does what it says', async () => {
-  await page.goto(runLink(site.place, 'backfill-contacts'))
+  await page.goto(runLink(site.place, backfillId('contacts', site.project)))
   await page.getByRole('button', { name: 'More Actions' }).click()
   await page.getByRole('menuitem', { name: 'Start Workflow Like This One' }).click()
   await page.getByText('"contacts"').first().waitFor()
@@ -221,9 +232,9 @@ test('the form of the last backfill can be asked for again, and does what it say
   expect(await resultOf(page)).toMatchObject({ state: 'complete' })
 
   // What a person ran last is no template: links put one before it.
-  const runs = await runsOf('backfill-contacts')
+  const runs = await runsOf(backfillId('contacts', site.project))
   expect(await linkOf('contacts')).toMatchObject({ running: false })
-  expect(await runsOf('backfill-contacts')).toBe(runs + 1)
+  expect(await runsOf(backfillId('contacts', site.project))).toBe(runs + 1)
 })
 
 test('a wrong input is answered at once with what to write', async () => {

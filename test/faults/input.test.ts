@@ -137,7 +137,7 @@ test('a sync that is not configured, and an input that is none', async () => {
   const { importSync } = await import('../../workflows/names.ts')
   const start = async (args: unknown[]) =>
     await project.client.workflow.execute(importSync, {
-      taskQueue: 'records-sync',
+      taskQueue: await project.queue(),
       workflowId: `input-${Math.random()}`,
       args,
     })

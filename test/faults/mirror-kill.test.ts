@@ -7,7 +7,6 @@ import { RecordsClient } from '../../src/client/index.ts'
 import { seededRandom } from '../../src/service/faults.ts'
 import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
 import { mirrorSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { differenceOf, rowsOf } from '../mirror-oracle.ts'
 import { createProject, type Project } from '../e2e/project.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
@@ -74,7 +73,7 @@ test.each([
 
       let worker = project.spawnWorker()
       const handle = await project.client.workflow.start(mirrorSync, {
-        taskQueue: TASK_QUEUE,
+        taskQueue: await project.queue(),
         workflowId: `mirror-${kind}-${round}`,
         args: [
           {

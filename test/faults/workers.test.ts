@@ -11,7 +11,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { seededRandom } from '../../src/service/faults.ts'
-import { IO_TASK_QUEUE } from '../../workflows/queues.ts'
 import {
   contactsCsv,
   createProject,
@@ -55,7 +54,7 @@ afterAll(async () => {
 async function pollers(): Promise<number> {
   const queue = await project.client.workflowService.describeTaskQueue({
     namespace: 'default',
-    taskQueue: { name: IO_TASK_QUEUE },
+    taskQueue: { name: `${await project.queue()}-io` },
     taskQueueType: 2,
   })
   return new Set((queue.pollers ?? []).map(({ identity }) => identity)).size

@@ -16,7 +16,6 @@ import {
   resume,
   retry,
 } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import {
   contactsCsv,
   createProject,
@@ -93,9 +92,9 @@ test('an import that is paused and goes on, and one that a person rejects', asyn
 test('backfills: one that answers with what can be written, and one of a window', async () => {
   project = await createProject({ config: mirrorConfig, service: { seedRecords: 300 } })
   await project.startWorker()
-  const start = (id: string, input: object) =>
-    project.client.workflow.start(backfill, {
-      taskQueue: TASK_QUEUE,
+  const start = async (id: string, input: object) =>
+    await project.client.workflow.start(backfill, {
+      taskQueue: await project.queue(),
       workflowId: id,
       args: [input],
     })
@@ -118,7 +117,7 @@ test('an import that is reconciled and repaired, a retry, and a mirror that is r
   await project.startWorker()
   await (await project.start('contacts')).result()
   const mirrored = await project.client.workflow.start(mirrorSync, {
-    taskQueue: TASK_QUEUE,
+    taskQueue: await project.queue(),
     workflowId: 'mirror',
     args: [{ sync: 'crm_copy' }],
   })
@@ -129,7 +128,7 @@ test('an import that is reconciled and repaired, a retry, and a mirror that is r
   await client.close()
   const start = async (type: string, id: string, input: object) => {
     const handle = await project.client.workflow.start(type, {
-      taskQueue: TASK_QUEUE,
+      taskQueue: await project.queue(),
       workflowId: id,
       args: [input],
     })
@@ -166,7 +165,7 @@ syncs:
 `
 const startMirror = async (input: object = {}) =>
   await project.client.workflow.start(mirrorSync, {
-    taskQueue: TASK_QUEUE,
+    taskQueue: await project.queue(),
     workflowId: `mirror-${Math.random().toString(36).slice(2)}`,
     args: [{ sync: 'crm_copy', ...input }],
   })

@@ -92,8 +92,9 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   },
   temporal: {
     value: ['core', 'config', 'workflows'],
-    type: ['runs'],
+    type: ['runs', 'ledger'],
     packages: [
+      '@temporalio/activity',
       '@temporalio/client',
       '@temporalio/common',
       '@temporalio/envconfig',

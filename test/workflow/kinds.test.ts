@@ -2,7 +2,6 @@
 
 import { afterEach, expect, test } from 'vitest'
 import { importSync, mirrorSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { createProject, type Project } from '../e2e/project.ts'
 
 let project: Project
@@ -33,12 +32,13 @@ test('an import is not mirrored, and a mirror is not imported', async () => {
     [
       { workflow: mirrorSync, sync: 'contacts' },
       { workflow: importSync, sync: 'crm_copy' },
-    ].map(({ workflow, sync }) =>
-      project.client.workflow.start(workflow, {
-        taskQueue: TASK_QUEUE,
-        workflowId: sync,
-        args: [{ sync }],
-      }),
+    ].map(
+      async ({ workflow, sync }) =>
+        await project.client.workflow.start(workflow, {
+          taskQueue: await project.queue(),
+          workflowId: sync,
+          args: [{ sync }],
+        }),
     ),
   )
   const [asMirror, asImport] = started.map((handle) => handle.result())

@@ -15,7 +15,11 @@ import { DEFAULT_MIRROR_TUNING, type StreamRef, type StreamResult } from '../../
 import type { Decided, MirrorProgress } from '../../workflows/messages.ts'
 import { DEFAULTS } from '../../workflows/mirror.ts'
 import { approve, mirrorSync, pause, reject, resume } from '../../workflows/names.ts'
-import { BACKFILL_TASK_QUEUE, MIRROR_TASK_QUEUE, TASK_QUEUE } from '../../workflows/queues.ts'
+import { streamingQueueOf, taskQueueOf } from '../../workflows/queues.ts'
+
+const TASK_QUEUE = taskQueueOf('0badcafe')
+const MIRROR_TASK_QUEUE = streamingQueueOf(TASK_QUEUE, 'mirror')
+const BACKFILL_TASK_QUEUE = streamingQueueOf(TASK_QUEUE, 'backfill')
 import { inTurn, nextSliceMs } from '../../workflows/turns.ts'
 import { untilHung } from '../hang.ts'
 
@@ -453,7 +457,7 @@ test('people see a table of the streams, and what to write into each message', a
     '| done | 1 | svc_deal |',
     '',
     expect.stringMatching(
-      /^\[Backfill \d+\]\(\/namespaces\/default\/workflows\/start-workflow\?.*workflowType=backfill&workflowId=backfill-\d+\)$/,
+      /^\[Backfill \d+\]\(\/namespaces\/default\/workflows\/start-workflow\?.*workflowType=backfill&workflowId=backfill-\d+-0badcafe\)$/,
     ),
     '',
     '\u00a0',

@@ -11,7 +11,6 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { importSync } from '../../workflows/names.ts'
-import { TASK_QUEUE } from '../../workflows/queues.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 import { startProxy } from '../faults/proxy.ts'
 import { untilHung } from '../hang.ts'
@@ -108,7 +107,7 @@ function startWorker(main: string, ...options: string[]): ChildProcess {
 }
 const start = async (name: string) =>
   await project.client.workflow.start(importSync, {
-    taskQueue: TASK_QUEUE,
+    taskQueue: await project.queue(),
     workflowId: name,
     args: [{ sync: name, tuning }],
   })
@@ -155,6 +154,7 @@ test('old and new workers take turns on one run', async () => {
 
 test('with a build id a run stays with the build that began it, and new runs go to the current one', async () => {
   const { workflowService } = project.client.connection
+  const deploymentName = await project.queue()
   const makeCurrent = async (buildId: string) =>
     await expect
       .poll(
@@ -162,7 +162,7 @@ test('with a build id a run stays with the build that began it, and new runs go 
           workflowService
             .setWorkerDeploymentCurrentVersion({
               namespace: 'default',
-              deploymentName: 'records-sync',
+              deploymentName,
               buildId,
             })
             .then(() => 'current')

@@ -266,4 +266,9 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accepted ADD COLUMN read_back text;
   ALTER TABLE accepted ADD COLUMN read_back_run integer;
   `,
+  `
+  -- What tells one project from another where they share a Temporal namespace.
+  CREATE TABLE project (id text NOT NULL);
+  INSERT INTO project VALUES (left(replace(gen_random_uuid()::text, '-', ''), 8));
+  `,
 ]

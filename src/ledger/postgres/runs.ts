@@ -45,11 +45,28 @@ export function runOfRow(row: Row): Run {
 
 type RunMethods = Pick<
   Ledger,
-  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'destinationOf' | 'progress'
+  | 'project'
+  | 'liveRuns'
+  | 'openRun'
+  | 'run'
+  | 'runs'
+  | 'setRunState'
+  | 'bindDestination'
+  | 'progress'
+  | 'destinationOf'
 >
 
 export function runMethods(db: Database, now: () => string): RunMethods {
   return {
+    async project() {
+      return String((await db.one('SELECT id FROM project'))?.['id'])
+    },
+    async liveRuns() {
+      const rows = await db.all(
+        `SELECT ${RUN_COLUMNS} FROM runs WHERE mode = 'run' AND state IN (${liveStates}) ORDER BY id`,
+      )
+      return rows.map(runOfRow)
+    },
     async openRun(run) {
       return await db.transaction(async (session) => {
         // One opens at a time: the next one sees what this one wrote, and no number is left out.

@@ -245,4 +245,9 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accepted ADD COLUMN read_back TEXT;
   ALTER TABLE accepted ADD COLUMN read_back_run INTEGER;
   `,
+  `
+  -- What tells one project from another where they share a Temporal namespace.
+  CREATE TABLE project (id TEXT NOT NULL) STRICT;
+  INSERT INTO project VALUES (lower(hex(randomblob(4))));
+  `,
 ]

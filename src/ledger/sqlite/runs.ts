@@ -42,7 +42,15 @@ export function runOfRow(row: Row): Run {
 
 type RunMethods = Pick<
   Ledger,
-  'openRun' | 'run' | 'runs' | 'setRunState' | 'bindDestination' | 'destinationOf' | 'progress'
+  | 'project'
+  | 'liveRuns'
+  | 'openRun'
+  | 'run'
+  | 'runs'
+  | 'setRunState'
+  | 'bindDestination'
+  | 'progress'
+  | 'destinationOf'
 >
 
 export function runMethods(db: Database, now: () => string): RunMethods {
@@ -51,6 +59,15 @@ export function runMethods(db: Database, now: () => string): RunMethods {
     return row ? runOfRow(row) : null
   }
   return {
+    async project() {
+      return String(db.sql('SELECT id FROM project').get()?.['id'])
+    },
+    async liveRuns() {
+      return db
+        .sql(`SELECT * FROM runs WHERE mode = 'run' AND state IN (${liveStates}) ORDER BY id`)
+        .all()
+        .map(runOfRow)
+    },
     async openRun(run) {
       return db.transaction(() => {
         if (run.mode === 'run') {

@@ -18,7 +18,9 @@ import type { LimitModel } from '../../../src/service/limiter.ts'
 import { startService } from '../../../src/service/index.ts'
 import type { RunningService } from '../../../src/service/index.ts'
 import { importSync } from '../../../workflows/names.ts'
-import { TASK_QUEUE } from '../../../workflows/queues.ts'
+import { loadConfig, readLedgerPlace } from '../../../config/index.ts'
+import { openLedger } from '../../../src/ledger/open.ts'
+import { taskQueueOf } from '../../../workflows/queues.ts'
 import { startPostgres } from '../../postgres.ts'
 
 const main = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url))
@@ -100,8 +102,12 @@ async function measure(
     const connection = await Connection.connect({ address: temporal.address })
     try {
       const client = new Client({ connection })
+      const { ledger: configured } = await loadConfig(configFile, process.env)
+      const ledger = await openLedger(await readLedgerPlace(configured, process.env))
+      const queue = taskQueueOf(await ledger.project())
+      await ledger.close()
       await client.workflow.start(importSync, {
-        taskQueue: TASK_QUEUE,
+        taskQueue: queue,
         workflowId: 'pacing',
         // So many segments that every worker has some.
         args: [{ sync: 'contacts', tuning: { rows_per_segment: 10_000, segments_in_flight: 16 } }],

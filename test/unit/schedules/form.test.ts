@@ -14,6 +14,7 @@ import {
 } from '../../../src/schedules/form.ts'
 import { whenText } from '../../../src/schedules/words.ts'
 
+const project = { id: '0badcafe' }
 const hourly: ScheduleConfig = {
   every_ms: 3_600_000,
   time_zone: 'UTC',
@@ -29,7 +30,7 @@ const sync = (schedule: ScheduleConfig, kind: 'import' | 'mirror' = 'import') =>
 
 /** The schedule as the server gives it back: memo keys in an order of its own. */
 function described(of: ScheduledSync, memo: object = {}): ScheduleDescription {
-  const { action } = optionsOf(of)
+  const { action } = optionsOf(of, project)
   const { configuration, ...rest } = action.memo as { configuration: object }
   const turned = Object.fromEntries(Object.entries(configuration).toReversed())
   return { action: { memo: { configuration: turned, ...rest, ...memo } } } as never
@@ -81,7 +82,7 @@ describe('the hash of a schedule', () => {
 
   it('stays what it was: another one would undo what people edited', () => {
     const hashes = [sync(hourly), sync(daily, 'mirror')].map(
-      (each) => optionsOf(each).action.memo!['configHash'],
+      (each) => optionsOf(each, project).action.memo!['configHash'],
     )
     expect(hashes).toEqual(['8e0f0ebac41a06756de2e1e9a1b022be', '93fcc75c12bdabee123e0ba6941dd4e4'])
   })
@@ -134,7 +135,7 @@ it('a schedule is ours by its own memo, or by that of its action', () => {
 })
 
 it('no run overlaps another, none is made up for a year later, and a failure pauses nothing', () => {
-  expect(optionsOf(sync({ ...hourly, catch_up_minutes: 5 })).policies).toEqual({
+  expect(optionsOf(sync({ ...hourly, catch_up_minutes: 5 }), project).policies).toEqual({
     overlap: 'SKIP',
     catchupWindow: 300_000,
     pauseOnFailure: false,

@@ -1,0 +1,26 @@
+// The project that a ledger is of. A Temporal namespace may serve several: by its id a project's queues, schedules and runs are
+// told from those of others.
+
+import type { Ledger } from '../ledger/ledger.ts'
+
+export interface Project {
+  readonly id: string
+  /** Whether a run of the sync in this ledger belongs to one of these workflows. */
+  began(sync: string, workflowIds: readonly string[]): Promise<boolean>
+}
+
+const runsMax = 500
+
+export async function projectOf(ledger: Pick<Ledger, 'project' | 'runs'>): Promise<Project> {
+  return {
+    id: await ledger.project(),
+    async began(sync, workflowIds) {
+      if (workflowIds.length === 0) return false
+      const runs = await ledger.runs({ sync, limit: runsMax })
+      return runs.some(({ workflowId }) => workflowIds.includes(workflowId))
+    },
+  }
+}
+
+/** Stands for the project of a ledger that is not made yet: nothing is its own. */
+export const NO_PROJECT: Project = { id: 'none', began: () => Promise.resolve(false) }

@@ -1,0 +1,72 @@
+// Which schedules of a namespace are the project's own. Promise kept here: a schedule of another project is neither changed
+// nor removed, and is not shown as ours. The schedules of releases that knew no projects name none: such a schedule is ours
+// if one of its latest runs is in our ledger.
+
+import type { Client, ScheduleDescription } from '@temporalio/client'
+import { SyncError } from '../core/errors.ts'
+import type { Project } from '../runs/project.ts'
+import { isOurs } from './form.ts'
+import { describeSchedule, idsOf, UNREADABLE } from './read.ts'
+
+/** A connection, and whose schedules are meant. */
+export interface Place {
+  readonly client: Client
+  readonly project: Project
+}
+
+/** What a schedule is for, and how its id begins: a sync that runs by itself, or the button of a backfill. */
+export type IdStart = 'sync:' | 'backfill:'
+
+/** `sync:contacts:3f9ac2b1` */
+export const idOf = (start: IdStart, sync: string, project: Pick<Project, 'id'>): string =>
+  `${start}${sync}:${project.id}`
+/** As releases named it that knew no projects. */
+const oldIdOf = (start: IdStart, sync: string): string => `${start}${sync}`
+
+/** The project's schedule; or that of an older release, which goes on until `schedules apply` moves it. */
+export async function findSchedule(
+  client: Client,
+  sync: string,
+  project: Project,
+): Promise<ScheduleDescription | null> {
+  const own = await describeSchedule(client, idOf('sync:', sync, project))
+  return own ?? (await findOld(client, 'sync:', sync, project)).ours
+}
+
+/** What an older release has left for a sync: `ours`, or one of which nobody can tell whose it is. */
+export interface Old {
+  readonly ours: ScheduleDescription | null
+  readonly unclaimed: string | null
+}
+
+export async function findOld(
+  client: Client,
+  start: IdStart,
+  sync: string,
+  project: Project,
+): Promise<Old> {
+  const found = await describeSchedule(client, oldIdOf(start, sync)).catch(unreadable)
+  if (found === null || !isOurs(found)) return { ours: null, unclaimed: null }
+  const { recentActions } = found.info
+  const begun = recentActions.map(({ action }) => action.workflow.workflowId)
+  return (await project.began(sync, begun))
+    ? { ours: found, unclaimed: null }
+    : { ours: null, unclaimed: found.scheduleId }
+}
+
+/** Syncs that have a schedule of the project on the server, those of older releases included. */
+export async function syncsOf(client: Client, start: IdStart, project: Project): Promise<string[]> {
+  const end = `:${project.id}`
+  const syncs = new Set<string>()
+  for (const rest of await idsOf(client, start))
+    if (rest.endsWith(end)) syncs.add(rest.slice(0, -end.length))
+    else if (!rest.includes(':') && (await findOld(client, start, rest, project)).ours !== null)
+      syncs.add(rest)
+  return [...syncs].toSorted()
+}
+
+/** One that cannot be read is not known to be ours. */
+export function unreadable(error: unknown): null {
+  if (error instanceof SyncError && error.code === UNREADABLE) return null
+  throw error
+}

@@ -1,0 +1,44 @@
+// How a worker looks at the schedules of its project: whether those that are configured are on the server, and whether an older
+// release has left some.
+
+import type { Logger } from '../core/ports.ts'
+import { scheduleText } from '../core/schedule.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import { findOld, findSchedule, type IdStart, type Place } from './find.ts'
+import { isScheduled } from './form.ts'
+
+export interface WatchDeps extends Place {
+  loadSyncs(): Promise<readonly SyncConfig[]>
+}
+
+const STARTS: readonly IdStart[] = ['sync:', 'backfill:']
+
+/** Looks once; tells of each schedule that is not there, and again only after it was there. */
+export function missingSchedules(deps: WatchDeps & { readonly logger: Logger }) {
+  const told = new Set<string>()
+  return async (): Promise<void> => {
+    for (const { name: sync, schedule } of (await deps.loadSyncs()).filter(isScheduled)) {
+      if ((await findSchedule(deps.client, sync, deps.project)) !== null) told.delete(sync)
+      else if (!told.has(sync)) {
+        told.add(sync)
+        const fields = { sync, when: scheduleText(schedule), mend: 'records-sync schedules apply' }
+        deps.logger.warn(fields, 'schedule_missing')
+      }
+    }
+  }
+}
+
+/** Whether an older release has left a schedule or a button of a configured sync, which is ours. */
+export async function hasOldSchedule({ client, project, loadSyncs }: WatchDeps): Promise<boolean> {
+  for (const { name } of await loadSyncs())
+    for (const start of STARTS)
+      if ((await findOld(client, start, name, project)).ours !== null) return true
+  return false
+}
+
+/** Whether an older release made the schedule of that id for this project. */
+export async function isOldOfOurs({ client, project }: Place, id: string): Promise<boolean> {
+  const start = STARTS.find((each) => id.startsWith(each))
+  if (start === undefined) return false
+  return (await findOld(client, start, id.slice(start.length), project)).ours !== null
+}

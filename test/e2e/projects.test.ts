@@ -1,0 +1,106 @@
+// Two projects on one Temporal server, with syncs of the same names: no worker takes the work of the other project, and a
+// command says whose workers there are. Runs of a release that knew no projects go on to their end.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { silentLogger } from '../../src/core/ports.ts'
+import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
+import { startWorker, type RunningWorker } from '../../src/worker.ts'
+import { importSync } from '../../workflows/names.ts'
+import { SHARED_QUEUE } from '../../workflows/queues.ts'
+import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
+
+let project: Project
+let neighbour: { readonly file: string; readonly ledger: string }
+let workers: RunningWorker[]
+/** What the workers log. */
+let told: string[]
+beforeEach(async () => {
+  workers = []
+  told = []
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(40))
+  const dir = join(project.dir, 'neighbour')
+  mkdirSync(dir)
+  neighbour = { file: join(dir, 'records-sync.yaml'), ledger: join(dir, 'ledger.db') }
+  writeFileSync(neighbour.file, defaultConfig.replace('./key', '../key'))
+  writeFileSync(join(dir, 'contacts.csv'), contactsCsv(3))
+})
+afterEach(async () => {
+  for (const worker of workers) worker.shutdown()
+  await Promise.allSettled(workers.map(({ stopped }) => stopped))
+  await project.stop()
+})
+
+async function serve(configFile: string): Promise<RunningWorker> {
+  const worker = await startWorker({
+    configFile,
+    env: project.env,
+    temporal: { address: project.address, namespace: 'default' },
+    logger: { ...silentLogger, info: (_, message) => void told.push(message) },
+    upkeepMs: 500,
+  })
+  workers.push(worker)
+  return worker
+}
+
+async function runsIn(file: string) {
+  const ledger = openSqliteLedger(file)
+  const runs = await ledger.runs({ limit: 10 })
+  await ledger.close()
+  return runs.map(({ state, counts }) => ({ state, rows: counts?.read }))
+}
+
+test('a run is done by workers of its own project alone', async () => {
+  await serve(project.configFile)
+  const run = ['--config', neighbour.file, 'run', 'contacts']
+  const refused = await project.cli(...run)
+  expect(refused.code).toBe(3)
+  expect(refused.err).toMatch(/No worker of this project polls yet; waiting/)
+  expect(refused.err).toMatch(
+    /No worker .*The workers there serve [\w-]+\/records-sync\.yaml on .* \(project [\da-f]{8}\); yours is neighbour\/records-sync\.yaml/,
+  )
+  expect(await runsIn(project.ledgerFile)).toEqual([])
+
+  await serve(neighbour.file)
+  expect((await project.cli(...run)).code).toBe(0)
+  expect((await project.cli('run', 'contacts')).code).toBe(0)
+  expect(await runsIn(neighbour.ledger)).toEqual([{ state: 'complete', rows: 3 }])
+  expect(await runsIn(project.ledgerFile)).toEqual([{ state: 'complete', rows: 40 }])
+}, 180_000)
+
+test('of the queue that releases without projects shared, a worker takes the runs of its ledger', async () => {
+  const begin = (workflowId: string) =>
+    project.client.workflow.start(importSync, {
+      taskQueue: SHARED_QUEUE,
+      workflowId,
+      args: [{ sync: 'contacts', tuning: fastTuning }],
+    })
+  const [ours, theirs] = [
+    await begin('import-contacts-ours'),
+    await begin('import-contacts-theirs'),
+  ]
+  const ledger = openSqliteLedger(project.ledgerFile)
+  await ledger.openRun({
+    sync: 'contacts',
+    kind: 'import',
+    mode: 'run',
+    workflowId: ours.workflowId,
+    workflowRunId: ours.firstExecutionRunId,
+    config: await configOf('contacts'),
+  })
+  await ledger.close()
+  await serve(project.configFile)
+  expect(await ours.result()).toMatchObject({ state: 'complete' })
+  expect((await theirs.describe()).status.name).toBe('RUNNING')
+  expect(await runsIn(project.ledgerFile)).toEqual([{ state: 'complete', rows: 40 }])
+  // Nothing of ours is left there: it is asked no more.
+  await vi.waitFor(() => expect(told).toContain('old_queue_left'), { timeout: 300_000 })
+  expect((await theirs.describe()).status.name).toBe('RUNNING')
+}, 600_000)
+
+async function configOf(sync: string) {
+  const { loadConfig } = await import('../../config/index.ts')
+  return (await loadConfig(project.configFile, project.env)).syncs[sync] as never
+}
