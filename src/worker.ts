@@ -8,7 +8,6 @@ import {
   bundleWorkflowCode,
   DefaultLogger,
   type NativeConnection,
-  type Worker,
   type WorkerOptions as TemporalWorkerOptions,
   type WorkflowBundle,
 } from '@temporalio/worker'
@@ -283,14 +282,17 @@ function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
     },
     abandoned: ({ id, sync, kind, purpose, state: from, workflowId }: Run) =>
       watch.changed({
-        ...{ run: id, sync, kind, purpose, from, workflowId },
-        ...{
-          to: 'failed',
-          reason: 'abandoned',
-          message: ABANDONED,
-          books: null,
-          differences: null,
-        },
+        run: id,
+        sync,
+        kind,
+        purpose,
+        from,
+        workflowId,
+        to: 'failed',
+        reason: 'abandoned',
+        message: ABANDONED,
+        books: null,
+        differences: null,
       }),
   }
 }

@@ -48,7 +48,7 @@ export function poolOf(first: readonly Worker[]): Pool {
       running.size > 0 && [...running.keys()].every((worker) => worker.getState() === 'RUNNING'),
     add,
     async remove(workers) {
-      const ends = workers.map((worker) => running.get(worker))
+      const ends = workers.map((worker) => running.get(worker) ?? Promise.resolve())
       for (const worker of workers) stop(worker)
       await Promise.all(ends)
     },
