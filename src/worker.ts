@@ -274,7 +274,7 @@ function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
     async abandoning(run: Run) {
       if (run.kind === 'mirror' || run.destination === null) return
       const { to } = (run.config as unknown as ImportSync).import
-      const connected = await connect(to).catch(() => null)
+      const connected = await connect(to, await ledger.destinationOf(run.id)).catch(() => null)
       if (connected === null) return
       const { signal } = new AbortController()
       const around = { tuning: DEFAULT_TUNING, priority: 'import' as const, signal, beat: () => {} }
