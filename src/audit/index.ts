@@ -28,7 +28,13 @@ interface Sums {
  */
 export async function audit(
   ledger: Ledger,
-  options: { readonly key: string | null; readonly nowMs: number; readonly tell: Tell },
+  options: {
+    readonly key: string | null
+    readonly nowMs: number
+    readonly tell: Tell
+    /** Before each run: its number, and that of the last. */
+    readonly onRun?: (run: number, last: number) => void
+  },
 ): Promise<readonly SyncAudit[]> {
   const [newest] = await ledger.runs({ limit: 1 })
   const syncs = new Map<string, SyncAuditor>()
@@ -39,6 +45,7 @@ export async function audit(
   }
   const last = newest?.id ?? 0
   for (let id = 1; id <= last; id++) {
+    options.onRun?.(id, last)
     const run = await ledger.run(id)
     if (run !== null) {
       await auditorOf(run.sync).check(run)

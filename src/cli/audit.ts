@@ -30,7 +30,11 @@ export async function audit(context: CommandContext): Promise<number> {
         found++
         if (findings.length < FINDINGS_TOLD_MAX) findings.push(finding)
       },
+      onRun: (run, last) => {
+        if (!context.json) terminal.live(`run ${figure(run)} of ${figure(last)}`)
+      },
     })
+    terminal.endLive()
     if (context.json) terminal.out(JSON.stringify(toJson(syncs, findings, found, key !== null)))
     else print(terminal, syncs, findings, found, key !== null)
     return found === 0 ? EXIT.done : EXIT.rejects

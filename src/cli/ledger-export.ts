@@ -1,7 +1,7 @@
 // `records-sync ledger export DIR`: the ledger's tables and views as Parquet files. Promise kept here: a failed export
 // changes no file; memory does not grow with the ledger.
 
-import { access, constants, mkdir, rename, rm } from 'node:fs/promises'
+import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../core/errors.ts'
 import { EXPORTS, type ExportName, type Ledger } from '../ledger/ledger.ts'
@@ -59,7 +59,11 @@ export async function ledgerExport(
   try {
     const run = options.run === undefined ? null : (await runNamed(ledger, options.run)).id
     await makeFolder(folder)
-    const files = await writeAll(ledger, folder, run)
+    await removeLeftovers(folder)
+    const files = await writeAll(ledger, folder, run, (name, rows) =>
+      terminal.live(`${name}.parquet  ${figure(rows)} rows`),
+    )
+    terminal.endLive()
     if (context.json) terminal.out(JSON.stringify({ folder, run, files }))
     else {
       terminal.out(
@@ -79,13 +83,18 @@ export async function ledgerExport(
 }
 
 /** Writes every file beside its place, and puts them all there at the end. */
-async function writeAll(ledger: Ledger, folder: string, run: number | null) {
+async function writeAll(
+  ledger: Ledger,
+  folder: string,
+  run: number | null,
+  written: (name: ExportName, rows: number) => void,
+) {
   const { writeParquet } = await import('../warehouses/duckdb/parquet.ts')
   const temporary = (name: ExportName) => join(folder, `.${name}.parquet.${process.pid}.tmp`)
   try {
     const files: { readonly name: ExportName; readonly rows: number }[] = []
     for (const name of EXPORTS) {
-      const pages = pagesOf(ledger, name, run)
+      const pages = pagesOf(ledger, name, run, (rows) => written(name, rows))
       files.push({ name, rows: await writeParquet(temporary(name), columnsOf(name), pages) })
     }
     for (const name of EXPORTS) await rename(temporary(name), join(folder, `${name}.parquet`))
@@ -100,7 +109,9 @@ async function* pagesOf(
   ledger: Ledger,
   name: ExportName,
   run: number | null,
+  onRows: (rows: number) => void,
 ): AsyncGenerator<readonly ParquetRow[], void, undefined> {
+  let read = 0
   for (let after: string | null = null; ;) {
     const { rows, next }: Awaited<ReturnType<Ledger['exportRows']>> = await ledger.exportRows(
       name,
@@ -109,10 +120,29 @@ async function* pagesOf(
         limit: PAGE_ROWS,
       },
     )
+    onRows((read += rows.length))
     const ofRun = name === 'runs' ? 'id' : 'run'
     yield run === null ? rows : rows.filter((row) => row[ofRun] === run)
     if (next === null) return
     after = next
+  }
+}
+
+/** What an export left behind that was killed: temporary files of processes that are gone. */
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const file of await readdir(folder)) {
+    const pid = Number(/^\.\w+\.parquet\.(\d+)\.tmp(\.lines)?$/.exec(file)?.[1] ?? NaN)
+    if (Number.isNaN(pid) || isRunning(pid)) continue
+    await rm(join(folder, file), { force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 

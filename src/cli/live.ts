@@ -25,6 +25,8 @@ export function importLine(planned: (rows: number) => void): Line {
     if (run.rowsRead === null) return `${run.sync}  staging  ${figure(progress.read)} rows`
     const rejects = progress.rejected + progress.failed
     const done = progress.created + progress.updated + rejects
+    if (progress.planned > 0 && done >= progress.planned)
+      return `${run.sync}  ${figure(done)} rows sent  verifying  ${figure(progress.requests)} requests`
     pushing ??= { at: Date.now(), done }
     const seconds = (Date.now() - pushing.at) / 1_000
     const rate = seconds > 0.5 ? (done - pushing.done) / seconds : 0

@@ -7,6 +7,7 @@ import { perMinute, port, whole } from './arguments.ts'
 import { describeConform } from './conform-command.ts'
 import { describeRepair } from './repair-command.ts'
 import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
+import type { PlanOptions } from './plan-import.ts'
 import type { RunOptions } from './run.ts'
 import { describeSchedules } from './schedules-command.ts'
 import { describeService } from './service-command.ts'
@@ -53,11 +54,15 @@ program
 program
   .command('plan')
   .argument('<sync>')
+  .option(
+    '--rejects <folder>',
+    'of an import: write the rows that it would reject, a file for each kind',
+  )
   .description(
     'what a run would do: rows or records, rejects, requests, minutes; writes nothing to the service',
   )
-  .action((sync: string) =>
-    execute(async (context) => (await import('./plan.ts')).plan(context, sync)),
+  .action((sync: string, options: PlanOptions) =>
+    execute(async (context) => (await import('./plan.ts')).plan(context, sync, options)),
   )
 program
   .command('run')

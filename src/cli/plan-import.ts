@@ -9,12 +9,19 @@ import { DEFAULT_TUNING } from '../import/ports.ts'
 import { stage } from '../import/stage.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import type { PlanParts } from './plan-parts.ts'
+import { writeFolder } from './rejects.ts'
 import { figure, safe, table, wrapped } from './terminal.ts'
+
+export interface PlanOptions {
+  /** A folder for the rows that would be rejected: a file for each kind of error. */
+  readonly rejects?: string | undefined
+}
 
 export async function planImport(
   context: CommandContext,
   sync: ImportSync,
   { client, keyFingerprint, connect, forecastOf }: PlanParts,
+  options: PlanOptions,
 ): Promise<number> {
   const { terminal } = context
   const { sourceOpeners } = await import('../openers.ts')
@@ -53,6 +60,14 @@ export async function planImport(
     terminal.endLive()
     const known = await ledger.knownKeys(run)
     const groups = await ledger.rejectGroups(run)
+    if (options.rejects !== undefined) {
+      const directory = options.rejects
+      // With --json standard output is the plan's alone.
+      const told = context.json
+        ? { ...context, terminal: { ...terminal, out: terminal.err } }
+        : context
+      await writeFolder(told, ledger, (await ledger.run(run))!, { directory, exact: false })
+    }
     const { requests, perMinute, minutes, text } = await forecastOf(
       Math.ceil(staged.planned / (await client.upsertsPerRequest())),
     )

@@ -2,17 +2,27 @@
 // Temporal server.
 
 import { hostname } from 'node:os'
+import { ConfigError } from '../core/errors.ts'
 import { silentLogger } from '../core/ports.ts'
 import { findSync } from '../core/sync.ts'
 import type { CommandContext } from './context.ts'
 import { forecast, quotaOfKey } from './forecast.ts'
-import { planImport } from './plan-import.ts'
+import { planImport, type PlanOptions } from './plan-import.ts'
 import { planMirror } from './plan-mirror.ts'
 import type { PlanParts } from './plan-parts.ts'
 
-export async function plan(context: CommandContext, name: string): Promise<number> {
+/** @throws ConfigError where a mirror is asked for its rejects */
+export async function plan(
+  context: CommandContext,
+  name: string,
+  options: PlanOptions = {},
+): Promise<number> {
   const config = await context.loadConfig()
   const sync = findSync(config, name)
+  if (sync.kind === 'mirror' && options.rejects !== undefined)
+    throw new ConfigError('--rejects', [
+      { message: `${name} is a mirror, which has no rejects; expected an import` },
+    ])
   const { connector } = await import('../connections.ts')
   const quotas = await context.openQuotas()
   const connections = connector({
@@ -36,7 +46,7 @@ export async function plan(context: CommandContext, name: string): Promise<numbe
       },
     }
     return sync.kind === 'import'
-      ? await planImport(context, sync, parts)
+      ? await planImport(context, sync, parts, options)
       : await planMirror(context, sync, parts)
   } finally {
     context.terminal.endLive()

@@ -141,15 +141,17 @@ interface Kind {
   rows: number
 }
 
-/** A file for each kind of error, in a folder of their own. Returns how many rows. */
-async function writeFolder(
+/** A file for each kind of error, in a folder of their own. Returns how many rows. The rows of a plan can be corrected in the source only. */
+export async function writeFolder(
   context: CommandContext,
   ledger: Ledger,
   run: Run,
   { directory = `rejects-${run.id}`, exact }: RejectsOptions,
 ): Promise<number> {
   const { terminal } = context
-  const sheet = sheetOf(run, exact)
+  const isPlan = run.mode === 'plan'
+  // A plan has no number that a later run could not have.
+  const sheet = sheetOf(isPlan ? { ...run, id: 0 } : run, exact)
   const kinds = new Map<string, Kind>()
   const used = new Set([OTHERS])
   let written = 0
@@ -168,9 +170,8 @@ async function writeFolder(
       await appendFile(join(directory, file), texts.join(''), { mode: 0o600 })
   }
   if (written === 0) {
-    terminal.out(
-      `Run ${run.id} has no rejects${LIVE_STATES.includes(run.state) ? ' so far' : ' left'}`,
-    )
+    const ofRun = LIVE_STATES.includes(run.state) ? ' so far' : ' left'
+    terminal.out(isPlan ? 'The plan has no rejects' : `Run ${run.id} has no rejects${ofRun}`)
     return 0
   }
   terminal.out(
@@ -182,8 +183,11 @@ async function writeFolder(
     ),
   )
   terminal.out(`${rows(written)} in the folder ${directory}`)
+  const retry = context.hint(`retry ${run.id} --file ${join(directory, '*.csv')}`)
   terminal.out(
-    `Correct them in a spreadsheet, then: ${context.hint(`retry ${run.id} --file ${join(directory, '*.csv')}`)}`,
+    isPlan
+      ? 'Correct them in the source, or run it and retry its rejects: nothing of a plan can be retried'
+      : `Correct them in a spreadsheet, then: ${retry}`,
   )
   return written
 }

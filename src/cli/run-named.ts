@@ -16,9 +16,8 @@ export async function runNamed(ledger: Ledger, text: string | undefined): Promis
   if (bySync) return bySync
   const [latest] = await ledger.runs({ limit: 1 })
   const known = latest ? `the latest is run ${latest.id} of ${latest.sync}` : 'no sync has run yet'
-  const message =
-    text === undefined
-      ? known
-      : `there is no run "${safe(text, 40)}", and no sync of that name has run; ${known}`
+  const isName = text !== undefined && Number.isNaN(id)
+  const unknown = `there is no run "${safe(text ?? '', 40)}"${isName ? ', and no sync of that name has run' : ''}`
+  const message = text === undefined ? known : `${unknown}; ${known}`
   throw new ConfigError('RUN', [{ message }])
 }

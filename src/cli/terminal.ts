@@ -45,7 +45,7 @@ export function createTerminal(streams: {
     live(line) {
       if (isTerminal) {
         const width = (streams.err.columns ?? 100) - 1
-        streams.err.write(`\r\u001B[2K${line.slice(0, width)}`)
+        streams.err.write(`\r\u001B[2K${wholeParts(line, width)}`)
         liveLength = line.length
         return
       }
@@ -68,10 +68,19 @@ export function safe(text: string, charsMax = 120): string {
   return clean.length > charsMax ? `${clean.slice(0, charsMax - 1)}…` : clean
 }
 
-/** A plain table: columns as wide as their longest cell; numbers to the right; `–` for null. */
+/** Columns of the terminal that standard output goes to; without a bound for files and pipes. */
+const outputWidth = () => (process.stdout.isTTY ? process.stdout.columns : Infinity)
+/** A column of text is not made narrower than this. */
+const COLUMN_MIN = 10
+
+/**
+ * A plain table: columns as wide as their longest cell; numbers to the right; `–` for null. Where it is wider than `width`,
+ * the widest columns of text break their cells into lines.
+ */
 export function table(
   header: readonly string[],
   rows: readonly (readonly (string | number | null)[])[],
+  width = outputWidth(),
 ): string {
   const cells = [
     header,
@@ -79,13 +88,15 @@ export function table(
       row.map((cell) => (typeof cell === 'number' ? figure(cell) : (cell ?? '–'))),
     ),
   ]
-  const widths = header.map((_, column) =>
-    Math.max(...cells.map((row) => (row[column] ?? '').length)),
-  )
   const numeric = header.map(
     (_, column) =>
       rows.some((row) => typeof row[column] === 'number') &&
       rows.every((row) => typeof row[column] !== 'string'),
+  )
+  const widths = fitted(
+    header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length))),
+    numeric,
+    width,
   )
   const line = (row: readonly string[]) =>
     row
@@ -94,11 +105,53 @@ export function table(
       )
       .join('  ')
       .trimEnd()
+  const lines = (row: readonly string[]) => {
+    const broken = row.map((cell, column) => inLines(cell, widths[column]!))
+    const height = Math.max(...broken.map((parts) => parts.length))
+    return Array.from({ length: height }, (_, at) => line(broken.map((parts) => parts[at] ?? '')))
+  }
   return [
-    line(cells[0]!),
-    widths.map((width) => '─'.repeat(width)).join('  '),
-    ...cells.slice(1).map(line),
+    ...lines(cells[0]!),
+    widths.map((columns) => '─'.repeat(columns)).join('  '),
+    ...cells.slice(1).flatMap(lines),
   ].join('\n')
+}
+
+/** Narrows the widest columns of text until the table fits, or none can be narrowed any more. */
+function fitted(
+  widths: readonly number[],
+  numeric: readonly boolean[],
+  width: number,
+): readonly number[] {
+  const narrowed = [...widths]
+  const total = () => narrowed.reduce((sum, columns) => sum + columns, 2 * (narrowed.length - 1))
+  while (total() > width) {
+    const texts = narrowed.map((columns, at) => (numeric[at] ? 0 : columns))
+    const widest = Math.max(...texts)
+    if (widest <= COLUMN_MIN) break
+    narrowed[texts.indexOf(widest)]! -= 1
+  }
+  return narrowed
+}
+
+/** A cell in lines of at most `width`, broken at spaces where there are some. */
+function inLines(cell: string, width: number): string[] {
+  const lines: string[] = []
+  let rest = cell
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width)
+    const end = space > 0 ? space : width
+    lines.push(rest.slice(0, end))
+    rest = rest.slice(space > 0 ? end + 1 : end)
+  }
+  return [...lines, rest]
+}
+
+/** As many of the line's parts, two spaces between them, as fit; no word and no number is cut. */
+function wholeParts(line: string, width: number): string {
+  if (line.length <= width) return line
+  const end = line.lastIndexOf('  ', width)
+  return line.slice(0, end > 0 ? end : width).trimEnd()
 }
 
 /** A text in lines of at most `width` columns, each indented; a word that is longer than a line stays whole. */

@@ -19,6 +19,7 @@ import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
 import { HEARTBEAT_MS } from '../hang.ts'
+import { defaultConfig } from './contacts.ts'
 import { startBatchGate, type BatchGate, type GateOptions } from './batch-gate.ts'
 
 /** Waits of a test: short, so that a blocked run asks again at once. */
@@ -58,43 +59,7 @@ export interface Project {
 
 export const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 
-/** One import of contacts, with a SQLite ledger. */
-export const defaultConfig = `
-ledger: ./ledger.db
-connections:
-  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
-syncs:
-  contacts:
-    import:
-      from: { csv: ./contacts.csv }
-      to: crm
-      object_type: svc_contact
-      matching_property: svc_external_id
-      verify: none
-      properties:
-        svc_external_id: id
-        svc_first_name: first_name
-        svc_email: { column: email, split: ";" }
-        svc_score: score
-`
-
-/** The columns of the default configuration, `rows` of them; `edit` changes a row's cells. */
-export function contactsCsv(
-  rows: number,
-  edit: (index: number, cells: string[]) => string[] = (_, cells) => cells,
-): string {
-  const lines = ['id,first_name,email,score']
-  for (let index = 1; index <= rows; index++)
-    lines.push(
-      edit(index, [
-        `c-${index}`,
-        `Name ${index}`,
-        `person${index}@example.com`,
-        String(index),
-      ]).join(','),
-    )
-  return `${lines.join('\n')}\n`
-}
+export { contactsCsv, defaultConfig } from './contacts.ts'
 
 /** Id of the project; its ledger is made where there is none. */
 export async function projectIdOf(configFile: string, env: NodeJS.ProcessEnv): Promise<string> {

@@ -1,6 +1,7 @@
 // `records-sync ledger export`: the files hold what the ledger holds, of both drivers. And of both: an honest ledger passes
 // its audit, and every query of docs/ledger.md runs and finds something.
 
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -95,6 +96,20 @@ async function heldRows(ledger: Ledger, name: ExportName): Promise<Record<string
     after = page.next
   }
 }
+
+test('what a killed export left behind is removed; files of a living process stay', async () => {
+  const out = join(folder, 'leftovers')
+  await said(configs.sqlite(), (context) => ledgerExport(context, out, {}))
+  // No process has the number of one that has ended and was waited for.
+  const gone = spawnSync('true').pid
+  writeFileSync(join(out, `.results.parquet.${gone}.tmp`), '')
+  writeFileSync(join(out, `.results.parquet.${gone}.tmp.lines`), '')
+  writeFileSync(join(out, `.results.parquet.${process.ppid}.tmp`), '')
+  await said(configs.sqlite(), (context) => ledgerExport(context, out, {}))
+  expect(readdirSync(out).filter((name) => name.startsWith('.'))).toEqual([
+    `.results.parquet.${process.ppid}.tmp`,
+  ])
+})
 
 describe.each(DRIVERS)('of a ledger in %s', (driver) => {
   test('the files hold every row, every column and every character', async () => {

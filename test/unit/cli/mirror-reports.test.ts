@@ -232,7 +232,7 @@ test('approve and reject are refused where nothing can wait', async () => {
   })
   expect(await answer('7')).toMatchObject({
     code: 2,
-    err: ['RUN: there is no run "7"; the latest is 2'],
+    err: ['RUN: there is no run "7"; the latest is run 2 of crm'],
   })
 })
 
