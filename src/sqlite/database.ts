@@ -1,14 +1,14 @@
 // One SQLite file: opened safely, migrated, and spoken to in short transactions. Several processes of one machine may
 // have it open at once. Promise kept here: a foreign message never leaves this file.
 
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
 import {
   DatabaseSync,
   type DatabaseSyncInstance,
   type StatementSyncInstance,
 } from '@photostructure/sqlite'
 import { SyncError } from '../core/errors.ts'
+import { makePrivate } from './private-file.ts'
 import { original, storable } from '../core/stored-text.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
@@ -148,7 +148,7 @@ export function openDatabase(
     )
   let db: DatabaseSyncInstance
   try {
-    if (!readOnly) mkdirSync(dirname(path), { recursive: true })
+    if (!readOnly) makePrivate(path)
     db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs(subject) })
     checkEngine(db, subject)
     if (!readOnly) {
