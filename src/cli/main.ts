@@ -209,4 +209,9 @@ try {
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
+  // A program that asked for JSON gets its error as JSON too; commander has said it in words on standard error.
+  if (error.exitCode !== 0 && process.argv.includes('--json'))
+    process.stdout.write(
+      `${JSON.stringify({ error: { code: 'usage', message: error.message.replace(/^error: /, '') } })}\n`,
+    )
 }
