@@ -168,7 +168,7 @@ async function start(
   opened.push(() => connections.close())
   const openers = sourceOpeners(options, connections.connect)
   const codec = await readCodec(config.temporal.encryption_keys ?? [], env)
-  const connection = await connectWorker(temporal)
+  const connection = await connectWorker(temporal, logger)
   opened.push(() => connection.close())
   const converted = codec === null ? {} : { dataConverter: { payloadCodecs: [codec] } }
   const client = new Client({ connection, namespace: temporal.namespace, ...converted })

@@ -10,8 +10,11 @@ import type { Connected } from '../temporal/client.ts'
 import { temporalSettings, type TemporalSettings } from '../temporal/settings.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 
+/** So long a Temporal server that only does not answer in time is waited for. */
+const slowMaxMs = 60_000
+
 /** Exit codes (README, "Commands"). */
-export const EXIT = { done: 0, rejects: 1, usage: 2, stopped: 3 } as const
+export const EXIT = { done: 0, rejects: 1, usage: 2, stopped: 3, unknown: 4 } as const
 
 /** Options of every command. */
 export interface GlobalOptions {
@@ -86,7 +89,10 @@ export const temporalOf: (config: Config, env: NodeJS.ProcessEnv) => TemporalSet
 /** Connects to the Temporal server, or says what is wrong and how to mend it. */
 export async function connectTemporal(settings: TemporalSettings): Promise<Connected> {
   const { connectClient } = await import('../temporal/client.ts')
-  return await connectClient(settings)
+  return await connectClient(settings, {
+    maxMs: slowMaxMs,
+    tell: (why) => void process.stderr.write(`${why}. Waiting up to ${slowMaxMs / 1_000} s\n`),
+  })
 }
 
 /** The exit code of a run that ended, or stands, in `state`. */

@@ -1,6 +1,7 @@
 // Follows a run: a live line from the ledger until the workflow ends. Ctrl-C detaches; the run goes on.
 
 import type { WorkflowHandle } from '@temporalio/client'
+import { LIVE_STATES } from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -14,7 +15,7 @@ export type Followed =
 /** The failure's own words: the innermost message, without Temporal's wrapping. */
 export function messageOf(error: unknown): string {
   let current = error
-  let message = 'the workflow failed'
+  let message = 'it failed, and the Temporal server does not say why'
   for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
     message = current.message
     current = current.cause
@@ -28,8 +29,8 @@ export async function follow(options: {
   ledger: () => Promise<Ledger | null>
   sync: string
   handle: WorkflowHandle
-  /** Ends when the workflow ends, rejecting where it failed; gives up on abort. */
-  untilEnded(signal: AbortSignal): Promise<unknown>
+  /** Ends when the workflow ends, rejecting where it failed; gives up on abort. Says when its server does not answer. */
+  untilEnded(signal: AbortSignal, noteAway: (isAway: boolean) => void): Promise<unknown>
   /** What a person is shown of the run while it goes on; null shows nothing. */
   line: ((ledger: Ledger, run: Run) => Promise<string>) | null
 }): Promise<Followed> {
@@ -37,7 +38,16 @@ export async function follow(options: {
   const ended: { error: unknown }[] = []
   // The wait is one long request: left alone it would keep a detached process alive.
   const waiting = new AbortController()
-  const result = options.untilEnded(waiting.signal).then(
+  let isAway = false
+  const noteAway = (away: boolean) => {
+    isAway = away
+    terminal.err(
+      away
+        ? 'The Temporal server does not answer; the run goes on. Asking again'
+        : 'The Temporal server is back',
+    )
+  }
+  const result = options.untilEnded(waiting.signal, noteAway).then(
     () => ended.push({ error: null }),
     (error: unknown) => ended.push({ error }),
   )
@@ -59,6 +69,9 @@ export async function follow(options: {
     while (ended.length === 0 && !detached) {
       const run = await findRun()
       if (run && ledger && options.line) terminal.live(await options.line(ledger, run))
+      // What the ledger says is as good: the books are closed before the workflow ends.
+      if (isAway && run && !LIVE_STATES.includes(run.state))
+        return { kind: 'ended', run, error: null }
       await Promise.race([
         result,
         new Promise<void>((resolve) => {

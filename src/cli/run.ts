@@ -15,6 +15,7 @@ import { forecast, quotaOfKey } from './forecast.ts'
 import { compareLine, importLine, mirrorLine } from './live.ts'
 import { needWorker } from './need-worker.ts'
 import { figure, safe } from './terminal.ts'
+import { ServerAway, untilEnded } from './until-ended.ts'
 
 export interface RunOptions {
   /** Start and return at once. */
@@ -167,7 +168,7 @@ export async function startRun(
       ledger: () => context.findLedger(),
       sync: sync.name,
       handle,
-      untilEnded: (signal) => client.withAbortSignal(signal, () => handle.result()),
+      untilEnded: (signal, noteAway) => untilEnded(client, handle, { signal, noteAway }),
       line: context.json ? null : line,
     }).finally(() => following.abort())
     if (followed.kind === 'detached') {
@@ -177,9 +178,22 @@ export async function startRun(
       return EXIT.done
     }
     const ended = followed.run
+    if (followed.error instanceof ServerAway) {
+      const { code, message } = followed.error
+      const found = ended && runToJson(ended, null)
+      if (context.json) terminal.out(JSON.stringify({ ...found, error: { code, message } }))
+      else {
+        const see = context.hint(ended ? `show ${ended.id}` : 'status')
+        terminal.err(terminal.style('yellow', `${message}. See it: ${see}`))
+      }
+      return EXIT.unknown
+    }
     const account = ended && (await accountOfRun(context, ended))
     if (followed.error !== null || !ended) {
-      const message = messageOf(followed.error)
+      const message =
+        followed.error === null
+          ? `${handle.workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
+          : messageOf(followed.error)
       if (context.json)
         terminal.out(
           JSON.stringify({ ...(ended ? runToJson(ended, account) : {}), error: { message } }),

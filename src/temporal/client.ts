@@ -3,7 +3,8 @@
 
 import { Client, Connection } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
-import { foreign, probe } from './probe.ts'
+import { systemClock } from '../core/ports.ts'
+import { foreign, probe, slow, TEMPORAL_SLOW } from './probe.ts'
 import type { Credentials, TemporalSettings } from './settings.ts'
 
 /** A connected client. */
@@ -13,8 +14,16 @@ export interface Connected {
 }
 
 const connectMaxMs = 5_000
+const againAfterMs = 1_000
 /** Codes of gRPC. */
-const status = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const
+const status = {
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  exhausted: 8,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const
 
 /** What the settings give to a connection. */
 export async function credentialsOf(settings: TemporalSettings): Promise<Credentials> {
@@ -26,13 +35,46 @@ export function optionsOf(address: string, { tls, apiKey, metadata }: Credential
   return { address, tls, metadata: { ...metadata }, ...(apiKey === null ? {} : { apiKey }) }
 }
 
+/** How long a server that is only slow is waited for, and who is told. */
+export interface Patience {
+  readonly maxMs: number
+  /** Called once, with what is wrong. */
+  tell(message: string): void
+}
+
+const IMPATIENT: Patience = { maxMs: 0, tell: () => {} }
+
+/** Connects; a server that takes connections and does not answer is asked again. What else is wrong no waiting mends. */
+export async function patiently<Result>(
+  connect: () => Promise<Result>,
+  { maxMs, tell }: Patience,
+): Promise<Result> {
+  const deadline = systemClock.now() + maxMs
+  let isTold = false
+  for (;;) {
+    try {
+      return await connect()
+    } catch (error) {
+      const isSlow = error instanceof SyncError && error.code === TEMPORAL_SLOW
+      if (!isSlow || systemClock.now() >= deadline) throw error
+      if (!isTold) tell(error.message)
+      isTold = true
+    }
+    await systemClock.sleep(againAfterMs)
+  }
+}
+
 /**
  * A client whose payloads are encrypted where the settings say so.
  * @throws ConfigError and SyncError of the settings; what `admitted` throws
  */
-export async function connectClient(settings: TemporalSettings): Promise<Connected> {
+export async function connectClient(
+  settings: TemporalSettings,
+  patience: Patience = IMPATIENT,
+): Promise<Connected> {
   const codec = (await settings.access?.codec()) ?? null
-  const connection = await admitted(settings, await credentialsOf(settings))
+  const credentials = await credentialsOf(settings)
+  const connection = await patiently(() => admitted(settings, credentials), patience)
   const client = new Client({
     connection,
     namespace: settings.namespace,
@@ -43,7 +85,7 @@ export async function connectClient(settings: TemporalSettings): Promise<Connect
 
 /**
  * A connection that the server let in, within `maxMs`, default 5 s.
- * @throws TemporalUnreachable; SyncError `temporal_tls_…`, `temporal_foreign`, `temporal_key_refused`, `temporal_forbidden`,
+ * @throws TemporalUnreachable; SyncError `temporal_slow`, `temporal_tls_…`, `temporal_foreign`, `temporal_key_refused`, `temporal_forbidden`,
  * `temporal_namespace_unknown`
  */
 export async function admitted(
@@ -67,7 +109,7 @@ export async function admitted(
     return connection
   } catch (error) {
     await connection?.close()
-    throw explained(error, settings, credentials)
+    throw explained(error, settings, credentials, Date.now() >= deadline)
   }
 }
 
@@ -82,6 +124,7 @@ function explained(
   error: unknown,
   { address, namespace, origin }: TemporalSettings,
   { apiKey, tls }: Credentials,
+  isLate: boolean,
 ): SyncError {
   const where = origin === undefined ? '' : ` (address of ${origin})`
   switch (statusOf(error)) {
@@ -102,7 +145,11 @@ function explained(
         'temporal_namespace_unknown',
         `The Temporal server at ${address}${where} has no namespace ${namespace}; set TEMPORAL_NAMESPACE or \`temporal.namespace\`, or make it: temporal operator namespace create --namespace ${namespace}`,
       )
+    case status.deadlineExceeded:
+    case status.exhausted:
+    case status.unavailable:
+      return slow(address)
     default:
-      return foreign(address)
+      return isLate ? slow(address) : foreign(address)
   }
 }

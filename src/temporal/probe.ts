@@ -13,10 +13,14 @@ const greeting = Buffer.concat([
 ])
 const frameHeaderBytes = 9
 const settingsFrame = 4
+/** Code of the error that asking again may mend. */
+export const TEMPORAL_SLOW = 'temporal_slow'
 
 /** How far one attempt came. `error` is Node's or OpenSSL's code. */
 interface Outcome {
   readonly reached: 'nothing' | 'connected' | 'encrypted' | 'http2'
+  /** Nothing that contradicts a Temporal server was said before the time was up. */
+  readonly isLate: boolean
   readonly error?: string | undefined
   /** Why the server's certificate is not trusted. */
   readonly distrust?: string | undefined
@@ -34,6 +38,7 @@ export async function probe(
   const outcome = await greet(address, tls, deadline)
   if (outcome.reached === 'http2') return
   if (outcome.reached === 'nothing') throw new TemporalUnreachable(address)
+  if (outcome.isLate) throw slow(address)
   if (tls === false) {
     const { reached } = await greet(address, {}, deadline, { trusting: true })
     if (reached === 'encrypted' || reached === 'http2')
@@ -62,6 +67,14 @@ export async function probe(
       `The Temporal server at ${address} speaks no TLS; nothing was sent to it. Set \`tls: false\` beside its address if its network may read everything`,
     )
   throw foreign(address)
+}
+
+/** It takes connections, and does not answer in time: it may be busy, or stopped for a while. */
+export function slow(address: string): SyncError {
+  return failure(
+    TEMPORAL_SLOW,
+    `The server at ${address} takes connections, but does not answer in time. A Temporal server that is overloaded, or just starting, does so; if it stays like this, check host and port`,
+  )
 }
 
 /** What answers at `address` is something else. */
@@ -96,6 +109,7 @@ function greet(
   return new Promise((resolve) => {
     let reached: Outcome['reached'] = 'nothing'
     let answer = Buffer.alloc(0)
+    let isLate = false
     const socket: Socket =
       tls === false
         ? connectPlain(place)
@@ -106,9 +120,15 @@ function greet(
       const { authorizationError } = socket as Partial<TLSSocket>
       const distrusted = error !== undefined && String(authorizationError) === error
       socket.destroy()
-      resolve({ reached, error, ...(distrusted ? { distrust: error } : {}) })
+      resolve({ reached, isLate, error, ...(distrusted ? { distrust: error } : {}) })
     }
-    const timer = setTimeout(end, Math.max(0, deadline - Date.now()))
+    const timer = setTimeout(
+      () => {
+        isLate = true
+        end()
+      },
+      Math.max(0, deadline - Date.now()),
+    )
     socket.once('connect', () => {
       reached = 'connected'
       if (tls === false) socket.write(greeting)

@@ -3,11 +3,14 @@
 import { NativeConnection } from '@temporalio/worker'
 import { SyncError } from '../core/errors.ts'
 import { systemClock } from '../core/ports.ts'
-import { admitted, credentialsOf, optionsOf } from './client.ts'
+import type { Logger } from '../core/ports.ts'
+import { admitted, credentialsOf, optionsOf, patiently } from './client.ts'
 import { ensureSearchAttributes } from './search-attributes.ts'
 import type { TemporalSettings } from './settings.ts'
 
-const connectMaxMs = 5_000
+const connectMaxMs = 30_000
+/** So long a server that only does not answer in time is waited for. */
+const slowMaxMs = 10 * 60_000
 
 /**
  * Our search attributes are registered when it returns. That, and what is wrong, is found with a client's connection first,
@@ -15,9 +18,15 @@ const connectMaxMs = 5_000
  * @throws ConfigError and SyncError of the settings; what `admitted` and `ensureSearchAttributes` throw; SyncError
  * `temporal_worker_refused`
  */
-export async function connectWorker(settings: TemporalSettings): Promise<NativeConnection> {
+export async function connectWorker(
+  settings: TemporalSettings,
+  logger: Logger,
+): Promise<NativeConnection> {
   const credentials = await credentialsOf(settings)
-  const first = await admitted(settings, credentials)
+  const first = await patiently(() => admitted(settings, credentials), {
+    maxMs: slowMaxMs,
+    tell: (why) => logger.warn({ why }, 'waiting_for_temporal'),
+  })
   try {
     await ensureSearchAttributes(first, settings.namespace)
   } finally {

@@ -14,6 +14,7 @@ import { SEARCH_ATTRIBUTES } from '../../src/core/search-attributes.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import {
   admitted,
+  patiently,
   connectClient,
   credentialsOf,
   type Connected,
@@ -145,13 +146,35 @@ describe('a connection that cannot be made says why', () => {
     const of = await given()
     const expected = { code, message: expect.stringMatching(message) }
     expect(await refusal(of, connectClient)).toMatchObject(expected)
-    expect(await refusal(of, connectWorker)).toMatchObject(expected)
+    const asWorker = (settings: TemporalSettings) => connectWorker(settings, silentLogger)
+    expect(await refusal(of, asWorker)).toMatchObject(expected)
   })
 
-  test('a server that says nothing is not waited for', async () => {
-    const of = settings(await silentServer(null))
-    const attempt = admitted(of, await credentialsOf(of), { maxMs: 200 })
-    await expect(attempt).rejects.toMatchObject({ code: 'temporal_foreign' })
+  test('a server that says nothing is called slow, and is asked again until it answers', async () => {
+    const silent = settings(await silentServer(null))
+    const attempt = admitted(silent, await credentialsOf(silent), { maxMs: 200 })
+    await expect(attempt).rejects.toMatchObject({ code: 'temporal_slow' })
+
+    let asked = 0
+    const told: string[] = []
+    const connection = await patiently(
+      async () => {
+        const of = asked++ < 2 ? silent : settings(dev)
+        return await admitted(of, await credentialsOf(of), { maxMs: asked > 2 ? 60_000 : 200 })
+      },
+      { maxMs: 600_000, tell: (why) => void told.push(why) },
+    )
+    await connection.close()
+    expect([asked, told.length]).toEqual([3, 1])
+    expect(told[0]).toMatch(/takes connections, but does not answer in time/)
+
+    const foreign = settings(await silentServer('HTTP/1.1 400 Bad Request\r\n\r\n'))
+    await expect(
+      patiently(async () => await admitted(foreign, await credentialsOf(foreign)), {
+        maxMs: 600_000,
+        tell: () => {},
+      }),
+    ).rejects.toMatchObject({ code: 'temporal_foreign' })
   })
 
   test('an API key that is missing, wrong, or of another namespace', async () => {
@@ -179,13 +202,18 @@ describe('a connection that cannot be made says why', () => {
       message: expect.stringMatching(/namespace default; .*permissions of the API key/),
     })
     await connected(settings(address, tls, { apiKey: 'SECRET-good' }))
-    const worker = await connectWorker(settings(address, tls, { apiKey: 'SECRET-good' }))
+    const worker = await connectWorker(
+      settings(address, tls, { apiKey: 'SECRET-good' }),
+      silentLogger,
+    )
     await worker.close()
     expect(authorizations.size).toBe(4)
     // Not even a server whose certificate is not trusted gets to see a key.
     const other = await startGate(dev)
     await refusal(settings(other.address, {}, { apiKey: 'SECRET-good' }), connectClient)
-    await refusal(settings(other.address, {}, { apiKey: 'SECRET-good' }), connectWorker)
+    await refusal(settings(other.address, {}, { apiKey: 'SECRET-good' }), (of) =>
+      connectWorker(of, silentLogger),
+    )
     expect(other.authorizations.size).toBe(0)
   })
 })
@@ -263,7 +291,7 @@ describe('search attributes', () => {
       refuse: (path) => (path.includes('OperatorService') ? code : null),
     })
     const tls = { serverRootCACertificate: ca }
-    const worker = await connectWorker(settings(address, tls))
+    const worker = await connectWorker(settings(address, tls), silentLogger)
     onTestFinished(() => worker.close())
     const { client } = await connected(settings(address, tls))
     for (const connection of [worker, client.connection]) {

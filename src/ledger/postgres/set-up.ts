@@ -1,9 +1,12 @@
 // A schema of the ledger's own: made, migrated and checked. `schema_version` holds the number of migrations applied.
 
+import { systemClock } from '../../core/ports.ts'
 import type { Database, Session, Subject } from './database.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 const SERVER_MIN = 13
+const setUpMaxMs = 10 * 60_000
+const askAgainMs = 200
 
 /** How many migrations were applied; 0 where there is no ledger yet. */
 async function versionOf(session: Session, schema: string): Promise<number> {
@@ -12,6 +15,23 @@ async function versionOf(session: Session, schema: string): Promise<number> {
   ])
   if (found?.['found'] !== true) return 0
   return Number((await session.one('SELECT version FROM schema_version'))?.['version'] ?? 0)
+}
+
+/**
+ * Waits until no other process sets the schema up. By asking again: a statement that waits for a lock is ended after seconds,
+ * and what the other process does may take minutes.
+ */
+async function alone(session: Session, schema: string, tooLate: () => Error): Promise<void> {
+  const deadline = systemClock.now() + setUpMaxMs
+  for (;;) {
+    const got = await session.one(
+      'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS got',
+      [`records-sync schema ${schema}`],
+    )
+    if (got?.['got'] === true) return
+    if (systemClock.now() >= deadline) throw tooLate()
+    await systemClock.sleep(askAgainMs)
+  }
 }
 
 /** Makes the schema what this release needs, or says why it is not. */
@@ -53,9 +73,12 @@ export async function setUp(
           `The ${noun} ${db.place} has not been set up by this release yet; run a sync first`,
         )
   await db.transaction(async (session) => {
-    await session.one('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
-      `records-sync schema ${schema}`,
-    ])
+    await alone(session, schema, () =>
+      refuse(
+        'busy',
+        `The ${noun} ${db.place} has been set up by another process for ${setUpMaxMs / 60_000} minutes; see what it does, or end it`,
+      ),
+    )
     // Asking first, because making what is there already needs a permission that the owner of the schema may lack.
     if (!(await session.one('SELECT FROM pg_namespace WHERE nspname = $1', [schema])))
       await session.run(`CREATE SCHEMA ${schema}`)

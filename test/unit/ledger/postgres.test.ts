@@ -74,6 +74,32 @@ async function errorOf(work: Promise<unknown>): Promise<LedgerError> {
 }
 
 describe('opening', () => {
+  it('waits as long as another process sets it up, by asking again', async () => {
+    const other = await outside.connect()
+    try {
+      await other.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [
+        `records-sync schema ${schema}`,
+      ])
+      const opening = Promise.all([open(), open(), open()])
+      opening.catch(() => {})
+      const asking = async (where: string) => {
+        const { rows: found } = await outside.query(
+          `SELECT FROM pg_stat_activity WHERE query LIKE '%advisory_xact_lock%' AND pid <> pg_backend_pid() AND ${where}`,
+        )
+        return found.length
+      }
+      // None of them is in a statement, whose time would run out.
+      await expect.poll(() => asking("state = 'idle in transaction'"), { timeout: 600_000 }).toBe(3)
+      expect(await asking("wait_event_type = 'Lock'")).toBe(0)
+      await other.query('SELECT pg_advisory_unlock_all()')
+      const projects = await Promise.all((await opening).map((ledger) => ledger.project()))
+      expect(new Set(projects).size).toBe(1)
+      expect(projects[0]).toMatch(/^[\da-f]{8}$/)
+    } finally {
+      other.release(true)
+    }
+  })
+
   it('makes the tables of a SQLite ledger, column by column, and the documented queries run', async () => {
     await (await open()).close()
     const db = new DatabaseSync(':memory:')

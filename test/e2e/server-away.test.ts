@@ -1,0 +1,160 @@
+// A Temporal server that is away for a while, and one that comes back without its database: a command that follows a run does
+// not say that it failed, and a worker finds out what was lost.
+
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { Client, Connection } from '@temporalio/client'
+import { afterEach, expect, inject, test, vi } from 'vitest'
+import { ServerAway, untilEnded } from '../../src/cli/until-ended.ts'
+import { silentLogger } from '../../src/core/ports.ts'
+import { startTemporal } from '../../src/dev/temporal-server.ts'
+import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
+import { startWorker } from '../../src/worker.ts'
+import { importSync } from '../../workflows/names.ts'
+import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
+
+const soon = { timeout: 600_000, interval: 200 }
+const stops: (() => unknown)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).toReversed()) await stop()
+})
+
+/** A way to the server that can be closed. */
+async function startWay(address: string) {
+  const [host, port] = address.split(':')
+  const sockets = new Set<Socket>()
+  let isOpen = true
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    if (!isOpen) return socket.destroy()
+    const there = connect(Number(port), host)
+    sockets.add(there)
+    there
+      .on('error', () => {})
+      .on('close', () => {
+        sockets.delete(there)
+        socket.destroy()
+      })
+    socket.on('close', () => there.destroy())
+    socket.pipe(there).pipe(socket)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const set = (open: boolean) => {
+    isOpen = open
+    if (!open) for (const socket of sockets) socket.destroy()
+  }
+  stops.push(() => {
+    set(false)
+    server.close()
+  })
+  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, set }
+}
+
+async function newProject(): Promise<Project> {
+  const project = await createProject({ service: { latencyMs: 50 } })
+  stops.push(() => project.stop())
+  return project
+}
+
+test('while the server is away, run goes by the ledger', async () => {
+  const project = await newProject()
+  project.write('contacts.csv', contactsCsv(2_000))
+  await project.startWorker()
+  const way = await startWay(project.address)
+  project.env['TEMPORAL_ADDRESS'] = way.address
+  const following = project.cli('run', 'contacts', '--tuning', '{"in_flight":1}')
+  const ledger = project.ledger()
+  stops.push(() => ledger.close())
+  const created = async () => {
+    const [run] = await ledger.runs({ limit: 1 })
+    return run ? (await ledger.progress(run.id)).created : 0
+  }
+  await vi.waitFor(async () => expect(await created()).toBeGreaterThan(0), soon)
+  way.set(false)
+  const { code, out, err } = await following
+  expect(err).toContain('The Temporal server does not answer; the run goes on')
+  expect(err).not.toMatch(/MaxListeners/)
+  expect(out).toMatch(/Run 1 of contacts: complete/)
+  expect(code).toBe(0)
+}, 600_000)
+
+test('the wait goes on when the server is back, and ends where it stays away', async () => {
+  const way = await startWay(inject('temporalAddress'))
+  const connection = await Connection.connect({ address: way.address })
+  stops.push(() => connection.close())
+  const client = new Client({ connection })
+  const start = (workflowId: string) =>
+    client.workflow.start(importSync, { taskQueue: 'nobody', workflowId, args: [{}] })
+  const { signal } = new AbortController()
+
+  const first = await start('away-for-a-while')
+  const noted: boolean[] = []
+  const waiting = untilEnded(client, first, { signal, noteAway: (away) => void noted.push(away) })
+  waiting.catch(() => {})
+  way.set(false)
+  await vi.waitFor(() => expect(noted).toEqual([true]), soon)
+  way.set(true)
+  await vi.waitFor(() => expect(noted).toEqual([true, false]), soon)
+  await first.terminate('over')
+  await expect(waiting).rejects.toMatchObject({ cause: { name: 'TerminatedFailure' } })
+
+  const second = await start('away-for-good')
+  const ended = untilEnded(client, second, { signal, noteAway: () => {}, awayMaxMs: 1 })
+  ended.catch(() => {})
+  way.set(false)
+  await expect(ended).rejects.toThrow(ServerAway)
+}, 600_000)
+
+test('a server that lost its database: attributes, runs and schedules are looked at again', async () => {
+  const project = await newProject()
+  project.write('contacts.csv', contactsCsv(500))
+  const scheduled = defaultConfig.replace('    import:', '    schedule: every week\n    import:')
+  project.write('records-sync.yaml', scheduled)
+  const options = { cliPath: inject('temporalCli'), headless: true, logger: silentLogger }
+  const first = await startTemporal(options)
+  const { address, namespace } = first
+  const told: string[] = []
+  const note = (_: object, message?: string) => void told.push(message ?? '')
+  const log = { ...silentLogger, info: note, warn: note, error: note }
+  const ledger = openSqliteLedger(project.ledgerFile)
+  stops.push(() => ledger.close())
+  // What a run leaves whose workflow the server has forgotten.
+  const opened = await ledger.openRun({
+    sync: 'contacts',
+    kind: 'import',
+    mode: 'run',
+    workflowId: 'forgotten',
+    workflowRunId: '7a0e0d5e-6a0e-4b43-b6a5-000000000000',
+    config: {},
+  })
+  expect('run' in opened).toBe(true)
+  const worker = await startWorker({
+    configFile: project.configFile,
+    env: project.env,
+    temporal: { address, namespace },
+    logger: log,
+    upkeepMs: 500,
+  })
+  stops.push(async () => {
+    worker.shutdown()
+    await worker.stopped.catch(() => {})
+  })
+  await vi.waitFor(() => expect(told).toContain('run_abandoned'), soon)
+  expect(await ledger.run(1)).toMatchObject({ state: 'failed', reason: 'abandoned' })
+  expect(told).toContain('schedule_missing')
+  expect(told).not.toContain('search_attributes_lost')
+
+  await first.stop()
+  const again = await startTemporal({ ...options, port: Number(address.split(':')[1]) })
+  stops.push(() => again.stop())
+  await vi.waitFor(() => expect(told).toContain('search_attributes_lost'), soon)
+  const connection = await Connection.connect({ address })
+  stops.push(() => connection.close())
+  const handle = await new Client({ connection }).workflow.start(importSync, {
+    taskQueue: await project.queue(),
+    workflowId: 'after',
+    args: [{ sync: 'contacts', tuning: fastTuning }],
+  })
+  expect(await handle.result()).toMatchObject({ state: 'complete' })
+}, 600_000)
