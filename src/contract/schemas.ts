@@ -4,7 +4,13 @@
 import { z } from 'zod'
 import type { Json } from '../core/json.ts'
 import { LosslessNumber } from '../core/lossless-number.ts'
-import { BATCH_ITEMS_MAX, PAGE_LIMIT_MAX, SEARCH_CHARS_MAX, SORTS_MAX } from './limits.ts'
+import {
+  BATCH_ITEMS_MAX,
+  IN_VALUES_MAX,
+  PAGE_LIMIT_MAX,
+  SEARCH_CHARS_MAX,
+  SORTS_MAX,
+} from './limits.ts'
 import { BATCH_ITEM_STATUSES, PROBLEM_CODES } from './problems.ts'
 
 /**
@@ -181,11 +187,8 @@ export const PaginationWire = z
   })
   .meta({
     id: 'PaginationWire',
-    description: 'Where a listing goes on',
-    anyOf: [
-      { properties: { has_more: { const: false } } },
-      { properties: { next_cursor: { type: 'string' } }, required: ['next_cursor'] },
-    ],
+    // Not as a condition: makers of clients do not read those, and some fail at a constant that is a boolean.
+    description: 'Where a listing goes on. `next_cursor` is a text whenever `has_more` is true',
   })
 export type PaginationWire = z.infer<typeof PaginationWire>
 
@@ -297,31 +300,36 @@ export const FILTER_OPERATORS = [
 export type FilterOperator = (typeof FILTER_OPERATORS)[number]
 
 /** Section 2.11. Nodes take no extra keys; depth and list lengths have reasons of their own and are checked apart. */
-export type FilterNode =
-  | { $and: FilterNode[] }
-  | { $or: FilterNode[] }
-  | { property: string; op: FilterOperator; value: Json }
+export type FilterNode = FilterAnd | FilterOr | FilterLeaf
+export type FilterAnd = { $and: FilterNode[] }
+export type FilterOr = { $or: FilterNode[] }
+export type FilterLeaf = {
+  property: string
+  op: FilterOperator
+  value: Json
+}
+
+// Each node has a name of its own: makers of clients need one for what refers to itself.
+export const FilterAnd: z.ZodType<FilterAnd> = z
+  .strictObject({ $and: z.array(z.lazy(() => FilterNode)).min(1) })
+  .meta({ id: 'FilterAnd', title: 'And', description: 'Every child must match' })
+
+export const FilterOr: z.ZodType<FilterOr> = z
+  .strictObject({ $or: z.array(z.lazy(() => FilterNode)).min(1) })
+  .meta({ id: 'FilterOr', title: 'Or', description: 'At least one child must match' })
+
+export const FilterLeaf: z.ZodType<FilterLeaf> = z
+  .strictObject({
+    property: z.string().describe('A readable property of the object type'),
+    op: z.enum(FILTER_OPERATORS).describe('One that the property supports'),
+    value: PropertyValue.describe(
+      `Fits the property's field type; a boolean for is_null, a list of at most ${IN_VALUES_MAX} for in, not_in, contains_any, not_contains_any`,
+    ),
+  })
+  .meta({ id: 'FilterLeaf', title: 'Leaf', description: 'A condition on one property' })
 
 export const FilterNode: z.ZodType<FilterNode> = z
-  .lazy(() =>
-    z.union([
-      z
-        .strictObject({ $and: z.array(FilterNode).min(1) })
-        .meta({ title: 'And', description: 'Every child must match' }),
-      z
-        .strictObject({ $or: z.array(FilterNode).min(1) })
-        .meta({ title: 'Or', description: 'At least one child must match' }),
-      z
-        .strictObject({
-          property: z.string().describe('A readable property of the object type'),
-          op: z.enum(FILTER_OPERATORS).describe('One that the property supports'),
-          value: PropertyValue.describe(
-            "Fits the property's field type; a boolean for is_null, a list for in, not_in (at most 100), contains_any, not_contains_any",
-          ),
-        })
-        .meta({ title: 'Leaf' }),
-    ]),
-  )
+  .lazy(() => z.union([FilterAnd, FilterOr, FilterLeaf]))
   .meta({
     id: 'FilterNode',
     description: 'A filter tree of at most 8 levels. Nodes take no extra keys.',
@@ -414,10 +422,21 @@ export const BatchDeleteBody = batchOf(z.strictObject({ id: recordId })).meta({
 })
 export type BatchDeleteBody = z.infer<typeof BatchDeleteBody>
 
-/** Our choice for the payload of the associate operation (section 4.7 leaves it open). */
-export const AssociateBody = z
-  .strictObject({ data: z.strictObject({ target_id: z.string() }) })
-  .meta({ id: 'AssociateBody', description: 'The record to link to' })
+/** What names the record to link to. */
+export const AssociateTarget = z
+  .strictObject({ target_id: z.string() })
+  .meta({ id: 'AssociateTarget', description: 'The record to link to' })
+
+/** The same within `data`, as in every other write. */
+export const AssociateData = z
+  .strictObject({ data: AssociateTarget })
+  .meta({ id: 'AssociateData', description: 'The record to link to, within `data`' })
+
+/** Section 4.7 leaves the payload open; `/target_id` of rule 4.3.6 points into the plain form. */
+export const AssociateBody = z.union([AssociateData, AssociateTarget]).meta({
+  id: 'AssociateBody',
+  description: 'The record to link to, in either form',
+})
 export type AssociateBody = z.infer<typeof AssociateBody>
 
 const dataOf = <Data extends z.ZodType>(data: Data) => z.looseObject({ data })

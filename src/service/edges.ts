@@ -1,5 +1,5 @@
 // The association edges of an org (section 2.6): from a source to a target, by association type.
-// Promise kept here: no edge outlives one of its ends, and none exceeds its cardinality.
+// Promise kept here: no edge outlives one of its ends, and whoever links replaces what they see that the cardinality excludes.
 
 import type { Cardinality } from '../contract/index.ts'
 

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { AggregateBody, BATCH_ITEMS_MAX, QueryBody } from '../contract/index.ts'
-import { malformed, pointerToken, shown } from './problems.ts'
+import { malformed, outOfRange, pointerToken, shown } from './problems.ts'
 
 /** `{data: {properties}}`: the properties. @throws Refusal 400 */
 export function recordBody(body: unknown): JsonObject {
@@ -30,19 +30,20 @@ export function batchDeleteBody(body: unknown): string[] {
   return batchItems(body, (item, at) => idOf(exactly(item, ['id'], at)['id'], at))
 }
 
-/** `{data: {target_id}}`: the id. @throws Refusal 400 */
+/** `{data: {target_id}}`, or `{target_id}`: the id. @throws Refusal 400 */
 export function associateBody(body: unknown): string {
-  const { target_id } = exactly(dataOf(body), ['target_id'], '/data')
+  const isPlain = isJsonObject(body) && !Object.hasOwn(body, 'data')
+  const [target, at] = isPlain ? [body, ''] : [dataOf(body), '/data']
+  const { target_id } = exactly(target, ['target_id'], at)
   if (typeof target_id === 'string') return target_id
-  throw malformed(`target_id: a text was expected, got ${shown(target_id)}`, '/data/target_id')
+  throw malformed(`target_id: a text was expected, got ${shown(target_id)}`, `${at}/target_id`)
 }
 
 function batchItems<Item>(body: unknown, itemOf: (raw: unknown, at: string) => Item): Item[] {
   const items = dataOf(body)
-  if (!Array.isArray(items) || items.length < 1 || items.length > BATCH_ITEMS_MAX) {
-    const detail = `data: a list of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${shown(items)}`
-    throw malformed(detail, '/data')
-  }
+  const detail = `data: a list of 1 to ${BATCH_ITEMS_MAX} items was expected, got ${shown(items)}`
+  if (!Array.isArray(items)) throw malformed(detail, '/data')
+  if (items.length < 1 || items.length > BATCH_ITEMS_MAX) throw outOfRange(detail, '/data')
   return items.map((item, index) => itemOf(item, `/data/${index}`))
 }
 
@@ -55,7 +56,7 @@ function idOf(raw: unknown, at: string): string {
 const QueryEnvelope = QueryBody.extend({ filter: z.unknown().optional() })
 export type QueryEnvelope = z.infer<typeof QueryEnvelope>
 
-/** Section 4.1 without its filter. @throws Refusal 400 */
+/** Section 4.1 without its filter. @throws Refusal 400, 422 */
 export function queryBody(body: unknown): QueryEnvelope {
   return parsed(QueryEnvelope, body)
 }
@@ -69,7 +70,7 @@ const AggregateEnvelope = AggregateBody.extend({
 })
 export type AggregateEnvelope = z.infer<typeof AggregateEnvelope>
 
-/** Section 4.2 without its filter: only a count needs no property, and `group_by` names each once. @throws Refusal 400 */
+/** Section 4.2 without its filter: only a count needs no property, and `group_by` names each once. @throws Refusal 400, 422 */
 export function aggregateBody(body: unknown): AggregateEnvelope {
   const envelope = parsed(AggregateEnvelope, body)
   const { op, property } = envelope.aggregations[0]!
@@ -80,17 +81,23 @@ export function aggregateBody(body: unknown): AggregateEnvelope {
   const names = envelope.group_by ?? []
   const twice = names.findIndex((name, index) => names.indexOf(name) < index)
   if (twice < 0) return envelope
-  throw malformed(`group_by: ${shown(names[twice])} stands twice`, `/group_by/${twice}`)
+  throw outOfRange(`group_by: ${shown(names[twice])} stands twice`, `/group_by/${twice}`)
 }
 
 function parsed<Envelope>(schema: z.ZodType<Envelope>, body: unknown): Envelope {
   if (!isJsonObject(body)) throw malformed(`A JSON object was expected, got ${shown(body)}`, '')
   const result = schema.safeParse(body)
   if (result.success) return result.data
-  const issue = result.error.issues[0]!
+  const { issues } = result.error
+  // What has the wrong shape comes first, as in filters.
+  const issue = issues.find(({ code }) => !rangeIssues.has(code)) ?? issues[0]!
   const field = issue.path.map((part) => `/${pointerToken(String(part))}`).join('')
-  throw malformed(`${issue.path.join('.') || 'The body'}: ${issue.message}`, field)
+  const detail = `${issue.path.join('.') || 'The body'}: ${issue.message}`
+  throw rangeIssues.has(issue.code) ? outOfRange(detail, field) : malformed(detail, field)
 }
+
+/** What zod calls a value of the right shape that is too small, too large, or too long. */
+const rangeIssues: ReadonlySet<string | undefined> = new Set(['too_small', 'too_big', 'custom'])
 
 function dataOf(body: unknown): unknown {
   return exactly(body, ['data'], '')['data']

@@ -244,17 +244,24 @@ export class Org {
 
   /**
    * The type, for a write that needs all of `operations`.
-   * @throws Refusal 404 unknown; 403 type_read_only; 404 unreadable; 403 write_forbidden
+   * @throws Refusal 403 type_read_only; 403 write_forbidden; 404 where it is unknown
    */
   writableType(key: Key, name: string, operations: readonly WritableOperation[]): ObjectType {
-    const accepted = this.types.get(name)?.summary.writable_operations
+    const type = this.types.get(name)
+    const accepted = type?.summary.writable_operations
     const missing = accepted && operations.find((operation) => !accepted.includes(operation))
     if (missing) throw new Refusal(factsOf('type_read_only', `${name} does not accept ${missing}`))
-    const type = this.readableType(key, name)
-    if (grantOf(key, name).write) return type
-    throw new Refusal(factsOf('write_forbidden', `This key may not write ${name}`))
+    // The same for a type that is not there: what a key has no grant for does not show.
+    if (!grantOf(key, name).write) {
+      throw new Refusal(factsOf('write_forbidden', `This key may not write ${plain(name)}`))
+    }
+    if (type) return type
+    throw new Refusal(notFound(`No object type ${shown(name)} that this key may read`))
   }
 }
+
+/** The name of a type, as it is where it can be one. */
+const plain = (name: string) => (/^[a-z][a-z0-9_]{0,80}$/.test(name) ? name : shown(name))
 
 /** Every property of the type, in its order: those without a value are null. */
 function wholeValues(kept: Values, type: ObjectType): Values {

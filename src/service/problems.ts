@@ -43,6 +43,11 @@ export function malformed(detail: string, field?: string): Refusal {
   return new Refusal({ status: 400, code: 'request_invalid', detail, field })
 }
 
+/** A request of the right shape with a number or a length that is not allowed: 422. */
+export function outOfRange(detail: string, field: string): Refusal {
+  return new Refusal({ status: 422, code: 'request_invalid', detail, field })
+}
+
 export function notFound(detail: string): Facts {
   return { status: 404, code: 'not_found', detail }
 }

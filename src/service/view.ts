@@ -21,7 +21,9 @@ export class View {
   }
 
   sees({ record: { properties } }: Slot): boolean {
-    if (properties[PRIVATE] !== true || this.sight.reach === 'org') return true
+    if (properties[PRIVATE] !== true) return true
+    // The reach of a key never changes, and a key never sees more than its creator, who may be no admin any more.
+    if (this.sight.reach === 'org' && this.sight.user.admin) return true
     return properties[CREATED_BY] === this.sight.user.id
   }
 

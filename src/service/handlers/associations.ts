@@ -53,15 +53,16 @@ export const associateRecords: Handler = (call) => {
   org.view(key, type).existing(source)
   const name = params['association_type']!
   const association = org.associations.get(name)
-  // One whose target the key may not read is not there for it: the list of definitions leaves it out too.
-  if (association?.source !== type.name || !grantOf(key, association.target).read) {
+  if (association?.source !== type.name) {
     throw new Refusal(notFound(`${type.name} has no association type ${shown(name)}`))
   }
   const edge = { association: name, source, target: associateBody(body) }
   if (!seesTarget(call, edge)) throw new Refusal(noTarget)
   const isNew = !org.edges.has(edge)
   if (isNew) {
-    for (const replaced of org.edges.replacedBy(edge, association.cardinality)) org.unlink(replaced)
+    const replaced = org.edges.replacedBy(edge, association.cardinality)
+    // As with unique values: what the key cannot see does not count, and nobody writes it unseen.
+    for (const each of replaced) if (seesBothEnds(call, each)) org.unlink(each)
     org.link(edge)
   }
   return { status: isNew ? 201 : 200, body: { data: edgeWire(org, edge) } }
@@ -85,6 +86,12 @@ function isAfter({ association, target }: Edge, [lastAssociation, lastTarget]: E
 function seesTarget({ org, key }: Call, { association, target }: Edge): boolean {
   const type = org.types.get(org.associations.get(association)!.target)!
   return grantOf(key, type.name).read && org.view(key, type).get(target) !== undefined
+}
+
+function seesBothEnds(call: Call, edge: Edge): boolean {
+  const { org, key } = call
+  const type = org.types.get(org.associations.get(edge.association)!.source)!
+  return org.view(key, type).get(edge.source) !== undefined && seesTarget(call, edge)
 }
 
 function edgeWire(org: Org, { association, source, target }: Edge): AssociationEdgeWire {

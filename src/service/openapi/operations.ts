@@ -96,6 +96,7 @@ export const DESCRIPTIONS: Readonly<Record<OperationId, Description>> = {
     text: `Lists the records that match a filter and a search, in the order of at most one property. ${EVERYTHING} A cursor carries its query: beside it, leave the query out or give the same.`,
     refusals: [
       'query_malformed',
+      'query_out_of_range',
       ...FILTERS,
       'cursor_invalid',
       'type_unreadable',
@@ -104,20 +105,29 @@ export const DESCRIPTIONS: Readonly<Record<OperationId, Description>> = {
   },
   aggregateRecords: {
     text: 'Computes one number for each group of records. Groups are paged by `limit` and `offset`, without a cursor.',
-    refusals: ['query_malformed', ...FILTERS, 'type_unreadable', 'unsupported_aggregation'],
+    refusals: [
+      'query_malformed',
+      'query_out_of_range',
+      ...FILTERS,
+      'type_unreadable',
+      'unsupported_aggregation',
+    ],
   },
   batchCreate: {
     text: `${BATCH}Sent again, it creates the records again.`,
-    refusals: ['body_malformed'],
+    refusals: ['body_malformed', 'items_out_of_range'],
   },
-  batchUpdate: { text: `${BATCH}${NULL_CLEARS}`, refusals: ['body_malformed'] },
+  batchUpdate: {
+    text: `${BATCH}${NULL_CLEARS}`,
+    refusals: ['body_malformed', 'items_out_of_range'],
+  },
   batchUpsert: {
     text: `${BATCH}Each item is found by its value of \`matching_property\`. ${NULL_CLEARS}`,
-    refusals: ['body_malformed', 'invalid_matching_property'],
+    refusals: ['body_malformed', 'items_out_of_range', 'invalid_matching_property'],
   },
   batchDelete: {
     text: `${BATCH}Sent again, it answers 404 for each item that is gone.`,
-    refusals: ['body_malformed'],
+    refusals: ['body_malformed', 'items_out_of_range'],
   },
   listAssociations: {
     text: 'Lists the association definitions between types that the key may read. The list is not paginated.',

@@ -4,6 +4,7 @@
 
 import { STATUS_CODES, maxHeaderSize } from 'node:http'
 import {
+  BATCH_ITEMS_MAX,
   FILTER_DEPTH_MAX,
   FILTER_GROUPS_MAX,
   FILTER_LEAVES_MAX,
@@ -47,10 +48,24 @@ export const REFUSALS = {
   },
   query_malformed: {
     ...of('request_invalid', 400),
-    when: 'The body is no JSON object, has an unknown member, or one out of range.',
+    when: 'The body is no JSON object, or has a member that is unknown or of another type.',
+    remedy: MEND_FIELD,
+    detail: 'limit: Invalid input: expected number, received string',
+    field: '/limit',
+  },
+  query_out_of_range: {
+    ...of('request_invalid', 422),
+    when: 'A number or a length is not within its limits.',
     remedy: MEND_FIELD,
     detail: 'limit: Too big: expected number to be <=100',
     field: '/limit',
+  },
+  items_out_of_range: {
+    ...of('request_invalid', 422),
+    when: `A batch has no item, or more than ${BATCH_ITEMS_MAX}.`,
+    remedy: 'Send 1 to 50 items; divide what is more.',
+    detail: 'data: a list of 1 to 50 items was expected, got a list of 51',
+    field: '/data',
   },
   filter_malformed: {
     ...of('request_invalid', 400),
@@ -86,7 +101,7 @@ export const REFUSALS = {
   },
   write_forbidden: {
     ...reason('write_forbidden'),
-    when: 'The key may read the object type and not write it.',
+    when: 'The key has no grant to write the object type.',
     remedy: ASK_FOR_GRANT,
     detail: 'This key may not write svc_contact',
   },
@@ -235,7 +250,7 @@ export const REFUSALS = {
   },
   target_unknown: {
     ...of('request_invalid', 422),
-    when: 'The target is unknown, deleted, or not visible to the key: the answer is the same.',
+    when: 'The target is unknown, deleted, of another object type, or not visible to the key: the answer is the same.',
     remedy: 'Check the id of the target.',
     detail: 'target_id: the id of a record that this key can see was expected',
     field: '/target_id',

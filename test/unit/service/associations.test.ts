@@ -200,7 +200,7 @@ describe('linking', () => {
       refused.push(
         [api.link('svc_risk', from, name, to), 403, 'permission_denied', 'type_read_only'],
         [reader.link(contact, from, name, to), 403, 'permission_denied', 'write_forbidden'],
-        [stranger.link(contact, from, name, to), 404, 'not_found'],
+        [stranger.link(contact, from, name, to), 403, 'permission_denied', 'write_forbidden'],
       )
     }
     refused.push(
@@ -216,11 +216,14 @@ describe('linking', () => {
   })
 
   it.each([
-    ['no data', {}, ''],
+    ['nothing', {}, ''],
     ['a list', { data: [] }, '/data'],
     ['no target', { data: {} }, '/data'],
     ['a number as target', { data: { target_id: 7 } }, '/data/target_id'],
     ['an unknown key', { data: { target_id: 'a', x: 1 } }, '/data'],
+    ['a number as plain target', { target_id: 7 }, '/target_id'],
+    ['an unknown key beside it', { target_id: 'a', x: 1 }, ''],
+    ['both forms', { target_id: 'a', data: { target_id: 'a' } }, ''],
   ])('refuses a body of %s', async (_name, body, field) => {
     const path = `${edgesPath(contact, await made(contact))}${contactCompany}/`
     const answer = await api.send('PUT', path, { body })
@@ -491,6 +494,31 @@ describe('the edges of a record', () => {
     expect(targetsOf(await edgesOf(api, deal, source))).toEqual([...targets, more, secret])
     const narrow = as('ada', { grants: { [deal]: full } })
     expect(await edgesOf(narrow, deal, source)).toEqual([])
+  })
+
+  it('take the place of those that the key sees, and of no other', async () => {
+    const [ada, ben] = [as('ada'), as('ben')]
+    const source = await made(contact)
+    const secret = await made(company, { svc_private: true }, ben)
+    expect((await ben.link(contact, source, contactCompany, secret)).status).toBe(201)
+    for (let time = 0; time < 2; time += 1) {
+      const target = await made(company)
+      expect((await ada.link(contact, source, contactCompany, target)).status).toBe(201)
+      expect(targetsOf(await edgesOf(ada, contact, source))).toEqual([target])
+      expect(targetsOf(await edgesOf(ben, contact, source))).toEqual([secret, target].sort())
+    }
+    const target = await made(company)
+    await ben.link(contact, source, contactCompany, target)
+    expect(targetsOf(await edgesOf(api, contact, source))).toEqual([target])
+  })
+
+  it('are made by a body of either form', async () => {
+    const [source, target] = [await made(contact), await made(company)]
+    const path = `${edgesPath(contact, source)}${contactCompany}/`
+    expect((await api.send('PUT', path, { body: { target_id: target } })).status).toBe(201)
+    const again = await api.send('PUT', path, { body: { data: { target_id: target } } })
+    expect(again.status).toBe(200)
+    expect(targetsOf(await edgesOf(api, contact, source))).toEqual([target])
   })
 
   it('are those of a record that is there, of a type that the key may read', async () => {

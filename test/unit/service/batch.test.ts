@@ -191,7 +191,7 @@ describe('each kind of batch', () => {
     const before = api.service.records(contact)
     for (const items of [[], many]) {
       const answer = await send(kind, items)
-      expectProblem(answer, 400, 'request_invalid')
+      expectProblem(answer, 422, 'request_invalid')
       expect(answer.body.field).toBe('/data')
     }
     expect(api.service.records(contact)).toEqual(before)
@@ -233,7 +233,10 @@ describe('each kind of batch', () => {
             expectProblem(answer, 403, 'permission_denied', 'type_read_only')
           }
         }
-        expectProblem(await send(kind, items, { key: reader, type: 'project' }), 404, 'not_found')
+        for (const type of ['project', 'no_such_type']) {
+          const unknown = await send(kind, items, { key: reader, type })
+          expectProblem(unknown, 403, 'permission_denied', 'write_forbidden')
+        }
       }
     },
   )

@@ -301,6 +301,23 @@ describe('stored keys', () => {
     expect(() => listStoredKeys(join(dir, 'none.db'))).toThrow(/There is no data file/)
   })
 
+  it('of reach org see no more than their creator, who may be no administrator any more', async () => {
+    const eve = { id: 'eve', displayName: 'Eve', admin: true, permissions: 'all' } as const
+    let api = await start({ users: [eve] })
+    const { token } = mintStoredKey(data, { userId: 'eve', reach: 'org' })
+    const secret = (await api.create('svc_contact', { svc_private: true })).body.data
+    const seen = async () => (await api.send('GET', contacts, { key: token })).body.data
+    expect(await seen()).toEqual([secret])
+    await api.service.close()
+    open.pop()
+    api = await start({ users: [{ ...eve, admin: false }] })
+    expect(await seen()).toEqual([])
+    const own = await api.as(token).create('svc_contact', { svc_private: true })
+    expect(await seen()).toEqual([own.body.data])
+    // What never changes is told as it is.
+    expect((await api.send('GET', '/self/', { key: token })).body.data.reach).toBe('org')
+  })
+
   it('see their own org only', async () => {
     const one = mintStoredKey(data, { orgId: 1, reach: 'org' })
     const two = mintStoredKey(data, { orgId: 2, reach: 'org' })

@@ -206,6 +206,51 @@ function holds(actual: Json, example: Json): boolean {
   }
 }
 
+describe('makers of clients', () => {
+  /** Every schema of the document, with its place; a reference is not followed. */
+  function* schemasIn(node: Json, at: string): Generator<[string, Json]> {
+    if (typeof node !== 'object' || node === null) return
+    yield [at, node]
+    for (const [name, child] of Object.entries(node)) {
+      if (name !== 'example' && name !== 'examples' && name !== 'default') {
+        yield* schemasIn(child, `${at}/${name}`)
+      }
+    }
+  }
+  const all = () => [...schemasIn(document, '')]
+
+  it('find no constant that is a boolean: openapi-python-client writes code that is none', () => {
+    const constants = all().filter(([, node]) => typeof node.const === 'boolean')
+    expect(constants.map(([at]) => at)).toEqual([])
+    const single = all().filter(([, node]) =>
+      node.enum?.some?.((each: Json) => typeof each === 'boolean'),
+    )
+    expect(single.map(([at]) => at)).toEqual([])
+  })
+
+  it('find a name for each part of what refers to itself', () => {
+    const { schemas } = document.components
+    const refs = (node: Json): string[] =>
+      [...schemasIn(node, '')].flatMap(([, each]) =>
+        typeof each.$ref === 'string' ? [each.$ref.split('/').at(-1)] : [],
+      )
+    const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+      refs(schemas[from]).some((name) => {
+        if (name === to) return true
+        if (seen.has(name)) return false
+        seen.add(name)
+        return reaches(name, to, seen)
+      })
+    const recursive = Object.keys(schemas).filter((name) => reaches(name, name))
+    expect(recursive.sort()).toEqual(['FilterAnd', 'FilterNode', 'FilterOr'])
+    // No alternative of one is written inline, where it would have no name.
+    for (const name of recursive) {
+      for (const choice of schemas[name].anyOf ?? []) expect(Object.keys(choice)).toEqual(['$ref'])
+    }
+    expect(schemas.FilterNode.anyOf).toHaveLength(3)
+  })
+})
+
 describe('the refusals', () => {
   const contacts = '/objects/svc_contact/records/'
   const query = `${contacts}query/`
@@ -229,7 +274,15 @@ describe('the refusals', () => {
   const provocations: [RefusalName, OperationId | null, string, string, SendOptions?][] = [
     ['request_malformed', 'readSelf', 'GET', '/self/?limit=1'],
     ['body_malformed', 'createRecord', 'POST', contacts, write(null)],
-    ['query_malformed', 'queryRecords', 'POST', query, { body: { limit: 101 } }],
+    ['query_malformed', 'queryRecords', 'POST', query, { body: { limit: '101' } }],
+    ['query_out_of_range', 'queryRecords', 'POST', query, { body: { limit: 101 } }],
+    [
+      'items_out_of_range',
+      'batchDelete',
+      'POST',
+      `${contacts}batch/delete/`,
+      { body: { data: Array.from({ length: 51 }, () => ({ id: 'x' })) } },
+    ],
     [
       'filter_malformed',
       'queryRecords',

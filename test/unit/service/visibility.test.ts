@@ -251,11 +251,9 @@ describe('what a key may do', () => {
       expect((await caller.query(name, {})).status).toBe(isReadable ? 200 : 403)
       const expected = !writable_operations.includes('create')
         ? [403, 'type_read_only']
-        : !isReadable
-          ? [404, undefined]
-          : allowed[name]!.write
-            ? [201, undefined]
-            : [403, 'write_forbidden']
+        : isReadable && allowed[name]!.write
+          ? [201, undefined]
+          : [403, 'write_forbidden']
       const { status, body } = await caller.create(name, {})
       expect([name, status, body.reason]).toEqual([name, ...expected])
     }

@@ -242,8 +242,8 @@ describe('batch upsert', () => {
     expectProblem(meeting, 403, 'permission_denied', 'type_read_only')
     expectProblem(await api.batch('nope', 'nope', [item]), 404, 'not_found')
     const many = Array.from({ length: 51 }, () => item)
-    expectProblem(await api.batch(contact, 'svc_external_id', many), 400, 'request_invalid')
-    expectProblem(await api.batch(contact, 'svc_external_id', []), 400, 'request_invalid')
+    expectProblem(await api.batch(contact, 'svc_external_id', many), 422, 'request_invalid')
+    expectProblem(await api.batch(contact, 'svc_external_id', []), 422, 'request_invalid')
     const found = await api.query(contact, {
       filter: { property: 'svc_external_id', op: 'eq', value: item.svc_external_id },
     })
