@@ -12,6 +12,7 @@ import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { MirrorSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
 import type { StreamBooks } from '../src/ledger/ledger.ts'
+import { beating } from '../src/mirror/beating.ts'
 import { closeMirror } from '../src/mirror/close.ts'
 import { discover } from '../src/mirror/discover.ts'
 import {
@@ -150,7 +151,8 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
         heartbeat({ read })
       }
       const pulse = { clock, beat }
-      const tables = await deps.openMirrorTables(sync.mirror.to, sync.mirror.schema, signal)
+      const opened = await deps.openMirrorTables(sync.mirror.to, sync.mirror.schema, signal)
+      const tables = beating(opened, pulse)
       try {
         const waitMs = tuning.blocked_probe_ms
         const connecting = clientOf(sync, tables, { isFirst, signal, priority, waitMs })

@@ -8,6 +8,8 @@ export interface Subject {
   readonly noun: string
   /** Codes begin with it: `ledger` gives `ledger_full`. */
   readonly code: string
+  /** Who else may hold a lock. Default: another worker. */
+  readonly others?: string
   readonly lockMaxMs: number
   readonly statementMaxMs: number
   /** `reason` says what a person has to mend: the disk, or the rest. */
@@ -66,8 +68,12 @@ export function translate(error: unknown, place: string, subject: Subject): unkn
   if (code === '25006')
     return fail('read_only', 'cannot be written: it was opened for reading only')
   if (code === '55P03')
-    return fail('busy', `stayed locked by another worker for ${seconds(subject.lockMaxMs)}`)
-  if (clashes(error)) return fail('busy', 'stayed in use by other workers; try again')
+    return fail(
+      'busy',
+      `stayed locked by ${subject.others ?? 'another worker'} for ${seconds(subject.lockMaxMs)}`,
+    )
+  if (clashes(error))
+    return fail('busy', `stayed in use by ${subject.others ?? 'other workers'}; try again`)
   if (code === '57014')
     return fail('slow', `took longer than ${seconds(subject.statementMaxMs)} for a statement`)
   if (code === '53300' || UNCONNECTED.test(message))

@@ -2,13 +2,22 @@
 
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Blocked, SyncError } from '../../src/core/errors.ts'
+import { enterFile, realFile } from '../../src/warehouses/duckdb/file-gate.ts'
 import { openWarehouse } from '../../src/warehouses/index.ts'
 import type { MirrorStream } from '../../src/warehouses/mirror-tables.ts'
 import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
@@ -143,7 +152,7 @@ describe('a file', () => {
     const error = await errorOf(batch.merge(into))
     expect(error).toBeInstanceOf(Blocked)
     expect(error.message).toBe(
-      `blocked: warehouse: The warehouse dwh (${file}), schema crm is held by this process (PID ${process.pid}), which reads the answer of a query, and was for 0.02 s; end it, or let it close the file`,
+      `blocked: warehouse: The warehouse dwh (${file}), schema crm is read for a query by this process (PID ${process.pid}), and was for 0.02 s; it goes on when the answer is read`,
     )
     const also = await openWarehouse('dwh', place)
     const order: string[] = []
@@ -162,6 +171,66 @@ describe('a file', () => {
     await Promise.all([merging, later])
     expect(order).toEqual(['merged', 'read'])
     expect(await batch.merge(into)).toEqual({ ...NOTHING, inserted: 1 })
+  })
+
+  it('is waited for as long as this process itself merges, and the signal says nothing else', async () => {
+    const { batch, into } = await begun({ waitMs: 5 })
+    // Another stream's merge, which takes far longer than others are waited for.
+    const merge = async () => {
+      const leave = await enterFile(await realFile(file), 'write', 5, undefined)
+      if (typeof leave === 'string') throw new Error('the file is read')
+      return leave
+    }
+    const leave = await merge()
+    let isMerged = false
+    const merging = batch.merge(into).finally(() => (isMerged = true))
+    const stop = new AbortController()
+    const cancelled = open({ waitMs: 5, signal: stop.signal }).then((tables) =>
+      tables.move(contacts.name, into.fence, 'never'),
+    )
+    await sleep(100)
+    expect(isMerged).toBe(false)
+    stop.abort(new Error('cancelled'))
+    await expect(cancelled).rejects.toThrow('cancelled')
+    leave()
+    expect(await merging).toEqual({ ...NOTHING, inserted: 1 })
+    const leaveAgain = await merge()
+    const reading = openWarehouse('dwh', { duckdb: file, folder }, { waitMs: 5 })
+    await sleep(50)
+    leaveAgain()
+    await (await reading).close()
+  })
+
+  it('is closed when the tables are, however many streams were merged at once', async () => {
+    const streams = ['a', 'b', 'c'].map((name) => ({ ...contacts, name, table: name }))
+    const held = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(file)
+        } catch {
+          return false
+        }
+      })
+    const first = await open()
+    await first.own(OWNER)
+    await first.change(streams.map(making))
+    await first.close()
+    for (let time = 0; time < 5; time++) {
+      await Promise.all(
+        streams.map(async ({ name }, index) => {
+          const tables = await open()
+          const { fence } = await tables.claim(name)
+          for (let merge = 0; merge < 4; merge++) {
+            const batch = await tables.batch(streams[index]!)
+            await batch.add([contact(`${time}-${merge}`, 'Ada')], at(time * 10 + merge))
+            await batch.merge({ run: 1, fence, position: 'p' })
+            await tables.count(streams[index]!)
+          }
+          await tables.close()
+        }),
+      )
+      expect(held()).toEqual([])
+    }
   })
 
   it('has one place for rows that wait, whoever writes it; several streams go on at once', async () => {

@@ -8,7 +8,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import type { OpenOptions } from '../warehouse.ts'
-import { isUntidy, locked, lockOf, ourOwn, processOf, unwritten } from './failures.ts'
+import { beingRead, isUntidy, locked, lockOf, processOf, unwritten } from './failures.ts'
 import { enterFile } from './file-gate.ts'
 import { quoted } from './sql.ts'
 
@@ -54,9 +54,10 @@ export class AttachedFile {
     create = false,
   ): Promise<Result> {
     return this.guard(async () => {
-      const until = Date.now() + this.#waitMs
       const leave = await enterFile(this.#file, 'write', this.#waitMs, this.#signal)
-      if (typeof leave === 'string') throw locked(this.place, ourOwn(leave), this.#waitMs)
+      if (typeof leave === 'string') throw beingRead(this.place, this.#waitMs)
+      // Others are waited for from here on: the wait for this process says nothing of them.
+      const until = Date.now() + this.#waitMs
       try {
         if (create && !this.exists()) await this.#create(connection)
         await this.#attach(connection, until)

@@ -3,7 +3,6 @@
 
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { refused } from '../cells.ts'
-import type { Use } from './file-gate.ts'
 
 const RETRY_MS = 10_000
 const CLASS = /^(?:[a-z ]+: )?([A-Z][A-Za-z ]{1,30}) Error:/i
@@ -24,7 +23,7 @@ export function lockOf(error: unknown): { pid: string | undefined } | undefined 
   return { pid: /\(PID (\d+)\)/.exec(message)?.[1] }
 }
 
-/** @param holder who has the file open: `another process (PID 7)`, or something of this one */
+/** @param holder who has the file open: `another process (PID 7)` */
 export function locked(place: string, holder: string, waitMs: number): Blocked {
   return new Blocked(
     'warehouse',
@@ -37,9 +36,13 @@ export function locked(place: string, holder: string, waitMs: number): Blocked {
 export const processOf = (pid: string | undefined): string =>
   pid === undefined ? 'another process' : `another process (PID ${pid})`
 
-/** How this process is named, by what it does with the file. */
-export const ourOwn = (use: Use): string =>
-  `this process (PID ${process.pid}), which ${use === 'read' ? 'reads the answer of a query' : 'writes a mirror'}`
+/** This process itself reads the file for a query, longer than a mirror waits. */
+export const beingRead = (place: string, waitMs: number): Blocked =>
+  new Blocked(
+    'warehouse',
+    `The warehouse ${place} is read for a query by this process (PID ${process.pid}), and was for ${waitMs / 1_000} s; it goes on when the answer is read`,
+    RETRY_MS,
+  )
 
 /** Why a file cannot be opened. */
 export function unopened(error: unknown, place: string): SyncError {

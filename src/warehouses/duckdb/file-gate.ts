@@ -31,23 +31,24 @@ export async function realFile(path: string): Promise<string> {
 }
 
 /**
- * Waits until the file may be opened. The function that comes back is to be called once it is closed again.
+ * Waits until the file may be opened. The function that comes back is to be called once it is closed again. A merge of this
+ * process ends by itself, so it is waited for until the signal says otherwise; the answer of a query may be read for hours.
  * @param file as `realFile` gives it
- * @returns how it is used now, where that did not end within `waitMs`
+ * @returns `read` where the answers of queries are read that did not end within `waitMs`
  */
 export async function enterFile(
   file: string,
   use: Use,
   waitMs: number,
   signal: AbortSignal | undefined,
-): Promise<(() => void) | Use> {
+): Promise<(() => void) | 'read'> {
   signal?.throwIfAborted()
   const gate = gates.get(file) ?? { readers: 0, writing: false, waiting: [] }
   gates.set(file, gate)
   const entered = await new Promise<boolean>((resolve, reject) => {
     const waiter: Waiter = { use, enter: () => leaveQueue(() => resolve(true)) }
     const leaveQueue = (then: () => void) => {
-      clearTimeout(timer)
+      clearInterval(timer)
       signal?.removeEventListener('abort', abort)
       const at = gate.waiting.indexOf(waiter)
       if (at >= 0) gate.waiting.splice(at, 1)
@@ -57,7 +58,8 @@ export async function enterFile(
       leaveQueue(() => reject(signal!.reason as Error))
       admit(file, gate)
     }
-    const timer = setTimeout(() => {
+    const timer = setInterval(() => {
+      if (gate.writing) return
       leaveQueue(() => resolve(false))
       admit(file, gate)
     }, waitMs)
@@ -65,7 +67,7 @@ export async function enterFile(
     gate.waiting.push(waiter)
     admit(file, gate)
   })
-  if (!entered) return gate.writing ? 'write' : 'read'
+  if (!entered) return 'read'
   let inside = true
   return () => {
     if (!inside) return

@@ -14,10 +14,10 @@ import { systemClock } from '../../core/ports.ts'
 import { NoCell, noCellAt, noCellIn } from '../cells.ts'
 import type { OpenOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
 import {
+  beingRead,
   locked,
   lockOf,
   misunderstood,
-  ourOwn,
   processOf,
   unanswered,
   unopened,
@@ -69,7 +69,7 @@ async function takeTurn(
   // Of what has not even a folder, the opening tells.
   const file = await realFile(path).catch(() => path)
   const entered = await enterFile(file, 'read', waitMs, signal)
-  if (typeof entered === 'string') throw locked(place, ourOwn(entered), waitMs)
+  if (typeof entered === 'string') throw beingRead(place, waitMs)
   return entered
 }
 

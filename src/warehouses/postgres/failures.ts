@@ -30,6 +30,7 @@ function subject(lockMaxMs: number, statementMaxMs: number): Subject {
   return {
     noun: 'warehouse',
     code: 'warehouse',
+    others: 'another session (a transaction that somebody left open, or another worker)',
     lockMaxMs,
     statementMaxMs,
     fail: (_, message) => new Blocked('warehouse', message, RETRY_MS),
