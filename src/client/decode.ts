@@ -1,9 +1,9 @@
 // The body of a success, by the contract's own schema. Promise kept here: what is handed on has the shape that the contract
 // says, and the words of its enumerations, or newer ones.
 
-import { RecordPage } from '../contract/index.ts'
+import { RecordPage, RecordResponse } from '../contract/index.ts'
 import type { OPERATIONS, Operation, OperationId } from '../contract/index.ts'
-import { isRecordPage } from './record-page.ts'
+import { isRecordAnswer, isRecordPage } from './record-page.ts'
 
 /** A reason not to believe an answer: what is wrong with it, in our words. */
 export class Distrust extends Error {}
@@ -42,6 +42,7 @@ export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
     const schema = schemaOf(operation, status)
     if (!schema) return undefined as Body
     if (schema === RecordPage && isRecordPage(json)) return json as Body
+    if (schema === RecordResponse && isRecordAnswer(json)) return json as Body
     let result = schema.safeParse(json)
     const words = result.success ? [] : unknownWords(result.error.issues, json)
     for (const { path, known } of words) put(json, path, known)

@@ -1,5 +1,6 @@
 // Pages of records, checked without a schema library: they are most of what is ever read, and its checks were a sixth of the time.
-// Promise kept here: whatever passes would pass the contract's schema unchanged; all else is left to that, and its words.
+// Promise kept here: whatever passes would pass the contract's schema unchanged, but that a property called `__proto__`, which the
+// schema leaves out, keeps its value; all else is left to that, and its words.
 
 import type { RecordPage } from '../contract/index.ts'
 import { LosslessNumber } from '../core/lossless-number.ts'
@@ -22,6 +23,9 @@ export function isRecordPage(json: unknown): json is RecordPage {
   return (json['data'] as unknown[]).every(isRecord)
 }
 
+/** Whether JSON is one record (specification section 2.1), as the answer to a read. False says nothing. */
+export const isRecordAnswer = (json: unknown): boolean => isObject(json) && isRecord(json['data'])
+
 function isRecord(value: unknown): boolean {
   return (
     isObject(value) &&
@@ -34,8 +38,6 @@ function isRecord(value: unknown): boolean {
 
 function areValues(members: Members, depth: number): boolean {
   for (const name in members) {
-    // The schema leaves it out.
-    if (name === '__proto__') return false
     const value = members[name]
     if (typeof value === 'string' || value === null || typeof value === 'boolean') continue
     if (!isValue(value, depth)) return false
