@@ -17,7 +17,12 @@ export interface Evolved {
   readonly backfill: readonly string[]
   /** What `freeze` objects to, such as `new property svc_x (number)`; nothing is changed then. */
   readonly frozen: readonly string[]
+  /** Properties that have no column: no database can write their names. */
+  readonly omitted: readonly string[]
 }
+
+/** No text of a database has U+0000, or half of a surrogate pair. */
+const UNWRITABLE = /[\0\p{Surrogate}]/u
 
 /**
  * Compares a stream, or none where there is no table yet, with the schema of its object type. `takenTables` are the tables
@@ -30,13 +35,21 @@ export function evolve(
   mode: SchemaChanges,
   takenTables: Iterable<string>,
 ): Evolved {
-  const properties = [...new Map(schema.properties.map((one) => [one.name, one])).values()]
-  if (stream === undefined) return firstTime(objectType, properties, takenTables)
+  const all = [...new Map(schema.properties.map((one) => [one.name, one])).values()]
+  const properties = all.filter(({ name }) => !UNWRITABLE.test(name))
+  const omitted = all.map(({ name }) => name).filter((name) => UNWRITABLE.test(name))
+  if (stream === undefined) return { ...firstTime(objectType, properties, takenTables), omitted }
   const steps = stepsOf(stream, properties)
   if (mode === 'freeze')
-    return { change: null, stream, backfill: [], frozen: steps.map(({ objection }) => objection) }
+    return {
+      change: null,
+      stream,
+      backfill: [],
+      frozen: steps.map(({ objection }) => objection),
+      omitted,
+    }
   const chosen = steps.filter(({ kind }) => mode === 'evolve' || kind === 'gone' || kind === 'back')
-  if (chosen.length === 0) return { change: null, stream, backfill: [], frozen: [] }
+  if (chosen.length === 0) return { change: null, stream, backfill: [], frozen: [], omitted }
   const retire = chosen.flatMap((step) => step.retire)
   const revive = chosen.flatMap((step) => step.revive)
   const added = chosen.flatMap((step) => (step.add ? [step.add] : []))
@@ -52,6 +65,7 @@ export function evolve(
     stream: { ...stream, columns: after(stream.columns, { add, retire, revive }) },
     backfill: [...new Set([...revive, ...add].map(({ property }) => property))],
     frozen: [],
+    omitted,
   }
 }
 
@@ -59,7 +73,7 @@ function firstTime(
   objectType: string,
   properties: readonly PropertyWire[],
   takenTables: Iterable<string>,
-): Evolved {
+): Omit<Evolved, 'omitted'> {
   const columns = columnsOf(properties, [])
   const stream = { name: objectType, table: nameFor(objectType, takenTables), columns }
   const { name, table } = stream

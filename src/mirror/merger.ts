@@ -20,6 +20,8 @@ export interface MergerOptions {
   snapshot(): string
   /** Called after each merge. */
   merged(counts: MergeCounts): Promise<void>
+  /** Called for rows whose ids the warehouse cannot hold: they are left out. */
+  unfit?(rows: number): void
 }
 
 interface Gathering {
@@ -48,8 +50,11 @@ export class Merger {
    * Takes the rows of one answer; `moved` says in the position that they were. Waits while the warehouse is far behind.
    * @throws what a merge before it failed with
    */
-  async take(rows: readonly MirrorRow[], askedAt: string, moved: () => void): Promise<void> {
-    const { tuning, clock } = this.#deps
+  async take(all: readonly MirrorRow[], askedAt: string, moved: () => void): Promise<void> {
+    const { tuning, clock, tables } = this.#deps
+    const rows = all.every(({ id }) => tables.holdsId(id))
+      ? all
+      : all.filter(({ id }) => tables.holdsId(id))
     const gathering = await this.#current()
     this.#rethrow()
     // No pause between these two: a merge that begins now has both, or neither.
@@ -57,6 +62,7 @@ export class Merger {
     // The merge hears of its failure, however much later it begins.
     added.catch(() => {})
     gathering.adding.push(added)
+    if (rows.length < all.length) this.#options.unfit?.(all.length - rows.length)
     moved()
     gathering.rows += rows.length
     const isDue =

@@ -52,6 +52,17 @@ export interface RecordsParts {
   readonly fence: number
   readonly position: Position
   readonly reader: Reader
+  /** Properties that have no column, because no database can write their names. */
+  readonly omitted: readonly string[]
+}
+
+/** Names are shown, at most. */
+const OMITTED_MAX = 5
+
+function omittedText(names: readonly string[]): string {
+  const shown = names.slice(0, OMITTED_MAX).map((name) => JSON.stringify(name))
+  const more = names.length > OMITTED_MAX ? ` and ${names.length - OMITTED_MAX} more` : ''
+  return `left out, because no database can write the name: ${shown.join(', ')}${more}`
 }
 
 /** The records of an object type on their way into their table. */
@@ -85,6 +96,7 @@ export class Records {
         ? beginningIn(window, job.run)
         : beginning(job.run, job.full || this.#isListingDue())
     this.#account = new Account(deps, { run: job.run, ...parts })
+    if (parts.omitted.length > 0) this.#account.say(omittedText(parts.omitted))
     parts.reader.goOnFrom(this.#position.askedAt)
     parts.reader.goOnFrom(this.#position.listing?.startedAt)
     this.#merger = new Merger(deps, {
@@ -93,6 +105,13 @@ export class Records {
       stream: parts.stream,
       snapshot: () => this.#account.snapshot(),
       merged: (counts) => this.#account.merged(counts),
+      unfit: (rows) => {
+        const { run } = this.#position
+        if (run.phase === 'list') this.#position.unfit = (this.#position.unfit ?? 0) + rows
+        this.#account.differ(
+          'records were left out whose ids have U+0000 or half a character: the warehouse cannot hold such ids',
+        )
+      },
     })
     this.#work = {
       ...parts,
@@ -212,6 +231,7 @@ export class Records {
         instantOf,
       })
       position.columns = columns
+      position.unfit = 0
       position.listedAt = null
     }
     const listing = position.listing!

@@ -38,12 +38,12 @@ async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
       `${type} cannot be read in a window: it has no property that tells when a record was changed last and that the service sorts by; name one under modification_property, or leave out from and to, and write full: true, which reads all of it`,
     )
   await checkName(tables, type)
-  const prepared = await prepare(deps, job.config, schema)
+  const { stream, omitted } = await prepare(deps, job.config, schema)
   const { fence, position: stored } = await tables.claim(type)
   const first = () =>
     firstPosition(window ? beginningIn(window, job.run) : beginning(job.run, true))
   const position = stored === null ? first() : readPosition(stored, deps.tables.place, type)
-  const work = new Records(deps, job, { schema, stream: prepared, fence, position, reader })
+  const work = new Records(deps, job, { schema, stream, omitted, fence, position, reader })
   return await work.run()
 }
 
@@ -69,7 +69,7 @@ async function prepare(
   deps: MirrorDeps,
   config: MirrorConfig,
   schema: ObjectSchema,
-): Promise<MirrorStream> {
+): Promise<{ readonly stream: MirrorStream; readonly omitted: readonly string[] }> {
   const { tables, tuning } = deps
   for (let naming = 1; ; naming++) {
     const [known] = await tables.streams([schema.name])
@@ -81,10 +81,10 @@ async function prepare(
         `${schema.name}: ${evolved.frozen.join(', ')}; schema_changes is freeze. To take them over, cancel this run, set it to evolve (or ignore) and run again`,
         tuning.blocked_probe_ms,
       )
-    if (evolved.change === null) return evolved.stream
+    if (evolved.change === null) return evolved
     try {
       await tables.change([evolved.change])
-      return evolved.stream
+      return evolved
     } catch (error) {
       const isTaken = error instanceof SyncError && error.code === 'warehouse_altered'
       if (!isTaken || known !== undefined || naming === NAMINGS_MAX) throw error

@@ -151,6 +151,8 @@ export interface StreamChange {
 export interface MirrorTables {
   /** Name of the warehouse in the configuration, where it is, and the schema, for messages. */
   readonly place: string
+  /** Whether the database can hold such an id. A batch takes no other. */
+  holdsId(id: string): boolean
   /**
    * Makes the schema where it is missing, and notes whose records it mirrors (such as `https://… org 7`).
    * @throws SyncError `warehouse_other_mirror` where it holds those of somebody else, or tables that no mirror made

@@ -30,6 +30,7 @@ import {
 import { realFile } from './file-gate.ts'
 import { openBatch } from './merge.ts'
 import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
+import { HALF } from './staged.ts'
 import { leaveStaging, openStaging, type Staging } from './staging.ts'
 
 /**
@@ -93,6 +94,10 @@ class DuckdbMirror implements MirrorTables {
     this.#staging = staging
     this.#connection = connection
     this.#home = { place: attached.place, schema }
+  }
+
+  holdsId(id: string): boolean {
+    return !HALF.test(id)
   }
 
   own(owner: string): Promise<void> {

@@ -17,7 +17,8 @@ const PATTERNS = {
   date: /^\d{4}-\d\d-\d\d$/,
   instant: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/,
 }
-const HALF = /\p{Surrogate}/u
+/** Half of a surrogate pair, which no text in UTF-8 has. */
+export const HALF = /\p{Surrogate}/u
 
 type Fits = (value: MirrorValue) => boolean
 

@@ -24,7 +24,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\t': String.raw`\t`,
 }
 /** What no text of PostgreSQL holds: U+0000, and one half of a surrogate pair without the other. */
-const UNSTORABLE = /[\0\ud800-\udfff]/u
+export const UNSTORABLE = /[\0\ud800-\udfff]/u
 const DECIMAL = /^-?\d+(?:\.\d+)?$/
 const DATE = /^\d{4}-\d\d-\d\d$/
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/

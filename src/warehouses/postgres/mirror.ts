@@ -24,6 +24,7 @@ import {
   type Home,
 } from './catalogue.ts'
 import { Connections } from './connections.ts'
+import { UNSTORABLE } from './copy.ts'
 import { openBatch } from './merge.ts'
 import { needsOf, type Needs } from './failures.ts'
 import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
@@ -54,6 +55,10 @@ class PostgresMirror implements MirrorTables {
     this.place = connections.place
     this.#home = { place: this.place, schema }
     this.#needs = needsOf(schema)
+  }
+
+  holdsId(id: string): boolean {
+    return !UNSTORABLE.test(id)
   }
 
   own(owner: string): Promise<void> {

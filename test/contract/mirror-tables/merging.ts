@@ -238,6 +238,16 @@ export function mergingTests(place: OpenPlace): void {
       expect([row!.cells[0], row!.firstSeen, row!.lastSeen]).toEqual(['newer', at(7), at(7)])
     })
 
+    it('store every id that the tables say they hold', async () => {
+      const scene = await sceneOf(place)
+      const ids = ['é 😀', 'a\0b', 'half \ud800', '"', "'"].filter((id) => scene.tables.holdsId(id))
+      expect(ids).toEqual(expect.arrayContaining(['é 😀', '"', "'"]))
+      expect(ids).not.toContain('half \ud800')
+      await scene.merge(contacts, [[at(1), ids.map((id) => contact(id, 'x'))]])
+      const found = await scene.tables.ids(contacts, { after: null, limit: 10 })
+      expect(found.toSorted()).toEqual(ids.toSorted())
+    })
+
     it('keep the time of the first sight, and of the last', async () => {
       const scene = await sceneOf(place)
       for (const [minute, name] of [

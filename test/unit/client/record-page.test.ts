@@ -64,7 +64,8 @@ test('pages as services send them pass', () => {
 })
 
 test('a property may have any name, in a page and alone', () => {
-  const text = '{"id":"r","object_type":"t","properties":{"__proto__":{"__proto__":[1]},"toString":2}}'
+  const text =
+    '{"id":"r","object_type":"t","properties":{"__proto__":{"__proto__":[1]},"toString":2}}'
   const page = `{"data":[${text}],"pagination":{"has_more":false}}`
   expect(isRecordPage(JSON.parse(page))).toBe(true)
   const one = decodeBySchema(OPERATIONS.readRecord)(200, JSON.parse(`{"data":${text}}`))

@@ -202,3 +202,64 @@ describe('what tells of changes', () => {
     })
   })
 })
+
+describe('odd names', () => {
+  /** A type with more properties, and records with other values and ids. */
+  const odd = (names: readonly string[], idOf: (id: string) => string) =>
+    through((client) => {
+      const properties = (index: number) =>
+        Object.fromEntries(names.map((name) => [name, `${index} of it`]))
+      return {
+        readObjectType: async (...args) => {
+          const schema = await client.readObjectType(...args)
+          const [one] = schema.properties.filter(({ name }) => name === 'svc_job_title')
+          return {
+            ...schema,
+            properties: [...schema.properties, ...names.map((name) => ({ ...one!, name }))],
+          }
+        },
+        recordPages: async function* (...args) {
+          for await (const page of client.recordPages(...args))
+            yield {
+              ...page,
+              data: page.data.map((record, index) => ({
+                ...record,
+                id: idOf(record.id),
+                properties: { ...record.properties, ...properties(index) },
+              })),
+            }
+        },
+      }
+    })
+
+  test('a property that no database can name is left out alone, and told', async () => {
+    const s = await mirrorScene({ service: { seedRecords: 20 } })
+    const names = ['a\0b', '\ud800', '__proto__', 'fine']
+    const run = await s.run({ through: odd(names, (id) => id) })
+    expect(run).toMatchObject({ state: 'complete' })
+    expect(run.streams[CONTACT]).toMatchObject({
+      tableCount: 20,
+      message: 'left out, because no database can write the name: "a\\u0000b", "\\ud800"',
+    })
+    const [row] = await s.sql(
+      `SELECT count("__proto__"), count(fine) FROM ${SCHEMA}.${CONTACT} WHERE "__proto__" = fine`,
+    )
+    expect(row).toEqual(['20', '20'])
+  })
+
+  test('a record whose id the warehouse cannot hold is left out alone, and told by every run', async () => {
+    const s = await mirrorScene({ service: { seedRecords: 300 } })
+    const bad = s.service.records(CONTACT)[7]!.id
+    const through = odd([], (id) => (id === bad ? `${id}\udfff` : id))
+    const first = await s.run({ through })
+    expect(first).toMatchObject({
+      state: 'complete_with_differences',
+      message: expect.stringContaining('cannot hold such ids'),
+    })
+    expect(first.streams[CONTACT]).toMatchObject({ serviceCount: 300, tableCount: 299 })
+    const second = await s.run({ through })
+    expect(second).toMatchObject({ state: 'complete_with_differences' })
+    expect(second.streams[CONTACT]!.mode).toBe('incremental')
+    expect(second.requests).toBeLessThanOrEqual(10)
+  })
+})
