@@ -1,0 +1,37 @@
+// A worker's pushing in a process of its own, which a test stops and lets go on. Reads lines `{run, segment}`, pushes that
+// segment, and says how it ended.
+
+import { createInterface } from 'node:readline'
+import { RecordsClient } from '../../src/client/index.ts'
+import { push } from '../../src/import/push.ts'
+import { openLedger, type LedgerPlace } from '../../src/ledger/open.ts'
+import type { Segment } from '../../src/ledger/ledger.ts'
+import { stopDeps, stopSync } from './stop-scene.ts'
+
+const { place, url, key } = JSON.parse(process.argv[2]!) as {
+  place: LedgerPlace
+  url: string
+  key: string
+}
+const ledger = await openLedger(place)
+// Fewer connections than lanes: most of the batches that were written down wait for one.
+const permit = { observe() {}, lost() {}, unused() {} }
+const client = new RecordsClient({
+  baseUrl: url,
+  key,
+  connections: 3,
+  quota: { acquire: async () => permit, limitPerMinute: () => null },
+})
+await client.readSelf()
+console.log('ready')
+for await (const line of createInterface(process.stdin)) {
+  const { run, segment } = JSON.parse(line) as { run: number; segment: Segment }
+  const job = { run, config: stopSync.import, schema: null, segment }
+  const end = await push(stopDeps(ledger, client), job).then(
+    ({ done }) => (done ? 'done' : 'again'),
+    (error: unknown) => (error instanceof Error ? error.name : typeof error),
+  )
+  console.log(end)
+}
+await client.close()
+await ledger.close()
