@@ -1,5 +1,6 @@
 // Opens what the configuration names as ledger, whatever drives it. Drivers are loaded when they are needed.
 
+import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { QuotaStore } from '../core/ports.ts'
 import type { Ledger } from './ledger.ts'
@@ -25,11 +26,21 @@ export async function openLedger(
   return await openPostgresLedger(place, options)
 }
 
+/** The path without symbolic links, where there is such a file. */
+function unlinked(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
 /** The quotas of orgs, beside the ledger. @throws SyncError */
 export async function openQuotaStore(place: LedgerPlace): Promise<QuotaStore> {
   if ('sqlite' in place) {
     const { openSqliteQuota } = await import('./sqlite/quota.ts')
-    return openSqliteQuota(join(dirname(place.sqlite), 'quota.db'))
+    // Beside the file itself: two processes that name it by different links share one quota.
+    return openSqliteQuota(join(dirname(unlinked(place.sqlite)), 'quota.db'))
   }
   const { openPostgresQuota } = await import('./postgres/quota.ts')
   return await openPostgresQuota(place)

@@ -3,9 +3,11 @@
 // in it, only its hash.
 
 import { randomBytes } from 'node:crypto'
+import { realpathSync } from 'node:fs'
 import { SyncError } from '../core/errors.ts'
 import { openDatabase } from '../sqlite/database.ts'
 import type { Database, Subject } from '../sqlite/database.ts'
+import { FileIdentity } from '../sqlite/identity.ts'
 import { takeLock } from '../sqlite/lock.ts'
 import type { Edge } from './edges.ts'
 import type { Grants, Key, Reach, User } from './keys.ts'
@@ -96,6 +98,7 @@ export class DataFile {
   private readonly db: Database
   private readonly numbers = new Map<number, number>()
   private unlock: (() => void) | null = null
+  private lock: FileIdentity | null = null
   private version: unknown
 
   /** Opens the file, and makes it where there is none. @throws SyncError data_file_… */
@@ -108,9 +111,15 @@ export class DataFile {
 
   /** Keeps every other service off the file until it is closed. @throws SyncError data_file_in_use */
   takeForService(): void {
-    this.unlock = takeLock(`${this.path}.lock`)
-    if (this.unlock) return
-    throw fail('data_file_in_use', `Another service uses the data file ${this.path}: stop it first`)
+    // Whichever link led here; a hard link is refused where the file is opened.
+    const lock = `${realpathSync(this.path)}.lock`
+    this.unlock = takeLock(lock)
+    if (this.unlock === null)
+      throw fail(
+        'data_file_in_use',
+        `Another service uses the data file ${this.path}: stop it first`,
+      )
+    this.lock = new FileIdentity(lock)
   }
 
   close(): void {
@@ -254,6 +263,12 @@ export class DataFile {
 
   /** Keeps a write: when this returns, a kill loses nothing of it. */
   readonly keep: Keep = (orgId, changes) => {
+    // Without its lock this service may not be the only one.
+    if (this.lock?.isReplaced())
+      throw fail(
+        'data_file_lock_lost',
+        `The lock beside the data file ${this.path} was removed: start the service again`,
+      )
     const base = this.numbers.get(orgId)! * seqMax
     this.db.transaction(() => {
       let lastSeq = 0

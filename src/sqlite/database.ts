@@ -1,5 +1,6 @@
 // One SQLite file: opened safely, migrated, and spoken to in short transactions. Several processes of one machine may
-// have it open at once. Promise kept here: a foreign message never leaves this file.
+// have it open at once. Promises kept here: a foreign message never leaves this file; nothing is read from or written to a
+// file that its path does not lead to any more.
 
 import { existsSync } from 'node:fs'
 import {
@@ -10,10 +11,13 @@ import {
 import { SyncError } from '../core/errors.ts'
 import { makePrivate } from './private-file.ts'
 import { original, storable } from '../core/stored-text.ts'
+import { FileIdentity, otherNames } from './identity.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const engineMin = [3, 51, 3] as const
 const BUSY_MAX_MS = 10_000
+/** A statement outside a transaction looks at the path this often, at most; a transaction always does. */
+const LOOK_MS = 1_000
 
 type Value = string | number | bigint | null | Uint8Array
 export type Row = Record<string, unknown>
@@ -146,6 +150,12 @@ export function openDatabase(
       `There is no ${subject.noun} at ${path} yet; ${subject.hints.missing}`,
       'file',
     )
+  if (!readOnly && otherNames(path) > 0)
+    throw subject.fail(
+      `${subject.code}_linked`,
+      `The ${subject.noun} ${path} has another name too (a hard link): SQLite would keep a log for each, and lose writes. Remove the other one, or copy the file`,
+      'file',
+    )
   let db: DatabaseSyncInstance
   try {
     if (!readOnly) makePrivate(path)
@@ -163,9 +173,24 @@ export function openDatabase(
     throw translate(error, path, subject)
   }
 
+  const identity = readOnly ? null : new FileIdentity(path)
+  let lookedAt = performance.now()
+  const look = () => {
+    lookedAt = performance.now()
+    if (identity?.isReplaced())
+      throw subject.fail(
+        `${subject.code}_replaced`,
+        `The ${subject.noun} ${path} was removed or replaced, or its -wal or -shm file was, while this process had it open; nothing more is written. Put it back, or start the process again to use what is there now`,
+        'file',
+      )
+  }
+  const lookNowAndThen = () => {
+    if (performance.now() - lookedAt >= LOOK_MS) look()
+  }
   const prepared = new Map<string, Statement>()
   const guarded = (statement: StatementSyncInstance): Statement => ({
     run: (...values) => {
+      lookNowAndThen()
       try {
         return { changes: Number(statement.run(...values.map(bound)).changes) }
       } catch (error) {
@@ -173,6 +198,7 @@ export function openDatabase(
       }
     },
     get: (...values) => {
+      lookNowAndThen()
       try {
         const row = statement.get(...values.map(bound)) as Row | undefined
         return row && restored(row)
@@ -181,6 +207,7 @@ export function openDatabase(
       }
     },
     all: (...values) => {
+      lookNowAndThen()
       try {
         return (statement.all(...values.map(bound)) as Row[]).map(restored)
       } catch (error) {
@@ -205,9 +232,11 @@ export function openDatabase(
     path,
     sql,
     transaction(work) {
+      look()
       sql('BEGIN IMMEDIATE').run()
       try {
         const result = work()
+        look()
         sql('COMMIT').run()
         return result
       } catch (error) {

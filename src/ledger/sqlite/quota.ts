@@ -4,7 +4,7 @@
 
 import { SyncError } from '../../core/errors.ts'
 import type { QuotaStore } from '../../core/ports.ts'
-import { openDatabase, type Subject } from '../../sqlite/database.ts'
+import { openDatabase, type Database, type Subject } from '../../sqlite/database.ts'
 
 const MIGRATIONS = [
   `
@@ -46,16 +46,31 @@ const subject: Subject = {
  * @throws SyncError `quota_…` where it cannot be opened, is damaged, or is of another release
  */
 export function openSqliteQuota(path: string): QuotaStore {
-  const db = openDatabase(path, subject)
-  db.sql(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`).get()
+  const open = (): Database => {
+    const opened = openDatabase(path, subject)
+    opened.sql(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`).get()
+    return opened
+  }
+  let db = open()
+  /** A file that was removed or replaced is opened anew: what it held is learned again, and all processes use one file. */
+  const inFile = <Result>(work: () => Result): Result => {
+    try {
+      return work()
+    } catch (error) {
+      if (!(error instanceof SyncError) || error.code !== 'quota_replaced') throw error
+    }
+    db.close()
+    db = open()
+    return work()
+  }
   const stateOf = (org: string) =>
     db.sql('SELECT state FROM quota WHERE org = ?').get(org)?.['state'] as string | undefined
   return {
     place: path,
     async update(org, work) {
       const thrown: unknown[] = []
-      try {
-        return db.transaction(() => {
+      const updated = () =>
+        db.transaction(() => {
           const nowMs = Date.now()
           let done: ReturnType<typeof work>
           try {
@@ -70,23 +85,29 @@ export function openSqliteQuota(path: string): QuotaStore {
           ).run(org, done.state, new Date(nowMs).toISOString())
           return done.result
         })
+      try {
+        return inFile(updated)
       } catch (error) {
         // The file's own errors are in our words already; what `work` throws is its caller's.
         throw thrown.length > 0 ? thrown[0] : error
       }
     },
     async all() {
-      const orgs = db.sql('SELECT org, state FROM quota ORDER BY org').all()
+      const orgs = inFile(() => db.sql('SELECT org, state FROM quota ORDER BY org').all())
       return { nowMs: Date.now(), orgs: orgs as { org: string; state: string }[] }
     },
     async orgOfKey(key) {
-      const row = db.sql('SELECT org FROM quota_keys WHERE key = ?').get(key)
+      const row = inFile(() => db.sql('SELECT org FROM quota_keys WHERE key = ?').get(key))
       return (row?.['org'] as string | undefined) ?? null
     },
     async noteOrgOfKey(key, org) {
-      db.sql(
-        'INSERT INTO quota_keys (key, org) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET org = excluded.org',
-      ).run(key, org)
+      inFile(() =>
+        db
+          .sql(
+            'INSERT INTO quota_keys (key, org) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET org = excluded.org',
+          )
+          .run(key, org),
+      )
     },
     async close() {
       db.close()

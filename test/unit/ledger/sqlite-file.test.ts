@@ -1,13 +1,16 @@
 // The SQLite ledger's file: whatever is wrong with it is said in our words, with its place and what to mend.
 
-import { copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, link, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerError } from '../../../src/core/errors.ts'
 import { openDatabase } from '../../../src/ledger/sqlite/database.ts'
+import { openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
 import { openRun, rows, stage, statesOf, stream } from '../../contract/ledger/scene.ts'
 
@@ -237,5 +240,109 @@ describe('a transaction', () => {
     expect(error).toMatchObject({ code: 'ledger_full', reason: 'disk' })
     expect(db.sql('SELECT count(*) AS blobs FROM blobs').get()).toEqual({ blobs: 0 })
     db.close()
+  })
+})
+
+describe('a file that is removed or replaced while it is open', () => {
+  const replaced = /was removed or replaced.* start the process again/
+
+  it('takes nothing any more, and is never closed as if all were well', async () => {
+    const ledger = openSqliteLedger(path)
+    const { id } = await openRun(ledger)
+    await stage(ledger, id, rows(3))
+    for (const name of [path, `${path}-wal`, `${path}-shm`]) await rm(name)
+    const books = await errorOf(() => ledger.settleLeftovers(id))
+    expect(books).toMatchObject({ code: 'ledger_replaced', reason: 'ledger' })
+    expect(books.message).toMatch(replaced)
+    expect(books.message).toContain(path)
+    const close = { state: 'complete', books: null } as const
+    expect((await errorOf(() => ledger.closeRun(id, close))).code).toBe('ledger_replaced')
+    // Reads find out too, within a second: so does whoever asks whether the worker is ready.
+    await expect
+      .poll(() => ledger.runs({ limit: 1 }).catch(({ code }: LedgerError) => code))
+      .toBe('ledger_replaced')
+    // What somebody else made there meanwhile stays as it is.
+    const other = openSqliteLedger(path)
+    const there = await openRun(other)
+    await ledger.close()
+    expect(await other.run(there.id)).toMatchObject({ state: 'running' })
+    await other.close()
+  })
+
+  it('is used again where it is put back', async () => {
+    const ledger = openSqliteLedger(path)
+    const { id } = await openRun(ledger)
+    await rename(path, `${path}.aside`)
+    await writeFile(path, '')
+    expect((await errorOf(() => ledger.settleLeftovers(id))).code).toBe('ledger_replaced')
+    await rename(`${path}.aside`, path)
+    await ledger.settleLeftovers(id)
+    await ledger.close()
+  })
+
+  it.each(['-wal', '-shm'])('is not written to without its %s', async (suffix) => {
+    const ledger = openSqliteLedger(path)
+    const { id } = await openRun(ledger)
+    await rm(`${path}${suffix}`)
+    expect((await errorOf(() => ledger.settleLeftovers(id))).code).toBe('ledger_replaced')
+    await ledger.close()
+  })
+
+  it('is noticed within a transaction too: nothing of it counts', async () => {
+    const db = openDatabase(path)
+    const error = await errorOf(() =>
+      db.transaction(() => {
+        db.sql("INSERT INTO destinations (sync, origin, org_id, object_type, matching_property) VALUES ('a','b',1,'c','d')").run()
+        renameSync(path, `${path}.aside`)
+      }),
+    )
+    expect(error.code).toBe('ledger_replaced')
+    renameSync(`${path}.aside`, path)
+    expect(db.sql('SELECT count(*) AS n FROM destinations').get()).toEqual({ n: 0 })
+    db.close()
+  })
+})
+
+describe('several names', () => {
+  it('a symbolic link leads to the same ledger, and the same quota file', async () => {
+    const ledger = openSqliteLedger(path)
+    const { id } = await openRun(ledger)
+    const elsewhere = join(folder, 'elsewhere')
+    await mkdir(elsewhere)
+    const linked = join(elsewhere, 'linked.sqlite')
+    await symlink(path, linked)
+    const other = openSqliteLedger(linked)
+    expect(await other.run(id)).toMatchObject({ state: 'running' })
+    await other.close()
+    const [one, two] = [await openQuotaStore({ sqlite: path }), await openQuotaStore({ sqlite: linked })]
+    expect(two.place).toBe(one.place)
+    await one.close()
+    await two.close()
+    await ledger.close()
+  })
+
+  it('a hard link is refused: each name would have a log of its own', async () => {
+    await openSqliteLedger(path).close()
+    await link(path, `${path}.other`)
+    for (const name of [path, `${path}.other`]) {
+      const error = await errorOf(() => openSqliteLedger(name))
+      expect(error.code).toBe('ledger_linked')
+      expect(error.message).toContain('hard link')
+    }
+    await rm(`${path}.other`)
+    await openSqliteLedger(path).close()
+  })
+})
+
+describe('the quota file', () => {
+  it('is made anew where it is removed, so that all processes use one', async () => {
+    const file = join(folder, 'quota.db')
+    const [one, two] = [openSqliteQuota(file), openSqliteQuota(file)]
+    await one.update('org', () => ({ state: 'before', result: null }))
+    for (const name of [file, `${file}-wal`, `${file}-shm`]) await rm(name)
+    await one.update('org', (state) => ({ state: `after ${state}`, result: null }))
+    expect(await two.update('org', (state) => ({ state: state ?? '', result: state }))).toBe('after null')
+    await one.close()
+    await two.close()
   })
 })

@@ -1,6 +1,13 @@
 // The data file: what was acknowledged is there again after a restart, and what cannot be kept is not acknowledged.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -175,6 +182,45 @@ describe('a file that does not fit', () => {
     await expect(startService({ data })).rejects.toMatchObject({ code: 'data_file_in_use' })
   })
 
+  it('is refused under another name too', async () => {
+    const api = await start()
+    const folder = mkdtempSync(join(dir, 'other-'))
+    const symbolic = join(folder, 'symbolic.db')
+    symlinkSync(data, symbolic)
+    await expect(startService({ data: symbolic })).rejects.toMatchObject({
+      code: 'data_file_in_use',
+    })
+    const hard = join(folder, 'hard.db')
+    linkSync(data, hard)
+    await expect(startService({ data: hard })).rejects.toMatchObject({ code: 'data_file_linked' })
+    rmSync(hard)
+    // It goes on meanwhile, and what it takes is kept.
+    await api.upsert('svc_contact', 'svc_external_id', properties('A'))
+    await api.service.close()
+    open.splice(open.indexOf(api), 1)
+    const again = await start({ data: symbolic })
+    expect(again.service.records('svc_contact')).toHaveLength(1)
+  })
+
+  it('takes nothing any more without the lock beside it: another service may have begun', async () => {
+    const api = await start()
+    await api.upsert('svc_contact', 'svc_external_id', properties('A'))
+    rmSync(`${data}.lock`)
+    expect(await api.upsert('svc_contact', 'svc_external_id', properties('B'))).toMatchObject({
+      status: 503,
+    })
+  })
+
+  it('takes nothing any more where it is removed under the service', async () => {
+    const api = await start()
+    await api.upsert('svc_contact', 'svc_external_id', properties('A'))
+    for (const name of [data, `${data}-wal`, `${data}-shm`]) rmSync(name)
+    expect(await api.upsert('svc_contact', 'svc_external_id', properties('B'))).toMatchObject({
+      status: 503,
+    })
+    expect(api.service.records('svc_contact')).toHaveLength(1)
+  })
+
   it('is refused where it is no such file', async () => {
     await expect(startService({ data: dir })).rejects.toMatchObject({ code: 'data_file_unopened' })
   })
@@ -188,9 +234,11 @@ describe('a file that does not fit', () => {
     // Whatever wrote it did not check it.
     file.exec(`DELETE FROM facts WHERE name = 'schema'`)
     file.exec(`UPDATE records SET properties = json_set(properties, '$.custom', 1)`)
-    await expect(startService({ data })).rejects.toThrow(/property custom of svc_contact/)
-    file.exec(`UPDATE records SET type = 'custom_type'`)
     file.close()
+    await expect(startService({ data })).rejects.toThrow(/property custom of svc_contact/)
+    const again = new DatabaseSync(data)
+    again.exec(`UPDATE records SET type = 'custom_type'`)
+    again.close()
     await expect(startService({ data })).rejects.toThrow(/object type custom_type/)
   })
 })

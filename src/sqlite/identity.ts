@@ -1,0 +1,56 @@
+// Whether a path still leads to the file that was opened at it. A SQLite file that was removed or replaced goes on working
+// for whoever has it open; what is written there then, nobody sees.
+
+import { statSync, type BigIntStats } from 'node:fs'
+
+const statOf = (path: string): BigIntStats | null =>
+  statSync(path, { bigint: true, throwIfNoEntry: false }) ?? null
+
+/** Device and inode; null where there is no such file. */
+const identityOf = (path: string): string | null => {
+  const facts = statOf(path)
+  return facts && `${facts.dev}:${facts.ino}`
+}
+
+/**
+ * Names of the file beyond one; 0 where there is no file, or none that can be looked at. Two names have a write-ahead log each,
+ * and lose each other's writes.
+ */
+export function otherNames(path: string): number {
+  try {
+    const facts = statOf(path)
+    return facts?.isFile() ? Number(facts.nlink) - 1 : 0
+  } catch {
+    return 0
+  }
+}
+
+/** The files of one open database: itself, and, once they were seen, its write-ahead log and that one's index. */
+export class FileIdentity {
+  readonly #path: string
+  readonly #known = new Map<string, string>()
+
+  /** Of a file that is open. */
+  constructor(path: string) {
+    this.#path = path
+    this.isReplaced()
+  }
+
+  /** Whether one of them was removed or replaced since it was seen first. */
+  isReplaced(): boolean {
+    for (const name of [this.#path, `${this.#path}-wal`, `${this.#path}-shm`]) {
+      const known = this.#known.get(name)
+      let now: string | null
+      try {
+        now = identityOf(name)
+      } catch {
+        // A folder that may not be looked into says nothing about the file.
+        continue
+      }
+      if (known === undefined) {
+        if (now !== null) this.#known.set(name, now)
+      } else if (now !== known) return true
+    }
+    return false
+  }
+}
