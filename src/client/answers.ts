@@ -23,6 +23,8 @@ import type { WireAnswer } from './transport.ts'
 export interface NamedOperation {
   readonly id: OperationId
   readonly operation: Operation
+  /** The object type that it is about. */
+  readonly type?: string | undefined
 }
 
 /**
@@ -94,7 +96,9 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
   const reason = token(problem.reason)
   const words = reason === undefined ? problem.code : `${problem.code} (${reason})`
   const tooLarge = status === TOO_LARGE ? `: ${TOO_LARGE_WORDS}` : ''
-  return failureOf(named, `the service answered ${status} ${words}${tooLarge}`, {
+  const about = named.type === undefined ? '' : ` for ${named.type}`
+  const said = `the service answered ${status} ${words}${placeOf(problem)}${about}`
+  return failureOf(named, `${said}${tooLarge}`, {
     kind: 'problem',
     ...requestDisposition(operation, status, problem),
     outcomeUnknown:
@@ -181,6 +185,18 @@ function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined
   const names = Object.keys(headers).filter((name) => name.endsWith('-request-id'))
   const id = typeof told === 'string' ? told : names.length === 1 ? headers[names[0]!] : undefined
   return id !== undefined && /^[\x21-\x7e]{1,200}$/.test(id) ? id : undefined
+}
+
+/**
+ * Where a problem points, and why, as far as that is a plain pointer into the request: names of properties and positions,
+ * never a value.
+ */
+function placeOf({ field, errors }: Problem): string {
+  const [first] = errors ?? []
+  const pointer = field ?? first?.field
+  if (pointer === undefined || !/^(?:\/\w{1,64}){1,8}$/.test(pointer)) return ''
+  const reason = field == null ? token(first?.reason) : undefined
+  return ` at ${pointer}${reason === undefined ? '' : ` (${reason})`}`
 }
 
 /** A reason of the service, if it looks like one: it goes into messages and logs. */

@@ -88,7 +88,7 @@ export function createCaller(deps: CallDeps): Caller {
   const warn = deprecationWarning(deps.logger)
 
   const once: Caller = async (id, parts, options, decode) => {
-    const named: NamedOperation = { id, operation: OPERATIONS[id] }
+    const named: NamedOperation = { id, operation: OPERATIONS[id], type: parts.path?.object_type }
     const { operation } = named
     const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
     const quota = operation.authenticated ? deps.quota : deps.publicQuota

@@ -4,7 +4,7 @@
 import type { AggregateData, PaginationWire } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
 
-/** Empty pages in a row after which a listing is taken to stand still. */
+/** Pages in a row that are empty, or bring nothing new, after which a listing is taken to stand still. */
 export const EMPTY_PAGES_MAX = 10
 
 export interface Page {
@@ -14,7 +14,8 @@ export interface Page {
 
 /**
  * Every page of a listing, from `read(undefined)`, or `read(from)`, on.
- * @throws ServiceFailure `distrusted` where a cursor comes back, or after 10 empty pages in a row
+ * @throws ServiceFailure `distrusted` where a cursor comes back, or after 10 pages in a row that are empty or hold nothing
+ *   that the two pages before them did not hold
  */
 export async function* eachPage<P extends Page>(
   read: (cursor: string | undefined) => Promise<P>,
@@ -22,16 +23,24 @@ export async function* eachPage<P extends Page>(
 ): AsyncGenerator<P, void, undefined> {
   let cursor = from
   let emptyInRow = 0
+  /** What the last two pages held. */
+  let seen: ReadonlySet<string>[] = []
   // Brent's way to find a circle with two cursors in memory: the mark moves to the newest at pages 1, 2, 4, 8, ...
   let mark = from
   let moveMarkAt = 1
-  // Bounded by the service's records: a page either brings some, or counts as empty; a circle ends.
+  // Bounded by the service's records: a page either brings new ones, or counts as empty; a circle ends.
   for (let count = 1; ; count++) {
     const page = await read(cursor)
     yield page
     if (!page.pagination.has_more) return
-    emptyInRow = page.data.length === 0 ? emptyInRow + 1 : 0
-    if (emptyInRow >= EMPTY_PAGES_MAX) throw standstill(`${EMPTY_PAGES_MAX} empty pages in a row`)
+    const held = new Set(page.data.map(nameOf))
+    const isNew = [...held].some((name) => !seen.some((before) => before.has(name)))
+    seen = [...seen.slice(-1), held]
+    emptyInRow = isNew ? 0 : emptyInRow + 1
+    if (emptyInRow >= EMPTY_PAGES_MAX) {
+      const kind = page.data.length === 0 ? 'empty pages' : 'pages with nothing new'
+      throw standstill(`${EMPTY_PAGES_MAX} ${kind} in a row`)
+    }
     const next = page.pagination.next_cursor!
     if (next === cursor || next === mark) throw standstill('a cursor came back')
     if (count === moveMarkAt) {
@@ -40,6 +49,12 @@ export async function* eachPage<P extends Page>(
     }
     cursor = next
   }
+}
+
+/** A record by its id; an edge, which is small, by all of it. */
+function nameOf(item: unknown): string {
+  const id = (item as { readonly id?: unknown } | null)?.id
+  return typeof id === 'string' ? id : JSON.stringify(item)
 }
 
 /**

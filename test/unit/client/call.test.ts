@@ -239,7 +239,8 @@ test('a problem becomes a failure with every fact, and its detail stays out of t
   )
   const failure = await failureOf(write(clientOf(wire.url)))
   expect(failure).toMatchObject({
-    message: 'updateRecord: the service answered 422 request_invalid (schema_invalid)',
+    message:
+      'updateRecord: the service answered 422 request_invalid (schema_invalid) at /data/1/properties/a for svc_contact',
     kind: 'problem',
     disposition: 'reject',
     outcomeUnknown: false,
@@ -282,7 +283,7 @@ test.each([
     'the service',
     said,
     'problem',
-    '413 request_invalid (body_too_large): the request is too large',
+    '413 request_invalid (body_too_large) for svc_contact: the request is too large',
   ],
   [
     'the service in other words',
@@ -361,4 +362,24 @@ test('a deprecation is warned of once', async () => {
   expect(warned).toEqual([
     [{ deprecation: headers.Deprecation, sunset: headers.Sunset }, 'service_deprecated'],
   ])
+})
+
+test('a refusal says where, why and of which type; a pointer that may hold a value is left out', async () => {
+  const at = (field: string, more: object = {}) =>
+    always({ status: 400, body: problem(400, 'request_invalid', { field, ...more }) })
+  const messageOf = async (respond: ReturnType<typeof always>) => {
+    const client = clientOf((await startWire(respond)).url)
+    return (await failureOf(client.queryRecords('svc_contact', { limit: 1_000 }))).message
+  }
+  expect(await messageOf(at('/limit'))).toBe(
+    'queryRecords: the service answered 400 request_invalid at /limit for svc_contact',
+  )
+  const errors = [{ field: '/filter/value', detail: 'no', reason: 'invalid_filter' }]
+  const body = problem(400, 'request_invalid', { errors })
+  expect(await messageOf(always({ status: 400, body }))).toBe(
+    'queryRecords: the service answered 400 request_invalid at /filter/value (invalid_filter) for svc_contact',
+  )
+  expect(await messageOf(at('/filter/bob@example.com'))).toBe(
+    'queryRecords: the service answered 400 request_invalid for svc_contact',
+  )
 })

@@ -6,7 +6,8 @@ import { EMPTY_PAGES_MAX, eachAggregatePage, eachPage } from '../../../src/clien
 import type { RecordsClient } from '../../../src/client/index.ts'
 import { always, bytesOf, clientOf, failureOf, record, startWire } from './wire.ts'
 
-const page = (cursor: string | null, data: unknown[] = ['x']) => ({
+let records = 0
+const page = (cursor: string | null, data: unknown[] = [{ id: `rec_${records++}` }]) => ({
   data,
   pagination: { has_more: cursor !== null, next_cursor: cursor },
 })
@@ -34,6 +35,38 @@ test('ten empty pages in a row are an error, although the cursor moves', async (
   const pages = eachPage(async () => page(`c${++read}`, []))
   await expect(countOf(pages)).rejects.toMatchObject({ kind: 'distrusted', disposition: 'halt' })
   expect(read).toBe(EMPTY_PAGES_MAX)
+})
+
+test('a listing that stands still on full pages ends, although each has another cursor', async () => {
+  const still = Array.from({ length: 100 }, (_, n) => ({ id: `rec_${n}` }))
+  // The second goes back and forth between two pages.
+  const other = Array.from({ length: 100 }, (_, n) => ({ id: `rec_${n + 100}` }))
+  for (const [next, before] of [
+    [() => still, 1],
+    [(read: number) => (read % 2 === 0 ? still : other), 2],
+  ] as const) {
+    let read = 0
+    const pages = eachPage(async () => page(`c${++read}`, next(read)))
+    await expect(countOf(pages)).rejects.toMatchObject({
+      kind: 'distrusted',
+      block: 'contract',
+      message: 'The listing does not end: 10 pages with nothing new in a row',
+    })
+    expect(read).toBe(EMPTY_PAGES_MAX + before)
+  }
+  const edge = { association_type: 'a', source_id: 's', target_id: 't', cardinality: 'one_to_one' }
+  let read = 0
+  const edges = eachPage(async () => page(`c${++read}`, [{ ...edge }]))
+  await expect(countOf(edges)).rejects.toThrow('nothing new')
+})
+
+test('pages that overlap, and one record a page, are read to the end', async () => {
+  let read = 0
+  const overlapping = eachPage(async () => {
+    const data = [{ id: `rec_${read}` }, { id: `rec_${read + 1}` }]
+    return page(++read < 200 ? `c${read}` : null, data)
+  })
+  expect(await countOf(overlapping)).toBe(200)
 })
 
 test('a circle of cursors of any length is found, after any number of pages', async () => {

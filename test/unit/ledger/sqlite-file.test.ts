@@ -1,6 +1,17 @@
 // The SQLite ledger's file: whatever is wrong with it is said in our words, with its place and what to mend.
 
-import { copyFile, link, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  link,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -292,7 +303,9 @@ describe('a file that is removed or replaced while it is open', () => {
     const db = openDatabase(path)
     const error = await errorOf(() =>
       db.transaction(() => {
-        db.sql("INSERT INTO destinations (sync, origin, org_id, object_type, matching_property) VALUES ('a','b',1,'c','d')").run()
+        db.sql(
+          "INSERT INTO destinations (sync, origin, org_id, object_type, matching_property) VALUES ('a','b',1,'c','d')",
+        ).run()
         renameSync(path, `${path}.aside`)
       }),
     )
@@ -314,7 +327,10 @@ describe('several names', () => {
     const other = openSqliteLedger(linked)
     expect(await other.run(id)).toMatchObject({ state: 'running' })
     await other.close()
-    const [one, two] = [await openQuotaStore({ sqlite: path }), await openQuotaStore({ sqlite: linked })]
+    const [one, two] = [
+      await openQuotaStore({ sqlite: path }),
+      await openQuotaStore({ sqlite: linked }),
+    ]
     expect(two.place).toBe(one.place)
     await one.close()
     await two.close()
@@ -341,7 +357,9 @@ describe('the quota file', () => {
     await one.update('org', () => ({ state: 'before', result: null }))
     for (const name of [file, `${file}-wal`, `${file}-shm`]) await rm(name)
     await one.update('org', (state) => ({ state: `after ${state}`, result: null }))
-    expect(await two.update('org', (state) => ({ state: state ?? '', result: state }))).toBe('after null')
+    expect(await two.update('org', (state) => ({ state: state ?? '', result: state }))).toBe(
+      'after null',
+    )
     await one.close()
     await two.close()
   })
