@@ -103,15 +103,6 @@ warehouseSuite('DuckDB', () => ({
   ],
 }))
 
-/** Temporary folders of this process that DuckDB has made, by the beginning of their names. */
-function temporaryNames(beginning: string): string[] {
-  const home = new RegExp(`^records-sync-tmp-[0-9a-f]{8}-${process.pid}-`)
-  const homes = readdirSync(tmpdir()).filter((name) => home.test(name))
-  return homes
-    .flatMap((name) => readdirSync(join(tmpdir(), name)))
-    .filter((name) => name.startsWith(beginning))
-}
-
 describe('a DuckDB file', () => {
   it('that another process holds is waited for, within bounds, and its holder named', async () => {
     const held = await holder('dwh.duckdb')
@@ -144,7 +135,8 @@ describe('a DuckDB file', () => {
   })
 
   it('keeps the answer out of memory, and leaves no temporary file', async () => {
-    const ours = () => temporaryNames('duckdb-')
+    const ours = () =>
+      readdirSync(tmpdir()).filter((name) => name.startsWith(`records-sync-duckdb-${process.pid}`))
     const warehouse = await open()
     // More than DuckDB may keep in memory.
     const { chunks } = await warehouse.read(

@@ -36,7 +36,8 @@ export const textOf = (value: number | Num): string =>
 export function numberOf(text: string): number | Num {
   const digits = text.replace(/e.*$/i, '').replaceAll(/[-.]/g, '').replace(/^0+/, '')
   const value = Number(text)
-  return digits.length <= 15 && Number.isFinite(value) ? value : new Num(text)
+  const isLost = value === 0 && digits !== ''
+  return digits.length <= 15 && Number.isFinite(value) && !isLost ? value : new Num(text)
 }
 
 export function format(value: Json): string {
