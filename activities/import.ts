@@ -64,6 +64,8 @@ export interface ImportActivities {
     sync: string
     limits?: BackfillLimits | null
     task?: Task | null
+    /** What the run was tuned to. */
+    tuning?: object
   }): Promise<number>
   stageImport(input: Step & { window?: Window | null }): Promise<
     Pick<StageResult, 'rows' | 'planned' | 'invalid'> & {
@@ -172,11 +174,12 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   }
 
   return {
-    openImport: ({ sync, limits, task }) =>
+    openImport: ({ sync, limits, task, tuning }) =>
       step({ run: null, tuning: {} }, (env) =>
         openRun(sync, 'import', {
           limits,
           task,
+          tuning,
           abandoning: (gone) => settleInFlight(gone, env),
         }),
       ),

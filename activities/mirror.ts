@@ -62,6 +62,8 @@ export interface MirrorActivities {
     sync: string
     limits?: BackfillLimits | null
     task?: Task | null
+    /** What the run was tuned to. */
+    tuning?: object
   }): Promise<number>
   discoverMirror(
     input: Step & { window?: Window | null; only?: readonly string[] | null },
@@ -192,8 +194,8 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     })
 
   return {
-    openMirror: ({ sync, limits, task }) =>
-      activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror', { limits, task })),
+    openMirror: ({ sync, ...opening }) =>
+      activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror', opening)),
 
     discoverMirror: (input) =>
       work(input, true, async (mirrorDeps, { sync, keyFingerprint }) => {

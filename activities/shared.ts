@@ -11,6 +11,7 @@ import type { Json } from '../src/core/json.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
 import type { Ledger, Run } from '../src/ledger/ledger.ts'
+import { tuningProblem } from '../src/core/tuning.ts'
 import { ABANDONED, open, type Holder } from '../src/runs/open.ts'
 import type { RunChange, RunWatch } from '../src/runs/watch.ts'
 import { translate } from './failure.ts'
@@ -29,6 +30,8 @@ export interface SharedDeps {
   isLive(holder: Holder): Promise<boolean>
   /** Who is told of every change of a run's state. */
   readonly watch: RunWatch
+  /** Of the worker. */
+  readonly env?: Readonly<Record<string, string | undefined>>
 }
 
 /** A tuning as the workflows pass it on: what is left out has its default. */
@@ -52,6 +55,7 @@ interface Probes {
 export interface Opening {
   readonly limits?: BackfillLimits | null | undefined
   readonly task?: Task | null | undefined
+  readonly tuning?: object | undefined
   /** Called before the books of a run are closed whose workflow is gone. */
   abandoning?(run: Run): Promise<void>
 }
@@ -65,7 +69,7 @@ export interface Surroundings {
 
 export type Shared = ReturnType<typeof shared>
 
-export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) {
+export function shared({ ledger, logger, loadSync, isLive, watch, env = {} }: SharedDeps) {
   const runOf = async (id: number): Promise<Run> => {
     const run = await ledger.run(id)
     if (!run) throw new SyncError('run_unknown', `Run ${id} is not in the ledger ${ledger.place}`)
@@ -153,7 +157,9 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
 
     /** Opens a run of the sync for the workflow that asks. What it is limited to is kept with the run. */
     async openRun(name: string, kind: SyncConfig['kind'], opening: Opening): Promise<number> {
-      const { limits = null, task = null } = opening
+      const { limits = null, task = null, tuning = {} } = opening
+      const problem = tuningProblem(kind, tuning, env)
+      if (problem !== null) throw invalid(`tuning: ${problem}`)
       const { workflowExecution } = Context.current().info
       const workflowId = workflowExecution?.workflowId ?? ''
       try {
@@ -200,6 +206,13 @@ export function shared({ ledger, logger, loadSync, isLive, watch }: SharedDeps) 
       logger.info({ run: id }, isParked ? 'run_paused' : 'run_resumed')
     },
   }
+}
+
+function invalid(message: string): ApplicationFailure {
+  const failure = ApplicationFailure.create({ message, type: 'InvalidInput', nonRetryable: true })
+  // Stacks hold paths of the machine.
+  failure.stack = ''
+  return failure
 }
 
 const GONE = {

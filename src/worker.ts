@@ -34,7 +34,8 @@ import { scheduleKeeper } from './schedules/keeper.ts'
 import { hasOldSchedule, isOldOfOurs, missingSchedules } from './schedules/watch.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
-import { oldQueue, onlyOwn } from './temporal/old-queue.ts'
+import { oldQueue } from './temporal/old-queue.ts'
+import { begunBy, onlyOwn } from './temporal/own-runs.ts'
 import { pollersOf, signOf } from './temporal/polling.ts'
 import { poolOf, type Pool } from './temporal/pool.ts'
 import { identityOf } from './temporal/projects.ts'
@@ -198,6 +199,7 @@ async function start(
     ledger,
     logger,
     clock: systemClock,
+    env,
     watch: watchers([
       workflowTeller(client, { logger }),
       scheduleKeeper(client, { logger, project }),
@@ -230,7 +232,10 @@ async function start(
       version: buildId === undefined ? null : { deploymentName: taskQueue, buildId },
     })
   const workers = [
-    ...(await pollers(taskQueueOf(project.id), activities)),
+    ...(await pollers(
+      taskQueueOf(project.id),
+      onlyOwn(activities, ledger, { isAlone: true, mayOpen: async () => true }),
+    )),
     await signOf(shared, identityOf(project.id, configFile)),
   ]
   const place = { client, project, loadSyncs: deps.loadSyncs }
@@ -240,7 +245,11 @@ async function start(
     ledger,
     logger,
     hasOldSchedule: () => hasOldSchedule(place),
-    pollers: () => pollers(SHARED_QUEUE, onlyOwn(activities, { ledger, client, isOurs })),
+    pollers: () =>
+      pollers(
+        SHARED_QUEUE,
+        onlyOwn(activities, ledger, { isAlone: false, mayOpen: begunBy(client, isOurs) }),
+      ),
   })
   await old.look(null)
   pool = poolOf([...workers, ...old.polling()])

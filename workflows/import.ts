@@ -11,7 +11,15 @@ import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
-import { APPROVAL_MS, failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
+import {
+  APPROVAL_MS,
+  asTuned,
+  failure,
+  messageOf,
+  parseInput,
+  SHORT,
+  streamingOptions,
+} from './run.ts'
 import { showStanding } from './standing.ts'
 import { takeSteering } from './steering.ts'
 import { nextPushMs } from './turns.ts'
@@ -73,7 +81,7 @@ export async function runImport(
   const { steered } = steering
 
   const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
-    task === null ? { sync, limits } : { sync, task },
+    { sync, ...(task === null ? { limits } : { task }), ...asTuned(tuning) },
   ])
   const scope = task !== null && 'reconcile' in task ? task.reconcile : null
   note({ run, step: 'stage' })

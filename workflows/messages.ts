@@ -23,6 +23,8 @@ export const TuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
+  // What else is there is refused when the run opens, so that a run of before goes on.
+  .loose()
 export type TuningInput = z.infer<typeof TuningInput>
 
 /** Input of `importSync`. */
@@ -94,6 +96,8 @@ export const MirrorTuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
+  // What else is there is refused when the run opens, so that a run of before goes on.
+  .loose()
 export type MirrorTuningInput = z.infer<typeof MirrorTuningInput>
 
 /** Input of `mirrorSync`. */

@@ -9,7 +9,15 @@ import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
 import { MirrorInput, type MirrorResult } from './messages.ts'
 import { nameOf, trackMirror } from './mirror-progress.ts'
-import { APPROVAL_MS, failure, messageOf, parseInput, SHORT, streamingOptions } from './run.ts'
+import {
+  APPROVAL_MS,
+  asTuned,
+  failure,
+  messageOf,
+  parseInput,
+  SHORT,
+  streamingOptions,
+} from './run.ts'
 import { takeSteering } from './steering.ts'
 import { inTurn, nextSliceMs } from './turns.ts'
 
@@ -51,7 +59,7 @@ export async function runMirror(
   const { steered } = steering
 
   const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
-    task === null ? { sync, limits } : { sync, task },
+    { sync, ...(task === null ? { limits } : { task }), ...asTuned(tuning) },
   ])
   note({ run, step: 'discover' })
   const window = limits?.window ?? null

@@ -56,6 +56,10 @@ export function parseInput<Schema extends z.ZodType>(
   ])
 }
 
+/** What a run was tuned to, for the activity that opens it; nothing where it was not. */
+export const asTuned = <Tuning extends object>(tuning: Tuning): { tuning?: Tuning } =>
+  Object.keys(tuning).length > 0 ? { tuning } : {}
+
 /** What is wrong with an input, and where, in one line. */
 export const issuesOf = (error: z.ZodError): string =>
   error.issues.map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`).join('; ')

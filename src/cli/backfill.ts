@@ -29,7 +29,9 @@ export async function backfillSync(
     ...(to !== undefined && { to }),
     ...(objectTypes !== undefined && { object_types: objectTypes }),
     ...(full && { full }),
-    ...(options.tuning !== undefined && { tuning: parseTuning(options.tuning) }),
+    ...(options.tuning !== undefined && {
+      tuning: parseTuning(options.tuning, sync.kind, context.env),
+    }),
   }
   const job = { sync, type: backfill, id: `backfill-${name}`, summary: `backfill ${name}`, input }
   return await startRun(context, config, { ...job, priority: 'backfill' }, options)

@@ -45,7 +45,7 @@ export async function reconcileSync(
     ...(where !== undefined && { where: whereOf(where) }),
     ...(objectTypes !== undefined && { object_types: objectTypes }),
     ...(full && { full }),
-    ...(tuning !== undefined && { tuning: parseTuning(tuning) }),
+    ...(tuning !== undefined && { tuning: parseTuning(tuning, sync.kind, context.env) }),
   }
   const label = { id: `reconcile-${name}`, summary: `reconcile ${name}` }
   const job = { sync, type: reconcile, input, priority: sync.kind, ...label }

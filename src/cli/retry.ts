@@ -45,7 +45,7 @@ export async function retryRun(
     ...(reason && { reason }),
     ...(rows !== undefined && { rows }),
     ...(correction !== undefined && { correction }),
-    ...(tuning !== undefined && { tuning: parseTuning(tuning) }),
+    ...(tuning !== undefined && { tuning: parseTuning(tuning, 'import', context.env) }),
   }
   const label = { id: `retry-${sync.name}`, summary: `retry run ${run.id} of ${sync.name}` }
   const job = { sync, type: retry, input, priority: 'import' as const, ...label }

@@ -7,6 +7,7 @@ import { ConfigError } from '../core/errors.ts'
 import { silentLogger } from '../core/ports.ts'
 import { findSync, type ImportSync, type SyncConfig } from '../core/sync.ts'
 import type { Run } from '../ledger/ledger.ts'
+import { tunable, tuningProblem } from '../core/tuning.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { connectTemporal, EXIT, exitCodeOf, temporalOf, type CommandContext } from './context.ts'
 import { nextOf } from './differences.ts'
@@ -30,17 +31,25 @@ export interface RunOptions {
 
 type RunPriority = 'import' | 'mirror' | 'backfill'
 
-export function parseTuning(text: string | undefined): object {
+/** @throws ConfigError for what a run of that kind cannot be tuned to */
+export function parseTuning(
+  text: string | undefined,
+  kind: SyncConfig['kind'],
+  env: NodeJS.ProcessEnv,
+): object {
   if (text === undefined) return {}
+  const refuse = (message: string) => new ConfigError('--tuning', [{ message }])
+  const expected = `expected a JSON object such as {"in_flight": 4}; of ${kind === 'import' ? 'an import' : 'a mirror'} these can be tuned: ${tunable(kind)}`
+  let parsed: unknown
   try {
-    const parsed: unknown = JSON.parse(text)
-    if (typeof parsed === 'object' && parsed !== null) return parsed
+    parsed = JSON.parse(text)
   } catch {
-    // Said below, with what was expected.
+    throw refuse(expected)
   }
-  throw new ConfigError('--tuning', [
-    { message: 'expected a JSON object such as {"in_flight": 4}' },
-  ])
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw refuse(expected)
+  const problem = tuningProblem(kind, parsed, env)
+  if (problem !== null) throw refuse(problem)
+  return parsed
 }
 
 /** @throws ConfigError for what the sync's kind does not have */
@@ -119,7 +128,11 @@ export async function run(
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   checkOptions(sync, options)
-  const { type, input } = workflowOf(sync, parseTuning(options.tuning), options)
+  const { type, input } = workflowOf(
+    sync,
+    parseTuning(options.tuning, sync.kind, context.env),
+    options,
+  )
   const label = { id: `${sync.kind}-${sync.name}`, summary: `${sync.kind} ${sync.name}` }
   const priority = options.priority ?? sync.kind
   return await startRun(context, config, { sync, type, input, priority, ...label }, options)

@@ -94,6 +94,7 @@ export async function createProject(
   const env = {
     RECORDS_URL: gate?.url ?? service.url,
     TEMPORAL_ADDRESS: temporal.address,
+    RECORDS_SYNC_SMALL_TUNING: '1',
     PATH: process.env['PATH'] ?? '',
     HOME: process.env['HOME'] ?? '',
   }

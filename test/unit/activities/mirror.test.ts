@@ -103,6 +103,16 @@ const activitiesOver = (books: Ledger): MirrorActivities =>
   })
 
 const environment = () => new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
+
+test('a run that is tuned to what cannot work is not opened', async () => {
+  for (const tuning of [{ heartbeat_timeout_ms: 4_000 }, { nonsense: 1 }]) {
+    const { openMirror } = activitiesOver(ledger)
+    const opening = environment().run(openMirror, { sync: 'crm_copy', tuning })
+    await expect(opening).rejects.toMatchObject({ type: 'InvalidInput', nonRetryable: true })
+  }
+  expect(await ledger.runs({ limit: 5 })).toHaveLength(1)
+})
+
 const step = () => ({ run, tuning: {}, priority: 'mirror' as const })
 const contact = { kind: 'records', name: 'svc_contact' } as const
 const deal = { kind: 'records', name: 'svc_deal' } as const

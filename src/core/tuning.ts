@@ -1,0 +1,63 @@
+// What of a run may be tuned, and how far: whoever may start a run may slow it down or hurry it, and not make it one that can
+// never work, that hammers a service, or whose approval lapses before anybody sees it.
+
+import { nearest } from './nearest.ts'
+
+/** The least of each setting; of a list, of each of its waits. */
+const MINIMUM = {
+  import: {
+    rows_per_segment: 1_000,
+    in_flight: 1,
+    segments_in_flight: 1,
+    segment_ms: 1_000,
+    service_probe_ms: 1_000,
+    blocked_probe_ms: 1_000,
+    resend_backoff_ms: 100,
+    item_backoff_ms: 100,
+    approval_ms: 60_000,
+    heartbeat_timeout_ms: 15_000,
+  },
+  mirror: {
+    streams_in_flight: 1,
+    readers: 1,
+    rows_per_range: 100,
+    rows_per_merge: 1,
+    merge_ms: 0,
+    stream_ms: 1_000,
+    edges_ms: 100,
+    read_backoff_ms: 100,
+    service_probe_ms: 1_000,
+    blocked_probe_ms: 1_000,
+    approval_ms: 60_000,
+    heartbeat_timeout_ms: 15_000,
+  },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** Of a worker, and of a command: set to 1 the least is not asked for. For tests, which would wait for minutes. */
+export const SMALL_TUNING = 'RECORDS_SYNC_SMALL_TUNING'
+
+/** What may be tuned, in words. */
+export const tunable = (kind: keyof typeof MINIMUM): string => Object.keys(MINIMUM[kind]).join(', ')
+
+/** Why a run of that kind cannot be tuned so, in one sentence; null where it can. */
+export function tuningProblem(
+  kind: keyof typeof MINIMUM,
+  tuning: object,
+  env: Readonly<Record<string, string | undefined>>,
+): string | null {
+  const least: Readonly<Record<string, number>> = MINIMUM[kind]
+  for (const [name, value] of Object.entries(tuning) as [string, unknown][]) {
+    const minimum = Object.hasOwn(least, name) ? least[name] : undefined
+    if (minimum === undefined) {
+      const near = nearest(name, Object.keys(least))
+      const meant = near === undefined ? '' : ` (did you mean ${near}?)`
+      const what = kind === 'import' ? 'an import' : 'a mirror'
+      return `${JSON.stringify(name.slice(0, 60))} cannot be tuned in ${what}${meant}; these can: ${tunable(kind)}`
+    }
+    if (env[SMALL_TUNING] === '1') continue
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+    if (values.some((each) => Number(each) < minimum))
+      return `${name}: expected ${minimum} or more${Array.isArray(value) ? ' for each wait' : ''}`
+  }
+  return null
+}
