@@ -106,7 +106,7 @@ export class Account {
       ...run.tally,
       ...this.#books,
       serviceCount: this.#books.serviceCount ?? known,
-      differs: state === 'complete' || run.differs === true ? run.differs === true : null,
+      differs: run.differs ?? (state === 'complete' && !run.window ? false : null),
       message: this.#message(),
     })
   }

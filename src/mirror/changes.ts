@@ -74,5 +74,6 @@ export async function readChanges(parts: ChangesParts): Promise<boolean> {
   }
 }
 
-const since = (watermark: string | null, overlapMs: number): string | null =>
+/** Where a read of changes begins; null for everything. */
+export const since = (watermark: string | null, overlapMs: number): string | null =>
   watermark === null || overlapMs === 0 ? watermark : instantAt(Date.parse(watermark) - overlapMs)

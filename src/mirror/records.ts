@@ -11,7 +11,7 @@ import { Blocked, SyncError } from '../core/errors.ts'
 import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { Account } from './account.ts'
-import { readChanges } from './changes.ts'
+import { readChanges, since } from './changes.ts'
 import { compareCounts } from './compare.ts'
 import { earlier, instantAt, instantOf } from './instant.ts'
 import { beginListing, beginWindow, goOnListing } from './listing.ts'
@@ -28,6 +28,7 @@ import {
 import type { Reader } from './reader.ts'
 import { compileRow } from './shapes.ts'
 import { sweep } from './sweep.ts'
+import { lookBack } from './went-back.ts'
 import type { RecordsJob, Work } from './work.ts'
 
 /** The property, where the service sorts by it. */
@@ -267,14 +268,27 @@ export class Records {
     return await goOnListing(listing, { readers, rowsPerRange }, { ...this.#work.parts, counted })
   }
 
+  /** What was listed just now need not be read twice: the next run goes back far enough. */
+  #overlapMs(): number {
+    const overlapMs = this.#job.config.overlap_seconds * 1_000
+    const { run, listing } = this.#position
+    if (!run.full || listing === null) return overlapMs
+    const tookMs = this.#deps.clock.now() - Date.parse(listing.startedAt)
+    return tookMs >= 0 && tookMs * 2 < overlapMs ? 0 : overlapMs
+  }
+
   async #changes(): Promise<StreamResult | undefined> {
     const position = this.#position
     const modified = this.#modified
     if (modified !== null) {
+      const overlapMs = this.#overlapMs()
+      const from = since(position.watermark, overlapMs)
+      const isWhole = position.run.reached === null
+      const beganAt = this.#reader.now()
       const isComplete = await readChanges({
         ...this.#work.parts,
         modified: modified.name,
-        overlapMs: this.#job.config.overlap_seconds * 1_000,
+        overlapMs,
         counted: position.counted,
         known: () => ({ watermark: position.watermark, reached: position.run.reached }),
         moveTo: (watermark, reached) => {
@@ -283,6 +297,7 @@ export class Records {
         },
       })
       if (!isComplete) return { state: 'again' }
+      if (!position.run.full && isWhole && from !== null) await lookBack(this.#work, from, beganAt)
     } else if ((position.counted ?? 0) > LISTED_ALWAYS_MAX) {
       const { full_every_hours: hours } = this.#job.config
       this.#account.say(

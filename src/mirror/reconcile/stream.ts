@@ -62,6 +62,7 @@ export async function reconcileStream(
       `${type} was not read to its end yet, so there is nothing to compare; run the mirror first`,
     )
   checkSchema(schema, stream, job.config)
+  reader.goOnFrom(position.askedAt)
   const axis = axisOf(job, schema, stream)
   const writer = claim && { fence: claim.fence, position: text! }
   const kept = readPlace(await ledger.keptPlace(job.run, type))

@@ -93,6 +93,20 @@ describe('a service that was put back', () => {
     expect(await s.difference()).toEqual([])
   })
 
+  test('a run that reads changes notices it, and the next one reads everything', async () => {
+    const s = await restorable(600)
+    await s.restore(s.ids.slice(0, 300))
+    const noticed = await s.run()
+    expect(noticed).toMatchObject({
+      state: 'complete_with_differences',
+      message: expect.stringContaining('went back in time: the next run reads everything'),
+    })
+    const mended = await s.run()
+    expect(mended.streams[CONTACT]).toMatchObject({ mode: 'full', deleted: 0, differs: false })
+    expect(await s.difference()).toEqual([])
+    expect(await s.run()).toMatchObject({ state: 'complete', message: null })
+  })
+
   test('rows that were marked as deleted come back with their records, whatever their times', async () => {
     const s = await restorable(60)
     await s.restore(s.ids.slice(0, 20))

@@ -1,0 +1,28 @@
+// Whether the service went back in time, as one that was put back from a backup: a read of changes shows nothing of that, but it
+// lacks records that the table has in the same span of time. A few of those are asked for. Promise kept here: whoever learns of it
+// says so, and the next run reads everything.
+
+import { confirm } from './deletions.ts'
+import type { Work } from './work.ts'
+
+/** Records that are asked for: one of them that is older than before is enough. */
+const ASKED_MAX = 5
+
+/**
+ * @param since changes were read from here on, to their end
+ * @param beganAt when that read began
+ */
+export async function lookBack(work: Work, since: string, beganAt: string): Promise<void> {
+  const { deps, stream, schema, parts, merger, position, account } = work
+  await merger.flush()
+  const lacked = { after: null, limit: ASKED_MAX, versionFrom: since, seenBefore: beganAt }
+  const ids = await deps.tables.ids(stream, lacked)
+  if (ids.length === 0) return
+  const { reverted } = position.run.tally
+  // What is gone is found by counting, as always.
+  await confirm(schema.name, ids, parts)
+  await merger.flush()
+  if (position.run.tally.reverted === reverted) return
+  position.wanting = true
+  account.differ('the service went back in time: the next run reads everything')
+}
