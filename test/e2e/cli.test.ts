@@ -164,7 +164,7 @@ test('without a worker or a server the command says how to get one', async () =>
   project.write('contacts.csv', contactsCsv(1))
   const lonely = await project.cli('run', 'contacts')
   expect(lonely.code).toBe(3)
-  expect(lonely.err).toContain('records-sync worker')
+  expect(lonely.err).toMatch(/Start one with "records-sync .*worker"/)
   project.env['TEMPORAL_ADDRESS'] = '127.0.0.1:1'
   const offline = await project.cli('run', 'contacts')
   expect(offline.code).toBe(3)

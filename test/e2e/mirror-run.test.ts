@@ -89,7 +89,7 @@ test('run follows a mirror to its end: everything first, then what changed, then
   const json = JSON.parse(second.out[0]!)
   expect(second.code).toBe(0)
   expect(json).toMatchObject({ run: 2, kind: 'mirror', state: 'complete' })
-  expect(json.workflow_id).toMatch(/^mirror-crm-\d{4}-/)
+  expect(json.workflow_id).toMatch(/^mirror-crm-[\da-f]{8}-\d{4}-/)
   expect(json.streams.map(({ stream, mode }: Record<string, string>) => [stream, mode])).toEqual([
     ['associations', 'full'],
     ['svc_company', 'incremental'],
