@@ -246,7 +246,13 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const { row, sync, importDeps } = await clientOf(run, env)
         const { planned } = await ledger.progress(run)
         const deletes = reconcileOf(row.config)?.deleteExtra === true
-        const excesses = await review(importDeps, { run, config: sync.import, planned, deletes })
+        const excesses = await review(importDeps, {
+          run,
+          config: sync.import,
+          schema: row.schema,
+          planned,
+          deletes,
+        })
         if (excesses.length > 0) {
           await setState(run, 'blocked', 'approval', approvalText(planned, excesses))
           logger.warn({ run, excesses }, 'run_waits_for_approval')

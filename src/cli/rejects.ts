@@ -52,7 +52,8 @@ export async function rejects(
       context.json || options.output !== undefined
         ? await writeOne(context, ledger, run, options)
         : await writeFolder(context, ledger, run, options)
-    const all = (await ledger.rejectGroups(run.id)).reduce((sum, { items }) => sum + items, 0)
+    const groups = await ledger.rejectGroups(run.id)
+    const all = groups.reduce((sum, { items, isMore }) => sum + (isMore ? 0 : items), 0)
     const mended = all - written
     if (isOver && mended > 0)
       terminal.err(

@@ -16,6 +16,12 @@ export interface Sheet {
   propertyOf(item: ReportedItem): string | null
 }
 
+/** What was expected; of several cells, each with its column. */
+const detailOf = ({ detail, column, more }: ReportedItem): string =>
+  more.length === 0
+    ? (detail ?? '')
+    : [{ column, detail }, ...more].map((one) => `${one.column}: ${one.detail}`).join('; ')
+
 /** What is wrong with a row, in one word. */
 export const reasonOf = (item: ReportedItem): string =>
   item.reason ?? item.code ?? (item.inDoubt ? 'in_doubt' : item.state)
@@ -63,9 +69,12 @@ export function sheetOf(
         row: referenceOf(run.id, item.ordinal),
         state: item.state,
         reason: reasonOf(item),
-        column: item.column ?? mapping?.column ?? property ?? item.field ?? '',
+        column: [
+          item.column ?? mapping?.column ?? property ?? item.field ?? '',
+          ...item.more.map(({ column, field }) => column ?? field ?? ''),
+        ].join(', '),
         value: item.value ?? '',
-        detail: item.detail ?? '',
+        detail: detailOf(item),
         accepted: property !== null && mapping ? acceptedFor(property) : '',
         request_id: item.requestId ?? '',
       }

@@ -28,12 +28,17 @@ export async function lookUp(
   deps: ImportDeps,
   config: ImportConfig,
   matching: Matching,
-  items: readonly { readonly key: string; readonly payload: string }[],
+  items: readonly {
+    readonly key: string
+    readonly payload: string
+    readonly rawKey?: string | null
+  }[],
   names: readonly string[],
 ): Promise<Found> {
   const values = items.flatMap((item) => {
     const sent = [sentOf(item)[matching.name] as Json].flat() as Json[]
-    return [...sent, ...valueOfKey(item.key, matching.type)]
+    const raw = item.rawKey == null ? [] : [item.rawKey]
+    return [...sent, ...valueOfKey(item.key, matching.type), ...raw]
   })
   return await findValues(deps, config, matching, values, names)
 }
@@ -48,6 +53,18 @@ export async function lookUpKeys(
 ): Promise<Found> {
   const values = keys.flatMap((key) => valueOfKey(key, matching.type))
   return await findValues(deps, config, matching, values, names)
+}
+
+/** Which of the texts of a property the service holds, as it holds them. */
+export async function lookUpValues(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: Matching,
+  values: readonly Json[],
+): Promise<ReadonlySet<string>> {
+  const found = await findValues(deps, config, matching, values, [matching.name])
+  const held = [...found.values()].flatMap((record) => [record.properties[matching.name]].flat())
+  return new Set(held.map(String))
 }
 
 /** The value that a key stands for, on the wire; none where it is no number and has to be one. */
@@ -93,7 +110,7 @@ async function readAll(
     for (const record of answer.data) {
       const held = record.properties[matching.name] as Json
       for (const value of Array.isArray(held) ? held : [held]) {
-        const key = keyOf(value as Json, matching.type)
+        const key = keyOf(value as Json, matching.type, matching.folds)
         if (key !== null) found.set(key, record)
       }
     }

@@ -7,10 +7,10 @@ import { MappingError } from '../core/errors.ts'
 import { canonicalJson, writeJson, type Json } from '../core/json.ts'
 import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
 import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../core/sync.ts'
-import type { RunSchema, StagedItem } from '../ledger/ledger.ts'
+import type { CellError, RunSchema, StagedItem } from '../ledger/ledger.ts'
 import type { SourceRow } from '../sources/source.ts'
 import { coerceCell, coercionOf, textOf, type Coerced, type CoercionContext } from './coerce.ts'
-import { keyOf } from './key.ts'
+import { keyOf, sentValue } from './key.ts'
 import { typeOfProperty } from './types.ts'
 import { checkMatching, checkProperty, checkType, type Target } from './target.ts'
 
@@ -35,6 +35,13 @@ interface Column {
   readonly member: string
   readonly split: string | undefined
   coerce(cell: Json, unit: string | null): Coerced
+}
+
+/** What a cell comes to. */
+interface Cell {
+  readonly value?: Json
+  readonly clears?: boolean
+  readonly wrong?: CellError
 }
 
 const cut = (text: string): string =>
@@ -111,6 +118,8 @@ export function compileMapping(
   config: ImportConfig,
   target: Target,
   sourceColumns: readonly string[],
+  /** Whether the service takes capitals and small letters of the matching property for the same. */
+  folds = false,
 ): MappingPlan {
   const problems: string[] = []
   const warnings: string[] = []
@@ -149,14 +158,25 @@ export function compileMapping(
   )!
   const keyType = typeOfProperty(config, matching.name, matching.field_type)
   const matchingConstant = constants.find((constant) => constant.property === matching)
-  const matchingColumn = columns.find((column) => column.property === matching)
   let cleared = 0
-  /** The key of a row that is invalid for another cell: what says later that it was mended. */
-  const keyIn = (row: SourceRow): string | null => {
-    const cell = row.cells[matchingColumn?.index ?? -1] ?? null
-    if (!matchingColumn || isEmpty(matchingColumn, cell)) return null
-    const coerced = coerceColumn(matchingColumn, row, cell)
-    return coerced.ok ? keyOf(coerced.value, keyType) : null
+  /** A cell that clears its property, leaves it out, or has a value; or what is wrong with it. */
+  const read = (column: Column, row: SourceRow): Cell => {
+    const cell = row.cells[column.index] ?? null
+    const { name } = column.property
+    const isKey = column.property === matching
+    const wrong = (reason: string, detail: string): Cell => ({
+      wrong: { reason, column: column.name, field: name, value: cut(textOf(cell ?? '')), detail },
+    })
+    if (isEmpty(column, cell)) {
+      if (isKey) return wrong('key_missing', `${name} must have a value`)
+      if (column.empty === 'reject') return wrong('empty', `${name} must not be empty`)
+      return column.empty === 'clear' ? { clears: true } : {}
+    }
+    const coerced = coerceColumn(column, row, cell!)
+    if (!coerced.ok) return wrong(coerced.reason, `expected ${coerced.expected}`)
+    if (isKey && keyOf(coerced.value, keyType, folds) === null)
+      return wrong('key_not_single', `${name} must carry exactly one value`)
+    return { value: coerced.value }
   }
 
   const map = (row: SourceRow): StagedItem => {
@@ -164,60 +184,47 @@ export function compileMapping(
     const of = row.of === undefined ? {} : { of: row.of }
     const place = { ordinal: row.ordinal, line: row.line, ...of, raw }
     const members = [...constantMembers]
-    let key = matchingConstant ? keyOf(matchingConstant.value, keyType) : null
-    const invalid = (column: Column, cell: Json, reason: string, detail: string): StagedItem => ({
-      ...place,
-      valid: false,
-      key: key ?? keyIn(row),
-      reason,
-      column: column.name,
-      field: column.property.name,
-      value: cut(textOf(cell)),
-      detail,
-    })
+    const wrong: CellError[] = []
+    let key = matchingConstant ? keyOf(matchingConstant.value, keyType, folds) : null
+    let rawKey: string | null = null
+    let clears = 0
+    // All that is wrong with a row is told at once, so that it is mended at once.
     for (const column of columns) {
-      const cell = row.cells[column.index] ?? null
-      const isKey = column.property === matching
-      if (isEmpty(column, cell)) {
-        if (isKey)
-          return invalid(
-            column,
-            cell ?? '',
-            'key_missing',
-            `${column.property.name} must have a value`,
-          )
-        if (column.empty === 'reject')
-          return invalid(column, cell ?? '', 'empty', `${column.property.name} must not be empty`)
-        if (column.empty === 'clear') {
-          members.push(`${column.member}null`)
-          cleared++
-        }
-        continue
+      const cell = read(column, row)
+      if (cell.wrong) wrong.push(cell.wrong)
+      if (cell.clears) {
+        members.push(`${column.member}null`)
+        clears++
       }
-      const coerced = coerceColumn(column, row, cell)
-      if (!coerced.ok) return invalid(column, cell, coerced.reason, `expected ${coerced.expected}`)
-      if (isKey) {
-        key = keyOf(coerced.value, keyType)
-        if (key === null)
-          return invalid(
-            column,
-            cell,
-            'key_not_single',
-            `${column.property.name} must carry exactly one value`,
-          )
+      if (cell.value === undefined) continue
+      let sent = cell.value
+      if (column.property === matching) {
+        key = keyOf(sent, keyType, folds)
+        // What is one key for us is one value on the wire.
+        if (keyType !== 'number') sent = sentValue(sent)
+        const [before] = [cell.value].flat()
+        if (typeof before === 'string' && before !== [sent].flat()[0]) rawKey = before
       }
-      members.push(column.member + writeJson(coerced.value))
+      members.push(column.member + writeJson(sent))
     }
+    const [first, ...more] = wrong
+    if (first) return { ...place, valid: false, key, ...first, ...(more.length > 0 && { more }) }
+    cleared += clears
     const payload = `{"properties":{${members.join(',')}}}`
-    return { ...place, valid: true, key: key!, payload, hash: hashOf(payload) }
+    const loose = rawKey === null ? {} : { rawKey }
+    return { ...place, valid: true, key: key!, payload, hash: hashOf(payload), ...loose }
   }
   const mapped = target.schema.properties.filter(({ name }) =>
     Object.hasOwn(config.properties, name),
   )
-  return { schema: schemaOf(config, mapped), warnings, map, cleared: () => cleared }
+  return { schema: schemaOf(config, mapped, folds), warnings, map, cleared: () => cleared }
 }
 
-const schemaOf = (config: ImportConfig, properties: readonly PropertyWire[]): RunSchema =>
+const schemaOf = (
+  config: ImportConfig,
+  properties: readonly PropertyWire[],
+  folds: boolean,
+): RunSchema =>
   Object.fromEntries(
     properties.map(({ name, field_type, is_multi: isMulti, options }) => [
       name,
@@ -225,6 +232,7 @@ const schemaOf = (config: ImportConfig, properties: readonly PropertyWire[]): Ru
         type: typeOfProperty(config, name, field_type),
         isMulti,
         options: options.slice(0, OPTIONS_KEPT_MAX).map(({ value }) => value),
+        ...(name === config.matching_property && { folds }),
       },
     ]),
   )

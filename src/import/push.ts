@@ -6,6 +6,7 @@ import { ITEM_ATTEMPTS_MAX } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { PlannedItem, RunSchema, Segment } from '../ledger/ledger.ts'
 import { bodyDigest, createDelivery } from './deliver.ts'
+import { settleKeyForms } from './key-forms.ts'
 import type { ImportDeps } from './ports.ts'
 
 /** What a call of `push` reached. */
@@ -53,6 +54,7 @@ export async function push(
     if (stopped !== null) throw (stopped as { error: unknown }).error
   }
 
+  await settleKeyForms(deps, job)
   // What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was.
   const lost = [...(await ledger.unsettled(run, segment))]
   await inLanes(async () => {

@@ -44,7 +44,7 @@ export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<b
   const { run, config } = job
   const deadline = clock.now() + tuning.segment_ms
   const isLate = () => clock.now() >= deadline
-  const matching = await readMatching(deps, config)
+  const matching = await readMatching(deps, job)
   const compare = comparer(deps, job, matching)
   // Bounded by the run's items: every pass moves `after` forward.
   for (let after = 0; ;) {
@@ -72,10 +72,10 @@ function slices<Item>(items: readonly Item[]): (readonly Item[])[] {
 }
 
 /** @throws MappingError where it is gone */
-async function readMatching(deps: ImportDeps, config: ImportConfig): Promise<Matching> {
+async function readMatching(deps: ImportDeps, { config, schema }: ReconcileJob): Promise<Matching> {
   const { signal, priority } = deps
   const reading = deps.client.readObjectType(config.object_type, { signal, priority })
-  return matchingOf(config, (await beatWhile(deps, reading)).properties)
+  return matchingOf(config, (await beatWhile(deps, reading)).properties, schema)
 }
 
 /** Keys that the run's destination has a record for and the source has no row for: those whose record is still there. */
@@ -101,9 +101,10 @@ async function findExtra(
     const look = async (slice: (typeof parts)[number]) => {
       const keys = slice.map(({ key }) => key)
       const found = await lookUpKeys(deps, config, matching, keys, [matching.name])
-      const extra = slice.flatMap(({ key }) => {
+      const extra = slice.flatMap(({ key, recordId }) => {
         const record = found.get(key)
-        return record ? [extraOf(config, key, record)] : []
+        // A record of the key that is another one is not ours.
+        return record?.id === recordId ? [extraOf(config, key, record)] : []
       })
       if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
       done.add(slice)

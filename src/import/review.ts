@@ -4,7 +4,7 @@ import { IN_VALUES_MAX } from '../contract/index.ts'
 import type { Excess } from '../core/excess.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
-import type { PlannedItem } from '../ledger/ledger.ts'
+import type { PlannedItem, RunSchema } from '../ledger/ledger.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { lookUp } from './look-up.ts'
@@ -30,7 +30,13 @@ export const hasLimits = (config: ImportConfig): boolean =>
  */
 export async function review(
   deps: ImportDeps,
-  job: { run: number; config: ImportConfig; planned: number; deletes?: boolean },
+  job: {
+    run: number
+    config: ImportConfig
+    schema: RunSchema | null
+    planned: number
+    deletes?: boolean
+  },
 ): Promise<readonly Excess[]> {
   const { config, planned } = job
   const { rows_max, creates_max_percent, clears_max_percent } = config
@@ -114,7 +120,7 @@ async function clearedValues(
 /** Planned items that have no record: those that no run has written before are looked up. */
 async function missing(
   deps: ImportDeps,
-  { run, config }: { run: number; config: ImportConfig },
+  { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): Promise<number> {
   const reading = deps.client.readObjectType(config.object_type, {
     signal: deps.signal,
@@ -123,7 +129,7 @@ async function missing(
   const { properties } = await beatWhile(deps, reading)
   // Staging found it a moment ago; without it nothing can be found, and the sending says why.
   if (!properties.some(({ name }) => name === config.matching_property)) return 0
-  const matching = matchingOf(config, properties)
+  const matching = matchingOf(config, properties, schema)
   const limit = IN_VALUES_MAX
   const next = (after: number) => deps.ledger.strangers(run, { after, limit })
   const place = await placeOf(deps.ledger, run, CREATES, { after: 0, creates: 0 })

@@ -12,6 +12,9 @@ import { carry } from './carry.ts'
 import { compileMapping, type MappingPlan } from './map.ts'
 import { beatBetween, beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
+import { foldsCase } from './folding.ts'
+import { isFoldable } from './key.ts'
+import { keyTypeOf, toldOfKeys } from './key-warnings.ts'
 import { readTarget } from './target.ts'
 import { rowsWhere } from './where.ts'
 
@@ -64,7 +67,9 @@ export async function stage(
   const whole = await beatWhile(deps, openSource({ watermark: last?.watermark ?? null, window }))
   const source = reconcile?.where ? rowsWhere(whole, reconcile.where) : whole
   try {
-    const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns)
+    const keyType = keyTypeOf(config, target)
+    const folds = await foldsCase(deps, config, keyType)
+    const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns, folds)
     await ledger.bindDestination(run, destination, {
       keyFingerprint: job.keyFingerprint,
       warnings: plan.warnings,
@@ -100,8 +105,10 @@ export async function stage(
     const planned = reconcile?.sample
       ? await ledger.keepSample(run, fence, reconcile.sample)
       : counts.planned
+    const told = await toldOfKeys(ledger, run, { counts, isExact: isFoldable(keyType) && !folds })
+    await ledger.addWarnings(run, told)
     const found = { ...counts, planned, rows: rows - counts.planned + planned, carried }
-    return { ...found, warnings: plan.warnings, cleared: plan.cleared() }
+    return { ...found, warnings: [...plan.warnings, ...told], cleared: plan.cleared() }
   } finally {
     await source.close()
   }

@@ -5,11 +5,14 @@ import type { PropertyWire } from '../contract/index.ts'
 import { MappingError } from '../core/errors.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { RunSchema } from '../ledger/ledger.ts'
+import { isFoldable } from './key.ts'
 
 /** A property by whose values records are found. */
 export interface Matching {
   readonly name: string
   readonly type: string
+  /** Whether the service takes capitals and small letters for the same. */
+  readonly folds: boolean
 }
 
 /** @param served the type that the service gives it */
@@ -29,11 +32,27 @@ export const typesOf =
     )
 
 /** @throws MappingError where it has gone since the run was staged */
-export function matchingOf(config: ImportConfig, properties: readonly PropertyWire[]): Matching {
+export function matchingOf(
+  config: ImportConfig,
+  properties: readonly PropertyWire[],
+  schema: RunSchema | null,
+): Matching {
   const name = config.matching_property
   const property = properties.find((one) => one.name === name)
-  if (property) return { name, type: typeOfProperty(config, name, property.field_type) }
+  if (property) return matchingIn(config, schema, property.field_type)
   throw new MappingError(config.object_type, [
     `matching_property ${name} has gone from ${config.object_type}`,
   ])
+}
+
+/** As a run was staged with it. Runs of earlier versions took capitals and small letters of e-mails and urls for the same. */
+export function matchingIn(
+  config: ImportConfig,
+  schema: RunSchema | null,
+  served = 'text',
+): Matching {
+  const name = config.matching_property
+  const facts = schema?.[name]
+  const type = typeOfProperty(config, name, facts?.type ?? served)
+  return { name, type, folds: facts?.folds ?? isFoldable(type) }
 }

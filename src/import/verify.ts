@@ -59,7 +59,7 @@ export async function verify(
     after = items.at(-1)!.ordinal
     properties ??= await propertiesOf(deps, config)
     const typeOf = typesOf(config, schema, properties)
-    const matching = matchingOf(config, properties)
+    const matching = matchingOf(config, properties, schema)
     const found = await lookUp(deps, config, matching, items, Object.keys(config.properties))
     const verdictFor = (item: WrittenItem): Verified => {
       const record = found.get(item.key)

@@ -52,6 +52,8 @@ export interface PropertyFacts {
   readonly isMulti: boolean
   /** Values that it accepts, where these are listed; the first 100. */
   readonly options: readonly string[]
+  /** Of the matching property: whether the service takes capitals and small letters for the same. Runs of earlier versions lack it. */
+  readonly folds?: boolean
 }
 
 /** Where accepted values live: what was accepted in one place says nothing about another. */
@@ -61,6 +63,15 @@ export interface Destination {
   readonly orgId: number
   readonly objectType: string
   readonly matchingProperty: string
+}
+
+/** What is wrong with a cell. */
+export interface CellError {
+  readonly reason: string
+  readonly column: string | null
+  readonly field: string | null
+  readonly value: string | null
+  readonly detail: string
 }
 
 /** A row as staging found it. */
@@ -76,20 +87,19 @@ export type StagedItem =
       /** The exact JSON text of the batch item. */
       readonly payload: string
       readonly hash: string
+      /** The text of the key as the source has it, where it is sent otherwise. */
+      readonly rawKey?: string
     }
-  | {
+  | ({
       readonly ordinal: number
       readonly line: number
       readonly of?: number
       readonly raw: string
       readonly valid: false
       readonly key: string | null
-      readonly reason: string
-      readonly column: string | null
-      readonly field: string | null
-      readonly value: string | null
-      readonly detail: string
-    }
+      /** What else is wrong with it. */
+      readonly more?: readonly CellError[]
+    } & CellError)
 
 /** The last run of a destination that is complete and that noted a watermark: the next one goes on from it. */
 export interface LastReading {
@@ -112,6 +122,8 @@ export interface PlannedItem {
   readonly payload: string
   readonly hash: string
   readonly attempts: number
+  /** The text of the key as the source has it, where it is sent otherwise and no form was decided on. */
+  readonly rawKey?: string | null
 }
 
 /** A batch that was written down before it was sent. */
@@ -162,6 +174,8 @@ export interface ReportedItem {
   readonly field: string | null
   readonly value: string | null
   readonly detail: string | null
+  /** What else is wrong with an invalid row. */
+  readonly more: readonly CellError[]
   readonly requestId: string | null
   readonly inDoubt: boolean
 }
@@ -464,6 +478,29 @@ export interface Ledger {
     segment: Segment,
     options: { after: number; attemptsBelow: number; limit: number },
   ): Promise<readonly PlannedItem[]>
+  /** Planned items of a segment whose key has another form in the source, of which none was decided on. */
+  looseKeys(
+    run: number,
+    segment: Segment,
+    options: { limit: number },
+  ): Promise<readonly PlannedItem[]>
+  /** Decides on the form of their keys: `payload` is sent instead, where there is one. */
+  settleKeys(
+    run: number,
+    items: readonly { ordinal: number; payload: string | null }[],
+  ): Promise<void>
+  /** How the keys of a run that was staged differ from their forms in the source, and from each other. */
+  keyFigures(run: number): Promise<{
+    /** Rows whose key is sent otherwise than the source has it. */
+    readonly loose: number
+    /** Superseded rows whose key the source has in another form than the row that supersedes them. */
+    readonly merged: number
+    /** Keys with capitals whose form in small letters is a key too, of the run or of what was accepted. */
+    readonly variants: number
+  }>
+  /** Adds to what a person should know about a live run. */
+  addWarnings(run: number, warnings: readonly string[]): Promise<void>
+
   /** Writes a batch down before it is sent: stamps and marks its items, clears their accepted hashes. */
   recordSend(
     run: number,
@@ -623,6 +660,8 @@ export interface Ledger {
       field: string | null
       items: number
       example: number
+      /** Whether it is what else is wrong with rows that are in another group too. */
+      isMore?: true
     }[]
   >
   /** What the run did over its time, in at most `points` equal shares; none without requests. */

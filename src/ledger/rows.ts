@@ -19,6 +19,7 @@ import {
 } from '../core/states.ts'
 import type {
   Accepted,
+  CellError,
   Destination,
   DifferenceGroup,
   ExportName,
@@ -94,6 +95,7 @@ export const plannedOfRow = (row: Row): PlannedItem => ({
   payload: String(row['payload']),
   hash: String(row['hash']),
   attempts: Number(row['attempts']),
+  ...(typeof row['raw_key'] === 'string' && { rawKey: row['raw_key'] }),
 })
 
 /** Of `items` with its payload. */
@@ -112,6 +114,7 @@ export const reportedOfRow = (row: Row): ReportedItem => ({
   field: text(row['field']),
   value: text(row['value']),
   detail: text(row['detail']),
+  more: typeof row['more'] === 'string' ? (JSON.parse(row['more']) as CellError[]) : [],
   requestId: text(row['request_id']),
   inDoubt: Number(row['in_doubt']) === 1,
 })
@@ -125,6 +128,7 @@ export const rejectGroupOfRow = (row: Row): RejectGroup => ({
   field: text(row['field']),
   items: Number(row['items']),
   example: Number(row['example']),
+  ...(Number(row['is_more']) === 1 && { isMore: true as const }),
 })
 
 /** Whether `streams` has the books of a stream, and not only the place where a reconciliation of it stands. */

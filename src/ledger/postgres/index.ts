@@ -8,6 +8,7 @@ import { closeMethods } from './close.ts'
 import type { Connection } from './connection.ts'
 import { openDatabase, type Subject } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
+import { keyMethods } from './keys.ts'
 import { pushMethods } from './push.ts'
 import { reconcileMethods } from './reconcile.ts'
 import { reportMethods } from './reports.ts'
@@ -45,6 +46,7 @@ export async function openPostgresLedger(
     ...stageMethods(db),
     ...incrementalMethods(db),
     ...pushMethods(db, now),
+    ...keyMethods(db),
     ...reconcileMethods(db),
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),

@@ -271,4 +271,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE project (id text NOT NULL);
   INSERT INTO project VALUES (left(replace(gen_random_uuid()::text, '-', ''), 8));
   `,
+  `
+  -- The key as the source has it, where it is sent otherwise; and what else is wrong with an invalid row (JSON).
+  ALTER TABLE items ADD COLUMN raw_key text;
+  ALTER TABLE items ADD COLUMN more text;
+  CREATE INDEX items_raw_key ON items (run, ordinal) WHERE raw_key IS NOT NULL;
+  `,
 ]

@@ -138,7 +138,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
   return {
     async uncompared(run, { after, limit }) {
       const rows = await db.all(
-        `SELECT items.ordinal, items.key, payload, items.hash, attempts, known.*
+        `SELECT items.ordinal, items.key, payload, items.hash, attempts, raw_key, known.*
          FROM items ${withPayload} LEFT JOIN LATERAL
            (SELECT accepted.key AS accepted_key, record_id AS accepted_record_id, accepted.hash AS accepted_hash,
               marks AS accepted_marks, accepted.run AS accepted_run, read_back AS accepted_read_back

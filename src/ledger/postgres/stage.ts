@@ -119,9 +119,10 @@ export function stageMethods(db: Database): StageMethods {
       await db.transaction(async (session) => {
         await checkFence(session, run, fence)
         await session.run(
-          `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, code, reason, "column", field, value, detail)
+          `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, code, reason, "column", field, value, detail,
+             raw_key, more)
            SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
-             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])`,
+             $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])`,
           [
             run,
             items.map((item) => item.ordinal),
@@ -136,6 +137,8 @@ export function stageMethods(db: Database): StageMethods {
             items.map((item) => (item.valid ? null : item.field)),
             items.map((item) => (item.valid ? null : item.value)),
             items.map((item) => (item.valid ? null : item.detail)),
+            items.map((item) => (item.valid ? (item.rawKey ?? null) : null)),
+            items.map((item) => (!item.valid && item.more ? JSON.stringify(item.more) : null)),
           ],
         )
         for (const part of inParts(items, charsOf, STATEMENT_CHARS_MAX))
@@ -266,7 +269,7 @@ export function stageMethods(db: Database): StageMethods {
 
     async strangers(run, { after, limit }) {
       const rows = await db.all(
-        `SELECT ordinal, key, payload, hash, attempts FROM items ${withPayload}
+        `SELECT ordinal, key, payload, hash, attempts, raw_key FROM items ${withPayload}
          WHERE run = $1 AND ordinal > $2 AND state = 'planned'
            AND (SELECT true FROM accepted
              WHERE destination = (SELECT destination FROM runs WHERE id = $1)

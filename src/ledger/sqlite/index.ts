@@ -6,6 +6,7 @@ import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
 import { openDatabase, type Database } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
+import { keyMethods } from './keys.ts'
 import { pushMethods } from './push.ts'
 import { reconcileMethods } from './reconcile.ts'
 import { reportMethods } from './reports.ts'
@@ -40,6 +41,7 @@ export function ledgerOn(
     ...stageMethods(db),
     ...incrementalMethods(db),
     ...pushMethods(db, now),
+    ...keyMethods(db),
     ...reconcileMethods(db),
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),

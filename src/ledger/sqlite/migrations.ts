@@ -250,4 +250,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE project (id TEXT NOT NULL) STRICT;
   INSERT INTO project VALUES (lower(hex(randomblob(4))));
   `,
+  `
+  -- The key as the source has it, where it is sent otherwise; and what else is wrong with an invalid row (JSON).
+  ALTER TABLE items ADD COLUMN raw_key TEXT;
+  ALTER TABLE items ADD COLUMN more TEXT;
+  CREATE INDEX items_raw_key ON items (run, ordinal) WHERE raw_key IS NOT NULL;
+  `,
 ]

@@ -89,7 +89,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     async uncompared(run, { after, limit }) {
       return db
         .sql(
-          `SELECT items.ordinal, items.key, payloads.payload, items.hash, items.attempts,
+          `SELECT items.ordinal, items.key, payloads.payload, items.hash, items.attempts, items.raw_key,
              accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
              accepted.marks AS accepted_marks, accepted.run AS accepted_run,
              accepted.read_back AS accepted_read_back

@@ -25,9 +25,14 @@ export function reportMethods(db: Database): ReportMethods {
     async rejectGroups(run) {
       return db
         .sql(
-          `SELECT state, code, reason, "column", field, count(*) AS items, min(ordinal) AS example FROM items
-           WHERE run = ? AND (state IN (SELECT value FROM json_each(?)) OR ${isOtherwise})
-           GROUP BY state, code, reason, "column", field ORDER BY items DESC, example LIMIT 1000`,
+          `SELECT state, code, reason, "column", field, is_more, count(*) AS items, min(ordinal) AS example FROM (
+             SELECT run, ordinal, state, verified, code, reason, "column", field, 0 AS is_more FROM items WHERE run = ?1
+             UNION ALL
+             SELECT run, ordinal, state, verified, code, each.value ->> 'reason', each.value ->> 'column',
+               each.value ->> 'field', 1 FROM items, json_each(items.more) AS each
+             WHERE run = ?1 AND more IS NOT NULL)
+           WHERE (state IN (SELECT value FROM json_each(?2)) OR ${isOtherwise})
+           GROUP BY is_more, state, code, reason, "column", field ORDER BY items DESC, example LIMIT 1000`,
         )
         .all(run, JSON.stringify(REJECT_STATES))
         .map(rejectGroupOfRow)

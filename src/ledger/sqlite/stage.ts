@@ -88,20 +88,21 @@ export function stageMethods(db: Database): StageMethods {
 
     async stageItems(run, fence, items) {
       const valid = db.sql(
-        "INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash) VALUES (?, ?, ?, ?, 'planned', ?, ?)",
+        "INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, raw_key) VALUES (?, ?, ?, ?, 'planned', ?, ?, ?)",
       )
       const payload = db.sql(
         'INSERT INTO payloads (run, ordinal, raw, payload) VALUES (?, ?, ?, ?)',
       )
       const invalid = db.sql(
-        `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail)
-         VALUES (?, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?)`,
+        `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more)
+         VALUES (?, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)`,
       )
       db.transaction(() => {
         checkFence(run, fence)
         for (const item of items) {
           const of = item.of ?? null
-          if (item.valid) valid.run(run, item.ordinal, item.line, of, item.key, item.hash)
+          if (item.valid)
+            valid.run(run, item.ordinal, item.line, of, item.key, item.hash, item.rawKey ?? null)
           else
             invalid.run(
               run,
@@ -114,6 +115,7 @@ export function stageMethods(db: Database): StageMethods {
               item.field,
               item.value,
               item.detail,
+              item.more ? JSON.stringify(item.more) : null,
             )
           payload.run(run, item.ordinal, item.raw, item.valid ? item.payload : null)
         }
@@ -251,7 +253,7 @@ export function stageMethods(db: Database): StageMethods {
     async strangers(run, { after, limit }) {
       return db
         .sql(
-          `SELECT ordinal, key, payload, hash, attempts FROM items JOIN payloads USING (run, ordinal)
+          `SELECT ordinal, key, payload, hash, attempts, raw_key FROM items JOIN payloads USING (run, ordinal)
            WHERE run = ?1 AND ordinal > ?2 AND state = 'planned' AND NOT EXISTS
              (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
                AND accepted.key = items.key)

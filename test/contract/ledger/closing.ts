@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced, ITEM_STATES, REJECT_STATES } from '../../../src/core/states.ts'
-import type { Ledger, Verified } from '../../../src/ledger/ledger.ts'
+import type { Ledger, StagedItem, Verified } from '../../../src/ledger/ledger.ts'
 import {
   accept,
   accepted,
@@ -218,6 +218,23 @@ export function closingTests(open: Open): void {
       expect(await accepted(ledger, rows(4))).toEqual([1, 4])
     })
 
+    it('tells what else is wrong with a row, in a group of its own', async () => {
+      const more = [
+        { reason: 'not_a_number', column: 'age', field: 'svc_age', value: 'x', detail: 'a number' },
+      ]
+      const { id: run } = await openRun(ledger)
+      await stage(ledger, run, [{ ...badRow(1, 'k'), more } as StagedItem, badRow(2, 'l')])
+      const groups = await ledger.rejectGroups(run)
+      expect(groups.map(({ reason, items, isMore }) => [reason, items, isMore])).toContainEqual([
+        'not_a_number',
+        1,
+        true,
+      ])
+      expect(groups.filter(({ isMore }) => !isMore)).toMatchObject([{ items: 2 }])
+      const [item] = await ledger.report(run, { states: ['invalid'], after: 0, limit: 1 })
+      expect(item!.more).toEqual(more)
+    })
+
     it('is known to a later run, and never to the run that read it', async () => {
       const first = await staged(ledger, rows(2))
       await settle(ledger, first, await send(ledger, first), 'created')
@@ -402,6 +419,7 @@ export function closingTests(open: Open): void {
         column: 'born',
         field: 'svc_born',
         value: 'x',
+        more: [],
         detail: 'expected a day',
         requestId: null,
         inDoubt: false,

@@ -64,6 +64,7 @@ export function written(
       field: null,
       value: null,
       detail: 'expected a day of the calendar',
+      more: [],
       requestId: null,
       inDoubt: false,
     }

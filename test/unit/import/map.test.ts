@@ -217,16 +217,31 @@ describe('a row', () => {
     }
     const { item } = mapRow(mappings, { age: '007', amount: '10.50', id: ' A1 ' })
     const payload =
-      '{"properties":{"svc_age":"7","svc_external_id":" A1 ","svc_value":{"amount":"10.5","unit":"EUR"}}}'
+      '{"properties":{"svc_age":"7","svc_external_id":"A1","svc_value":{"amount":"10.5","unit":"EUR"}}}'
     expect(item).toEqual({
       ordinal: 3,
       line: 4,
       raw: '["007","10.50"," A1 "]',
       valid: true,
       key: 'A1',
+      rawKey: ' A1 ',
       payload,
       hash: hashOf(payload),
     })
+  })
+
+  it('tells all that is wrong with it at once, the first column first', () => {
+    const { item } = mapRow(
+      { ...id, svc_born: { column: 'born' }, svc_age: { column: 'age' } },
+      { id: ' ', born: 'x', age: 'old' },
+    )
+    expect(item).toMatchObject({ valid: false, key: null })
+    const errors = item.valid ? [] : [item, ...(item.more ?? [])]
+    expect(errors.map(({ column, reason }) => [column, reason])).toEqual([
+      ['age', 'not_a_number'],
+      ['born', 'not_a_date'],
+      ['id', 'key_missing'],
+    ])
   })
 
   it('that does not map is invalid, with column, property, value and reason', () => {
@@ -341,7 +356,7 @@ describe('the key', () => {
   it('is the one value of a multi-value property', () => {
     expect(mapRow(many, { mail: ' Ada@X.de ; ' }, byMail).item).toMatchObject({
       valid: true,
-      key: 'ada@x.de',
+      key: 'Ada@X.de',
     })
   })
 

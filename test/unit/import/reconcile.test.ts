@@ -526,7 +526,8 @@ test('keys are found in the form that the service keeps, and as numbers', async 
     clientWith(client, {
       queryRecords(type, query, options) {
         const { filter } = query ?? {}
-        if (!filter || !('op' in filter) || filter.op !== 'in') throw new Error('a list, please')
+        if (!filter || !('op' in filter) || filter.op !== 'in')
+          return client.queryRecords(type, query, options)
         const value = (filter.value as string[]).filter((one) => one === one.toLowerCase())
         const exact = { ...filter, value: value.length > 0 ? value : ['nobody@x.example'] }
         return client.queryRecords(type, { ...query, filter: exact }, options)

@@ -1,0 +1,47 @@
+// What a person should know about the keys of a run that was staged, one line each.
+
+import { figure } from '../core/figures.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { Ledger, StageCounts } from '../ledger/ledger.ts'
+import type { Target } from './target.ts'
+import { typeOfProperty } from './types.ts'
+
+/** The type by which the keys of an import are compared. */
+export function keyTypeOf(config: ImportConfig, { schema }: Target): string {
+  const name = config.matching_property
+  const served = schema.properties.find((property) => property.name === name)?.field_type
+  return typeOfProperty(config, name, served ?? 'text')
+}
+
+const rows = (count: number): string => (count === 1 ? '1 row' : `${figure(count)} rows`)
+
+/** @param isExact whether capitals make another key, although their type is one that some services fold */
+export async function toldOfKeys(
+  ledger: Pick<Ledger, 'keyFigures'>,
+  run: number,
+  { counts, isExact }: { counts: StageCounts; isExact: boolean },
+): Promise<readonly string[]> {
+  const { loose, merged, variants } = await ledger.keyFigures(run)
+  const { superseded } = counts
+  return [
+    ...(superseded > 0
+      ? [
+          `${rows(superseded)} superseded: a later row has the same key${
+            merged > 0
+              ? `, ${figure(merged)} of them written otherwise (space around it, or another form of Unicode)`
+              : ''
+          }`,
+        ]
+      : []),
+    ...(loose > 0
+      ? [
+          `${rows(loose)} with a key that has space around it or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
+        ]
+      : []),
+    ...(isExact && variants > 0
+      ? [
+          `${rows(variants)} with a key that differs from another one in capitals only: the service does not show that it takes them for the same, so each has a record of its own`,
+        ]
+      : []),
+  ]
+}
