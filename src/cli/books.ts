@@ -37,12 +37,17 @@ export function printBooks(terminal: Terminal, books: Books): void {
   terminal.out(`  ${'─'.repeat(11 + 1 + width)}`)
   terminal.out(line('sum', sum, `rows read ${figure(books.read)}`))
   terminal.out(
-    isBalanced(books)
-      ? terminal.style('green', '  The books balance: every row has exactly one outcome.')
-      : terminal.style(
+    books.readToEnd === false
+      ? terminal.style(
           'yellow',
-          '  The books are open: rows are still planned, in flight, or being read.',
-        ),
+          '  The source was not read to its end: the rows that were not read are in no book.',
+        )
+      : isBalanced(books)
+        ? terminal.style('green', '  The books balance: every row has exactly one outcome.')
+        : terminal.style(
+            'yellow',
+            '  The books are open: rows are still planned, in flight, or being read.',
+          ),
   )
   for (const { name, rows, meaning } of readBackParts(books)) {
     const line = `  ${name.padEnd(11)} ${figure(rows).padStart(width)}  ${meaning}`
@@ -111,6 +116,7 @@ export function runToJson(run: Run, account: Account | null) {
     rows_read: books?.read ?? run.rowsRead,
     states: books?.states ?? null,
     balanced: books ? isBalanced(books) : null,
+    read_to_end: books ? books.readToEnd !== false : null,
     replayed: books?.replayed ?? null,
     in_doubt: books?.inDoubt ?? null,
     read_back: books?.readBack ?? null,

@@ -21,7 +21,9 @@ function figuresOf(run: Run, account: Account | null): (number | null)[] {
   const { states } = account.books
   // What a reconciliation only looked at is unsent, and nothing has rejected it.
   const isLook = reconcileOf(run.config)?.repair === false
-  const rejects = rejectsOf(account.books) - (isLook ? states.unsent : 0)
+  // Nor has anything rejected the rows that a cancelled run did not come to.
+  const isUnsentOnly = isLook || run.state === 'cancelled'
+  const rejects = rejectsOf(account.books) - (isUnsentOnly ? states.unsent : 0)
   return [run.rowsRead, states.created + states.updated, rejects]
 }
 

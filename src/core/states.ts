@@ -87,6 +87,8 @@ export interface Books {
   readonly replayed: number
   /** Items whose last request has no known outcome. */
   readonly inDoubt: number
+  /** False where the source was not read to its end: what is in it beside these rows is in no book. */
+  readonly readToEnd?: false
   /** Left out by versions that did not keep it. */
   readonly readBack?: ReadBack
 }

@@ -35,6 +35,12 @@ const equalText = ({ states: { invalid } }: Books): string =>
 const joined = (...parts: readonly (string | null)[]): string | null =>
   parts.filter((part) => part !== null).join('; ') || null
 
+/** Of a run that ended before its source was read to its end. */
+const partText = ({ read, readToEnd }: Books): string | null =>
+  readToEnd === false
+    ? `the source was not read to its end: ${figure(read)} rows of it were, and nothing was sent`
+    : null
+
 /** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */
 export async function close(
   ledger: Ledger,
@@ -52,7 +58,7 @@ export async function close(
     ? 'the books do not balance; run records-sync show for the figures'
     : isFinished
       ? joined(findings && (differencesText(findings) ?? equalText(books)), readBackText(books))
-      : (ending.message ?? null)
+      : joined(ending.message ?? null, partText(books))
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,

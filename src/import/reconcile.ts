@@ -41,7 +41,7 @@ export interface ReconcileJob {
  */
 export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
-  const { run, config } = job
+  const { run } = job
   const deadline = clock.now() + tuning.segment_ms
   const isLate = () => clock.now() >= deadline
   const matching = await readMatching(deps, job)

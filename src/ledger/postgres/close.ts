@@ -141,7 +141,7 @@ export function closeMethods(
 
     async books(run): Promise<Books> {
       const rows = await db.all(
-        `SELECT coalesce(rows_read, rows_staged) AS read, counted.*
+        `SELECT coalesce(rows_read, rows_staged) AS read, rows_read IS NULL AS is_part, counted.*
          FROM runs LEFT JOIN LATERAL
            (SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
             FROM items WHERE items.run = runs.id GROUP BY state, verified, normalised) AS counted ON true
@@ -162,7 +162,9 @@ export function closeMethods(
         replayed += Number(row['replayed'])
         inDoubt += Number(row['in_doubt'])
       }
-      return { read: Number(rows[0]?.['read'] ?? 0), states, replayed, inDoubt, readBack }
+      const isPart = rows[0]?.['is_part'] === true
+      const read = Number(rows[0]?.['read'] ?? 0)
+      return { read, states, replayed, inDoubt, readBack, ...(isPart && { readToEnd: false }) }
     },
 
     async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {

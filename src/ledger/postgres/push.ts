@@ -188,7 +188,8 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
           `UPDATE items SET state = told.state, attempts = attempts + 1, http_status = told.http_status,
              record_id = told.record_id, request_id = $3, code = told.code, reason = told.reason,
              field = told.field, detail = told.detail, in_doubt = coalesce(told.in_doubt, items.in_doubt),
-             batch = CASE WHEN told.state = 'planned' THEN NULL ELSE batch END
+             batch = CASE WHEN told.state = 'planned' THEN NULL ELSE batch END,
+             replayed = CASE WHEN told.state = 'planned' AND told.http_status = 500 THEN 1 ELSE replayed END
            FROM unnest($1::integer[], $2::integer[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::text[],
              $9::text[], $10::text[], $11::smallint[])
              AS told (run, ordinal, state, http_status, record_id, code, reason, field, detail, in_doubt)

@@ -170,6 +170,7 @@ export function closeMethods(
         replayed,
         inDoubt,
         readBack,
+        ...(row?.['rows_read'] === null && { readToEnd: false as const }),
       }
     },
 

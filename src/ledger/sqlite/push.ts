@@ -174,7 +174,8 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
     async settle(run, segment, fence, batch, outcome, items) {
       const book = db.sql(
         `UPDATE items SET state = ?, attempts = attempts + 1, http_status = ?, record_id = ?, code = ?, reason = ?,
-           field = ?, detail = ?, in_doubt = ?, request_id = ?, batch = CASE WHEN ?1 = 'planned' THEN NULL ELSE batch END
+           field = ?, detail = ?, in_doubt = ?, request_id = ?, batch = CASE WHEN ?1 = 'planned' THEN NULL ELSE batch END,
+           replayed = CASE WHEN ?1 = 'planned' AND ?2 = 500 THEN 1 ELSE replayed END
          WHERE run = ? AND ordinal = ?`,
       )
       const bookAccepted = db.sql(

@@ -1,0 +1,44 @@
+// Runs that end before their time, and answers that say nothing certain: told as what they are.
+
+import { expect, test } from 'vitest'
+import { emptyStates } from '../../../src/core/states.ts'
+import { close } from '../../../src/import/close.ts'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import { openRun, row } from '../../contract/ledger/scene.ts'
+import { startOtherService } from '../../other-service/index.ts'
+import { importSceneOn } from './scene.ts'
+
+test('a run that ends while its source is read says that it was not read to its end', async () => {
+  const ledger = openSqliteLedger(':memory:')
+  const { id } = await openRun(ledger)
+  const fence = await ledger.beginStage(id, ['id'])
+  await ledger.stageItems(id, fence, [row(1, 'a'), row(2, 'b')])
+  const { books, message, state } = await close(ledger, id, { kind: 'cancelled' })
+  expect(state).toBe('cancelled')
+  expect(books).toMatchObject({
+    read: 2,
+    readToEnd: false,
+    states: { ...emptyStates(), unsent: 2 },
+  })
+  expect(message).toBe(
+    'the source was not read to its end: 2 rows of it were, and nothing was sent',
+  )
+  await ledger.close()
+})
+
+test('items answered 500 and sent again are replayed', async () => {
+  const s = await importSceneOn(
+    () => startOtherService({ itemFaults: { rate: 0.2, applied: 0.5, status: 500 } }),
+    { acme_external_id: { column: 'id' } },
+    { object_type: 'acme_contact', matching_property: 'acme_external_id' },
+  )
+  s.rows(
+    ['id'],
+    Array.from({ length: 200 }, (_, index) => [`c-${index}`]),
+  )
+  const { books } = await s.run({ tuning: { item_backoff_ms: [0] } })
+  expect(s.service.count('acme_contact')).toBe(200)
+  expect(books.states.created).toBeLessThan(200)
+  // "created" is a lower bound, and the flag says by how much at most.
+  expect(books.states.created + books.replayed).toBeGreaterThanOrEqual(200)
+})
