@@ -1,6 +1,7 @@
 // What one setting means for another. The checks look at the data as it was read, so that they speak up together with
 // the schema's complaints and not only after them; of a value whose shape is wrong they say nothing.
 
+import { BASE_PATH } from '../src/contract/index.ts'
 import type { Issue } from '../src/core/errors.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import type { JsonObject } from '../src/core/json.ts'
@@ -54,8 +55,15 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   if (Object.hasOwn(ledger, 'schema') && !Object.hasOwn(ledger, 'postgres'))
     complain(['ledger', 'schema'], 'a SQLite file has no `schema`', 'key')
   const connections = mappingAt(document, ['connections'])
-  for (const name of Object.keys(connections))
+  for (const name of Object.keys(connections)) {
     checkOneOf(['connections', name, 'key'], 'env', 'file', 'command')
+    const service = valueAt(document.data, ['connections', name, 'service'])
+    if (typeof service === 'string' && service.replace(/\/+$/, '').endsWith(BASE_PATH))
+      complain(
+        ['connections', name, 'service'],
+        `expected the URL before \`${BASE_PATH}\`, which every request adds`,
+      )
+  }
   const warehouses = mappingAt(document, ['warehouses'])
   for (const name of Object.keys(warehouses)) {
     checkOneOf(['warehouses', name], 'duckdb', 'postgres')

@@ -1,7 +1,7 @@
-// `records-sync check`: is everything as the configuration says? Reads only; writes nothing anywhere.
+// `records-sync check`: is everything as the configuration says? Reads only, but for permissions, where that is asked for.
 
 import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, relative } from 'node:path'
 import { readWarehousePlace, type Config } from '../../config/index.ts'
 import type { RecordsClient } from '../client/index.ts'
 import { SyncError } from '../core/errors.ts'
@@ -11,6 +11,7 @@ import { compileMapping } from '../import/map.ts'
 import { readTarget } from '../import/target.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { readMirrorTarget } from './mirror-target.ts'
+import { closeFiles, openFiles } from './private-files.ts'
 import { operationLines, operationRows, type OperationRow } from './operations.ts'
 import { safe, wrapped } from './terminal.ts'
 
@@ -60,10 +61,42 @@ async function checkMirror(
   }
 }
 
+/** Of files that hold rows: those that other users of the machine may read; `fixes`: takes their rights away. */
+function permissionFindings(config: Config, fixes: boolean, context: CommandContext): Finding[] {
+  const open = openFiles(config)
+  if (open.length === 0) return []
+  const named = (files: typeof open) =>
+    files.map(({ path, mode }) => `${relative(dirname(config.file), path) || path} (${mode})`)
+  const subject = 'permissions'
+  if (!fixes)
+    return [
+      {
+        subject,
+        ok: true,
+        message: 'other users of this machine may read what holds rows',
+        warnings: [
+          ...shortList(named(open)),
+          `expected 600, and 700 for folders; ${context.hint('check --fix-permissions')} makes them so`,
+        ],
+      },
+    ]
+  const left = closeFiles(open)
+  const done = open.length - left.length
+  const message = `${done} of ${open.length} files and folders are their owner's alone now`
+  return [{ subject, ok: left.length === 0, message, warnings: shortList(named(left)) }]
+}
+
+const LISTED_MAX = 10
+
+const shortList = (names: readonly string[]): string[] => {
+  const more = names.length - LISTED_MAX
+  return more > 0 ? [...names.slice(0, LISTED_MAX), `and ${more} more`] : [...names]
+}
+
 /** `operations`: lists them all, not only what is unusual. */
 export async function check(
   context: CommandContext,
-  options: { readonly operations: boolean },
+  options: { readonly operations: boolean; readonly fixPermissions?: boolean },
 ): Promise<number> {
   const config = await context.loadConfig()
   const { connector } = await import('../connections.ts')
@@ -131,6 +164,7 @@ export async function check(
   } finally {
     await connections.close()
   }
+  findings.push(...permissionFindings(config, options.fixPermissions ?? false, context))
   const ok = findings.every((finding) => finding.ok)
   if (context.json) context.terminal.out(JSON.stringify({ ok, findings }))
   else

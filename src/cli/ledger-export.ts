@@ -149,7 +149,7 @@ function isRunning(pid: number): boolean {
 /** @throws ConfigError where there can be no such folder */
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true })
+    await mkdir(folder, { recursive: true, mode: 0o700 })
     await access(folder, constants.W_OK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

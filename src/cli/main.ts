@@ -24,6 +24,9 @@ const { version } = JSON.parse(
 /** What `show`, `rejects` and `report` take. */
 const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
 
+// What is made from here on, by child processes and native libraries too, is its owner's alone: it holds rows and names.
+const inheritedUmask = process.umask(0o077)
+
 const program = new Command('records-sync')
   .description('Keeps a CRM and your own data in step, and can prove it.')
   .version(version)
@@ -43,12 +46,19 @@ async function execute(work: (context: CommandContext) => Promise<number>): Prom
 program
   .command('init')
   .description('write a first records-sync.yaml')
-  .action(() => execute(async (context) => (await import('./init.ts')).init(context)))
+  .action(() =>
+    execute(async (context) => (await import('./init.ts')).init(context, inheritedUmask)),
+  )
 program
   .command('check')
   .option('--operations', 'list how every operation is requested, not only the unusual ones', false)
+  .option(
+    '--fix-permissions',
+    'take the rights of other users away from the ledger, mirrors and other files that hold rows',
+    false,
+  )
   .description('check the configuration against its files and services; writes nothing')
-  .action((options: { operations: boolean }) =>
+  .action((options: { operations: boolean; fixPermissions: boolean }) =>
     execute(async (context) => (await import('./check.ts')).check(context, options)),
   )
 program
@@ -199,4 +209,9 @@ try {
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
+  // A program that asked for JSON gets its error as JSON too; commander has said it in words on standard error.
+  if (error.exitCode !== 0 && process.argv.includes('--json'))
+    process.stdout.write(
+      `${JSON.stringify({ error: { code: 'usage', message: error.message.replace(/^error: /, '') } })}\n`,
+    )
 }

@@ -1,7 +1,7 @@
 // `rejects`: the rows of a run that a person has to look at, in files for a spreadsheet: one for each kind of error, or one for
 // all. The original columns come first, then what is wrong; `retry --file` reads them back (docs/rejects.md).
 
-import { appendFile, mkdir, open, readdir } from 'node:fs/promises'
+import { appendFile, mkdir, readdir } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 import { join } from 'node:path'
 import { BYTE_ORDER_MARK, reasonOf, sheetOf } from '../corrections/index.ts'
@@ -11,8 +11,9 @@ import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import { LIVE_STATES, readBackDiffers, REJECT_STATES, rejectsOf } from '../core/states.ts'
 import type { Ledger, ReportedItem, Run } from '../ledger/ledger.ts'
 import { EXIT, type CommandContext } from './context.ts'
+import { openPrivate } from './private-file.ts'
 import { runNamed } from './run-named.ts'
-import { figure, safe, table } from './terminal.ts'
+import { figure, harmless, safe, table } from './terminal.ts'
 
 /** Kinds of errors that have a file of their own; what comes after shares one. */
 const FILES_MAX = 100
@@ -99,7 +100,8 @@ async function writeOne(
   { output = '-', exact }: RejectsOptions,
 ): Promise<number> {
   const isFile = output !== '-'
-  const stream = isFile ? await openPrivate(output) : process.stdout
+  const stream = isFile ? await openOutput(output) : process.stdout
+  const isScreen = !isFile && process.stdout.isTTY
   const failed = new Promise<never>((_, reject) => stream.once('error', reject))
   failed.catch(() => {})
   const write = async (text: string) => {
@@ -114,7 +116,8 @@ async function writeOne(
     const lines = items.map((item) =>
       context.json ? `${writeJson(item as unknown as Json)}\n` : sheet.line(item),
     )
-    await write(lines.join(''))
+    // A program gets what was stored; a terminal would obey it.
+    await write(isScreen ? harmless(lines.join('')) : lines.join(''))
   }
   if (isFile) {
     await Promise.race([failed, new Promise<void>((resolve) => stream.end(resolve))])
@@ -124,14 +127,13 @@ async function writeOne(
 }
 
 /** @throws ConfigError where it cannot be written */
-async function openPrivate(path: string): Promise<Writable> {
-  const file = await open(path, 'w', 0o600).catch(() => null)
-  if (!file)
+async function openOutput(path: string): Promise<Writable> {
+  const file = await openPrivate(path).catch((error: NodeJS.ErrnoException) => {
+    const found = error.code === 'ELOOP' ? 'is a link to another place' : 'cannot be written'
     throw new ConfigError(path, [
-      { message: 'cannot be written; expected a file in a folder where this user may write' },
+      { message: `${found}; expected a file in a folder where this user may write` },
     ])
-  // One that was there before had a mode of its own; a device is nobody's to change.
-  if ((await file.stat()).isFile()) await file.chmod(0o600)
+  })
   return file.createWriteStream()
 }
 

@@ -1,7 +1,6 @@
 // `records-sync report RUN`: one page about a run, for people; its data for programs.
 
 import { spawn } from 'node:child_process'
-import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Config } from '../../config/index.ts'
 import { UNLIMITED_PER_MINUTE } from '../client/pacer/state.ts'
@@ -14,6 +13,7 @@ import { collectReport } from '../report/collect.ts'
 import { renderReport } from '../report/html.ts'
 import { EXIT, temporalOf, type CommandContext } from './context.ts'
 import { quotaOfKey } from './forecast.ts'
+import { openPrivate } from './private-file.ts'
 import { runNamed } from './run-named.ts'
 import { safe } from './terminal.ts'
 
@@ -99,9 +99,8 @@ async function limitOf(
 /** Writes a file that nobody but its owner may read, also where it was there before. */
 async function writePrivate(file: string, text: string): Promise<void> {
   try {
-    const handle = await open(file, 'w', 0o600)
+    const handle = await openPrivate(file)
     try {
-      await handle.chmod(0o600)
       await handle.writeFile(text)
     } finally {
       await handle.close()

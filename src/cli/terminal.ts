@@ -58,13 +58,22 @@ export function createTerminal(streams: {
   }
 }
 
+/** What steers a terminal, or turns the direction of its text. */
+const STEERING =
+  // oxlint-disable-next-line no-control-regex -- control characters are what it finds
+  /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
+
+/** Text with what steers a terminal as its number, `\u001b`; lines stay lines. In JSON it means the same. */
+export const harmless = (text: string): string =>
+  text.replace(STEERING, (found) =>
+    found === '\n' || found === '\t'
+      ? found
+      : `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
 /** Text without control characters, cut to `charsMax`. */
 export function safe(text: string, charsMax = 120): string {
-  const clean = text.replace(
-    // oxlint-disable-next-line no-control-regex -- control characters are what it removes
-    /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
-    ' ',
-  )
+  const clean = text.replace(STEERING, ' ')
   return clean.length > charsMax ? `${clean.slice(0, charsMax - 1)}…` : clean
 }
 

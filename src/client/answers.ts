@@ -159,6 +159,10 @@ function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   const [type, ...parameters] = (headers['content-type'] ?? '')
     .split(';')
     .map((part) => part.trim().toLowerCase())
+  if (type === 'text/html')
+    throw new Distrust(
+      `it is a web page, not ${mediaType}; check that the base URL is that of the service, not of its pages`,
+    )
   if (type !== mediaType) throw new Distrust(`its media type is not ${mediaType}`)
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))
   if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {

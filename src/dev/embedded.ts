@@ -40,7 +40,7 @@ export interface Embedded {
 /** Starts all parts; what was started is stopped again where a later part fails. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { configFile, stateDir, logger, progress } = options
-  mkdirSync(stateDir, { recursive: true })
+  mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
     // Bounded: every part that was started is stopped once.

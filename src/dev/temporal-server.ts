@@ -53,7 +53,7 @@ export async function startTemporal(options: StartTemporal): Promise<TemporalSer
     if (port) await requireFree(port)
   }
   if (options.dbFile !== undefined) {
-    await fs.mkdir(path.dirname(path.resolve(options.dbFile)), { recursive: true })
+    await fs.mkdir(path.dirname(path.resolve(options.dbFile)), { recursive: true, mode: 0o700 })
   }
   for (let start = 1; ; start++) {
     try {
@@ -135,9 +135,14 @@ async function register(address: string): Promise<void> {
  */
 const leash = 'exec 3<&0; (cat <&3; kill "$$") >/dev/null 2>&1 & exec "$@" 3<&- </dev/null'
 
+/** Variables that the server gets: the others may hold keys. */
+const PASSED_ON =
+  'PATH HOME USER LOGNAME TMPDIR TZ LANG LC_ALL XDG_CONFIG_HOME XDG_CACHE_HOME'.split(' ')
+
 function spawnOnLeash(program: string, args: readonly string[]) {
   const child = spawn('sh', ['-c', leash, 'sh', program, ...args], {
     detached: true,
+    env: Object.fromEntries(PASSED_ON.map((name) => [name, process.env[name]])),
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let kept = ''

@@ -2,14 +2,14 @@
 // have it open at once. Promises kept here: a foreign message never leaves this file; nothing is read from or written to a
 // file that its path does not lead to any more.
 
-import { existsSync, mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
 import {
   DatabaseSync,
   type DatabaseSyncInstance,
   type StatementSyncInstance,
 } from '@photostructure/sqlite'
 import { SyncError } from '../core/errors.ts'
+import { makePrivate } from './private-file.ts'
 import { original, storable } from '../core/stored-text.ts'
 import { FileIdentity, otherNames } from './identity.ts'
 
@@ -158,7 +158,7 @@ export function openDatabase(
     )
   let db: DatabaseSyncInstance
   try {
-    if (!readOnly) mkdirSync(dirname(path), { recursive: true })
+    if (!readOnly) makePrivate(path)
     db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs(subject) })
     checkEngine(db, subject)
     if (!readOnly) {

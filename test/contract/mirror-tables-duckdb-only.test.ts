@@ -102,6 +102,15 @@ async function holder() {
   }
 }
 
+/** Temporary folders of this process that DuckDB has made, by the beginning of their names. */
+function temporaryNames(beginning: string): string[] {
+  const home = new RegExp(`^records-sync-tmp-[0-9a-f]{8}-${process.pid}-`)
+  const homes = readdirSync(tmpdir()).filter((name) => home.test(name))
+  return homes
+    .flatMap((name) => readdirSync(join(tmpdir(), name)))
+    .filter((name) => name.startsWith(beginning))
+}
+
 describe('a file', () => {
   it('that another process holds is waited for, its holder named, and no row lost', async () => {
     const { tables, batch, into } = await begun({ waitMs: 0 })
@@ -225,8 +234,7 @@ describe('a file', () => {
   })
 
   it('has one place for rows that wait, whoever writes it; several streams go on at once', async () => {
-    const ours = () =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith(`records-sync-staging-`))
+    const ours = () => temporaryNames('staging-')
     const before = ours()
     const streams = ['a', 'b', 'c'].map((name) => ({ ...contacts, name, table: name }))
     const all = await Promise.all(streams.map(() => open()))

@@ -103,6 +103,15 @@ warehouseSuite('DuckDB', () => ({
   ],
 }))
 
+/** Temporary folders of this process that DuckDB has made, by the beginning of their names. */
+function temporaryNames(beginning: string): string[] {
+  const home = new RegExp(`^records-sync-tmp-[0-9a-f]{8}-${process.pid}-`)
+  const homes = readdirSync(tmpdir()).filter((name) => home.test(name))
+  return homes
+    .flatMap((name) => readdirSync(join(tmpdir(), name)))
+    .filter((name) => name.startsWith(beginning))
+}
+
 describe('a DuckDB file', () => {
   it('that another process holds is waited for, within bounds, and its holder named', async () => {
     const held = await holder('dwh.duckdb')
@@ -135,8 +144,7 @@ describe('a DuckDB file', () => {
   })
 
   it('keeps the answer out of memory, and leaves no temporary file', async () => {
-    const ours = () =>
-      readdirSync(tmpdir()).filter((name) => name.startsWith(`records-sync-duckdb-${process.pid}`))
+    const ours = () => temporaryNames('duckdb-')
     const warehouse = await open()
     // More than DuckDB may keep in memory.
     const { chunks } = await warehouse.read(

@@ -5,7 +5,6 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client'
 import { inject } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
@@ -20,6 +19,7 @@ import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
 import { HEARTBEAT_MS } from '../hang.ts'
 import { defaultConfig } from './contacts.ts'
+import { main } from './main.ts'
 import { startBatchGate, type BatchGate, type GateOptions } from './batch-gate.ts'
 
 /** Waits of a test: short, so that a blocked run asks again at once. */
@@ -57,9 +57,8 @@ export interface Project {
   stop(): Promise<void>
 }
 
-export const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
-
 export { contactsCsv, defaultConfig } from './contacts.ts'
+export { main } from './main.ts'
 
 /** Id of the project; its ledger is made where there is none. */
 export async function projectIdOf(configFile: string, env: NodeJS.ProcessEnv): Promise<string> {

@@ -3,7 +3,7 @@
 // has an end.
 
 import { existsSync } from 'node:fs'
-import { link, rename, rm } from 'node:fs/promises'
+import { chmod, link, rename, rm } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
@@ -107,6 +107,7 @@ export class AttachedFile {
     try {
       await connection.run(`ATTACH ${quoted(made)} AS ${FILE} (TYPE duckdb)`)
       await connection.run(`DETACH ${FILE}`)
+      await chmod(made, 0o600)
       await link(made, this.#file).catch((error: NodeJS.ErrnoException) => {
         // Another process may have been faster; and not every file system has links.
         if (error.code !== 'EEXIST') return rename(made, this.#file)

@@ -2,7 +2,7 @@
 // error; every text is as it was given, whatever characters it has.
 // The rows go by a file of JSON lines: to hand them to the driver value by value takes three times as long.
 
-import { open, rm } from 'node:fs/promises'
+import { chmod, open, rm } from 'node:fs/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
 import { quoted } from './sql.ts'
@@ -109,6 +109,7 @@ async function copy(
       const done = await connection.runAndReadAll(
         `SET TimeZone = 'UTC'; COPY (FROM ${rows}) TO ${quoted(path)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${groupRows})`,
       )
+      await chmod(path, 0o600)
       return Number(done.getRows()[0]?.[0])
     } finally {
       connection.closeSync()

@@ -1,11 +1,66 @@
-// Where DuckDB puts what does not fit into its memory.
+// Where DuckDB puts what does not fit into its memory: a folder of this process, which other users cannot enter, nor make
+// before it. It goes with the process; what a killed one left behind goes with the next that needs one.
 
 import { createHash } from 'node:crypto'
-import { tmpdir } from 'node:os'
+import { existsSync, lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A folder of this process alone, for what it does with one file. */
+const PREFIX = 'records-sync-tmp'
+const hashOf = (text: string, length: number): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, length)
+
+/** Whose process numbers these are: those of another container mean nothing here. */
+function numberSpace(): string {
+  let space = ''
+  try {
+    space = readlinkSync('/proc/self/ns/pid')
+  } catch {
+    // Not Linux.
+  }
+  return hashOf(`${hostname()} ${space}`, 8)
+}
+
+let home: string | undefined
+
+/** A folder of this process alone, for what it does with one file. DuckDB makes it where it needs it. */
 export function temporaryFolder(purpose: string, path: string): string {
-  const hash = createHash('sha256').update(path).digest('hex').slice(0, 16)
-  return join(tmpdir(), `records-sync-${purpose}-${process.pid}-${hash}`)
+  return join(homeOfProcess(), `${purpose}-${hashOf(path, 16)}`)
+}
+
+/** Made anew where somebody tidied up the system's folder. */
+function homeOfProcess(): string {
+  if (home !== undefined && existsSync(home)) return home
+  const space = numberSpace()
+  removeLeftovers(tmpdir(), space)
+  // With 700, and under a name that was free: whoever makes such a folder first gets another one.
+  const made = mkdtempSync(join(tmpdir(), `${PREFIX}-${space}-${process.pid}-`))
+  process.once('exit', () => rmSync(made, { recursive: true, force: true }))
+  return (home = made)
+}
+
+/** Removes what processes of ours left that have ended. */
+export function removeLeftovers(folder: string, space: string = numberSpace()): void {
+  const pattern = new RegExp(`^${PREFIX}-${space}-(\\d+)-[A-Za-z0-9]{6}$`)
+  for (const name of readdirSync(folder)) {
+    const pid = Number(pattern.exec(name)?.[1] ?? 0)
+    if (pid === 0 || pid === process.pid || isAlive(pid)) continue
+    const path = join(folder, name)
+    try {
+      const stat = lstatSync(path)
+      if (stat.isDirectory() && stat.uid === process.getuid?.())
+        rmSync(path, { recursive: true, force: true })
+    } catch {
+      // Another process was faster.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
 }

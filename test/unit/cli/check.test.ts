@@ -1,6 +1,8 @@
 // `check` says how the operations of a service are requested: in one line where all is as expected, else what differs.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -58,6 +60,29 @@ test('what is wrong with a connection is said once; a file that is missing is sa
   const file = await said(config, (context) => check(context, { operations: false }))
   expect(file.out.join(' ').replace(/ +/g, ' ')).toContain(
     'sync contacts: not checked at the service: connection crm failed, see above',
+  )
+})
+
+test('a web page at the address of the service is called one', async () => {
+  const page = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+    response.end('<!doctype html>')
+  })
+  await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void page.close())
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'key'), 'svc_key_1234567890', { mode: 0o600 })
+  const config = join(dir, 'records-sync.yaml')
+  const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}`
+  writeFileSync(
+    config,
+    `connections: { crm: { service: "${url}", key: { file: ./key } } }\nsyncs: {}\n`,
+  )
+  const { code, out } = await said(config, (context) => check(context, { operations: false }))
+  expect(code).toBe(2)
+  expect(out.join(' ').replace(/ +/g, ' ')).toContain(
+    'it is a web page, not application/json; check that the base URL is that of the service',
   )
 })
 

@@ -25,6 +25,14 @@ test('arrive as they are written', async () => {
   expect((await load(none)).connections['crm']).not.toHaveProperty('operations')
 })
 
+test('an address with the path that every request adds is refused where it stands', async () => {
+  const text = config('{}').replace(/ {4}operations.*\n/, '')
+  expect(await issuesOf(text.replace('example.com', 'example.com/crm/rest/v1/'))).toEqual([
+    '3:14: expected the URL before `/rest/v1`, which every request adds',
+  ])
+  expect(await issuesOf(text.replace('example.com', 'example.com/crm'))).toEqual([])
+})
+
 test.each([
   [
     '{ batchUpsrt: "PUT /x/" }',
