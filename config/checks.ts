@@ -68,6 +68,9 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   for (const name of Object.keys(warehouses)) {
     checkOneOf(['warehouses', name], 'duckdb', 'postgres')
     checkOneOf(['warehouses', name, 'postgres'], 'env', 'file', 'command')
+    const { duckdb, files } = mappingAt(document, ['warehouses', name])
+    if (files !== undefined && duckdb === undefined)
+      complain(['warehouses', name, 'files'], '`files` belongs to `duckdb`; remove it', 'key')
   }
   for (const name of Object.keys(mappingAt(document, ['notifications']))) {
     checkOneOf(['notifications', name, 'url'], 'env', 'file', 'command')

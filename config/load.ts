@@ -48,7 +48,9 @@ export type LedgerConfig = (
 }
 
 /** The absolute path of a DuckDB file, or where the URL of a PostgreSQL database is. */
-export type WarehouseConfig = { readonly duckdb: string } | { readonly postgres: SecretSource }
+export type WarehouseConfig =
+  | { readonly duckdb: string; readonly files?: readonly string[] }
+  | { readonly postgres: SecretSource }
 
 /** A loaded configuration: plain JSON data. */
 export interface Config {
@@ -156,9 +158,12 @@ function resolved(file: string, output: ConfigOutput): Config {
       quota: { reserve: quota.reserve_percent / 100, shares: quota.shares },
     })),
     // One of the two is there, or the configuration was refused.
-    warehouses: mapValues(output.warehouses, ({ duckdb, postgres }) =>
+    warehouses: mapValues(output.warehouses, ({ duckdb, files, postgres }) =>
       postgres === undefined
-        ? { duckdb: duckdb === ':memory:' ? duckdb : absolute(duckdb!) }
+        ? {
+            duckdb: duckdb === ':memory:' ? duckdb : absolute(duckdb!),
+            ...(files && { files: files.map(absolute) }),
+          }
         : { postgres: secretSource(postgres, absolute) },
     ),
     syncs: mapValues(output.syncs, (sync, name) => syncOf(name, sync, absolute)),

@@ -111,6 +111,12 @@ const warehouse = z.strictObject({
     .describe(
       'DuckDB file, relative to this file, or `:memory:` for queries that read only Parquet, CSV and JSON files. Exactly one of `duckdb` and `postgres`.',
     ),
+  files: z
+    .array(pathText())
+    .optional()
+    .describe(
+      'Folders, relative to this file, whose Parquet, CSV and JSON files queries of a DuckDB warehouse may read; `[]` for none. Keys, ledgers and `/proc` are never read. Default: the folder of this file.',
+    ),
   postgres: secretPlace(
     'URL',
     'its URL does not belong into this file, because it may hold a password; write `postgres: "${DWH_URL}"`, `postgres: { file: ./dwh-url }` or `postgres: { command: "…" }`',

@@ -9,7 +9,7 @@ import { silentLogger } from '../core/ports.ts'
 import type { MirrorSync } from '../core/sync.ts'
 import { compileMapping } from '../import/map.ts'
 import { readTarget } from '../import/target.ts'
-import { EXIT, type CommandContext } from './context.ts'
+import { EXIT, ownLines, type CommandContext } from './context.ts'
 import { readMirrorTarget } from './mirror-target.ts'
 import { closeFiles, openFiles } from './private-files.ts'
 import { operationLines, operationRows, type OperationRow } from './operations.ts'
@@ -26,6 +26,8 @@ interface Finding extends Told {
   readonly subject: string
   readonly ok: boolean
   readonly warnings: readonly string[]
+  /** What a database said, for a person at the terminal alone. */
+  readonly ownWords?: readonly string[]
 }
 
 const indent = 8
@@ -58,6 +60,27 @@ async function checkMirror(
   return {
     message: `${counted(types.length, 'object type')}${links} of ${sync.mirror.from}, into ${to}, schema ${schema}${missing ? '; the file is made by the first run' : ''}`,
     warnings,
+  }
+}
+
+/** The PostgreSQL warehouses that queries of imports read. */
+const queried = ({ syncs, warehouses }: Config): string[] => {
+  const names = Object.values(syncs).flatMap((sync) =>
+    sync.kind === 'import' && 'query' in sync.import.from ? [sync.import.from.warehouse] : [],
+  )
+  return [...new Set(names)].filter((name) => 'postgres' in (warehouses[name] ?? {}))
+}
+
+/** Whether the user of a PostgreSQL may do more than read. */
+async function checkRole(context: CommandContext, config: Config, name: string): Promise<Told> {
+  const { openWarehouse } = await import('../warehouses/index.ts')
+  const { roleWarnings } = await import('./postgres-role.ts')
+  const place = await readWarehousePlace(config, name, context.env)
+  const warehouse = await openWarehouse(name, place, { waitMs: WAREHOUSE_WAIT_MS })
+  try {
+    return { message: warehouse.place, warnings: await roleWarnings(warehouse) }
+  } finally {
+    await warehouse.close()
   }
 }
 
@@ -113,7 +136,13 @@ export async function check(
       findings.push({ subject, ok: true, warnings: [], ...(await work()) })
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
-      findings.push({ subject, ok: false, message, warnings: [] })
+      findings.push({
+        subject,
+        ok: false,
+        message,
+        warnings: [],
+        ...(context.json ? {} : { ownWords: ownLines(error, context.terminal) }),
+      })
     }
   }
   try {
@@ -139,6 +168,8 @@ export async function check(
         )
       return (await connections.connect(name)).client
     }
+    for (const name of queried(config))
+      await examine(`warehouse ${name}`, async () => await checkRole(context, config, name))
     for (const sync of Object.values(config.syncs))
       await examine(`sync ${sync.name}`, async () => {
         if (sync.kind === 'mirror') {
@@ -168,11 +199,13 @@ export async function check(
   const ok = findings.every((finding) => finding.ok)
   if (context.json) context.terminal.out(JSON.stringify({ ok, findings }))
   else
-    for (const { subject, ok: fine, message, warnings, operations = [] } of findings) {
+    for (const finding of findings) {
+      const { subject, ok: fine, message, warnings, operations = [], ownWords = [] } = finding
       const { terminal } = context
       const state = fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
       const [first = '', ...more] = wrapped(`${subject}: ${safe(message, 4_000)}`, indent)
       for (const line of [`${state}  ${first.trimStart()}`, ...more]) terminal.out(line)
+      for (const line of ownWords) terminal.out(`${' '.repeat(indent)}${line.trimStart()}`)
       for (const line of operationLines(operations, options.operations)) terminal.out(line)
       for (const warning of warnings)
         for (const line of wrapped(`warning: ${safe(warning, 1_000)}`, indent))

@@ -3,12 +3,13 @@
 import { relative, resolve } from 'node:path'
 import type { Config } from '../../config/index.ts'
 import { ConfigError, LedgerError, SyncError } from '../core/errors.ts'
+import { ownWords } from '../core/own-words.ts'
 import type { QuotaStore } from '../core/ports.ts'
 import { isComplete, type RunState } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Connected } from '../temporal/client.ts'
 import { temporalSettings, type TemporalSettings } from '../temporal/settings.ts'
-import { createTerminal, type Terminal } from './terminal.ts'
+import { createTerminal, safe, type Terminal } from './terminal.ts'
 
 /** So long a Temporal server that only does not answer in time is waited for. */
 const slowMaxMs = 60_000
@@ -101,6 +102,15 @@ export function exitCodeOf(state: RunState): number {
   return isComplete(state) ? EXIT.rejects : EXIT.stopped
 }
 
+/** What a database said of a query, for the person at the terminal who wrote it: it may quote the query, and values. */
+export function ownLines(error: unknown, terminal: Pick<Terminal, 'isScreen'>): string[] {
+  const words = terminal.isScreen ? ownWords(error) : undefined
+  const lines = words?.split('\n').filter((line) => line.trim() !== '') ?? []
+  return lines.slice(0, OWN_LINES_MAX).map((line) => `  ${safe(line, 500)}`)
+}
+
+const OWN_LINES_MAX = 12
+
 /** Prints an error as a person or a program wants it, and says with which code to end. */
 export function report(error: unknown, context: Pick<CommandContext, 'terminal' | 'json'>): number {
   const code = error instanceof SyncError ? error.code : 'internal_error'
@@ -108,6 +118,7 @@ export function report(error: unknown, context: Pick<CommandContext, 'terminal' 
   if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
   else {
     context.terminal.err(context.terminal.style('red', message))
+    for (const line of ownLines(error, context.terminal)) context.terminal.err(line)
     if (
       !(error instanceof SyncError) &&
       error instanceof Error &&

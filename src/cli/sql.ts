@@ -2,6 +2,7 @@
 
 import { Blocked, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
+import { passOwnWords } from '../core/own-words.ts'
 import type { Warehouse } from '../warehouses/warehouse.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { figure, safe, table } from './terminal.ts'
@@ -48,12 +49,12 @@ export async function sql(
     terminal.err(
       rows.length > limit
         ? `the first ${figure(limit)} rows; there are more: --limit shows them`
-        : `${figure(rows.length)} rows`,
+        : `${figure(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`,
     )
     return EXIT.done
   } catch (error) {
     if (!(error instanceof SyncError) || error instanceof Blocked) throw error
-    throw new SyncError(error.code, `Warehouse ${name}: ${error.message}`)
+    throw passOwnWords(new SyncError(error.code, `Warehouse ${name}: ${error.message}`), error)
   } finally {
     await warehouse.close()
   }

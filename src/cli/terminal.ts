@@ -17,6 +17,8 @@ export interface Terminal {
   /** Ends the live line. */
   endLive(): void
   style(style: Style, text: string): string
+  /** Whether a person reads what is said on the way. */
+  readonly isScreen?: boolean
 }
 
 const plainEveryMs = 5_000
@@ -34,6 +36,7 @@ export function createTerminal(streams: {
     liveLength = 0
   }
   return {
+    isScreen: isTerminal,
     out(line = '') {
       clear()
       streams.out.write(`${line}\n`)

@@ -4,9 +4,17 @@
 import type { Json } from '../core/json.ts'
 import type { ColumnOrder } from '../core/watermark.ts'
 
-/** A DuckDB file (absolute path) and the folder from which paths in its queries count; or a PostgreSQL's URL, never shown. */
+/**
+ * A DuckDB file (absolute path), the folder from which paths in its queries count, the folders whose files they may read (by
+ * default that folder), and what they never read; or a PostgreSQL's URL, never shown.
+ */
 export type WarehousePlace =
-  | { readonly duckdb: string; readonly folder: string }
+  | {
+      readonly duckdb: string
+      readonly folder: string
+      readonly files?: readonly string[] | undefined
+      readonly secrets?: readonly string[] | undefined
+    }
   | { readonly url: string }
 
 export interface OpenOptions {

@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto'
 import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
+import { passOwnWords } from '../../core/own-words.ts'
 import type { QueryFrom } from '../../core/sync.ts'
 import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
 import { OneReading } from '../one-reading.ts'
@@ -30,7 +31,7 @@ export async function openQuery(
     new SourceError(code, `Sync "${sync}", query of warehouse ${name}: ${message}`)
   const ours = (error: unknown): unknown =>
     error instanceof SyncError && !(error instanceof Blocked || error instanceof SourceError)
-      ? fault(error.code, error.message)
+      ? passOwnWords(fault(error.code, error.message), error)
       : error
   const query = queryOf(from, extent, fault)
   const warehouse = await openWarehouse(name, signal)

@@ -3,6 +3,7 @@
 
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { refused } from '../cells.ts'
+import { keepOwnWords } from '../../core/own-words.ts'
 
 const RETRY_MS = 10_000
 const CLASS = /^(?:[a-z ]+: )?([A-Z][A-Za-z ]{1,30}) Error:/i
@@ -69,7 +70,7 @@ export function unanswered(error: unknown, place: string): SyncError {
       `The warehouse ${place} has no memory or no room for temporary files left for the query`,
       RETRY_MS,
     )
-  return refused(kind)
+  return keepOwnWords(refused(kind), error)
 }
 
 /** Why tables of a mirror cannot be read or written. */
@@ -115,12 +116,13 @@ export const isUntidy = (error: unknown): boolean =>
 export function misunderstood(error: unknown): SyncError {
   if (error instanceof SyncError) return error
   const found = PLACE.exec(messageOf(error))
-  if (!found) return refused(kindOf(error))
+  if (!found) return keepOwnWords(refused(kindOf(error)), error)
   const [, line, shown, indent] = found as unknown as [string, string, string, string]
   const column = indent.length + 1 - `LINE ${line}: `.length
   // A long line is shown in part, and then the column counts from somewhere else.
   const whole = !shown.startsWith('...') && column > 0
-  return refused(kindOf(error), { line: Number(line), column: whole ? column : undefined })
+  const place = { line: Number(line), column: whole ? column : undefined }
+  return keepOwnWords(refused(kindOf(error), place), error)
 }
 
 const kindOf = (error: unknown): string => `${CLASS.exec(messageOf(error))?.[1] ?? 'unknown'} Error`

@@ -23,6 +23,8 @@ import {
   unopened,
 } from './failures.ts'
 import { enterFile, realFile } from './file-gate.ts'
+import { FileRules, type FilePlaces } from './file-rules.ts'
+import { checkQuery } from './query-check.ts'
 import { quoted } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
 import { cellOf, orderOf, refusedIn } from './values.ts'
@@ -32,13 +34,16 @@ const ASK_AGAIN_MS = 250
 const INTERRUPT_MS = 50
 const MEMORY = '512MB'
 
+/** What is read once the answer is in its table. What asks for tables is kept in memory instead: it would find that one. */
+const ANSWER = 'FROM temp.answer'
+
 /** A database of its own for each read: for queries that read files only. */
 const NO_FILE = ':memory:'
 
 /** @throws SyncError warehouse_missing, warehouse_not_duckdb, warehouse_unreadable; Blocked where the file stays locked */
 export async function openDuckdb(
   name: string,
-  { duckdb: path, folder }: { duckdb: string; folder: string },
+  { duckdb: path, ...places }: { readonly duckdb: string } & FilePlaces,
   { waitMs = WAIT_MS, signal }: OpenOptions,
 ): Promise<Warehouse> {
   const place = `${name} (${path})`
@@ -47,7 +52,7 @@ export async function openDuckdb(
     const instance = await openFile(path, place, waitMs, signal)
     try {
       const connection = await instance.connect()
-      return new DuckdbWarehouse(place, instance, connection, folder, leave)
+      return new DuckdbWarehouse(place, instance, connection, places, leave)
     } catch (error) {
       instance.closeSync()
       throw unopened(error, place)
@@ -85,6 +90,7 @@ async function openFile(
     try {
       const settings = {
         autoinstall_known_extensions: 'false',
+        autoload_known_extensions: 'false',
         memory_limit: MEMORY,
         temp_directory: temporaryFolder('duckdb', path),
       }
@@ -105,6 +111,7 @@ class DuckdbWarehouse implements Warehouse {
   readonly #instance: DuckDBInstance
   readonly #connection: DuckDBConnection
   readonly #folder: string
+  readonly #files: FileRules
   readonly #leave: () => void
   #stream: DuckDBResult | undefined
   #working: Promise<unknown> = Promise.resolve()
@@ -114,18 +121,19 @@ class DuckdbWarehouse implements Warehouse {
     place: string,
     instance: DuckDBInstance,
     connection: DuckDBConnection,
-    folder: string,
+    places: FilePlaces,
     leave: () => void,
   ) {
     this.place = place
     this.#instance = instance
     this.#connection = connection
-    this.#folder = folder
+    this.#folder = places.folder
+    this.#files = new FileRules(places)
     this.#leave = leave
   }
 
   async read(query: string, { signal, rowsMax }: ReadOptions = {}): Promise<Reading> {
-    const { columns, types } = await this.#work(signal, () => this.#describe(query))
+    const { columns, types, asksCatalogue } = await this.#work(signal, () => this.#describe(query))
     columns.forEach((column, index) => {
       const what = refusedIn(types[index]!)
       if (what !== undefined) throw noCellIn(column, what)
@@ -135,7 +143,8 @@ class DuckdbWarehouse implements Warehouse {
     return {
       columns,
       orders: types.map(orderOf),
-      chunks: (rows) => this.#chunks(make, columns, rows, signal),
+      chunks: (rows) =>
+        this.#chunks(asksCatalogue ? [query] : [make, ANSWER], columns, rows, signal),
     }
   }
 
@@ -180,13 +189,20 @@ class DuckdbWarehouse implements Warehouse {
       throw String(error).includes('native callback') ? refuse('empty') : error
     })
     if (statements.count !== 1) throw refuse(`${statements.count} statements`)
+    const checked = await checkQuery(
+      query,
+      async (sql) => (await this.#connection.runAndReadAll(sql)).getRows(),
+      this.#files,
+    )
     const prepared = await statements.prepare(0)
     try {
       if (prepared.statementType !== StatementType.SELECT)
         throw refuse(`of the kind ${StatementType[prepared.statementType]}`)
+      if (checked === null) throw refuse('one that cannot be looked through')
       if (prepared.parameterCount > 0) throw refuse('one with parameters')
       const indexes = Array.from({ length: prepared.columnCount }, (_, index) => index)
       return {
+        ...checked,
         columns: indexes.map((index) => prepared.columnName(index)),
         types: indexes.map((index) => prepared.columnType(index)),
       }
@@ -196,14 +212,15 @@ class DuckdbWarehouse implements Warehouse {
   }
 
   async *#chunks(
-    make: string,
+    [make, read]: readonly [string, string?],
     columns: readonly string[],
     rowsMax: number,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<readonly (readonly Json[])[], void, undefined> {
     const { rows, stream } = await this.#work(signal, async () => {
       const made = await this.#connection.run(make)
-      this.#stream = await this.#connection.stream('FROM temp.answer')
+      if (read === undefined) return { rows: made.rowCount, stream: made }
+      this.#stream = await this.#connection.stream(read)
       return { rows: Number((await made.getRows())[0]![0]), stream: this.#stream }
     })
     const cells = stream.columnTypes().map(cellOf)

@@ -2,6 +2,7 @@
 // of the rest what postgres/failures.ts says.
 
 import { Blocked, SyncError } from '../../core/errors.ts'
+import { keepOwnWords } from '../../core/own-words.ts'
 import { codeOf, translate, type Subject } from '../../postgres/failures.ts'
 import { refused } from '../cells.ts'
 
@@ -22,7 +23,7 @@ export function unanswered(
 ): unknown {
   const code = codeOf(error)
   if (query !== null && error instanceof Error && 'severity' in error && QUERYS_OWN.test(code))
-    return refused(`SQLSTATE ${code}`, placeOf(error, query))
+    return keepOwnWords(refused(`SQLSTATE ${code}`, placeOf(error, query)), error)
   return translate(error, place, subject(0, 0))
 }
 

@@ -1,0 +1,21 @@
+// What a database itself said of a query. It may quote the query and values, so it is kept apart from the error: no log, no
+// failure and no history has it, and only a command that shows it to the person at the terminal asks for it.
+
+const said = new WeakMap<Error, string>()
+
+/** Keeps what the database said beside the error that stands for it. */
+export function keepOwnWords<Failure extends Error>(failure: Failure, error: unknown): Failure {
+  if (error instanceof Error) said.set(failure, error.message)
+  return failure
+}
+
+/** Keeps beside one error what is kept beside another. */
+export function passOwnWords<Failure extends Error>(failure: Failure, from: unknown): Failure {
+  const words = ownWords(from)
+  if (words !== undefined) said.set(failure, words)
+  return failure
+}
+
+/** What the database said; undefined where the error is none of its. */
+export const ownWords = (error: unknown): string | undefined =>
+  error instanceof Error ? said.get(error) : undefined

@@ -1,0 +1,105 @@
+// Which files a query may read: those in the folders of its warehouse, and never one that holds a secret.
+
+import { realpath, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { SyncError } from '../../core/errors.ts'
+import type { AskRows } from './query-check.ts'
+import { quoted } from './sql.ts'
+
+/** Files that a pattern may stand for. */
+const MATCHES_MAX = 100_000
+const PATTERN = /[*?[{]/
+
+export interface FilePlaces {
+  /** What paths in queries count from. */
+  readonly folder: string
+  /** Folders whose files may be read. Default: `folder`. */
+  readonly files?: readonly string[] | undefined
+  /** Files that hold secrets, and folders of ours. */
+  readonly secrets?: readonly string[] | undefined
+}
+
+export class FileRules {
+  readonly #places: FilePlaces
+
+  constructor(places: FilePlaces) {
+    this.#places = places
+  }
+
+  /** @param name of a file in a query, or a pattern of names @throws SyncError `query_refused` */
+  async check(name: string, ask: AskRows): Promise<void> {
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name))
+      throw refused('names an address', 'expected a file of this machine')
+    const path = resolve(this.#places.folder, name.replace(/^~(?=\/|$)/, homedir()))
+    const roots = await Promise.all((this.#places.files ?? [this.#places.folder]).map(real))
+    const secrets = await Promise.all((this.#places.secrets ?? []).map(identity))
+    if (!PATTERN.test(path)) return await this.#checkOne(path, roots, secrets)
+    const steps = path.split(sep)
+    const first = steps.findIndex((step) => PATTERN.test(step))
+    // Before any name is asked for.
+    checkRoot(await real(steps.slice(0, first).join(sep) || sep), roots)
+    const found = await ask(`SELECT file FROM glob(${quoted(path)}) LIMIT ${MATCHES_MAX + 1}`)
+    if (found.length > MATCHES_MAX)
+      throw refused('names very many files', `expected at most ${MATCHES_MAX}`)
+    for (const [file] of found) await this.#checkOne(String(file), roots, secrets)
+  }
+
+  async #checkOne(
+    path: string,
+    roots: readonly string[],
+    secrets: readonly Identity[],
+  ): Promise<void> {
+    const file = await real(path)
+    checkRoot(file, roots)
+    const found = await identity(file)
+    for (const secret of secrets)
+      if (isWithin(file, secret.path) || (secret.inode !== null && secret.inode === found.inode))
+        throw refused(
+          'reads a file that is private',
+          'expected data files; keys and ledgers are none',
+        )
+  }
+}
+
+function checkRoot(path: string, roots: readonly string[]): void {
+  if (roots.some((root) => isWithin(path, root))) return
+  throw refused(
+    'reads files outside of the folders that its warehouse names',
+    "`files` of the warehouse lists those whose files may be read; by default it is the configuration's",
+  )
+}
+
+/** Whether it is the folder, or the file, or in it. */
+function isWithin(path: string, folder: string): boolean {
+  const rest = relative(folder, path)
+  return rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest))
+}
+
+/** The path without links, as far as it exists. */
+async function real(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(await real(parent), relative(parent, path))
+  }
+}
+
+interface Identity {
+  readonly path: string
+  /** Device and number: the same of a hard link. */
+  readonly inode: string | null
+}
+
+async function identity(path: string): Promise<Identity> {
+  const found = await stat(path).catch(() => null)
+  const isFile = found?.isFile() ?? false
+  return { path: await real(path), inode: isFile ? `${found!.dev}:${found!.ino}` : null }
+}
+
+const refused = (what: string, expected: string): SyncError =>
+  new SyncError(
+    'query_refused',
+    `expected one SELECT that only reads; the query ${what}; ${expected}`,
+  )

@@ -1,0 +1,196 @@
+// What a query may do beside answering: nothing. Its tree, as DuckDB parses it, is looked through before it is prepared: tables
+// come from functions that are known to read only, and files from the folders that the warehouse names. Views and macros that
+// the query uses are looked through as well.
+
+import { SyncError } from '../../core/errors.ts'
+import type { FileRules } from './file-rules.ts'
+import { quoted } from './sql.ts'
+
+/** Runs a statement of ours, and gives its rows. */
+export type AskRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
+
+/** Functions that are tables of the files which their first argument names. */
+const OF_FILES = new Set(
+  `glob parquet_bloom_probe parquet_file_metadata parquet_full_metadata parquet_kv_metadata parquet_metadata parquet_scan
+   parquet_schema read_blob read_csv read_csv_auto read_json read_json_auto read_json_objects read_json_objects_auto
+   read_ndjson read_ndjson_auto read_ndjson_objects read_parquet read_text sniff_csv`.split(/\s+/),
+)
+/** Functions that are other tables, and change nothing. */
+const OF_VALUES = new Set(
+  `generate_series icu_calendar_names json_each json_tree pg_timezone_names range repeat repeat_row
+   summary test_all_types test_vector_types unnest`.split(/\s+/),
+)
+const OF_CATALOGUE = /^(?:duckdb_[a-z_]+|pragma_[a-z_]+)$/
+/** Functions of values that do something else. */
+const WITH_EFFECTS = new Set(['write_log'])
+
+/** Views and macros within each other. */
+const DEPTH_MAX = 16
+
+export interface Checked {
+  /** Whether it asks what tables there are: it would find those that an answer is put into. */
+  readonly asksCatalogue: boolean
+}
+
+/** What a query names as a file; `table`: schema and name of the table that it may be instead. */
+interface NamedFile {
+  readonly path: string
+  readonly table?: readonly string[]
+}
+
+type Node = Readonly<Record<string, unknown>>
+
+const refuse = (what: string, expected: string): SyncError =>
+  new SyncError(
+    'query_refused',
+    `expected one SELECT that only reads; the query ${what}; ${expected}`,
+  )
+
+/**
+ * Checks a query that is one statement; null where it is no SELECT, which its preparation tells better.
+ * @throws SyncError `query_refused`
+ */
+export async function checkQuery(
+  query: string,
+  ask: AskRows,
+  files: FileRules,
+): Promise<Checked | null> {
+  const tree = await treeOf(query, ask)
+  if (tree === null) return null
+  const found = { asksCatalogue: false }
+  const seen = new Set<string>()
+  const walk = async (root: Node, depth: number): Promise<void> => {
+    const names = { tables: new Set<string>(), functions: new Set<string>() }
+    const patterns: NamedFile[] = []
+    for (const node of nodesOf(root)) look(node, names, patterns, found)
+    for (const { path, table } of patterns)
+      if (table === undefined || !(await isTable(table, ask))) await files.check(path, ask)
+    for (const text of await definitionsOf(names, ask)) {
+      if (seen.has(text)) continue
+      seen.add(text)
+      const inner = depth < DEPTH_MAX ? await definitionTree(text, ask) : null
+      if (inner === null)
+        throw refuse(
+          'uses a view or macro that cannot be looked through',
+          'name its tables instead',
+        )
+      await walk(inner, depth + 1)
+    }
+  }
+  await walk(tree, 0)
+  return found
+}
+
+/** Every object of a tree; without recursion, because queries nest deeply. */
+function* nodesOf(root: Node): Generator<Node> {
+  const waiting: unknown[] = [root]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next !== 'object' || next === null) continue
+    if (!Array.isArray(next)) yield next as Node
+    for (const part of Object.values(next)) if (typeof part === 'object' && part) waiting.push(part)
+  }
+}
+
+function look(
+  node: Node,
+  names: { tables: Set<string>; functions: Set<string> },
+  patterns: NamedFile[],
+  found: { asksCatalogue: boolean },
+): void {
+  if (node['type'] === 'SHOW_REF') found.asksCatalogue = true
+  if (node['type'] === 'BASE_TABLE') {
+    const path = [node['catalog_name'], node['schema_name'], node['table_name']]
+      .filter((part): part is string => typeof part === 'string' && part !== '')
+      .join('.')
+    names.tables.add(String(node['table_name']).toLowerCase())
+    if (/^(?:[^.]*\.)?(?:information_schema|pg_catalog)\./i.test(path)) found.asksCatalogue = true
+    // DuckDB takes a name with a point or a slash for a file where there is no such table.
+    else if (/[./\\]/.test(path))
+      patterns.push({ path, table: [node['schema_name'], node['table_name']].map(String) })
+  }
+  if (node['class'] === 'FUNCTION') {
+    const name = nameOf(node)
+    names.functions.add(name)
+    if (WITH_EFFECTS.has(name)) throw refuse(`calls ${name}`, 'leave it out')
+  }
+  if (node['type'] !== 'TABLE_FUNCTION') return
+  const call = node['function'] as Node
+  const name = nameOf(call)
+  if (OF_CATALOGUE.test(name)) found.asksCatalogue = true
+  if (OF_FILES.has(name)) patterns.push(...filesOf(call, name).map((path) => ({ path })))
+  else if (!OF_VALUES.has(name) && !OF_CATALOGUE.test(name)) names.functions.add(`table ${name}`)
+}
+
+const nameOf = (call: Node): string => String(call['function_name']).toLowerCase()
+
+/** The files that a call names. */
+function filesOf(call: Node, name: string): string[] {
+  const [first] = call['children'] as readonly Node[]
+  const list = first?.['class'] === 'FUNCTION' && nameOf(first) === 'list_value'
+  const parts = list ? (first['children'] as readonly Node[]) : [first]
+  return parts.map((part) => {
+    const value = part?.['class'] === 'CONSTANT' ? (part['value'] as Node)['value'] : undefined
+    if (typeof value === 'string') return value
+    throw refuse(
+      `calls ${name} with something else than names of files`,
+      "write them as texts: read_csv('a.csv'), read_csv(['a.csv', 'b.csv'])",
+    )
+  })
+}
+
+/** What defines the views and macros of these names. @throws SyncError `query_refused` for a table function that nobody knows */
+async function definitionsOf(
+  { tables, functions }: { tables: ReadonlySet<string>; functions: ReadonlySet<string> },
+  ask: AskRows,
+): Promise<string[]> {
+  const views = await ask('SELECT lower(view_name), sql FROM duckdb_views() WHERE NOT internal')
+  const macros = await ask(
+    `SELECT lower(function_name), function_type, macro_definition FROM duckdb_functions()
+     WHERE function_type IN ('macro', 'table_macro') AND (NOT internal OR function_type = 'table_macro')`,
+  )
+  const known = new Set(
+    macros.filter(([, type]) => type === 'table_macro').map(([name]) => `table ${String(name)}`),
+  )
+  for (const name of functions)
+    if (name.startsWith('table ') && !known.has(name))
+      throw refuse(
+        `calls ${name.slice(6)}`,
+        'only functions that read files or make values are used',
+      )
+  return [
+    ...views.filter(([name]) => tables.has(String(name))).map(([, sql]) => String(sql)),
+    ...macros
+      .filter(([name]) => functions.has(String(name)) || functions.has(`table ${String(name)}`))
+      .map(([, type, text]) => (type === 'macro' ? `SELECT ${String(text)}` : String(text))),
+  ]
+}
+
+/** Whether there is a table or a view of that schema, or of any, and name: DuckDB then looks for no file. */
+async function isTable(
+  [schema = '', name = '']: readonly string[],
+  ask: AskRows,
+): Promise<boolean> {
+  const where = schema === '' ? '' : `lower(schema_name) = lower(${quoted(schema)}) AND`
+  const rows = await ask(
+    `SELECT 1 FROM duckdb_tables() WHERE ${where} lower(table_name) = lower(${quoted(name)})
+     UNION ALL SELECT 1 FROM duckdb_views() WHERE ${where} lower(view_name) = lower(${quoted(name)}) LIMIT 1`,
+  )
+  return rows.length > 0
+}
+
+/** The tree of a query; null of what is none. */
+async function treeOf(query: string, ask: AskRows): Promise<Node | null> {
+  const rows = await ask(`SELECT json_serialize_sql(${quoted(query)})`)
+  const tree = JSON.parse(String(rows[0]![0])) as Node
+  return tree['error'] === true ? null : tree
+}
+
+/** The tree of what a view or a macro stands for: of a CREATE VIEW, what follows the AS that a query follows. */
+async function definitionTree(text: string, ask: AskRows): Promise<Node | null> {
+  if (!/^CREATE\s/i.test(text)) return await treeOf(text, ask)
+  for (const { index } of text.matchAll(/\sAS\s+/gi)) {
+    const tree = await treeOf(text.slice(index).replace(/^\sAS\s+/i, ''), ask)
+    if (tree !== null) return tree
+  }
+  return null
+}

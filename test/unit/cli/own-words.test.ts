@@ -1,0 +1,32 @@
+// What a database says of a query is shown to a person at a terminal, and is nowhere in the error.
+
+import { inspect } from 'node:util'
+import { expect, test } from 'vitest'
+import { ownLines } from '../../../src/cli/context.ts'
+import { openWarehouse } from '../../../src/warehouses/index.ts'
+
+const errorOf = async (query: string): Promise<Error> => {
+  const warehouse = await openWarehouse('lake', { duckdb: ':memory:', folder: '/' })
+  try {
+    const { chunks } = await warehouse.read(query)
+    for await (const rows of chunks(10)) void rows
+    throw new Error('The query was answered')
+  } catch (error) {
+    return error as Error
+  } finally {
+    await warehouse.close()
+  }
+}
+
+test.each([
+  ['SELECT canary_column FROM range(1)', 'canary_column'],
+  ["SELECT error('canary\u001b[2J\nsecond')", 'second'],
+])('%s', async (query, word) => {
+  const error = await errorOf(query)
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(word)
+  expect(JSON.stringify([error.message, Object.entries(error)])).not.toContain(word)
+  const shown = ownLines(error, { isScreen: true }).join('\n')
+  expect(shown).toContain(word)
+  expect(shown).not.toContain('\u001b')
+  expect(ownLines(error, { isScreen: false })).toEqual([])
+})
