@@ -4,6 +4,7 @@ import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Priority } from '../src/core/ports.ts'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
+import { ITEM_ATTEMPTS_MAX } from '../src/core/limits.ts'
 import { approvalText, type Excess } from '../src/core/excess.ts'
 import type { Home } from '../src/core/home.ts'
 import { isWhole, reconcileOf, retryOf, type Task } from '../src/core/purpose.ts'
@@ -87,9 +88,14 @@ export interface ImportActivities {
   reviewImport(input: Step): Promise<{ excesses: readonly Excess[] }>
   /** A person, or the time that ran out, has decided about a run that waited. */
   noteImportVerdict(input: { run: number; approved: boolean }): Promise<void>
-  pushSegment(
-    input: Step & { segment: SegmentRef },
-  ): Promise<PushResult & { progress: Progress; errors: readonly RowError[] }>
+  pushSegment(input: Step & { segment: SegmentRef }): Promise<
+    PushResult & {
+      progress: Progress
+      errors: readonly RowError[]
+      /** Where the next slice of the segment begins; null where nothing is left, or in results of older releases. */
+      next?: number | null
+    }
+  >
   closeImport(
     input: Step & { ending: Ending },
   ): Promise<CloseResult & Partial<Pick<Findings, 'found' | 'left'>> & { manifest: string | null }>
@@ -281,8 +287,16 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const pushed = await push(importDeps, job)
         const progress = await ledger.progress(run)
         const hasErrors = progress.rejected + progress.failed > 0
+        const [left] = pushed.done
+          ? []
+          : await ledger.nextPlanned(run, segment, {
+              after: segment.first - 1,
+              attemptsBelow: ITEM_ATTEMPTS_MAX,
+              limit: 1,
+            })
         return {
           ...pushed,
+          next: left?.ordinal ?? null,
           progress,
           errors: hasErrors
             ? await rowErrors(ledger, {

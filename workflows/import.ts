@@ -90,9 +90,10 @@ export async function runImport(
   let invalid = 0
 
   const pushSegment = async (segment: SegmentRef) => {
-    const summary = `push ${sync}, rows ${segment.first} to ${segment.last}`
+    let { first } = segment
     // Bounded by the slices that a run may have.
     for (let done = false; !done;) {
+      const summary = `push ${sync}, rows ${first} to ${segment.last}`
       const segment_ms = nextPushMs(slices++, tuning.segment_ms)
       const pushed = await steered(() =>
         streaming.pushSegment.executeWithOptions({ summary }, [
@@ -100,6 +101,7 @@ export async function runImport(
         ]),
       )
       done = pushed.done
+      first = pushed.next ?? first
       const { created, updated } = pushed.progress
       const rejected = invalid + pushed.progress.rejected + pushed.progress.failed
       if (rejected !== standing.progress().rejected) standing.noteFailed(rejected)

@@ -8,11 +8,20 @@ import { aboutRun, accountOf, printAccount, runToJson, type Account } from './bo
 import { EXIT, type CommandContext } from './context.ts'
 import { findingsOf, nextOf } from './differences.ts'
 import { runNamed } from './run-named.ts'
+import { standingOf, standingText, type ImportStanding } from './standing.ts'
 import { streamTotals } from './streams.ts'
 import { figure, safe, table, type Terminal } from './terminal.ts'
 
 /** Rows that were read, those that were written (records, or rows of tables), and those that were not. */
-function figuresOf(run: Run, account: Account | null): (number | null)[] {
+function figuresOf(
+  run: Run,
+  account: Account | null,
+  standing: ImportStanding | null,
+): (number | null)[] {
+  if (standing) {
+    const { read, created, updated, rejected, failed } = standing.progress
+    return [run.rowsRead ?? read, created + updated, rejected + failed]
+  }
   if (account?.kind === 'mirror') {
     const { read, written, deleted } = streamTotals(account.streams)
     return [read, written + deleted, null]
@@ -71,14 +80,20 @@ export async function status(context: CommandContext): Promise<number> {
         sync,
         run,
         account: ledger && run ? await accountOf(ledger, run) : null,
+        standing: ledger && run ? await standingOf(ledger, run) : null,
         verified: ledger ? await verifiedOf(ledger, sync) : NEVER,
       })
     }
     if (context.json) {
       context.terminal.out(
         JSON.stringify(
-          rows.map(({ sync, run, account, verified }) => ({
+          rows.map(({ sync, run, account, standing, verified }) => ({
             ...(run ? runToJson(run, account) : { sync, run: null }),
+            ...(standing && {
+              phase: standing.phase,
+              percent: standing.percent,
+              progress: standing.progress,
+            }),
             verified_through: verified.through,
             differences_left: verified.left,
           })),
@@ -89,15 +104,16 @@ export async function status(context: CommandContext): Promise<number> {
     context.terminal.out(
       table(
         ['sync', 'run', 'state', 'started', 'rows', 'written', 'rejects', 'verified through'],
-        rows.map(({ sync, run, account, verified }) => {
+        rows.map(({ sync, run, account, standing, verified }) => {
           if (!run) return [sync, null, 'never run', null, null, null, null, null]
-          const state = run.reason ? `${run.state}: ${run.reason}` : run.state
+          const stands = run.reason ? `${run.state}: ${run.reason}` : run.state
+          const state = standing ? `${stands}, ${standingText(standing)}` : stands
           return [
             sync,
             run.id,
             run.purpose === 'sync' ? state : `${state} (${run.purpose})`,
             minute(run.openedAt, 19),
-            ...figuresOf(run, account),
+            ...figuresOf(run, account, standing),
             verifiedText(verified),
           ]
         }),

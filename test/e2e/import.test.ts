@@ -147,3 +147,23 @@ test('a terminated workflow is taken over: its books are closed and the next run
   worker.shutdown()
   await worker.stopped
 })
+
+test('each turn of a segment is labelled with the rows that it begins with', async () => {
+  project = await createProject({ service: { latencyMs: 100 } })
+  project.write('contacts.csv', contactsCsv(2_500))
+  await project.startWorker()
+  const tuning = { ...fastTuning, rows_per_segment: 10_000, in_flight: 1, segment_ms: 1_000 }
+  const handle = await project.start('contacts', tuning)
+  await handle.result()
+  const { events } = await handle.fetchHistory()
+  const labels = (events ?? []).flatMap(({ userMetadata }) => {
+    const { data } = userMetadata?.summary ?? {}
+    const text = data ? Buffer.from(data).toString() : ''
+    const [, first] = /push contacts, rows (\d+) to 2500/.exec(text) ?? []
+    return first === undefined ? [] : [Number(first)]
+  })
+  expect(labels[0]).toBe(1)
+  expect(labels.length).toBeGreaterThan(1)
+  for (const [index, first] of labels.entries())
+    if (index > 0) expect(first).toBeGreaterThan(labels[index - 1]!)
+})

@@ -54,6 +54,8 @@ export interface Project {
   ledger(): Ledger
   /** The service's contacts by external id. */
   held(): Map<string, Record<string, unknown>>
+  /** Ends the Temporal server, and starts it again on the same file and port. Of a project that is restartable. */
+  restartTemporal(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -72,17 +74,23 @@ export async function projectIdOf(configFile: string, env: NodeJS.ProcessEnv): P
 }
 
 export async function createProject(
-  options: { service?: ServiceOptions; config?: string; gate?: GateOptions } = {},
+  options: {
+    service?: ServiceOptions
+    config?: string
+    gate?: GateOptions
+    isRestartable?: boolean
+  } = {},
 ): Promise<Project> {
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-test-'))
   const service = await startService(options.service)
   const gate = options.gate && (await startBatchGate(service.url, options.gate))
-  const temporal = await startTemporal({
+  const server = {
     cliPath: inject('temporalCli'),
-    port: 0,
     headless: true,
     logger: silentLogger,
-  })
+    ...(options.isRestartable && { dbFile: join(dir, 'temporal.db') }),
+  }
+  let temporal = await startTemporal({ ...server, port: 0 })
   const write = (name: string, text: string) => {
     const path = join(dir, name)
     writeFileSync(path, text, { mode: 0o600 })
@@ -166,6 +174,11 @@ export async function createProject(
           record.properties,
         ]),
       ),
+    async restartTemporal() {
+      await temporal.stop()
+      const port = Number(temporal.address.split(':')[1])
+      temporal = await startTemporal({ ...server, port })
+    },
     async stop() {
       gate?.open()
       for (const worker of workers) worker.shutdown()
