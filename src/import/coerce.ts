@@ -40,8 +40,24 @@ const asTrimmed: Coercion = (cell) => value(cell.trim())
 /** The canonical decimal of a cell under the declared separator, or null. */
 function decimalOfCell(cell: string, separator: string): string | null {
   const text = cell.trim()
-  if (separator === '.') return canonicalDecimal(text)
-  return text.includes('.') ? null : canonicalDecimal(text.replace(separator, '.'))
+  if (separator === '.') return canonicalDecimal(plainText(text))
+  return text.includes('.') ? null : canonicalDecimal(plainText(text.replace(separator, '.')))
+}
+
+const EXPONENT_MAX = 400
+
+/** `1e3`, `1e-7`, `.5` and `5.`, which programs write for data frames, in plain digits: the same value, exactly. */
+function plainText(text: string): string {
+  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(text)
+  if (!match || match[2]! + match[3]! === '') return text
+  const [, sign, whole, fraction, exponent = '0'] = match
+  const shift = Number(exponent)
+  if (Math.abs(shift) > EXPONENT_MAX) return text
+  const digits = whole! + fraction!
+  const point = whole!.length + shift
+  const before = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '0'
+  const after = point < 0 ? digits.padStart(digits.length - point, '0') : digits.slice(point)
+  return `${sign}${before || '0'}${after === '' ? '' : `.${after}`}`
 }
 
 const asNumber: Coercion = (cell, { mapping, valueType }) => {

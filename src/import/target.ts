@@ -119,6 +119,8 @@ export function checkProperty(
   const hasUnit = source.hasUnits || mapping.unit || mapping.unit_column
   if (type === 'currency' && mapping.column !== undefined && !hasUnit)
     problems.push(`property ${name} is a currency: give its unit or its unit_column`)
+  if (type === 'number' && (mapping.unit ?? mapping.unit_column) !== undefined)
+    problems.push(`property ${name} is a number: unit and unit_column are for currencies`)
   if (mapping.split !== undefined && !property.is_multi)
     problems.push(`property ${name} holds one value: split does not apply`)
   return property

@@ -244,6 +244,12 @@ describe('a row', () => {
     ])
   })
 
+  it('of a number has no unit', () => {
+    expect(() =>
+      compile({ ...id, svc_age: { column: 'age', unit: 'EUR' } }, ['id', 'age']),
+    ).toThrow(/svc_age is a number: unit and unit_column are for currencies/)
+  })
+
   it('that does not map is invalid, with column, property, value and reason', () => {
     const { item } = mapRow(
       { ...id, svc_born: { column: 'born' } },
