@@ -31,6 +31,7 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
   terminal.out(`Temporal server  ${embedded.temporal.address}`)
   if (embedded.service) {
     terminal.out(`Records Service  ${embedded.service.url} (in memory)`)
+    terminal.out(`  documentation  ${embedded.service.url}/docs`)
     terminal.out(`  its key is in  ${embedded.keyFile}`)
   }
   terminal.out(

@@ -20,6 +20,7 @@ export function describeService(command: Command, execute: Execute): void {
       'address to listen on; anything but loopback needs TLS',
       '127.0.0.1',
     )
+    .option('--public-url <url>', 'address that clients use, such as that of a proxy before it')
     .option('--data <file>', 'SQLite file that keeps records and keys; default: in memory only')
     .option('--schema <file>', 'JSON file with custom types, properties, associations and users')
     .option(
@@ -67,9 +68,15 @@ function describeKeys(command: Command, execute: Execute): void {
         .choices(['user', 'org'])
         .default('user'),
     )
-    .option('--grant <type...>', 'TYPE, or TYPE:read; default: every type', [])
+    .option(
+      '--grant <type...>',
+      'TYPE (reads and writes) or TYPE:read; default: reads and writes every type',
+      [],
+    )
+    .option('--schema <file>', 'schema file of the service: --grant may name its types')
     .action((options: Omit<MintCommandOptions, 'data'>, mint: Command) => {
-      const all = { ...options, data: dataOf(mint) }
+      const { schema } = mint.optsWithGlobals<{ schema?: string }>()
+      const all = { ...options, data: dataOf(mint), ...(schema === undefined ? {} : { schema }) }
       return execute(async (context) => (await import('./service-keys.ts')).mintKey(context, all))
     })
   described('list', 'list the keys by their fingerprints').action((_options, list: Command) => {
@@ -88,7 +95,7 @@ function describeKeys(command: Command, execute: Execute): void {
     })
 }
 
-/** `--data`, which commander gives to `service` although it stands behind `keys`. */
+/** `--data`, which commander, like `--schema`, gives to `service` although it stands behind `keys`. */
 function dataOf(command: Command): string {
   const { data } = command.optsWithGlobals<{ data?: string }>()
   return data ?? command.error("error: required option '--data <file>' not specified")

@@ -1,7 +1,7 @@
 // `records-sync service keys`: mints, lists and revokes the API keys of a service's data file.
 
 import { ConfigError } from '../core/errors.ts'
-import { listStoredKeys, mintStoredKey, revokeStoredKey } from '../service/index.ts'
+import { listStoredKeys, mintStoredKey, readSchemaFile, revokeStoredKey } from '../service/index.ts'
 import type { Grant, Grants } from '../service/index.ts'
 import { EXIT, type CommandContext } from './context.ts'
 
@@ -13,23 +13,35 @@ export interface MintCommandOptions {
   readonly reach: 'user' | 'org'
   /** `svc_contact` for reading and writing, `svc_contact:read` for reading. */
   readonly grant: readonly string[]
+  /** Schema file whose types a grant may name. */
+  readonly schema?: string
 }
 
 export function mintKey({ terminal, json }: CommandContext, options: MintCommandOptions): number {
+  const grants = grantsOf(options.grant)
   const minted = mintStoredKey(options.data, {
     ...(options.org === undefined ? {} : { orgId: options.org }),
     ...(options.user === undefined ? {} : { userId: options.user }),
     admin: options.admin,
     reach: options.reach,
-    grants: grantsOf(options.grant),
+    grants,
+    ...(options.schema === undefined
+      ? {}
+      : { types: [...readSchemaFile(options.schema).types.keys()] }),
   })
-  const { token, fingerprint, orgId, userId } = minted
+  const { token, fingerprint, orgId, orgIsNew, userId } = minted
   if (json) {
-    terminal.out(JSON.stringify({ key: token, fingerprint, org_id: orgId, user_id: userId }))
+    const org = { org_id: orgId, org_is_new: orgIsNew }
+    terminal.out(JSON.stringify({ key: token, fingerprint, ...org, user_id: userId, grants }))
   } else {
     terminal.out(token)
     terminal.err(
-      `The key ${fingerprint} of ${userId}, org ${orgId}. It is shown this once; only its hash is kept.`,
+      `The key ${fingerprint} of ${userId}, org ${orgId}${orgIsNew ? ', which is new' : ''}. It is shown this once; only its hash is kept.`,
+    )
+    terminal.err(
+      grants === 'all'
+        ? 'It reads and writes every type: --grant TYPE or TYPE:read limits it.'
+        : `It may use: ${grantsText(grants)} (writing too, but where it says read).`,
     )
   }
   return EXIT.done
@@ -38,7 +50,10 @@ export function mintKey({ terminal, json }: CommandContext, options: MintCommand
 export function listKeys({ terminal, json }: CommandContext, options: { data: string }): number {
   const keys = listStoredKeys(options.data)
   if (json) {
-    for (const key of keys) terminal.out(JSON.stringify(key))
+    for (const key of keys) {
+      const { orgId: org_id, userId: user_id, createdAt: created_at, revokedAt: revoked_at } = key
+      terminal.out(JSON.stringify({ ...key, org_id, user_id, created_at, revoked_at }))
+    }
     return EXIT.done
   }
   if (keys.length === 0) terminal.out('No keys yet: mint one with "records-sync service keys mint"')

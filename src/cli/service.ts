@@ -24,6 +24,7 @@ import { figure } from './terminal.ts'
 export interface ServiceCommandOptions {
   readonly port: number
   readonly host: string
+  readonly publicUrl?: string
   readonly data?: string
   readonly schema?: string
   readonly seedRecords: number
@@ -82,12 +83,22 @@ export async function service(
     ...(tls ? { tls } : {}),
     ...(faults ? { faults } : {}),
     ...(deprecation ? { deprecation } : {}),
-    ...(options.log ? { logger: terminalLogger(terminal) } : {}),
+    ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+    // What fails is told in any case.
+    logger: terminalLogger(terminal, options.log ? 'info' : 'warn'),
   })
   // Listened for before anybody can know that the service is there.
   const stopped = untilSignal()
   const key = options.data === undefined ? running.key : firstKey
-  if (context.json) terminal.out(JSON.stringify({ url: running.url, key }))
+  if (context.json)
+    terminal.out(
+      JSON.stringify({
+        url: running.url,
+        key,
+        docs_url: `${running.publicUrl}/docs`,
+        seeded: running.seeded,
+      }),
+    )
   else {
     const place = options.data === undefined ? 'in memory' : `kept in ${options.data}`
     terminal.out(
@@ -96,9 +107,11 @@ export async function service(
     terminal.out(
       `  key            ${key ?? `see records-sync service keys list --data ${options.data}`}`,
     )
-    terminal.out(`  documentation  ${running.url}/docs`)
-    terminal.out(`  OpenAPI        ${running.url}/rest/v1/openapi.json`)
-    if (options.seedRecords > 0) terminal.out(`  ${figure(options.seedRecords)} contacts`)
+    terminal.out(`  documentation  ${running.publicUrl}/docs`)
+    terminal.out(`  OpenAPI        ${running.publicUrl}/rest/v1/openapi.json`)
+    if (running.seeded > 0) terminal.out(`  ${figure(running.seeded)} contacts`)
+    else if (options.seedRecords > 0)
+      terminal.out('  no contacts were made: the data file has had records before')
     if (faults)
       terminal.out(`  faults         ${faults.rate} of requests: ${faults.kinds.join(', ')}`)
     if (options.data === undefined)

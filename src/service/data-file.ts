@@ -151,6 +151,16 @@ export class DataFile {
     this.putFact('schema', Buffer.from(digest))
   }
 
+  /** Names of the object types that the service last had, or null before its first start. */
+  typeNames(): string[] | null {
+    const known = this.fact('types')
+    return known && (JSON.parse(Buffer.from(known).toString()) as string[])
+  }
+
+  putTypeNames(names: readonly string[]): void {
+    this.putFact('types', Buffer.from(JSON.stringify(names)))
+  }
+
   /** Ids of the orgs, the oldest first. */
   orgIds(): number[] {
     this.readNumbers()
@@ -309,12 +319,12 @@ export class DataFile {
     }
   }
 
-  private fact(name: 'cursors' | 'schema'): Uint8Array | null {
+  private fact(name: 'cursors' | 'schema' | 'types'): Uint8Array | null {
     const row = this.db.sql('SELECT value FROM facts WHERE name = ?').get(name)
     return (row?.['value'] as Uint8Array | undefined) ?? null
   }
 
-  private putFact(name: 'cursors' | 'schema', value: Uint8Array): void {
+  private putFact(name: 'cursors' | 'schema' | 'types', value: Uint8Array): void {
     this.db
       .sql(
         'INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value',

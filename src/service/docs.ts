@@ -23,6 +23,13 @@ const policy = [
 
 export function addDocs(fastify: FastifyInstance, site: () => Site): void {
   const open = { config: { open: true } }
+  // A person who opens the service's address looks for this; a program is told as of any other path.
+  fastify.get('/', open, (request, reply) => {
+    if (request.headers.accept?.includes('text/html')) return guarded(reply).redirect('/docs')
+    throw new Refusal(
+      notFound('No such path: the API begins at /rest/v1/, the documentation at /docs'),
+    )
+  })
   for (const url of ['/docs', '/docs/']) {
     fastify.get(url, open, (_request, reply) => sendPage(reply, operationsPage(site())))
   }

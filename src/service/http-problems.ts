@@ -1,12 +1,13 @@
 // Problems over HTTP: our refusals, Fastify's own errors in our words, and bytes that are not HTTP at all.
 // Promise kept here: whatever goes wrong, the answer is application/problem+json and quotes no foreign message.
 
-import { STATUS_CODES, maxHeaderSize } from 'node:http'
+import { maxHeaderSize } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { tooLarge } from './body.ts'
 import type { Site } from './handlers/handler.ts'
+import { titleOf } from './titles.ts'
 import { Refusal, notFound, problemBody } from './problems.ts'
 import type { Facts } from './problems.ts'
 import { linger } from './server.ts'
@@ -38,10 +39,14 @@ export function refuse(
 ): void {
   const { socket } = request.raw
   if (!request.raw.complete) linger(socket, () => request.raw.complete)
+  // The status line says what the title says; Node has names of its own for two of them.
+  reply.raw.statusMessage = titleOf(facts.status)
+  // Fastify would end the connection at once, and the refusal could be lost on whoever is still sending. Where the caller
+  // wants it closed, that is said.
+  if (reply.raw.shouldKeepAlive) reply.removeHeader('connection')
+  else reply.header('connection', 'close')
   void reply
     .code(facts.status)
-    // Fastify would end the connection at once, and the refusal could be lost on whoever is still sending.
-    .removeHeader('connection')
     .headers(facts.headers ?? {})
     .type('application/problem+json')
     .send(JSON.stringify(problemBody(facts, site.docsUrl, request.id)))
@@ -63,8 +68,21 @@ export function factsOfError(error: { code?: string; statusCode?: number }): Fac
   }
 }
 
-/** Node's errors about a connection. */
-export function factsOfConnection(code: string | undefined): Facts {
+/** Methods that a path may have; which of them, its own 405 says. */
+const Allow = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+export const methodUnknown: Facts = {
+  status: 405,
+  code: 'request_invalid',
+  detail: `There are the methods ${Allow}`,
+  headers: { Allow },
+}
+const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40} [^ \r\n]{1,8000} HTTP\/1\.[01]\r\n/
+
+/** Node's errors about a connection; `rawPacket`: what was being read. */
+export function factsOfConnection(error: { code?: string; rawPacket?: unknown }): Facts {
+  const { code, rawPacket } = error
+  const text = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : ''
+  if (code === 'HPE_INVALID_METHOD' && requestLine.test(text)) return methodUnknown
   if (code === 'HPE_HEADER_OVERFLOW') return headersTooLong
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? tooSlow : notHttp
 }
@@ -83,13 +101,14 @@ export function refuseRaw(
   requestId: string,
   headers: Record<string, string>,
 ): void {
-  const title = STATUS_CODES[facts.status]!
+  const title = titleOf(facts.status)
   const body = JSON.stringify({ ...problemBody(facts, site.docsUrl, requestId), title })
   const lines = Object.entries({
     'Content-Type': 'application/problem+json',
     'Content-Length': String(Buffer.byteLength(body)),
     Connection: 'close',
     ...headers,
+    ...facts.headers,
   }).map(([name, value]) => `${name}: ${value}`)
   socket.end(`HTTP/1.1 ${facts.status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
   linger(socket, () => false)

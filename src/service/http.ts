@@ -3,6 +3,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
+import type { Socket } from 'node:net'
 import Fastify from 'fastify'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from '../core/ports.ts'
@@ -16,14 +17,17 @@ import type { Site } from './handlers/handler.ts'
 import {
   factsOfConnection,
   factsOfError,
+  methodUnknown,
   noSuchPath,
   refuse,
   refuseRaw,
   takesRawAnswer,
 } from './http-problems.ts'
+import { fingerprintOfHeader } from './keys.ts'
 import type { Key } from './keys.ts'
 import type { Org } from './org.ts'
 import { Refusal, noValidKey } from './problems.ts'
+import type { Facts } from './problems.ts'
 import { addRoutes, completeRoutes } from './routes.ts'
 import { createServer, trackConnections } from './server.ts'
 import type { Tls } from './server.ts'
@@ -34,6 +38,8 @@ declare module 'fastify' {
     /** Null where there is no key, or it is not known. */
     key: Key | null
     org: Org | null
+    /** Fingerprint of the token that came, known or not; null where none has the form of a key. */
+    presented: string | null
   }
   interface FastifyContextConfig {
     operationId?: OperationId
@@ -80,6 +86,7 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
     const { operationId } = request.routeOptions.config
     if (operationId) stats.byOperation[operationId] = (stats.byOperation[operationId] ?? 0) + 1
     const caller = directory.find(request.headers.authorization)
+    request.presented = fingerprintOfHeader(request.headers.authorization)
     request.key = caller?.key ?? null
     request.org = caller?.org ?? null
     const limiter = caller?.org.limiter ?? directory.anonymous
@@ -101,11 +108,21 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
         // Null: broken off.
         status,
         ms: Math.round(reply.elapsedTime),
-        key: request.key?.fingerprint ?? null,
+        key: request.presented,
+        // A key that is revoked, or never was: who still uses it after a rotation.
+        ...(request.presented !== null && request.key === null ? { refused: true } : {}),
         request_id: request.id,
       },
       'service_request',
     )
+  }
+
+  /** Refuses what is no request: there is nothing to reply to, only a connection. */
+  const refuseBytes = (socket: Socket, facts: Facts): void => {
+    const requestId = requestIds()
+    const verdict = directory.anonymous.take(directory.clock.now())
+    refuseRaw(socket, site(), facts, requestId, standardHeaders(requestId, verdict, announced))
+    logger?.info({ status: facts.status, request_id: requestId }, 'service_no_request')
   }
 
   const fastify = Fastify({
@@ -123,19 +140,17 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
       const { facts } = begin(request, reply)!
       refuse(reply, request, site(), facts === noSuchPath ? factsOfError(error) : facts)
     },
-    clientErrorHandler: ({ code }, socket) => {
+    clientErrorHandler: (error, socket) => {
       if (!takesRawAnswer(socket)) return void socket.destroy()
-      const requestId = requestIds()
-      const facts = factsOfConnection(code)
-      const verdict = directory.anonymous.take(directory.clock.now())
-      const headers = standardHeaders(requestId, verdict, announced)
-      refuseRaw(socket, site(), facts, requestId, headers)
-      logger?.info({ status: facts.status, request_id: requestId }, 'service_no_request')
+      refuseBytes(socket, factsOfConnection(error))
     },
   })
+  // Node would drop it without a word.
+  fastify.server.on('connect', (_request, socket) => refuseBytes(socket as Socket, methodUnknown))
   const connections = trackConnections(fastify.server)
   fastify.decorateRequest('key', null)
   fastify.decorateRequest('org', null)
+  fastify.decorateRequest('presented', null)
   // The others' bodies mean nothing: they are not read.
   for (const method of ['DELETE', 'OPTIONS']) {
     fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true })
@@ -161,6 +176,11 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
     if (!(error instanceof Refusal) && factsOfError(error).status === 500) {
       const fields = { error: error.name, code: error.code ?? null, request_id: request.id }
       logger?.error(fields, 'service_error')
+    }
+    // What the caller is not told, the operator has to know: a full disk, a data file that fails.
+    if (error instanceof Refusal && error.cause !== undefined) {
+      const fields = { ...causeOf(error.cause), status: error.facts.status, request_id: request.id }
+      logger?.error(fields, 'service_not_stored')
     }
     refuse(reply, request, site(), factsOfError(error))
   })
@@ -197,6 +217,12 @@ function refusalOf(request: FastifyRequest, retryAfterS: number | null): Refusal
     })
   }
   const { headers, is404 } = request
+  for (const name of ['host', 'authorization']) {
+    if (timesOf(request.raw.rawHeaders, name) > 1) {
+      const detail = `The header ${name} was given more than once`
+      return new Refusal({ status: 400, code: 'request_invalid', detail })
+    }
+  }
   if (headers.host === undefined && request.raw.httpVersion === '1.1') {
     return new Refusal({
       status: 400,
@@ -213,6 +239,17 @@ function refusalOf(request: FastifyRequest, retryAfterS: number | null): Refusal
     return new Refusal({ status: 406, code: 'request_invalid', detail })
   }
   return readsBody(request) ? refusalOfBody(headers) : null
+}
+
+/** How often a header stands in a request: of some, Node keeps the first and drops the others. */
+function timesOf(rawHeaders: readonly string[], name: string): number {
+  return rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length
+}
+
+/** What the database or the system says of a failure; it quotes no value. */
+function causeOf(cause: unknown): { error: string; code: string | null; message: string } {
+  const { name, message, code } = cause as Error & { code?: string }
+  return { error: name, code: code ?? null, message: String(message).slice(0, 200) }
 }
 
 function readsBody({ routeOptions }: FastifyRequest): boolean {

@@ -52,11 +52,13 @@ export interface ServiceOptions {
   port?: number
   /** Default 127.0.0.1. */
   host?: string
+  /** The address that clients use, such as that of a proxy: origin only. Default: where the service listens. */
+  publicUrl?: string
   /** Requests per minute; null, the default: none is refused. */
   limitPerMinute?: number | null
   /** Default `fixed`: the window begins with each minute of the clock. */
   limitModel?: LimitModel
-  /** Contacts that a new org begins with, the same ones each time. */
+  /** Contacts that the first org begins with, the same ones each time; none where it has had a record. */
   seedRecords?: number
   /** Waited before each answer. */
   latencyMs?: number
@@ -86,6 +88,10 @@ export interface ServiceOptions {
 export interface RunningService {
   /** `http://127.0.0.1:PORT` */
   readonly url: string
+  /** The address in documents and problems: `publicUrl` of the options, or `url`. */
+  readonly publicUrl: string
+  /** Contacts that this start made: none where the org had records before. */
+  readonly seeded: number
   /** A key with all grants and org reach; it ends with the service. */
   readonly key: string
   readonly orgId: number
@@ -126,6 +132,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   whole('stopGraceMs', stopGraceMs, TIMER_MAX_MS)
   whole('scanMaxMs', scanMaxMs, TIMER_MAX_MS)
   const tls = options.tls ? checkedTls(options.tls) : null
+  const publicUrl = options.publicUrl === undefined ? null : checkedOrigin(options.publicUrl)
   const announced = options.deprecation ? deprecationHeaders(options.deprecation) : {}
   checkedLimit(limitPerMinute)
   const { limitModel = 'fixed' } = options
@@ -133,14 +140,15 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     throw optionError('limitModel', `one of ${LIMIT_MODELS.join(', ')}`, limitModel)
   }
   const file = options.data === undefined ? null : new DataFile(options.data)
-  let directory: Directory
+  let opened: ReturnType<typeof openDirectory>
   try {
     file?.takeForService()
-    directory = openDirectory(options, file)
+    opened = openDirectory(options, file)
   } catch (error) {
     file?.close()
     throw error
   }
+  const { directory } = opened
   const setFaults = (plan: FaultPlan | null) => {
     directory.faults = plan && new Faults(checkedPlan(plan, file !== null))
   }
@@ -161,10 +169,13 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     })
   }
   const { port: actualPort } = app.fastify.server.address() as AddressInfo
-  site = siteAt(`${tls ? 'https' : 'http'}://${reachable(host)}:${actualPort}`)
+  const url = `${tls ? 'https' : 'http'}://${reachable(host)}:${actualPort}`
+  site = siteAt(publicUrl ?? url)
 
   return {
-    url: site.url,
+    url,
+    publicUrl: site.url,
+    seeded: opened.seeded,
     key: directory.mint({ grants: 'all', reach: 'org' }),
     orgId: directory.org().id,
     addOrg: (id) => {
@@ -196,8 +207,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   }
 }
 
-/** The orgs of the data file, or one in memory. */
-function openDirectory(options: ServiceOptions, file: DataFile | null): Directory {
+/** The orgs of the data file, or one in memory; `seeded`: contacts that were made. */
+function openDirectory(
+  options: ServiceOptions,
+  file: DataFile | null,
+): { directory: Directory; seeded: number } {
   const { clock = systemClock, limitPerMinute = null, schema = SYSTEM_SCHEMA } = options
   const users = [...schema.users, ...(options.users ?? [])]
   const limiter = () => createLimiter(options.limitModel ?? 'fixed', limitPerMinute)
@@ -221,11 +235,13 @@ function openDirectory(options: ServiceOptions, file: DataFile | null): Director
   }
   const directory = new Directory({ clock, anonymous: limiter(), newOrg, file })
   if (!isChecked) file?.putChecked(digest)
-  if (directory.all().length === 0) {
-    const org = directory.addOrg(options.orgId ?? randomInt(100_000, 2 ** 31))
-    seedContacts(org, options.seedRecords ?? 0)
-  }
-  return directory
+  file?.putTypeNames([...schema.types.keys()])
+  if (directory.all().length === 0) directory.addOrg(options.orgId ?? randomInt(100_000, 2 ** 31))
+  const org = directory.org()
+  // The org may be older than this start, as where its first key was minted before.
+  const seeded = org.isUntouched ? (options.seedRecords ?? 0) : 0
+  seedContacts(org, seeded)
+  return { directory, seeded }
 }
 
 function siteAt(url: string): Site {
@@ -263,6 +279,17 @@ function checkedPlan(plan: FaultPlan, isKept: boolean): FaultPlan {
   }
   whole('faults.slowBodyMs', plan.slowBodyMs ?? 0, 60_000)
   return plan
+}
+
+function checkedOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:'
+  const isOrigin = url?.username === '' && url.pathname === '/' && !url.search && !url.hash
+  if (url && isWeb && isOrigin) return url.origin
+  throw new SyncError(
+    'service_options',
+    'publicUrl: an address without a path was expected, such as https://crm.example.com',
+  )
 }
 
 function whole(name: string, value: number, max = Number.MAX_SAFE_INTEGER): void {

@@ -78,6 +78,13 @@ export function newKey(
   return { token, key: { hash, fingerprint, orgId, user, grants, reach, createdAt } }
 }
 
+/** The fingerprint of a token of our form in an `Authorization` header, whether it is known or not; else null. */
+export function fingerprintOfHeader(authorization: string | undefined): string | null {
+  // Nothing else: what somebody typed by mistake could be guessed from its fingerprint.
+  const match = /^bearer +(rsk_[0-9A-Za-z]{40}) *$/i.exec(authorization ?? '')
+  return match ? fingerprintOf(match[1]!) : null
+}
+
 /** The hash of the token in an `Authorization` header, or null where there is none. */
 export function hashOfHeader(authorization: string | undefined): string | null {
   const match = authorization === undefined ? null : /^bearer +(\S+) *$/i.exec(authorization)

@@ -93,6 +93,11 @@ export class Org {
     for (const type of this.types.values()) this.stores.set(type.name, new RecordStore(type))
   }
 
+  /** Whether no record was ever made. */
+  get isUntouched(): boolean {
+    return this.lastSeq === 0
+  }
+
   /** @throws SyncError service_options */
   user(id: string): User {
     const user = this.users.get(id)

@@ -8,6 +8,8 @@ import { DataFile } from './data-file.ts'
 import type { ListedKey } from './data-file.ts'
 import { ADMINISTRATOR, USER_ID, newKey } from './keys.ts'
 import type { Grants, Reach, User } from './keys.ts'
+import { shown } from './problems.ts'
+import { SYSTEM_TYPES } from './system-types.ts'
 
 export interface MintOptions {
   /** Default: the only org of the file; the first one is made where there is none. */
@@ -20,6 +22,8 @@ export interface MintOptions {
   readonly grants?: Grants
   /** Default `user`. */
   readonly reach?: Reach
+  /** Types that grants may name, beside the system's and those that the service last had on this file. */
+  readonly types?: readonly string[]
 }
 
 export interface MintedKey {
@@ -27,6 +31,8 @@ export interface MintedKey {
   readonly token: string
   readonly fingerprint: string
   readonly orgId: number
+  /** Whether the org was made for this key. */
+  readonly orgIsNew: boolean
   readonly userId: string
 }
 
@@ -34,11 +40,19 @@ export interface MintedKey {
 export function mintStoredKey(path: string, options: MintOptions = {}): MintedKey {
   const file = new DataFile(path)
   try {
+    checkGrants(file, options)
+    const before = file.orgIds()
     const orgId = orgOf(file, options.orgId)
     const user = userOf(file, orgId, options)
     const { token, key } = newKey({ ...options, orgId, user }, Date.now())
     file.addKey(key)
-    return { token, fingerprint: key.fingerprint, orgId, userId: user.id }
+    return {
+      token,
+      fingerprint: key.fingerprint,
+      orgId,
+      orgIsNew: !before.includes(orgId),
+      userId: user.id,
+    }
   } finally {
     file.close()
   }
@@ -70,6 +84,16 @@ function withFile<Result>(path: string, work: (file: DataFile) => Result): Resul
   } finally {
     file.close()
   }
+}
+
+/** @throws SyncError service_options for a grant that names no type */
+function checkGrants(file: DataFile, { grants = 'all', types = [] }: MintOptions): void {
+  if (grants === 'all') return
+  const known = new Set([...SYSTEM_TYPES.keys(), ...(file.typeNames() ?? []), ...types])
+  const unknown = Object.keys(grants).find((name) => !known.has(name))
+  if (unknown === undefined) return
+  const detail = `grant: there is no object type ${shown(unknown)}; there are ${[...known].join(', ')}. Types of an org's own are known by the schema file, or once the service has run with it on this data file`
+  throw new SyncError('service_options', detail)
 }
 
 function orgOf(file: DataFile, wanted: number | undefined): number {

@@ -2,7 +2,7 @@
 // The OpenAPI document and the pages about the codes are made from this one table. Promise kept here: each of them is real;
 // the test of this table provokes them.
 
-import { STATUS_CODES, maxHeaderSize } from 'node:http'
+import { maxHeaderSize } from 'node:http'
 import {
   BATCH_ITEMS_MAX,
   FILTER_DEPTH_MAX,
@@ -10,7 +10,6 @@ import {
   FILTER_LEAVES_MAX,
   IN_VALUES_MAX,
   REASONS,
-  TITLES,
 } from '../../contract/index.ts'
 import type { ProblemCode, ProblemReason } from '../../contract/index.ts'
 import { BODY_BYTES_MAX } from '../http-problems.ts'
@@ -307,11 +306,6 @@ export function refusalsWith(code: ProblemCode): RefusalName[] {
 export function shortNameOf(name: RefusalName): string {
   const { reason }: KnownRefusal = REFUSALS[name]
   return reason ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')
-}
-
-/** The reason phrase; two statuses come before there is a request to speak of, and so not in the contract's table. */
-export function titleOf(status: number): string {
-  return TITLES[status] ?? STATUS_CODES[status]!
 }
 
 function of<Code extends ProblemCode>(code: Code, status: number) {

@@ -47,7 +47,8 @@ async function exchange(service: RunningService, text: string): Promise<RawAnswe
 describe('bytes that are no request are refused as a problem', () => {
   it.each([
     ['nonsense', 'NOT HTTP\r\n\r\n', 400],
-    ['an unknown method', 'FETCH /rest/v1/ HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['an unknown method', 'FETCH /rest/v1/ HTTP/1.1\r\nHost: x\r\n\r\n', 405],
+    ['a tunnel', 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n', 405],
     ['two lengths', 'POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n', 400],
     [
       'a length and chunks',
