@@ -26,6 +26,18 @@ export async function openLedger(
   return await openPostgresLedger(place, options)
 }
 
+/** Whether two settings name the same ledger, whoever connects to it and with which password. */
+export function isSamePlace(one: LedgerPlace, other: LedgerPlace): boolean {
+  if ('sqlite' in one || 'sqlite' in other)
+    return 'sqlite' in one && 'sqlite' in other && unlinked(one.sqlite) === unlinked(other.sqlite)
+  return one.schema === other.schema && serverOf(one.url) === serverOf(other.url)
+}
+
+function serverOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return `${host}${pathname}`
+}
+
 /** The path without symbolic links, where there is such a file. */
 function unlinked(path: string): string {
   try {

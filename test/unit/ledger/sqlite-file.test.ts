@@ -19,7 +19,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerError } from '../../../src/core/errors.ts'
 import { openDatabase } from '../../../src/ledger/sqlite/database.ts'
-import { openQuotaStore } from '../../../src/ledger/open.ts'
+import { isSamePlace, openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
@@ -332,6 +332,13 @@ describe('several names', () => {
       await openQuotaStore({ sqlite: linked }),
     ]
     expect(two.place).toBe(one.place)
+    expect(isSamePlace({ sqlite: path }, { sqlite: linked })).toBe(true)
+    expect(isSamePlace({ sqlite: path }, { sqlite: `${path}.other` })).toBe(false)
+    const at = (url: string, schema = 'a') => ({ url, schema })
+    expect(isSamePlace(at('postgres://u:old@h/db'), at('postgres://u:new@h/db'))).toBe(true)
+    expect(isSamePlace(at('postgres://h/db'), at('postgres://h/other'))).toBe(false)
+    expect(isSamePlace(at('postgres://h/db'), at('postgres://h/db', 'b'))).toBe(false)
+    expect(isSamePlace({ sqlite: path }, at('postgres://h/db'))).toBe(false)
     await one.close()
     await two.close()
     await ledger.close()
