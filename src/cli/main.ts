@@ -125,9 +125,15 @@ program
   .command('audit')
   .description('check the manifests and the books of every run that the ledger keeps')
   .action(() => execute(async (context) => (await import('./audit.ts')).audit(context)))
-program
-  .command('ledger')
-  .description('the ledger itself')
+const ledgerCommand = program.command('ledger').description('the ledger itself')
+ledgerCommand
+  .command('backup')
+  .argument('<file>')
+  .description('a whole copy of a SQLite ledger, also while workers write it')
+  .action((file: string) =>
+    execute(async (context) => (await import('./ledger-backup.ts')).ledgerBackup(context, file)),
+  )
+ledgerCommand
   .command('export')
   .argument('<folder>')
   .option('--run <run>', 'only what is of this run')

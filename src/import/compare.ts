@@ -1,7 +1,7 @@
 // Whether the service holds what was sent, under the comparison of each type: a service may normalise
 // (lower-case an e-mail, keep 10.5 as 10.50, give a time in UTC), and that is not a difference.
 
-import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
+import { canonicalDecimal, decimalOfNumber, withoutZeros } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import { LosslessNumber } from '../core/lossless-number.ts'
 
@@ -30,8 +30,11 @@ export function canonical(value: Json | undefined, fieldType: string): string {
   const text = String(value).trim().normalize('NFC')
   if (fieldType === 'number') return canonicalDecimal(text) ?? text
   if (fieldType === 'datetime') {
+    // JavaScript's times end with milliseconds; what a text has beyond them counts as well.
+    const [, finer = ''] = /:\d\d\.\d{3}(\d+)/.exec(text) ?? []
     const time = Date.parse(text)
-    return Number.isNaN(time) ? text : String(time)
+    const rest = withoutZeros(finer)
+    return Number.isNaN(time) ? text : rest === '' ? String(time) : `${time}+${rest}`
   }
   return caseless.has(fieldType) ? text.toLowerCase().normalize('NFC').replace(/\/$/, '') : text
 }
