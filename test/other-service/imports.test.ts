@@ -62,6 +62,23 @@ describe.each<[string, OtherServiceOptions]>([
 describe('keys of a service that compares exactly', () => {
   const of = (id: string, first: string) => ({ ...rowOf(1), id, first, mail: '' })
 
+  it('that differ in spaces and form only are one record', async () => {
+    const made = await scene()
+    made.rows(COLUMNS, cells([of('K1', 'one'), of('K2', 'two'), of('\u00e91', 'composed')]))
+    await made.run(fast)
+    made.rows(COLUMNS, cells([of(' K1', 'one'), of('K2 ', 'new'), of('e\u03011', 'decomposed')]))
+    const second = await made.run(fast)
+    const held = made.service
+      .records(made.contact)
+      .map(({ properties }) => [properties[made.id], properties['acme_first_name']])
+    expect(held).toEqual([
+      ['K1', 'one'],
+      ['K2', 'new'],
+      ['\u00e91', 'decomposed'],
+    ])
+    expect(second.state).toBe('complete')
+  })
+
   it('that differ in case only are apart where the service keeps them apart', async () => {
     const made = await scene()
     made.rows(COLUMNS, cells([of('ab', 'lower'), of('AB', 'upper')]))
@@ -183,6 +200,19 @@ describe('faults', () => {
     expect(state).toBe('complete')
     expect(books.readBack).toMatchObject({ equal: 600 })
     expect(contactDifferences(made.service, rows)).toEqual([])
+  })
+
+  it('of items that are carried out all the same are flagged as replayed', async () => {
+    const made = await scene({ itemFaults: { rate: 0.4, applied: 0.5, status: 500 }, seed: 3 })
+    const rows = rowsOf(200)
+    made.rows(COLUMNS, cells(rows))
+    const { books } = await made.run(fast)
+    expect(contactDifferences(made.service, rows)).toEqual([])
+    const { created, updated } = books.states
+    expect(created + updated).toBe(200)
+    expect(updated).toBeGreaterThan(0)
+    // Created by this run, and told as updated: each of them is among the replayed ones.
+    expect(books.replayed).toBeGreaterThanOrEqual(updated)
   })
 })
 
