@@ -113,7 +113,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
       detail: error.detail,
     })),
     requestId: requestIdOf(answer, problem),
-    retryAfterMs: parseRetryAfter(answer.headers['retry-after'], nowMs) ?? undefined,
+    retryAfterMs: waitOf(answer, nowMs),
     detail: problem.detail,
   })
 }
@@ -135,7 +135,7 @@ function distrustFailure(
     outcomeUnknown: named.operation.writes !== null && !isTooLarge,
     status,
     requestId: requestIdOf(answer, undefined),
-    retryAfterMs: parseRetryAfter(answer.headers['retry-after'], nowMs) ?? undefined,
+    retryAfterMs: waitOf(answer, nowMs),
     ...(isTooLarge && { problemCode: 'request_invalid', detail: TOO_LARGE_WORDS }),
   })
 }
@@ -198,6 +198,9 @@ function placeOf({ field, errors }: Problem): string {
   const reason = field == null ? token(first?.reason) : undefined
   return ` at ${pointer}${reason === undefined ? '' : ` (${reason})`}`
 }
+
+const waitOf = ({ headers }: WireAnswer, nowMs: number): number | undefined =>
+  parseRetryAfter(headers['retry-after'], nowMs, headers['date']) ?? undefined
 
 /** A reason of the service, if it looks like one: it goes into messages and logs. */
 function token(reason: string | null | undefined): string | undefined {

@@ -116,7 +116,8 @@ export function createCaller(deps: CallDeps): Caller {
       const answer = await sendWith(granted, named, key === null ? request : withKey(request, key))
       warn(answer)
       if (answer.status === 429) {
-        askedToWaitMs = parseRetryAfter(answer.headers['retry-after'], clock.now()) ?? askedToWaitMs
+        const { 'retry-after': wait, date } = answer.headers
+        askedToWaitMs = parseRetryAfter(wait, clock.now(), date) ?? askedToWaitMs
         continue
       }
       try {
@@ -203,6 +204,7 @@ export function createCaller(deps: CallDeps): Caller {
       limit: answer.headers['ratelimit-limit'],
       remaining: answer.headers['ratelimit-remaining'],
       retryAfter: answer.headers['retry-after'],
+      date: answer.headers['date'],
       rateLimit: answer.headers['ratelimit'],
       rateLimitPolicy: answer.headers['ratelimit-policy'],
     })

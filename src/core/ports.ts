@@ -58,6 +58,8 @@ export interface Answer {
   readonly remaining?: string | undefined
   /** `Retry-After`, seconds or an HTTP-date. */
   readonly retryAfter?: string | undefined
+  /** The service's clock, by which a date in `Retry-After` is read. */
+  readonly date?: string | undefined
   /** `RateLimit`, of the IETF's draft: the service need not send it. */
   readonly rateLimit?: string | undefined
   /** `RateLimit-Policy`, of the same draft. */

@@ -36,6 +36,15 @@ export class Epoch {
     this.lowest = Math.max(0, this.lowest - 1)
   }
 
+  private faded(t: number): number {
+    return this.othersPerS * Math.exp(-Math.max(0, t - this.at) / OTHERS_MEMORY_S)
+  }
+
+  /** What others take at `t`, a second: less with every second in which nothing told of them. */
+  othersNow(t: number): number {
+    return Math.max(0, this.faded(t))
+  }
+
   /** An answer from within the epoch. */
   learn(remaining: number, sentAt: number, accepted: boolean, t: number): void {
     if (accepted) this.ownAccepted += 1
@@ -44,8 +53,7 @@ export class Epoch {
       this.lowestSentAt = sentAt
     }
     const othersUsed = this.first - this.lowest - this.ownAccepted
-    const faded = this.othersPerS * Math.exp(-(t - this.at) / OTHERS_MEMORY_S)
-    this.othersPerS = faded + (othersUsed - this.othersUsed) / OTHERS_MEMORY_S
+    this.othersPerS = this.faded(t) + (othersUsed - this.othersUsed) / OTHERS_MEMORY_S
     this.othersUsed = othersUsed
     this.at = t
   }

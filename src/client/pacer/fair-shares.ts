@@ -44,6 +44,11 @@ export class FairShares {
     this.position[priority] += 1 / weights[priority]
   }
 
+  /** A granted permit was not used. */
+  refunded(priority: BulkPriority, weights: Weights): void {
+    this.position[priority] -= 1 / weights[priority]
+  }
+
   /** What is wanted now. */
   busy(t: number): readonly BulkPriority[] {
     return BULK_PRIORITIES.filter((priority) => this.wantedAt[priority] > t - IDLE_S)

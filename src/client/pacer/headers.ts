@@ -1,8 +1,11 @@
 // The numbers of specification section 8 as they come over the wire: strict, so that no garbage becomes a wait.
-// Promise kept here: whatever the text, the result is a finite wait of at most a day, or null for "not a number of ours".
+// Promise kept here: whatever the text, the result is a wait of at most five minutes, or null for "not a number of ours".
 
-/** The longest wait that is believed: a longer one is taken as this. */
-export const RETRY_AFTER_MAX_MS = 24 * 60 * 60 * 1_000
+/**
+ * The longest wait that is believed: after a longer one the service is asked again. A quota a minute never needs more, and
+ * a text that is wrong, such as milliseconds, may not close an org for a day.
+ */
+export const RETRY_AFTER_MAX_MS = 5 * 60 * 1_000
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const time = String.raw`(?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d)`
@@ -16,14 +19,22 @@ const dateForms = [
 ]
 
 /**
- * Milliseconds to wait, 0 to a day, from the text of `Retry-After`: whole seconds or an HTTP-date (a past one is 0).
+ * Milliseconds to wait, 0 to `maxMs`, from the text of `Retry-After`: whole seconds or an HTTP-date (a past one is 0).
+ * A date is one of the service's clock: it counts from the `Date` of the same answer, and from ours only without that.
  * Null where it is neither: `-5`, `1.5`, `120junk`, an impossible date, or absent.
  */
-export function parseRetryAfter(value: string | null | undefined, nowMs: number): number | null {
+export function parseRetryAfter(
+  value: string | null | undefined,
+  nowMs: number,
+  date?: string | null,
+  maxMs = RETRY_AFTER_MAX_MS,
+): number | null {
   const text = value?.trim() ?? ''
-  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, RETRY_AFTER_MAX_MS)
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1_000, maxMs)
   const atMs = parseHttpDate(text, nowMs)
-  return atMs === null ? null : Math.min(Math.max(0, atMs - nowMs), RETRY_AFTER_MAX_MS)
+  if (atMs === null) return null
+  const sinceMs = parseHttpDate(date?.trim() ?? '', nowMs) ?? nowMs
+  return Math.min(Math.max(0, atMs - sinceMs), maxMs)
 }
 
 /** A count from the text of `RateLimit-Limit` or `RateLimit-Remaining`; null where it is not a whole number. */

@@ -132,9 +132,10 @@ export class OrgQuota {
   /** Reports first, then grants up to what is wanted. */
   exchange({ user, reports, wanted, everyMs, settings }: Exchange, nowMs: number): Granted {
     const t = this.time(nowMs)
-    this.settings = settings
-    this.users.saw(user.id, user.name, t)
-    this.pacer.configure({ reserve: settings.reserve, isLeased: everyMs > 0 })
+    this.users.saw(user.id, user.name, settings.reserve, t)
+    const reserve = this.users.reserve(t)
+    this.settings = { ...settings, reserve }
+    this.pacer.configure({ reserve, isLeased: everyMs > 0 })
     for (const report of reports) this.take(user, report, t)
 
     const left: Record<Priority, number> = { ...wanted }
@@ -187,6 +188,11 @@ export class OrgQuota {
     }
   }
 
+  /** Opens the gate that a Retry-After has closed: one request asks the service at once. */
+  open(nowMs: number): void {
+    this.pacer.open(this.time(nowMs))
+  }
+
   /** JSON text, a few kilobytes. */
   state(nowMs: number): string {
     const kept: Kept = {
@@ -203,7 +209,13 @@ export class OrgQuota {
   }
 
   private take(user: User, { id, sentMs, endedMs, end }: Report, t: number): void {
-    if (end === 'unused') return this.pacer.onUnused(id)
+    if (end === 'unused') {
+      const priority = priorityOf(id)
+      const isKnown = this.pacer.onUnused(id)
+      if (isKnown && priority !== 'interactive')
+        this.shares.refunded(priority, this.settings.shares)
+      return
+    }
     this.totals.requests++
     if (end === 'lost') return this.pacer.onLost(id, t)
     const endedAt = Math.min(endedMs / 1_000, t + STALE_S)
@@ -241,7 +253,7 @@ function readKept(state: string): Kept | null {
 /** The numbers of an answer: the specification's headers, else those of the IETF's draft. */
 function seenOf(answer: Answer, nowMs: number): Seen {
   const draft = parseDraftFields(answer.rateLimit, answer.rateLimitPolicy)
-  const waitMs = parseRetryAfter(answer.retryAfter, nowMs)
+  const waitMs = parseRetryAfter(answer.retryAfter, nowMs, answer.date, Infinity)
   return {
     status: answer.status,
     limit: parseLimit(answer.limit) ?? draft.limit,

@@ -7,8 +7,13 @@ import type { Observation } from './observers.ts'
 const OBSERVATIONS_MIN = 40
 /** A bucket that turned out wrong is not believed again for so long. */
 const NO_BUCKET_S = 600
+/** Answers that show that it cannot be a log. */
+const BEYOND_LOG = 5
 /** A visible surplus is believed for so long. */
 const SURPLUS_S = 1
+
+/** Whether Remaining never came near the limit: a bucket that lets through little at once. */
+export const isSmallBurst = (highest: number, limit: number): boolean => highest < 0.3 * limit
 
 export class RollingModel {
   others = new OthersLog(0)
@@ -16,6 +21,8 @@ export class RollingModel {
   private observations = 0
   private observedAt = 0
   private noBucketUntil = 0
+  /** Answers that told more than any log could have left, up to as many as it takes. */
+  private beyondLog = 0
   /** The newest Remaining, when its request was sent, and when it came. */
   private newest = { sentAt: -9, remaining: 0, t: -9 }
 
@@ -34,6 +41,20 @@ export class RollingModel {
     this.observedAt = t
   }
 
+  /** Nothing tells what remains: the log is our own, until a refusal says that others use some of it. */
+  beginBlind(t: number): void {
+    this.others = new OthersLog(0)
+    this.observations = 0
+    this.observedAt = t
+    this.forgetSurplus()
+  }
+
+  /** What nothing has confirmed since is believed less and less. */
+  fadeOthers(t: number, memoryS: number): void {
+    this.others.raw *= Math.exp(-Math.max(0, t - this.observedAt) / memoryS)
+    this.observedAt = Math.max(this.observedAt, t)
+  }
+
   /** When the newest Remaining was asked for; where it is still believed, what of it is more than a log would leave. */
   surplus(t: number, limit: number): { readonly sentAt: number; readonly credit: number } | null {
     const { sentAt, remaining } = this.newest
@@ -50,17 +71,26 @@ export class RollingModel {
     const weight = errorWeight(gap, limit)
     this.observedAt = t
     this.observations++
+    // In a log, what remains and what we used of the last minute are the limit at most.
+    if (remaining + seen.ownUse > 1.25 * limit)
+      this.beyondLog = Math.min(BEYOND_LOG, this.beyondLog + 1)
     this.others.learn(seen, gap, weight)
     this.bucket.learn(seen, gap, weight)
   }
 
-  /** Which guess to believe, with a margin against going back and forth. A bucket never comes near the limit. */
+  /**
+   * Which guess to believe, with a margin against going back and forth. A small bucket never comes near the limit; one as
+   * large as a minute was seen to let through more than a log could.
+   */
   better(believed: 'rolling' | 'bucket', highest: number, limit: number, t: number) {
     if (this.observations <= OBSERVATIONS_MIN) return believed
     const [log, bucket] = [this.others.meanError, this.bucket.meanError]
     if (believed === 'bucket') return log < 0.9 * bucket - 0.05 ? 'rolling' : 'bucket'
-    const mayBeBucket = highest < 0.3 * limit && t > this.noBucketUntil
-    return mayBeBucket && bucket < 0.6 * log - 0.15 ? 'bucket' : 'rolling'
+    if (t <= this.noBucketUntil) return 'rolling'
+    const isBetter = isSmallBurst(highest, limit)
+      ? bucket < 0.6 * log - 0.15
+      : this.beyondLog >= BEYOND_LOG && bucket < 0.9 * log
+    return isBetter ? 'bucket' : 'rolling'
   }
 
   /** Refused: nothing is left, whatever was believed. */

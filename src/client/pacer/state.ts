@@ -10,10 +10,13 @@
 import { Caution, Gate, Pace } from './brakes.ts'
 import { Flights, isAccepted } from './flights.ts'
 import type { Sent } from './flights.ts'
+import { LimitGuess } from './limit-guess.ts'
+import { OtherLimits } from './other-limits.ts'
 import { OwnUse } from './own-use.ts'
 import { PERIOD_S } from './reset-clock.ts'
 import type { ResetClock } from './reset-clock.ts'
-import { RollingModel } from './rolling-model.ts'
+import { isSmallBurst, RollingModel } from './rolling-model.ts'
+import { Told } from './told.ts'
 import { isJump, WindowModel } from './window-model.ts'
 import type { WindowAnswer } from './window-model.ts'
 
@@ -42,10 +45,17 @@ export interface PacerSettings {
 /** What people may see. */
 export interface PacerView {
   readonly limit: number | null
+  /** No answer told the limit: it is a guess. */
+  readonly isGuess: boolean
   readonly regime: Regime
+  /** The newest that was told; null where none is. */
   readonly remaining: number | null
   readonly reset: { readonly from: number; readonly to: number } | null
   readonly gate: number
+  /** When it was closed. */
+  readonly gateSince: number
+  /** The service asked for longer than any quota a minute needs; at `gate` one request asks again. */
+  readonly isGateLong: boolean
   /** Accepted in the last minute; those of others are estimated. */
   readonly ours: number
   readonly others: number
@@ -65,6 +75,14 @@ const BURST_S = 0.2
 const LEASE_BURST_S = 0.5
 /** An answer this much older than the newest tells nothing new. */
 const STRAGGLER_S = 2
+/** What is free beyond an even flow is used up over this time. */
+const SPREAD_S = 2
+/** The same for what a reserve leaves to us. */
+const RESERVE_SPREAD_S = 10
+/** Where no Remaining is told, nothing warns of a small bucket: requests go little faster than evenly. */
+const BLIND_HASTE = 1.25
+/** Where no Remaining is told, what a refusal said of others' use fades over this time. */
+const BLIND_OTHERS_S = 60
 /** Answers over which the share of refusals is taken. */
 const ANSWERS_MAX = 2_000
 
@@ -96,6 +114,12 @@ export class PacerState {
   private learningSince = 0
   private sentLearning = 0
   private caution = new Caution()
+  private told = new Told()
+  private otherLimits = new OtherLimits()
+  /** Where no answer tells the limit: what its refusals let us guess. */
+  private guess = new LimitGuess()
+  /** The limit is such a guess. */
+  private isGuess = false
   /** Of bulk requests. */
   private pace = new Pace()
   private refused = 0
@@ -117,6 +141,9 @@ export class PacerState {
     state.gate = Object.assign(new Gate(), state.gate)
     state.caution = Object.assign(new Caution(), state.caution)
     state.pace = Object.assign(new Pace(), state.pace)
+    state.told = Told.restore(state.told)
+    state.otherLimits = OtherLimits.restore(state.otherLimits)
+    state.guess = LimitGuess.restore(state.guess)
     return state
   }
 
@@ -148,6 +175,13 @@ export class PacerState {
     bucket.takenByOthers(bucket.othersPerS + siblings / PERIOD_S, this.limit)
   }
 
+  /** Somebody knows better than the service's last Retry-After: one request asks at once. */
+  open(t: number): void {
+    this.gate.open(t)
+    this.isProbing = true
+    this.probedAt = -1e9
+  }
+
   view(t: number): PacerView {
     const { limit, regime, rolling, windows } = this
     const { clock } = windows
@@ -158,11 +192,14 @@ export class PacerState {
     if (regime === 'bucket') others = rolling.bucket.othersPerS * PERIOD_S
     const isKnown = limit !== null && limit < UNLIMITED_PER_MINUTE
     return {
-      limit,
+      limit: limit === null ? null : Math.round(limit),
+      isGuess: this.isGuess,
       regime,
-      remaining: limit === null ? null : this.newest,
+      remaining: limit === null || this.told.isSilent() ? null : this.newest,
       reset: clock && { from: clock.from + passed, to: clock.to + passed },
       gate: this.gate.until,
+      gateSince: this.gate.since,
+      isGateLong: this.gate.isLong,
       ours: this.own.lastMinute(t),
       others: isKnown && t - this.newestSentAt <= PERIOD_S ? Math.round(others) : 0,
     }
@@ -187,7 +224,8 @@ export class PacerState {
     if (isUnlimited) return 0
     if (this.isResetDue(t)) return this.startProbe(t)
     const allowance = this.allowance(t)
-    if (allowance < 1) return this.whenAllowed(t, allowance)
+    // The reserve is kept for people, whose commands these are.
+    if (allowance < 1 && !interactive) return this.whenAllowed(t, allowance)
     if (this.isSilent(t)) return this.startProbe(t)
 
     const credit = this.credit(t)
@@ -197,9 +235,10 @@ export class PacerState {
     if (isShort) return this.whenCredit(t, credit, need)
     // Interactive calls skip pacing and caution, never credit.
     if (interactive) return 0
-    const rate = this.rate(t, credit, allowance)
+    const rate = Math.min(this.rate(t, credit, allowance), this.rateOfReserve(allowance))
     const burst = this.settings.isLeased ? LEASE_BURST_S : BURST_S
-    return this.pace.next(t, rate, Math.max(1, burst * perSecond))
+    const at = this.pace.next(t, rate, Math.max(1, burst * perSecond))
+    return at !== 0 && this.isTooQuiet(t) ? this.startProbe(t) : at
   }
 
   private probe(t: number): number {
@@ -243,6 +282,12 @@ export class PacerState {
     if (silence >= SILENT_S) return true
     if (this.regime === 'window' || this.isOnlyUser(t)) return false
     return silence >= 5 + 3 / this.perSecond()
+  }
+
+  /** There is credit, somebody waits, and nothing is sent: what holds it back may be wrong. */
+  private isTooQuiet(t: number): boolean {
+    if (this.flights.size > 0) return false
+    return t - Math.max(this.gate.until, this.lastSentAt) >= 5 + 3 / this.perSecond()
   }
 
   /** Nobody else uses a rolling quota: credit comes back only as our own requests grow old. */
@@ -332,30 +377,44 @@ export class PacerState {
   private rate(t: number, credit: number, allowance: number): number {
     const base = this.perSecond()
     const share = this.share(t)
+    const haste = this.otherLimits.most(t)
     const free = Math.min(credit - this.kept(t), allowance)
     if (this.regime === 'rolling') {
       const used = this.own.atMost(t, this.flights)
-      return Math.min(2 * base, Math.max(0.02 * base, used / PERIOD_S + share * free))
+      const most = Math.min(this.told.isSilent() ? BLIND_HASTE : 2, haste)
+      // Towards what the minute gives on average: a thin quarter of a minute would come back every minute.
+      const mean = (used + Math.max(0, share * free)) / PERIOD_S
+      const spreadS = isSmallBurst(this.highest, this.limit!) ? 1 : SPREAD_S
+      return Math.min(most * base, Math.max(0.02 * base, mean + (share * free) / spreadS))
     }
     if (this.regime === 'bucket') {
       const { othersPerS } = this.rolling.bucket
       const rate = this.isAlone ? share * (base + free) : base - othersPerS + free
-      return Math.min(2 * base, Math.max(0, rate))
+      return Math.min(Math.min(2, haste) * base, Math.max(0, rate))
     }
     // What is left is spent until just before the reset, less what others will take until then.
     const { clock, epoch } = this.windows
     const end = clock ? clock.from : this.learningSince + PERIOD_S
     const left = end - 0.1 * this.flights.latency - t
-    const forOthers = this.isAlone ? 0 : Math.max(0, epoch.othersPerS) * Math.max(0, left - 3)
+    const forOthers = this.isAlone ? 0 : epoch.othersNow(t) * Math.max(0, left - 3)
     const ours = Math.min(credit - this.kept(t) - forOthers, allowance)
     const rate = (share * Math.max(0, ours)) / Math.max(left - 0.3, 0.25)
-    return Math.min((clock ? 4 : 1.5) * base, rate)
+    return Math.min((clock ? haste : Math.min(1.5, haste)) * base, rate)
+  }
+
+  /** Our share beside a reserve, spread over the minute: what is let go in a rush comes back in a rush a minute later. */
+  private rateOfReserve(allowance: number): number {
+    if (allowance === Infinity || this.regime === 'window') return Infinity
+    const even = (1 - this.settings.reserve) * this.perSecond()
+    return even + allowance / RESERVE_SPREAD_S
   }
 
   /** Credit that is kept back. */
   private kept(t: number): number {
     const isBucket = this.regime === 'bucket'
-    const cushion = isBucket ? Math.min(1 + 0.004 * this.limit!, 0.4 * this.highest) : 0
+    // Tokens kept in a bucket cost nothing: it fills up all the same.
+    const part = isSmallBurst(this.highest, this.limit!) ? 0.004 : 0.03
+    const cushion = isBucket ? Math.min(1 + part * this.limit!, 0.4 * this.highest) : 0
     return cushion + this.caution.now(t, this.highest)
   }
 
@@ -390,12 +449,13 @@ export class PacerState {
     this.lastSentAt = t
   }
 
-  /** It was never sent. */
-  onUnused(id: string): void {
-    if (!this.flights.take(id)) return
+  /** It was never sent. False where it is not known, such as one that was given up. */
+  onUnused(id: string): boolean {
+    if (!this.flights.take(id)) return false
     this.sentLearning--
     this.pace.unsent()
     this.rolling.bucket.level += 1
+    return true
   }
 
   /** It was sent and no answer came: it may have used its share. */
@@ -432,12 +492,13 @@ export class PacerState {
     const wait = this.obey(seen, endedAt)
     if (!known) return
     const sent = { ...known, sentAt }
-    const numbers = this.numbersOf(seen)
+    if (seen.status !== 401) this.hear(seen, sent, wait, t)
+    const numbers = this.numbersOf(seen, t)
     if (numbers === null) {
-      if (this.limit === null && accepted && seen.status < 500) this.isMute = true
       if (accepted) this.windows.epoch.useOne()
       return
     }
+    if (seen.status === 429 && this.isOther(sent, { ...numbers, wait }, t)) return
     this.isMute = false
     if (sentAt < this.limitSentAt - STRAGGLER_S) {
       if (accepted && known.epoch === this.windows.epoch.number) this.windows.epoch.ownAccepted += 1
@@ -467,17 +528,75 @@ export class PacerState {
       this.isProbing = true
       this.pace.slow()
     }
-    return this.gate.close(retryAfter, endedAt)
+    const wait = this.gate.close(retryAfter, endedAt, status === 429)
+    if (this.gate.isLong) this.isProbing = true
+    return wait
   }
 
-  /** Limit and Remaining, where both are known. A refusal says by itself that nothing remains. */
-  private numbersOf(seen: Seen): { limit: number; remaining: number } | null {
+  /** Limit and Remaining, where both are known. */
+  private numbersOf(seen: Seen, t: number): { limit: number; remaining: number } | null {
     // Without a valid key, it is another quota's numbers.
     if (seen.status === 401) return null
     const limit = seen.limit ?? this.limit
-    const remaining = seen.status === 429 ? 0 : seen.remaining
+    const remaining = this.told.remainingOf(seen, t)
     if (limit === null || remaining === null) return null
     return { limit, remaining: Math.min(remaining, limit) }
+  }
+
+  /** What an answer tells, or does not tell, of the numbers themselves. */
+  private hear(seen: Seen, sent: Sent, wait: number, t: number): void {
+    const wasSilent = this.told.isSilent()
+    const used = this.own.lastMinute(t)
+    const isIdle = this.limit !== null && used < 0.5 * this.limit
+    if (seen.status === 429) {
+      if (this.limit !== null) this.told.refused(this.limit, t)
+      if (seen.limit === null && (this.limit === null || this.isGuess)) {
+        this.isProbing = true
+        const limit = this.guess.onRefusal({ sentAt: sent.sentAt, wait, used }, this.limit, t)
+        if (limit !== null) this.goBlind(limit, true, t)
+      }
+    } else if (isAccepted(seen.status) && seen.status < 500) {
+      this.told.accepted(seen.remaining, t, isIdle)
+      this.otherLimits.accepted(sent.sentAt)
+      this.guess.onAccepted(t)
+      if (this.isGuess) this.limit = this.guess.grow(this.limit!, used, t)
+      if (this.limit === null && seen.limit === null) this.isMute = true
+      const isNew = seen.limit !== null && seen.limit !== this.limit
+      if (seen.remaining === null && isNew) this.goBlind(seen.limit!, false, t)
+    }
+    const isSilent = this.told.isSilent()
+    if (isSilent && this.limit !== null && (!wasSilent || this.regime !== 'rolling'))
+      this.goBlind(this.limit, this.isGuess, t)
+    if (isSilent) this.rolling.fadeOthers(t, BLIND_OTHERS_S)
+    // Remaining is told again.
+    if (wasSilent && !isSilent) this.become('learning', t)
+  }
+
+  /** Nothing tells what remains: our own log is held against the limit. */
+  private goBlind(limit: number, isGuess: boolean, t: number): void {
+    if (this.limit === null) this.pace.restart(t)
+    if (limit !== this.limit) this.limitSince = t
+    this.limit = limit
+    this.isGuess = isGuess
+    this.isMute = false
+    this.become('rolling', t)
+    this.rolling.beginBlind(t)
+  }
+
+  /** A refusal by another limit than the minute's: it tells nothing, but to wait. */
+  private isOther(
+    sent: Sent,
+    { limit, remaining, wait }: { limit: number; remaining: number; wait: number },
+    t: number,
+  ): boolean {
+    if (this.limit === null || limit !== this.limit) return false
+    const { sentAt } = sent
+    const credit = this.credit(t)
+    if (!this.otherLimits.isOther({ sentAt, remaining, wait }, credit, limit, t)) return false
+    if (remaining === 0) this.isProbing = true
+    this.otherLimits.refused(t)
+    this.pace.slow(0)
+    return true
   }
 
   /** A new limit is adopted at once: what this answer says of it is the new truth. Kind and clock stay. */
@@ -493,6 +612,7 @@ export class PacerState {
       this.pace.restart(t)
     }
     this.limit = limit
+    this.isGuess = false
     this.limitSince = t
     this.newest = remaining
     this.newestSentAt = sent.sentAt

@@ -21,6 +21,8 @@ interface UserData {
   seenAt: number
   /** Callers that still wait, by priority. */
   waiting: ByPriority
+  /** Share of the limit that its configuration leaves to others. */
+  reserve?: number
   /** Number of the newest slot of 10 s. */
   slot: number
   /** Accepted requests by priority, newest slot first. */
@@ -40,8 +42,8 @@ export class Users {
     return this.users
   }
 
-  /** A process asks. */
-  saw(id: string, name: string, t: number): void {
+  /** A process asks; its configuration leaves this share of the limit to others. */
+  saw(id: string, name: string, reserve: number, t: number): void {
     const user = (this.users[id] ??= {
       name,
       seenAt: t,
@@ -51,6 +53,7 @@ export class Users {
     })
     user.name = name
     user.seenAt = t
+    user.reserve = reserve
     const ids = Object.keys(this.users)
     if (ids.length <= USERS_MAX && ids.every((other) => this.users[other]!.seenAt > t - FORGET_S))
       return
@@ -58,6 +61,12 @@ export class Users {
     byAge.forEach((other, index) => {
       if (index >= USERS_MAX || this.users[other]!.seenAt <= t - FORGET_S) delete this.users[other]
     })
+  }
+
+  /** The strictest reserve among those seen within ten minutes: who keeps room for others may not be overruled. */
+  reserve(t: number): number {
+    const lately = Object.values(this.users).filter(({ seenAt }) => seenAt > t - FORGET_S)
+    return Math.max(0, ...lately.map(({ reserve = 0 }) => reserve))
   }
 
   leftWaiting(id: string, waiting: ByPriority): void {

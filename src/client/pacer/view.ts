@@ -8,19 +8,26 @@ import { UNLIMITED_PER_MINUTE } from './state.ts'
 import type { Regime } from './state.ts'
 import type { ByPriority } from './users.ts'
 
+/** Closed for longer, seconds: there is nothing to expect until it is over. */
+const SHUT_S = 60
+
 /** Times in ms of the store's clock. */
 export interface QuotaView {
   /** `<origin> org <id>`, or `<origin> key#<fingerprint>` before the org is known. */
   readonly org: string
   /** Null before the first answer. */
   readonly limitPerMinute: number | null
+  /** No answer has told the limit: it is guessed from refusals. */
+  readonly isLimitGuessed: boolean
   readonly regime: Regime
-  /** The newest Remaining. */
+  /** The newest Remaining; null where answers do not tell it. */
   readonly remaining: number | null
   /** Of a window: when the next one begins. */
   readonly resetsAtMs: { readonly from: number; readonly to: number } | null
   /** A Retry-After that is in force. */
   readonly closedUntilMs: number | null
+  /** The service asked for a longer wait than is believed: when that one is over, one request asks again. */
+  readonly isClosedForLong: boolean
   /** Share of the limit that is left to others. */
   readonly reserve: number
   /** Accepted requests; those of others are estimated. */
@@ -32,7 +39,7 @@ export interface QuotaView {
     readonly waiting: ByPriority
   }[]
   readonly totals: Readonly<Totals>
-  /** Requests a minute that each priority can expect now: the limit, less the reserve or others, whichever is more, shared with whoever else is busy. */
+  /** Requests a minute that each priority can expect now: the limit, less the reserve or others, whichever is more, shared with whoever else is busy; 0 while closed for more than a minute. */
   readonly available: Readonly<Record<BulkPriority, number>> | null
 }
 
@@ -41,17 +48,23 @@ export function viewQuota(org: string, state: string, nowMs: number): QuotaView 
   const quota = OrgQuota.restore(state, nowMs)
   const t = nowMs / 1_000
   const { settings, shares } = quota
+  const { reserve } = settings
   const seen = quota.pacer.view(t)
   const users = quota.users.view(t)
   const { limit } = seen
+  const isClosed = seen.gate > t
+  // Closed for a moment says nothing of the minutes to come.
+  const isShut = isClosed && seen.gate - seen.gateSince > SHUT_S
   return {
     org,
     limitPerMinute: limit,
+    isLimitGuessed: seen.isGuess,
     regime: seen.regime,
     remaining: seen.remaining,
     resetsAtMs: seen.reset && { from: seen.reset.from * 1_000, to: seen.reset.to * 1_000 },
-    closedUntilMs: seen.gate > t ? seen.gate * 1_000 : null,
-    reserve: settings.reserve,
+    closedUntilMs: isClosed ? seen.gate * 1_000 : null,
+    isClosedForLong: isClosed && seen.isGateLong,
+    reserve,
     lastMinute: { ours: seen.ours, others: seen.others },
     users,
     totals: quota.totals,
@@ -62,7 +75,7 @@ export function viewQuota(org: string, state: string, nowMs: number): QuotaView 
             BULK_PRIORITIES.map((priority) => {
               const busy = new Set([...shares.busy(t), priority])
               const weights = [...busy].reduce((sum, other) => sum + settings.shares[other], 0)
-              const free = limit - Math.max(settings.reserve * limit, seen.others)
+              const free = isShut ? 0 : limit - Math.max(reserve * limit, seen.others)
               const part = settings.shares[priority] / weights
               return [priority, Math.max(0, Math.floor(free * part))]
             }),

@@ -5,6 +5,7 @@
 import type { Answer } from '../../../src/core/ports.ts'
 import { DEFAULT_QUOTA_SETTINGS, type Exchange } from '../../../src/client/pacer/org-quota.ts'
 import { Events } from './events.ts'
+import { Habit, type Habits } from './habits.ts'
 import { Process, type Call, type PacedQuota, type QuotaKind, type World } from './process.ts'
 import { Random } from './random.ts'
 import { makeServer, type Server, type ServerKind } from './servers.ts'
@@ -42,6 +43,8 @@ export interface Scenario {
   readonly kills?: readonly { readonly atS: number; readonly awayS: number }[]
   readonly storeAway?: readonly Span[]
   readonly latencyFactor?: number
+  /** What the service does beside counting. Those that it refuses for another reason count in `otherwise`. */
+  readonly habits?: Habits
   /**
    * True: every exchange begins with the text of the row and ends with it, as among processes of production. Default: a
    * quota is kept as an object, which is faster and must come to the same.
@@ -64,6 +67,8 @@ export interface Result {
   /** Refused, though the limit had not just been cut and no unusual lot of foreign requests had just come. */
   readonly avoidable: number
   readonly unavailable: number
+  /** Refused by another limit than the minute's. */
+  readonly otherwise: number
   readonly foreignAsked: number
   readonly foreignRefused: number
   /** From the arrival of an interactive call until it is first sent, 99th percentile. */
@@ -104,6 +109,7 @@ class Run implements World {
   private readonly scenario: Scenario
   private readonly stopwatch: () => number
   private readonly server: Server
+  private readonly habit: Habit
   private readonly latency: Random
   private readonly arrivals: Random
   private readonly processes: Process[] = []
@@ -124,6 +130,7 @@ class Run implements World {
     refused: 0,
     avoidable: 0,
     unavailable: 0,
+    otherwise: 0,
     foreignAsked: 0,
     foreignRefused: 0,
     exchanges: 0,
@@ -142,6 +149,7 @@ class Run implements World {
     this.settings = { ...DEFAULT_QUOTA_SETTINGS, reserve: scenario.reserve ?? 0 }
     this.limit = scenario.limit
     this.server = makeServer(scenario.server, scenario.limit, new Random(scenario.seed, 'server'))
+    this.habit = new Habit(scenario.habits ?? {})
     const most = scenario.foreign?.most
     this.foreignMost =
       most === undefined
@@ -211,22 +219,23 @@ class Run implements World {
         retryAfter: String(outage.retryAfterS),
       }
     }
-    const { status, limit, remaining, retryAfterS } = this.server.request(nowMs)
-    if (status === 200) {
+    const { answer, isOther } = this.habit.answer(
+      nowMs,
+      () => this.server.request(nowMs),
+      () => ({ limit: this.limit, remaining: this.server.remaining(nowMs) }),
+    )
+    if (answer.status === 200) {
       this.servedInSecond[second]! += 1
       if (this.measuring()) this.counts.served += 1
+    } else if (isOther) {
+      if (counted) this.counts.otherwise += 1
     } else {
       this.refusedInSecond[second]! += 1
       if (counted) this.counts.refused += 1
       if (counted && !this.limitWasJustCut(sentMs) && !this.foreignSurprise())
         this.counts.avoidable += 1
     }
-    return {
-      status,
-      limit: String(limit),
-      remaining: String(remaining),
-      retryAfter: retryAfterS === null ? undefined : String(retryAfterS),
-    }
+    return answer
   }
 
   /** On the way to the limiter, and back from there. One in a hundred takes up to 2.5 s longer. */

@@ -1,0 +1,68 @@
+// The limit of a service that tells no numbers at all, guessed from its refusals: what was accepted in the minute before
+// one. Like every guess it is tried again: it grows until the next refusal. Times are seconds.
+
+/** A wait of this length is that of a limit a minute. */
+const LONG_WAIT_S = 5
+/** A second refusal within this share of the guess says that the first was no chance. */
+const CONFIRM_SHARE = 0.05
+/** So few are no chance either. */
+const CONFIRM_MIN = 16
+/** Growth a minute: at first, and at most; it doubles with each minute without a refusal. */
+const GROWTH_MIN = 0.02
+const GROWTH_MAX = 0.5
+const GUESS_MIN = 10
+
+export class LimitGuess {
+  /** Accepted since the last refusal. */
+  private accepted = Infinity
+  private refusedAt = -1
+  private grownAt = 0
+  /** When the first request was accepted. */
+  private since = -1
+
+  static restore(data: object): LimitGuess {
+    const guess = Object.assign(new LimitGuess(), data)
+    // JSON has no infinity.
+    guess.accepted ??= Infinity
+    return guess
+  }
+
+  onAccepted(t: number): void {
+    this.accepted += 1
+    if (this.since < 0) this.since = t
+  }
+
+  /**
+   * A refusal of a request that was sent at `sentAt`, with `used` accepted in the last minute. Gives the limit to believe
+   * in, or null where this may have been chance.
+   */
+  onRefusal(
+    refusal: { readonly sentAt: number; readonly wait: number; readonly used: number },
+    limit: number | null,
+    t: number,
+  ): number | null {
+    const { sentAt, wait, used } = refusal
+    // Those that were on their way together are one.
+    if (sentAt <= this.refusedAt) return null
+    const isConfirmed =
+      wait >= LONG_WAIT_S || this.accepted <= Math.max(CONFIRM_MIN, CONFIRM_SHARE * used)
+    this.accepted = 0
+    this.refusedAt = t
+    this.grownAt = t
+    if (!isConfirmed) return null
+    // A short wait is that of a limiter that gives back little by little: less than a minute tells its rate.
+    const observedS = wait >= LONG_WAIT_S ? 60 : Math.min(60, Math.max(1, t - this.since))
+    const perMinute = (used * 60) / observedS
+    return Math.max(GUESS_MIN, limit === null ? perMinute : Math.min(limit, 0.995 * perMinute))
+  }
+
+  /** The limit to try at `t`, with `used` of it in the last minute. */
+  grow(limit: number, used: number, t: number): number {
+    const gap = Math.min(1, Math.max(0, t - this.grownAt))
+    this.grownAt = t
+    if (used < 0.8 * limit - 3) return limit
+    const minutes = Math.max(0, t - this.refusedAt) / 60
+    const growth = Math.min(GROWTH_MAX, GROWTH_MIN * 2 ** Math.min(minutes, 20))
+    return limit * (1 + (growth * gap) / 60)
+  }
+}
