@@ -100,7 +100,14 @@ export function connector(options: ConnectorOptions) {
       if (!('command' in connection.key)) await known.client.renewKey()
       const keyFingerprint = await known.client.keyFingerprint()
       await pacers?.use(known, keyFingerprint)
-      known.quota.pacer.settings = settings
+      // Of connections that share an org, the strictest reserve counts; one that left the file has no say.
+      const ofSameOrg = [...clients]
+        .filter(([, other]) => other.quota.pacer === known.quota.pacer)
+        .map(([one]) => config.connections[one]?.quota.reserve ?? 0)
+      known.quota.pacer.settings = {
+        ...settings,
+        reserve: Math.max(settings.reserve, ...ofSameOrg),
+      }
       const client = home === null ? known.client : known.client.forHome(home)
       return { client, keyFingerprint }
     },

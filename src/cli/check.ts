@@ -1,6 +1,8 @@
-// `records-sync check`: is everything as the configuration says? Reads only, but for permissions, where that is asked for.
+// `records-sync check`: is everything as the configuration says? Reads only, but for permissions, where that is asked for;
+// its requests are noted where all processes share the quota.
 
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, relative } from 'node:path'
 import { readWarehousePlace, type Config } from '../../config/index.ts'
 import type { RecordsClient } from '../client/index.ts'
@@ -10,8 +12,10 @@ import type { MirrorSync } from '../core/sync.ts'
 import { compileMapping } from '../import/map.ts'
 import { readTarget } from '../import/target.ts'
 import { EXIT, ownLines, type CommandContext } from './context.ts'
+import { findQuotas } from './forecast.ts'
 import { readMirrorTarget } from './mirror-target.ts'
 import { closeFiles, openFiles } from './private-files.ts'
+import { otherQuota } from './same-quota.ts'
 import { operationLines, operationRows, type OperationRow } from './operations.ts'
 import { safe, wrapped } from './terminal.ts'
 
@@ -125,11 +129,15 @@ export async function check(
   const { connector } = await import('../connections.ts')
   const { sourceOpeners } = await import('../openers.ts')
   const { openSource } = await import('../sources/index.ts')
+  const quotas = await findQuotas(context)
   const connections = connector({
     configFile: context.configFile,
     env: context.env,
     logger: silentLogger,
+    ...(quotas && { quotas: { store: quotas, user: `check ${process.pid} on ${hostname()}` } }),
   })
+  /** The first connection of each org. */
+  const firstOf = new Map<string, string>()
   const findings: Finding[] = []
   const examine = async (subject: string, work: () => Promise<Told>) => {
     try {
@@ -154,7 +162,10 @@ export async function check(
         const resolution = await client.resolution()
         return {
           message: `${client.origin}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
-          warnings: resolution.warnings,
+          warnings: [
+            ...resolution.warnings,
+            ...otherQuota(config, name, `${client.origin} org ${self.org_id}`, firstOf),
+          ],
           operations: operationRows(resolution),
         }
       })
@@ -194,6 +205,7 @@ export async function check(
       })
   } finally {
     await connections.close()
+    await quotas?.close()
   }
   findings.push(...permissionFindings(config, options.fixPermissions ?? false, context))
   const ok = findings.every((finding) => finding.ok)

@@ -5,6 +5,7 @@ import { UNLIMITED_PER_MINUTE } from '../client/pacer/state.ts'
 import { forecastMinutes, viewQuota, type QuotaView } from '../client/pacer/view.ts'
 import { SyncError } from '../core/errors.ts'
 import { BULK_PRIORITIES, type BulkPriority, type QuotaStore } from '../core/ports.ts'
+import type { CommandContext } from './context.ts'
 import { duration, figure, utc } from './terminal.ts'
 
 export interface Forecast {
@@ -15,6 +16,30 @@ export interface Forecast {
   readonly minutes: number | null
   /** `198 requests, about 14 minutes: 480 of 600 requests a minute, 20 % is kept for others` */
   readonly text: string
+}
+
+/** The quotas that all processes share; null where they cannot be opened: no command that only looks fails for that. */
+export async function findQuotas(context: CommandContext): Promise<QuotaStore | null> {
+  try {
+    return await context.openQuotas()
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
+}
+
+/** Until when whatever is closed at an origin stays so; null where nothing is, or it cannot be read. */
+export async function closedAt(store: QuotaStore, origin: string): Promise<number | null> {
+  try {
+    const { nowMs, orgs } = await store.all()
+    const times = orgs
+      .filter(({ org }) => org.startsWith(`${origin} `))
+      .map(({ org, state }) => viewQuota(org, state, nowMs).closedUntilMs)
+    return times.reduce((latest, time) => Math.max(latest ?? 0, time ?? 0) || null, null)
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
 }
 
 /** The quota of a key's org, from its row; null where there is none yet, or it cannot be read: a forecast is worth no failure. */
@@ -92,6 +117,7 @@ function sharedWith(
   perMinute: number,
   priority: BulkPriority,
 ): string[] {
+  if (view.isClosedForLong) return []
   const ours = limit - Math.max(view.reserve * limit, view.lastMinute.others)
   if (perMinute >= Math.floor(ours)) return []
   const busy = BULK_PRIORITIES.filter(

@@ -149,9 +149,10 @@ describeSchedules(program.command('schedules'), execute)
 program
   .command('quota')
   .argument('[connection]', 'only the orgs of its service; default: all')
+  .option('--open', 'ask the service of the connection at once, whatever wait it has asked for')
   .description("how each org's quota stands: limit, use, who uses it, what to expect")
-  .action((connection?: string) =>
-    execute(async (context) => (await import('./quota.ts')).quota(context, connection)),
+  .action((connection: string | undefined, options: { open?: boolean }) =>
+    execute(async (context) => (await import('./quota.ts')).quota(context, connection, options)),
   )
 program
   .command('sql')

@@ -48,8 +48,12 @@ function printState(terminal: Terminal, view: QuotaView, { nowMs, width }: Scree
     for (const line of wrapped(text, indent, width)) terminal.out(terminal.style(style, line))
   }
   const { closedUntilMs, limitPerMinute: limit, lastMinute } = view
-  if (closedUntilMs !== null)
-    return say('red', `closed for ${duration(closedUntilMs - nowMs)}: the service asked to wait`)
+  if (closedUntilMs !== null) {
+    const why = view.isClosedForLong
+      ? 'the service asked for a longer wait than a quota a minute can need; one request asks then'
+      : 'the service asked to wait'
+    return say('red', `closed for ${duration(closedUntilMs - nowMs)}: ${why}`)
+  }
   const quietForMs = quietFor(view, nowMs)
   if (quietForMs > 0) return say('dim', `quiet: nobody has asked for ${duration(quietForMs)}`)
   if (limit === null) return say('yellow', 'in use; no answer has told the limit yet')
@@ -104,7 +108,8 @@ interface Fact {
 
 function factsOf(view: QuotaView, { nowMs }: Screen): Fact[] {
   const { limitPerMinute: limit, closedUntilMs, remaining, reserve, totals } = view
-  const facts: Fact[] = [{ label: 'limit', text: limitInWords(limit) }]
+  const guessed = view.isLimitGuessed ? ', guessed from refusals: no answer tells it' : ''
+  const facts: Fact[] = [{ label: 'limit', text: `${limitInWords(limit)}${guessed}` }]
   const isLimited = limit !== null && limit < UNLIMITED_PER_MINUTE
   if (closedUntilMs !== null)
     facts.push({ label: 'closed', text: `until ${utc(closedUntilMs, nowMs)}`, style: 'red' })
@@ -192,7 +197,7 @@ function printUsers(terminal: Terminal, view: QuotaView, { width }: Screen): voi
   if (rest.length > 0) dim(`not shown: ${rest.join(', ')}`)
 }
 
-function printExpected(terminal: Terminal, view: QuotaView, { width }: Screen): void {
+function printExpected(terminal: Terminal, view: QuotaView, { nowMs, width }: Screen): void {
   const { available, limitPerMinute: limit } = view
   if (available === null || limit === null) return
   if (limit >= UNLIMITED_PER_MINUTE) return
@@ -202,6 +207,10 @@ function printExpected(terminal: Terminal, view: QuotaView, { width }: Screen): 
     available[priority] * BATCH_ITEMS_MAX,
   ])
   printTable(terminal, ['can expect', minute, 'rows a minute'], rows)
+  if (view.closedUntilMs !== null && !view.isClosedForLong)
+    terminal.out(
+      terminal.style('dim', `${' '.repeat(indent)}from ${utc(view.closedUntilMs, nowMs)} on`),
+    )
   for (const line of wrapped(`rows: at ${BATCH_ITEMS_MAX} rows a request`, indent, width))
     terminal.out(terminal.style('dim', line))
 }

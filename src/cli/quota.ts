@@ -1,9 +1,12 @@
 // `records-sync quota [CONNECTION]`: how each org's quota stands, from the rows that all processes share. Asks no service.
+// `--open` lets the next request go that a Retry-After holds back.
 
 import type { Config } from '../../config/index.ts'
+import { OrgQuota } from '../client/pacer/org-quota.ts'
 import { viewQuota, type QuotaView } from '../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../contract/index.ts'
-import { ConfigError } from '../core/errors.ts'
+import { ConfigError, SyncError } from '../core/errors.ts'
+import type { QuotaStore } from '../core/ports.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { percentOf } from './forecast.ts'
 import { printQuota } from './quota-view.ts'
@@ -16,12 +19,19 @@ const widthMax = 100
 export async function quota(
   context: CommandContext,
   connection: string | undefined,
+  { open = false }: { readonly open?: boolean } = {},
 ): Promise<number> {
   const { terminal } = context
+  if (open && connection === undefined)
+    throw new SyncError(
+      'quota_open',
+      'quota --open needs the connection whose service is to be asked: quota --open CONNECTION',
+    )
   const config = await context.loadConfig()
   const origin = connection === undefined ? null : originOf(config, connection)
   const store = await context.openQuotas()
   try {
+    const opened = open ? await openGates(store, origin!) : []
     const { nowMs, orgs } = await store.all()
     const views = []
     for (const { org, state } of orgs) {
@@ -30,7 +40,7 @@ export async function quota(
       if ((await store.orgOfKey(org)) === null) views.push(viewQuota(org, state, nowMs))
     }
     if (context.json) {
-      const json = { at: iso(nowMs), orgs: views.map(quotaToJson) }
+      const json = { at: iso(nowMs), orgs: views.map(quotaToJson), ...(open && { opened }) }
       terminal.out(JSON.stringify(json))
       return EXIT.done
     }
@@ -41,6 +51,13 @@ export async function quota(
       )
       return EXIT.done
     }
+    if (open && opened.length === 0)
+      terminal.out(`Nothing is closed at ${origin}: requests go as the quota allows.`)
+    for (const org of opened)
+      terminal.out(
+        `Opened ${safe(org, 300)}: one request asks now; a run that waits goes on within a minute.`,
+      )
+    if (open) terminal.out()
     const width = Math.min(widthMax, Math.max(widthMin, process.stdout.columns ?? widthMax))
     views.forEach((view, index) => {
       if (index > 0) terminal.out()
@@ -50,6 +67,22 @@ export async function quota(
   } finally {
     await store.close()
   }
+}
+
+/** Opens what is closed at an origin. Gives the orgs. */
+async function openGates(store: QuotaStore, origin: string): Promise<string[]> {
+  const opened = []
+  for (const { org } of (await store.all()).orgs) {
+    if (!org.startsWith(`${origin} `)) continue
+    const wasClosed = await store.update(org, (state, nowMs) => {
+      const row = OrgQuota.restore(state, nowMs)
+      const isClosed = state !== null && viewQuota(org, state, nowMs).closedUntilMs !== null
+      if (isClosed) row.open(nowMs)
+      return { state: row.state(nowMs), result: isClosed }
+    })
+    if (wasClosed && (await store.orgOfKey(org)) === null) opened.push(org)
+  }
+  return opened
 }
 
 /** @throws ConfigError that lists the connections there are */
@@ -71,10 +104,12 @@ function quotaToJson(view: QuotaView) {
   return {
     org: view.org,
     limit_per_minute: view.limitPerMinute,
+    limit_is_guessed: view.isLimitGuessed,
     regime: view.regime,
     remaining: view.remaining,
     resets_at: resetsAtMs && { from: iso(resetsAtMs.from), to: iso(resetsAtMs.to) },
     closed_until: view.closedUntilMs === null ? null : iso(view.closedUntilMs),
+    closed_for_long: view.isClosedForLong,
     reserve_percent: percentOf(view.reserve),
     last_minute: view.lastMinute,
     users: view.users.map((user) => ({

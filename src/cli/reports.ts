@@ -3,14 +3,16 @@
 import { LIVE_STATES, rejectsOf } from '../core/states.ts'
 import { sumOfDifferences } from '../core/differences.ts'
 import { reconcileOf } from '../core/purpose.ts'
+import type { QuotaStore } from '../core/ports.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { findingsOf, nextOf } from './differences.ts'
+import { closedAt, findQuotas, quotaOfKey } from './forecast.ts'
 import { runNamed } from './run-named.ts'
 import { standingOf, standingText, type ImportStanding } from './standing.ts'
 import { streamTotals } from './streams.ts'
-import { figure, safe, table, type Terminal } from './terminal.ts'
+import { figure, safe, table, utc, type Terminal } from './terminal.ts'
 
 /** Rows that were read, those that were written (records, or rows of tables), and those that were not. */
 function figuresOf(
@@ -68,15 +70,41 @@ async function latestOf(ledger: Ledger | null, sync: string): Promise<Run | unde
   return moved ?? newest
 }
 
+/** Until when a run at work waits for the quota of its org, as all processes know it; null where it does not. */
+async function quotaWaitOf(
+  context: CommandContext,
+  quotas: QuotaStore | null,
+  run: Run | undefined,
+): Promise<number | null> {
+  if (!quotas || !run || !LIVE_STATES.includes(run.state)) return null
+  const { connections, syncs } = await context.loadConfig()
+  const sync = syncs[run.sync]
+  const connection = sync && connections[sync.kind === 'import' ? sync.import.to : sync.mirror.from]
+  if (!connection) return null
+  const { origin } = new URL(connection.service)
+  const { keyFingerprint: fingerprint } = run
+  if (fingerprint === null) return await closedAt(quotas, origin)
+  return (await quotaOfKey(quotas, { origin, fingerprint }))?.closedUntilMs ?? null
+}
+
+/** Says which syncs wait for their quota, and what to do about it. */
+function quotaWaitText(context: CommandContext, run: Run, untilMs: number): string {
+  const sync = safe(run.sync, 60)
+  return `${sync} waits for the quota until ${utc(untilMs, Date.now())}, as the service asked; see ${context.hint('quota')}`
+}
+
 /** Every configured sync with its latest run. */
 export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
   const ledger = await context.findLedger()
+  let quotas: QuotaStore | null = null
   try {
     const rows = []
     for (const sync of Object.keys(config.syncs)) {
       const run = await latestOf(ledger, sync)
+      if (run && LIVE_STATES.includes(run.state)) quotas ??= await findQuotas(context)
       rows.push({
+        quotaWait: await quotaWaitOf(context, quotas, run),
         sync,
         run,
         account: ledger && run ? await accountOf(ledger, run) : null,
@@ -87,7 +115,7 @@ export async function status(context: CommandContext): Promise<number> {
     if (context.json) {
       context.terminal.out(
         JSON.stringify(
-          rows.map(({ sync, run, account, standing, verified }) => ({
+          rows.map(({ sync, run, account, standing, verified, quotaWait }) => ({
             ...(run ? runToJson(run, account) : { sync, run: null }),
             ...(standing && {
               phase: standing.phase,
@@ -96,6 +124,7 @@ export async function status(context: CommandContext): Promise<number> {
             }),
             verified_through: verified.through,
             differences_left: verified.left,
+            waits_for_quota_until: quotaWait === null ? null : new Date(quotaWait).toISOString(),
           })),
         ),
       )
@@ -119,8 +148,14 @@ export async function status(context: CommandContext): Promise<number> {
         }),
       ),
     )
+    for (const { run, quotaWait } of rows)
+      if (run && quotaWait !== null)
+        context.terminal.out(
+          context.terminal.style('yellow', quotaWaitText(context, run, quotaWait)),
+        )
     return EXIT.done
   } finally {
+    await quotas?.close()
     await ledger?.close()
   }
 }

@@ -1,5 +1,6 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
+import { hostname } from 'node:os'
 import type { Config } from '../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
@@ -85,6 +86,7 @@ async function announce(
     configFile: context.configFile,
     env: context.env,
     logger: silentLogger,
+    quotas: { store: quotas, user: `run ${process.pid} on ${hostname()}` },
   })
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)

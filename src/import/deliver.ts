@@ -173,7 +173,8 @@ export function createDelivery(
       if (failuresInRow >= SERVICE_FAILURES_MAX || sending + 1 >= sendingsMax) throw gaveUp(failure)
       const waits = tuning.resend_backoff_ms
       const wait = waits[Math.min(sending, waits.length - 1)] ?? 0
-      if (!isLate) await clock.sleep(failure.retryAfterMs ?? wait, signal)
+      // It may be minutes: the activity is alive meanwhile.
+      if (!isLate) await beatWhile(deps, clock.sleep(failure.retryAfterMs ?? wait, signal))
       // What stays `sent` is sent again by the next attempt of this segment.
       if (mustStop()) return 0
       permit = await acquire()

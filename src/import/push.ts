@@ -3,6 +3,7 @@
 
 import { Blocked, SyncError } from '../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../core/limits.ts'
+import type { Permit } from '../core/ports.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { PlannedItem, RunSchema, Segment } from '../ledger/ledger.ts'
 import { bodyDigest, createDelivery } from './deliver.ts'
@@ -16,6 +17,13 @@ export interface PushResult {
   readonly requests: number
 }
 
+interface Job {
+  readonly run: number
+  readonly config: ImportConfig
+  readonly schema: RunSchema | null
+  readonly segment: Segment
+}
+
 /** Batches of which the service refused every item, with whole requests, before the run is `blocked: contract`. */
 const refusedBatchesMax = 2
 
@@ -24,20 +32,40 @@ const refusedBatchesMax = 2
  * @throws Blocked where a person or the service has to mend something first; QuotaWait for a long wait;
  * FenceLost where another worker has taken the segment over
  */
-export async function push(
-  deps: ImportDeps,
-  job: { run: number; config: ImportConfig; schema: RunSchema | null; segment: Segment },
-): Promise<PushResult> {
-  const { ledger, client, clock, tuning, signal } = deps
-  const { run, segment } = job
+export async function push(deps: ImportDeps, job: Job): Promise<PushResult> {
+  const { client, ledger, clock, tuning } = deps
   const itemsPerRequest = await client.upsertsPerRequest()
-  const fence = await ledger.claimSegment(run, segment)
+  const fence = await ledger.claimSegment(job.run, job.segment)
   const deadline = clock.now() + tuning.segment_ms
+  const timeUp = new AbortController()
+  const ended = new AbortController()
+  clock.sleep(tuning.segment_ms, ended.signal).then(
+    () => timeUp.abort(),
+    () => {},
+  )
+  try {
+    return await pushUntil(deps, { ...job, itemsPerRequest, fence }, deadline, timeUp.signal)
+  } finally {
+    ended.abort()
+  }
+}
+
+/** `timeUp` aborts at the deadline: a permit that came then would only be given back, and somebody else waits for it. */
+async function pushUntil(
+  deps: ImportDeps,
+  job: Job & { readonly itemsPerRequest: number; readonly fence: number },
+  deadline: number,
+  timeUp: AbortSignal,
+): Promise<PushResult> {
+  const { ledger, clock, tuning, signal } = deps
+  const { run, segment, itemsPerRequest, fence } = job
   /** The first error ends every lane; batches in flight are settled first. */
   let stopped: { error: unknown } | null = null
   const halted = new AbortController()
-  const mustStop = () => stopped !== null || signal.aborted || clock.now() >= deadline
-  const delivery = createDelivery(deps, { ...job, fence }, mustStop)
+  // A timer and a clock that was set may disagree: the earlier one counts, everywhere alike.
+  const isOver = () => timeUp.aborted || clock.now() >= deadline
+  const mustStop = () => stopped !== null || signal.aborted || isOver()
+  const delivery = createDelivery(deps, job, mustStop)
   let refusedBatches = 0
 
   const inLanes = async (lane: () => Promise<void>): Promise<void> => {
@@ -55,6 +83,16 @@ export async function push(
   }
 
   await settleKeyForms(deps, job)
+
+  /** Aborts when time is up, with the work, and where another lane failed. */
+  const slice = AbortSignal.any([timeUp, halted.signal, signal])
+  /** Null where time is up before a permit comes. */
+  const acquireInTime = (until: AbortSignal): Promise<Permit | null> =>
+    delivery.acquire(until).catch((error: unknown) => {
+      if (timeUp.aborted && !signal.aborted && stopped === null) return null
+      throw error
+    })
+
   // What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was.
   const lost = [...(await ledger.unsettled(run, segment))]
   await inLanes(async () => {
@@ -64,7 +102,9 @@ export async function push(
           'replay_differs',
           `Run ${run}: batch ${batch.batch} cannot be rebuilt as it was sent`,
         )
-      await delivery.redeliver(batch, await delivery.acquire())
+      const permit = await acquireInTime(slice)
+      if (permit === null) return
+      await delivery.redeliver(batch, permit)
     }
   })
 
@@ -86,8 +126,8 @@ export async function push(
     }
     return {
       isEmpty: () => empty.signal.aborted,
-      /** Aborts with the last item handed out, with the work, and where another lane failed. */
-      signal: AbortSignal.any([empty.signal, halted.signal, signal]),
+      /** Aborts with the last item handed out, and with the slice. */
+      signal: AbortSignal.any([empty.signal, slice]),
       take: () => {
         const turn = last.then(next)
         last = turn.catch(() => {})
@@ -102,7 +142,7 @@ export async function push(
     await inLanes(async () => {
       // Bounded by the segment's items: every pass takes some, or ends.
       while (!mustStop() && !planned.isEmpty()) {
-        const permit = await delivery.acquire(planned.signal).catch((error: unknown) => {
+        const permit = await acquireInTime(planned.signal).catch((error: unknown) => {
           if (planned.isEmpty()) return null
           throw error
         })
@@ -119,7 +159,7 @@ export async function push(
           )
       }
     })
-    if (clock.now() >= deadline) return { done: false, requests: delivery.requests() }
+    if (isOver()) return { done: false, requests: delivery.requests() }
     const [left] = await ledger.nextPlanned(run, segment, {
       after: 0,
       attemptsBelow: ITEM_ATTEMPTS_MAX,

@@ -85,6 +85,32 @@ test('connections of one org, in two processes, use one row; the org is asked fo
   expect(row.limitPerMinute).toBe(6_000)
 })
 
+test('of connections of one org, the strictest reserve counts, until it leaves the file', async () => {
+  const service = await serve()
+  const { processOf, rows, connections, write } = await start({
+    strict: { service: service.url, key: service.key, quota: '{ reserve_percent: 35 }' },
+    lax: { service: service.url, key: service.mintKey() },
+  })
+  const process = processOf('worker')
+  const reserve = async (name: string) => {
+    const { client } = await process.connect(name)
+    await client.readSelf()
+    const org = `${client.origin} org ${service.orgId}`
+    return (await rows()).find((one) => one.org === org)!.reserve
+  }
+  expect(await reserve('strict')).toBe(0.35)
+  expect(await reserve('lax')).toBe(0.35)
+  // A permit that was granted before is used first.
+  const until = (expected: number) =>
+    expect.poll(() => reserve('lax'), { timeout: 600_000 }).toBe(expected)
+  connections['strict'] = { ...connections['strict']!, quota: '{ reserve_percent: 20 }' }
+  await write()
+  await until(0.2)
+  delete connections['strict']
+  await write()
+  await until(0)
+}, 600_000)
+
 test('orgs apart: each has its row, and a replaced key moves to that of its org', async () => {
   const service = await serve()
   const orgId = service.orgId + 1

@@ -16,8 +16,6 @@ const ONE_REFUSAL_S = 1.5
 /** Nothing is sent before `until`. */
 export class Gate {
   until = 0
-  /** When it was closed. */
-  since = 0
   /** The wait was longer than any that a quota a minute needs: one request asks early whether it is still meant. */
   isLong = false
   /** Refusals in a row that did not say how long to wait. */
@@ -45,7 +43,6 @@ export class Gate {
   close(retryAfter: number | null, at: number, isRefusal: boolean): number {
     let wait = retryAfter ?? 0
     const isAnother = at >= this.until
-    if (isAnother) this.since = at
     if (wait > WAIT_MAX_S) {
       const first = isRefusal ? Math.max(1, wait / 1_000) : WAIT_MAX_S
       // Those that were on their way together are one.

@@ -31,6 +31,8 @@ const PERMITS_MAX = 40
 /** Whatever it was told, a process with callers asks again after this: others may have learned something. */
 const ASK_AGAIN_MAX_MS = 5_000
 const RETRY_AFTER_MIN_MS = 1_000
+/** Who is refused comes back within this time, however long the wait: it may be over early. */
+const RETRY_AFTER_MAX_MS = 60_000
 
 export interface PacerOptions {
   readonly clock?: Clock
@@ -326,7 +328,8 @@ export class Pacer implements Quota {
     if (isTold || (isFull && patientUntilMs <= nowMs)) {
       line.waiters.delete(waiter)
       const waitMs = line.isDenied ? this.askAgainMs - nowMs : 0
-      waiter.refuse(new QuotaWait(Math.max(RETRY_AFTER_MIN_MS, waitMs)))
+      const againMs = Math.min(RETRY_AFTER_MAX_MS, Math.max(RETRY_AFTER_MIN_MS, waitMs))
+      waiter.refuse(new QuotaWait(againMs))
     } else if (isFull) this.wakeAt(patientUntilMs)
   }
 

@@ -72,7 +72,7 @@ export class RollingModel {
     this.observedAt = t
     this.observations++
     // In a log, what remains and what we used of the last minute are the limit at most.
-    if (remaining + seen.ownUse > 1.25 * limit)
+    if (remaining + seen.ownUse > 1.5 * limit)
       this.beyondLog = Math.min(BEYOND_LOG, this.beyondLog + 1)
     this.others.learn(seen, gap, weight)
     this.bucket.learn(seen, gap, weight)

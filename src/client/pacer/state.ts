@@ -52,8 +52,6 @@ export interface PacerView {
   readonly remaining: number | null
   readonly reset: { readonly from: number; readonly to: number } | null
   readonly gate: number
-  /** When it was closed. */
-  readonly gateSince: number
   /** The service asked for longer than any quota a minute needs; at `gate` one request asks again. */
   readonly isGateLong: boolean
   /** Accepted in the last minute; those of others are estimated. */
@@ -76,7 +74,7 @@ const LEASE_BURST_S = 0.5
 /** An answer this much older than the newest tells nothing new. */
 const STRAGGLER_S = 2
 /** What is free beyond an even flow is used up over this time. */
-const SPREAD_S = 2
+const SPREAD_S = 1.5
 /** The same for what a reserve leaves to us. */
 const RESERVE_SPREAD_S = 10
 /** Where no Remaining is told, nothing warns of a small bucket: requests go little faster than evenly. */
@@ -198,7 +196,6 @@ export class PacerState {
       remaining: limit === null || this.told.isSilent() ? null : this.newest,
       reset: clock && { from: clock.from + passed, to: clock.to + passed },
       gate: this.gate.until,
-      gateSince: this.gate.since,
       isGateLong: this.gate.isLong,
       ours: this.own.lastMinute(t),
       others: isKnown && t - this.newestSentAt <= PERIOD_S ? Math.round(others) : 0,

@@ -8,9 +8,6 @@ import { UNLIMITED_PER_MINUTE } from './state.ts'
 import type { Regime } from './state.ts'
 import type { ByPriority } from './users.ts'
 
-/** Closed for longer, seconds: there is nothing to expect until it is over. */
-const SHUT_S = 60
-
 /** Times in ms of the store's clock. */
 export interface QuotaView {
   /** `<origin> org <id>`, or `<origin> key#<fingerprint>` before the org is known. */
@@ -39,7 +36,7 @@ export interface QuotaView {
     readonly waiting: ByPriority
   }[]
   readonly totals: Readonly<Totals>
-  /** Requests a minute that each priority can expect now: the limit, less the reserve or others, whichever is more, shared with whoever else is busy; 0 while closed for more than a minute. */
+  /** Requests a minute that each priority can expect now: the limit, less the reserve or others, whichever is more, shared with whoever else is busy; 0 while closed for nobody knows how long. */
   readonly available: Readonly<Record<BulkPriority, number>> | null
 }
 
@@ -53,8 +50,7 @@ export function viewQuota(org: string, state: string, nowMs: number): QuotaView 
   const users = quota.users.view(t)
   const { limit } = seen
   const isClosed = seen.gate > t
-  // Closed for a moment says nothing of the minutes to come.
-  const isShut = isClosed && seen.gate - seen.gateSince > SHUT_S
+  const isShut = isClosed && seen.isGateLong
   return {
     org,
     limitPerMinute: limit,
@@ -63,7 +59,7 @@ export function viewQuota(org: string, state: string, nowMs: number): QuotaView 
     remaining: seen.remaining,
     resetsAtMs: seen.reset && { from: seen.reset.from * 1_000, to: seen.reset.to * 1_000 },
     closedUntilMs: isClosed ? seen.gate * 1_000 : null,
-    isClosedForLong: isClosed && seen.isGateLong,
+    isClosedForLong: isShut,
     reserve,
     lastMinute: { ours: seen.ours, others: seen.others },
     users,

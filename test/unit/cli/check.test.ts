@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { check } from '../../../src/cli/check.ts'
 import { createContext } from '../../../src/cli/context.ts'
+import { quota } from '../../../src/cli/quota.ts'
 import type { OperationRow } from '../../../src/cli/operations.ts'
 import { starterConfig } from '../../../config/index.ts'
 import { startService } from '../../../src/service/index.ts'
@@ -84,6 +85,38 @@ test('a web page at the address of the service is called one', async () => {
   expect(out.join(' ').replace(/ +/g, ' ')).toContain(
     'it is a web page, not application/json; check that the base URL is that of the service',
   )
+})
+
+test('two connections of one org whose settings of the quota differ are named', async () => {
+  const service = await startService({ limitPerMinute: 6_000 })
+  onTestFinished(() => service.close())
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'one'), service.key, { mode: 0o600 })
+  writeFileSync(join(dir, 'two'), service.mintKey(), { mode: 0o600 })
+  const config = join(dir, 'records-sync.yaml')
+  const write = (reserve: number) =>
+    writeFileSync(
+      config,
+      `connections:
+  one: { service: "${service.url}", key: { file: ./one }, quota: { reserve_percent: 35 } }
+  two: { service: "${service.url}", key: { file: ./two }, quota: { reserve_percent: ${reserve} } }
+syncs: {}
+`,
+    )
+  write(0)
+  const differ = await said(config, (context) => check(context, { operations: false }))
+  expect(differ.code).toBe(0)
+  expect(differ.out.join(' ').replace(/ +/g, ' ')).toContain(
+    'warning: connections one and two use the quota of the same org, and their settings of "quota" differ: the strictest reserve counts for both, 35 %',
+  )
+  // What it has asked is in the row that all processes share.
+  const quotas = await said(config, (context) => quota(context, undefined))
+  expect(quotas.out.join('\n')).toMatch(new RegExp(`check ${process.pid} on .* interactive +\\d+`))
+  expect(quotas.out.join('\n')).toMatch(/reserve +35 %/)
+  write(35)
+  const same = await said(config, (context) => check(context, { operations: false }))
+  expect(same.out.join('\n')).not.toContain('differ')
 })
 
 const self = {

@@ -12,6 +12,7 @@ import { decide } from '../../../src/cli/verdict.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { accept, openRun, rows, stream } from '../../contract/ledger/scene.ts'
+import { quotaRow } from './quota-row.ts'
 import { said } from './said.ts'
 
 let folder: string
@@ -42,6 +43,36 @@ syncs:
 afterEach(async () => {
   await ledger.close()
   await rm(folder, { recursive: true })
+})
+
+test('a run that waits for its quota says so in the status', async () => {
+  await openRun(ledger, 'run', 'crm', 'mirror')
+  const before = await said(config, (context) => status(context))
+  expect(before.out.join('\n')).not.toContain('quota')
+  const last = { status: 429, retryAfter: '1000000000' }
+  const startMs = Date.now() - 130_000
+  const { state } = quotaRow({
+    limit: 600,
+    seconds: 130,
+    users: { w: { mirror: 5 } },
+    last,
+    startMs,
+  })
+  const put = await said(config, async (context) => {
+    const quotas = await context.openQuotas()
+    await quotas.update('http://127.0.0.1:1 org 7', () => ({ state, result: undefined }))
+    await quotas.close()
+    return 0
+  })
+  expect(put.code).toBe(0)
+  const after = await said(config, (context) => status(context))
+  expect(after.out.at(-1)).toMatch(
+    /^crm waits for the quota until .*UTC, as the service asked; see .*quota$/,
+  )
+  const json = await said(config, (context) => status(context), true)
+  const rows = JSON.parse(json.out[0]!) as { sync: string; waits_for_quota_until: string | null }[]
+  expect(rows.find(({ sync }) => sync === 'crm')!.waits_for_quota_until).toMatch(/^\d{4}-/)
+  expect(rows.find(({ sync }) => sync === 'idle')!.waits_for_quota_until).toBeNull()
 })
 
 const contact: StreamBooks = stream('svc_contact', {

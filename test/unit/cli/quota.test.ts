@@ -97,6 +97,32 @@ test('every org, or those at the service of a connection; no service is asked, n
   expect([...said.out, ...said.err].join('\n')).not.toContain(secret)
 })
 
+test('--open: what a Retry-After has closed is asked again at once, at the service of one connection', async () => {
+  const { context, said, put } = project(twoServices)
+  const last = { status: 429, limit: '600', remaining: '0', retryAfter: '1000000000' }
+  for (const org of orgs) await put(org, { ...work, last })
+  expect(await quota(context, undefined)).toBe(0)
+  const text = said.out.join('\n').replace(/\s+/g, ' ')
+  expect(text.match(/closed for (5 min|4 min 5\d s)/g)).toHaveLength(2)
+  expect(text).toContain('a longer wait than a quota a minute can need')
+  expect(text).toMatch(/can expect requests a minute rows a minute [─ ]+ import 0 0 mirror 0 0/)
+  const without = await quota(context, undefined, { open: true }).catch((error: unknown) =>
+    report(error, context),
+  )
+  expect(without).not.toBe(0)
+  expect(said.err.join()).toContain('quota --open CONNECTION')
+  said.out.length = 0
+  expect(await quota(context, 'crm', { open: true })).toBe(0)
+  expect(said.out[0]).toContain(`Opened ${orgs[0]}`)
+  expect(said.out.join('\n')).not.toContain('closed')
+  said.out.length = 0
+  expect(await quota(context, 'billing')).toBe(0)
+  expect(said.out.join('\n')).toContain('closed for')
+  said.out.length = 0
+  expect(await quota(context, 'crm', { open: true })).toBe(0)
+  expect(said.out[0]).toMatch(/^Nothing is closed at https:\/\/api\.example\.com/)
+})
+
 test('an unknown connection: the names there are, and exit code 2', async () => {
   const { context, said } = project(twoServices)
   const code = await quota(context, 'crn').catch((error: unknown) => report(error, context))
@@ -118,10 +144,12 @@ test('--json has everything, in requests and times of ISO 8601', async () => {
       {
         org: orgs[0],
         limit_per_minute: 600,
+        limit_is_guessed: false,
         regime: 'window',
         remaining: expect.any(Number),
         resets_at: { from: time, to: time },
         closed_until: null,
+        closed_for_long: false,
         reserve_percent: 20,
         last_minute: { ours: expect.any(Number), others: 0 },
         users: [{ name: 'worker 1 on a', last_seen: time, last_minute: counts, waiting: counts }],
