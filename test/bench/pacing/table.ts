@@ -5,6 +5,7 @@ import { fork } from 'node:child_process'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Result, Scenario } from './engine.ts'
+import { HABITS } from './habit-scenarios.ts'
 import {
   FOREIGN_SHARES,
   INCIDENTS,
@@ -33,6 +34,7 @@ export async function benchPacing({ quick }: { quick: boolean }): Promise<void> 
   const seeds = quick ? [1] : [1, 2]
   await printMatrix(seeds, quick ? 300 : 600)
   await printIncidents(quick ? [1] : [1, 2, 3])
+  await printHabits(seeds)
   await printCosts()
   const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0)
   console.log(`\n${seconds} s on ${availableParallelism()} cores, seeds ${seeds.join(', ')}`)
@@ -98,6 +100,31 @@ async function printIncidents(seeds: readonly number[]): Promise<void> {
       return figures.map(({ of, digits }) => mean(runs, of).toFixed(digits)).join(' / ')
     })
     printRow([name, figures.map((figure) => figure.name).join(' / '), ...line])
+  }
+}
+
+/** Services that refuse for other reasons, tell less, or tell what is not so. */
+async function printHabits(seeds: readonly number[]): Promise<void> {
+  const scenarios = HABITS.flatMap(({ habits }) =>
+    SERVER_KINDS.flatMap((server) =>
+      seeds.map((seed): Scenario => {
+        const cell = { server, limit: 600, processes: 2 }
+        return { ...steady(cell, 0, { seed, warmUpS: 180, measuredS: 600 }), habits }
+      }),
+    ),
+  )
+  const results = await runAll(scenarios)
+  console.log(
+    '\nHabits, limit 600, 2 processes: used % / 429 per 1,000, those of other limits apart\n',
+  )
+  printRow(['what the service does', ...SERVER_KINDS])
+  printRow(['---', ...SERVER_KINDS.map(() => '--:')])
+  for (const { name } of HABITS) {
+    const line = SERVER_KINDS.map(() => {
+      const runs = results.splice(0, seeds.length)
+      return `${mean(runs, utilisation.of).toFixed(1)} / ${mean(runs, refusedPerThousand.of).toFixed(1)}`
+    })
+    printRow([name, ...line])
   }
 }
 
