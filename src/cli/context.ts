@@ -88,12 +88,17 @@ export const temporalOf: (config: Config, env: NodeJS.ProcessEnv) => TemporalSet
   temporalSettings
 
 /** Connects to the Temporal server, or says what is wrong and how to mend it. */
-export async function connectTemporal(settings: TemporalSettings): Promise<Connected> {
+export async function connectTemporal(
+  settings: TemporalSettings,
+  options: { readonly retries?: boolean } = {},
+): Promise<Connected> {
   const { connectClient } = await import('../temporal/client.ts')
-  return await connectClient(settings, {
+  const patience = {
     maxMs: slowMaxMs,
-    tell: (why) => void process.stderr.write(`${why}. Waiting up to ${slowMaxMs / 1_000} s\n`),
-  })
+    tell: (why: string) =>
+      void process.stderr.write(`${why}. Waiting up to ${slowMaxMs / 1_000} s\n`),
+  }
+  return await connectClient(settings, patience, options)
 }
 
 /** The exit code of a run that ended, or stands, in `state`. */

@@ -150,8 +150,12 @@ export async function startRun(
   const { terminal } = context
   const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
+  const closing = [close]
   try {
     const { id: project } = await needWorker(context, client, temporal)
+    // A connection of its own, that asks again only as `untilEnded` says; made before anything is started.
+    const waiting = await connectTemporal(temporal, { retries: false })
+    closing.push(waiting.close)
     // A ledger that cannot be read from here is said before anything is started.
     if (!options.detach) await (await context.findLedger())?.close()
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
@@ -166,6 +170,7 @@ export async function startRun(
       else terminal.out(`Started ${handle.workflowId}. Watch it: ${context.hint('status')}`)
       return EXIT.done
     }
+    const awaited = waiting.client.workflow.getHandle(handle.workflowId, handle.firstExecutionRunId)
     const following = new AbortController()
     const line =
       sync.kind === 'mirror'
@@ -183,7 +188,7 @@ export async function startRun(
       ledger: () => context.findLedger(),
       sync: sync.name,
       handle,
-      untilEnded: (signal, noteAway) => untilEnded(client, handle, { signal, noteAway }),
+      untilEnded: (signal, noteAway) => untilEnded(waiting.client, awaited, { signal, noteAway }),
       line: context.json ? null : line,
     }).finally(() => following.abort())
     if (followed.kind === 'detached') {
@@ -238,6 +243,6 @@ export async function startRun(
     }
     return exitCodeOf(ended.state)
   } finally {
-    await close()
+    for (const each of closing) await each()
   }
 }

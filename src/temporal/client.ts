@@ -66,15 +66,17 @@ export async function patiently<Result>(
 
 /**
  * A client whose payloads are encrypted where the settings say so.
+ * @param options.retries false: a call fails at once where the server does not answer, for whoever asks again by himself
  * @throws ConfigError and SyncError of the settings; what `admitted` throws
  */
 export async function connectClient(
   settings: TemporalSettings,
   patience: Patience = IMPATIENT,
+  { retries = true }: { readonly retries?: boolean } = {},
 ): Promise<Connected> {
   const codec = (await settings.access?.codec()) ?? null
   const credentials = await credentialsOf(settings)
-  const connection = await patiently(() => admitted(settings, credentials), patience)
+  const connection = await patiently(() => admitted(settings, credentials, { retries }), patience)
   const client = new Client({
     connection,
     namespace: settings.namespace,
@@ -91,7 +93,7 @@ export async function connectClient(
 export async function admitted(
   settings: TemporalSettings,
   credentials: Credentials,
-  { maxMs = connectMaxMs } = {},
+  { maxMs = connectMaxMs, retries = true } = {},
 ): Promise<Connection> {
   const { address, namespace } = settings
   const deadline = Date.now() + maxMs
@@ -101,6 +103,8 @@ export async function admitted(
     connection = await Connection.connect({
       ...optionsOf(address, credentials),
       connectTimeout: Math.max(1, deadline - Date.now()),
+      // The SDK's retries outlive a connection that is closed, and end the process then.
+      ...(!retries && { interceptors: [] }),
       // The worker's connection uses no proxy of the environment either, and what is meant for one server goes nowhere else.
       channelArgs: { 'grpc.enable_http_proxy': 0 },
     })

@@ -81,7 +81,7 @@ test('while the server is away, run goes by the ledger', async () => {
 
 test('the wait goes on when the server is back, and ends where it stays away', async () => {
   const way = await startWay(inject('temporalAddress'))
-  const connection = await Connection.connect({ address: way.address })
+  const connection = await Connection.connect({ address: way.address, interceptors: [] })
   stops.push(() => connection.close())
   const client = new Client({ connection })
   const start = (workflowId: string) =>
