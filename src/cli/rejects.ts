@@ -49,10 +49,15 @@ export async function rejects(
       return EXIT.done
     }
     const isOver = !LIVE_STATES.includes(run.state)
+    const tried = new Map<number, number>()
     const written =
       context.json || options.output !== undefined
-        ? await writeOne(context, ledger, run, options)
-        : await writeFolder(context, ledger, run, options)
+        ? await writeOne(context, ledger, run, options, tried)
+        : await writeFolder(context, ledger, run, options, tried)
+    for (const [again, count] of [...tried].toSorted(([a], [b]) => a - b))
+      terminal.err(
+        `${rows(count)} ${count === 1 ? 'was' : 'were'} sent again by run ${again}: cells and error are as of that run`,
+      )
     const groups = await ledger.rejectGroups(run.id)
     const all = groups.reduce((sum, { items, isMore }) => sum + (isMore ? 0 : items), 0)
     const mended = all - written
@@ -92,12 +97,19 @@ async function* pagesOf(ledger: Ledger, run: Run): AsyncGenerator<readonly Repor
   }
 }
 
+/** Counts what is written as a later run left it, by that run. */
+function countTried(tried: Map<number, number>, items: readonly ReportedItem[]): void {
+  for (const { attempt } of items)
+    if (attempt) tried.set(attempt.run, (tried.get(attempt.run) ?? 0) + 1)
+}
+
 /** All in one file, or on standard output. Returns how many. */
 async function writeOne(
   context: CommandContext,
   ledger: Ledger,
   run: Run,
   { output = '-', exact }: RejectsOptions,
+  tried: Map<number, number>,
 ): Promise<number> {
   const isFile = output !== '-'
   const stream = isFile ? await openOutput(output) : process.stdout
@@ -113,6 +125,7 @@ async function writeOne(
   let written = 0
   for await (const items of pagesOf(ledger, run)) {
     written += items.length
+    countTried(tried, items)
     const lines = items.map((item) =>
       context.json ? `${writeJson(item as unknown as Json)}\n` : sheet.line(item),
     )
@@ -150,6 +163,7 @@ export async function writeFolder(
   ledger: Ledger,
   run: Run,
   { directory = `rejects-${run.id}`, exact }: RejectsOptions,
+  tried = new Map<number, number>(),
 ): Promise<number> {
   const { terminal } = context
   const isPlan = run.mode === 'plan'
@@ -161,6 +175,7 @@ export async function writeFolder(
   for await (const items of pagesOf(ledger, run)) {
     if (written === 0) await makeFolder(directory)
     written += items.length
+    countTried(tried, items)
     const lines = new Map<Kind, string[]>()
     for (const item of items) {
       const kind = kindOf(item, sheet.propertyOf(item), kinds, used)

@@ -1,6 +1,6 @@
 // `status` and `show`: what the ledger says.
 
-import { LIVE_STATES, rejectsOf } from '../core/states.ts'
+import { LIVE_STATES, readBackDiffers, rejectsOf } from '../core/states.ts'
 import { sumOfDifferences } from '../core/differences.ts'
 import { reconcileOf } from '../core/purpose.ts'
 import type { QuotaStore } from '../core/ports.ts'
@@ -180,6 +180,7 @@ export async function show(context: CommandContext, runText?: string): Promise<n
     const findings = await findingsOf(ledger, run)
     const retries = await ledger.retries(run.id)
     const groups = await ledger.rejectGroups(run.id)
+    const left = findings === null ? await leftOf(ledger, run, groups.length > 0) : null
     const progress = await ledger.progress(run.id)
     if (context.json) {
       terminal.out(
@@ -192,6 +193,12 @@ export async function show(context: CommandContext, runText?: string): Promise<n
           })),
           requests: progress.requests,
           rejects: groups,
+          left: left && {
+            rows: left.rows,
+            of: left.of,
+            by_run: left.byRun,
+            rejects: left.groups,
+          },
         }),
       )
       return EXIT.done
@@ -205,14 +212,17 @@ export async function show(context: CommandContext, runText?: string): Promise<n
       const what = brought === null ? again.state : `${figure(brought)} brought in`
       terminal.out(`  Retried by run ${again.id}: ${what}`)
     }
+    if (left && (left.rows < left.of || retries.length > 0))
+      terminal.out(`  ${leftText(left, run)}`)
     const next = findings && nextOf(context, run, findings)
     if (next) terminal.out(`  ${next}`)
-    if (groups.length > 0 && findings === null) {
+    const told = left?.groups ?? groups
+    if (told.length > 0 && findings === null) {
       terminal.out()
       terminal.out(
         table(
           ['rows', 'state', 'reason', 'column', 'property', 'first row'],
-          groups
+          told
             .slice(0, 20)
             .map((group) => [
               group.items,
@@ -230,6 +240,43 @@ export async function show(context: CommandContext, runText?: string): Promise<n
   } finally {
     await ledger.close()
   }
+}
+
+type RejectGroups = Awaited<ReturnType<Ledger['rejectGroups']>>
+
+/** What is left of the rejects of a closed run. */
+interface Left {
+  readonly rows: number
+  /** So many rejects the run had. */
+  readonly of: number
+  /** By the run that tried them last. */
+  readonly byRun: readonly { readonly run: number; readonly rows: number }[]
+  readonly groups: RejectGroups
+}
+
+/** Null of a run that is not over, or had none, or whose rows are not kept any more. */
+async function leftOf(ledger: Ledger, run: Run, isKept: boolean): Promise<Left | null> {
+  if (!isKept || !run.counts || LIVE_STATES.includes(run.state)) return null
+  const byRun = await ledger.leftByRun(run.id)
+  return {
+    rows: byRun.reduce((sum, { rows }) => sum + rows, 0),
+    of: rejectsOf(run.counts) + readBackDiffers(run.counts),
+    byRun,
+    groups: await ledger.rejectGroups(run.id, { isLeft: true }),
+  }
+}
+
+/** `86 of 104 brought in by later runs, 18 left: 15 as run 7 left them, 3 not sent again` */
+function leftText({ rows, of, byRun }: Left, { id }: Run): string {
+  const parts = byRun.map((part) =>
+    part.run === id
+      ? `${figure(part.rows)} not sent again`
+      : `${figure(part.rows)} as run ${part.run} left ${part.rows === 1 ? 'it' : 'them'}`,
+  )
+  const brought = `${figure(of - rows)} of ${figure(of)} brought in by later runs`
+  return rows === 0
+    ? `${brought}, none left`
+    : `${brought}, ${figure(rows)} left: ${parts.join(', ')}`
 }
 
 /** What a run is, and how it stands. */

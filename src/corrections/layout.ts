@@ -24,11 +24,16 @@ export function ownNames(columns: readonly string[]): Readonly<Record<Part, stri
   return Object.fromEntries(PARTS.map((part) => [part, prefix + part])) as Record<Part, string>
 }
 
-/** Nothing that a spreadsheet would take for a number, a date or a formula. */
-export const referenceOf = (run: number, ordinal: number): string => `run ${run} row ${ordinal}`
+/**
+ * Nothing that a spreadsheet would take for a number, a date or a formula.
+ * @param lastTried the later run whose attempt the cells are of
+ */
+export const referenceOf = (run: number, ordinal: number, lastTried?: number): string =>
+  `run ${run} row ${ordinal}${lastTried === undefined ? '' : `, as in run ${lastTried}`}`
 
 /** Null where `text` is no reference. */
 export function readReference(text: string): { run: number; ordinal: number } | null {
-  const match = /^\s*run\s+(\d{1,15})\s+row\s+(\d{1,15})\s*$/i.exec(text)
+  const match =
+    /^\s*run\s+(\d{1,15})\s+row\s+(\d{1,15})(?:,\s*as\s+in\s+run\s+\d{1,15})?\s*$/i.exec(text)
   return match && { run: Number(match[1]), ordinal: Number(match[2]) }
 }

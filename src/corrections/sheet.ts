@@ -66,7 +66,7 @@ export function sheetOf(
           : undefined
       const about: Record<(typeof PARTS)[number], string> = {
         line: String(item.line),
-        row: referenceOf(run.id, item.ordinal),
+        row: referenceOf(run.id, item.ordinal, item.attempt?.run),
         state: item.state,
         reason: reasonOf(item),
         column: [

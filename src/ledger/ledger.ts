@@ -163,6 +163,11 @@ export interface ReportedItem {
   readonly ordinal: number
   readonly line: number
   readonly of: number | null
+  /**
+   * The row of a later run that is the newest attempt to bring it in: the rest is told of that one, but for `ordinal`, `line`
+   * and `of`. Null where it is the row itself.
+   */
+  readonly attempt: { readonly run: number; readonly ordinal: number } | null
   readonly key: string | null
   readonly state: ItemState
   readonly raw: readonly Json[] | null
@@ -432,8 +437,10 @@ export interface Ledger {
 
   lastReading(destination: Destination): Promise<LastReading | null>
   /**
-   * Rows above `after`, in ordinal order, that a closed run left over: not accepted, or not found as they were sent. Without
-   * those whose key a later run brought in, and those without a key, of which nobody could tell that they were mended.
+   * Rows above `after`, in ordinal order, that a closed run left over: not accepted, or not found as they were sent; each as
+   * its newest attempt had it, in this run, a retry of it, a retry of that one or another retry of the same row. Without those
+   * that an attempt brought in, those whose newest key a later run brought in, and those without a key, of which nobody could
+   * tell that they were mended.
    */
   leftRows(
     run: number,
@@ -441,7 +448,7 @@ export interface Ledger {
   ): Promise<readonly { ordinal: number; raw: readonly Json[] }[]>
   /**
    * Rows of a closed run that a retry takes, above `after`, in ordinal order: those of `leftRows`, and those without a key,
-   * that are chosen; without those that a later retry brought in. Of a correction its rows, as they were corrected.
+   * that are chosen. Codes and reasons are those of the newest attempt. Of a correction its rows, as they were corrected.
    */
   retryRows(
     run: number,
@@ -644,14 +651,22 @@ export interface Ledger {
       states: readonly ItemState[]
       after: number
       limit: number
-      /** Only what a retry would take (`retryRows`). */
+      /** Only what a retry would take (`retryRows`), as the newest attempt left it. */
       isLeft?: boolean
       /** Also what was accepted and read back otherwise. */
       readBack?: boolean
     },
   ): Promise<readonly ReportedItem[]>
-  /** Rejects, and what was accepted and read back otherwise, by state, code, reason and column, most frequent first. */
-  rejectGroups(run: number): Promise<
+  /** How many rows of a closed run a retry would take, by the run of their newest attempt, in the order of these. */
+  leftByRun(run: number): Promise<readonly { readonly run: number; readonly rows: number }[]>
+  /**
+   * Rejects, and what was accepted and read back otherwise, by state, code, reason and column, most frequent first. `isLeft`:
+   * only what a retry of the closed run would take, as the newest attempt left it.
+   */
+  rejectGroups(
+    run: number,
+    options?: { isLeft?: boolean },
+  ): Promise<
     readonly {
       state: ItemState
       code: string | null

@@ -73,7 +73,8 @@ export function addReadBack(
 }
 
 /** Whether an item was accepted and read back otherwise. */
-export const isOtherwise = "(state IN ('created', 'updated') AND verified <> 'equal')"
+export const isOtherwise = (item: string): string =>
+  `(${item}.state IN ('created', 'updated') AND ${item}.verified <> 'equal')`
 
 /** The marks of what was read back as it was sent, of an upsert of `accepted`; those of an earlier run are of other values. */
 export const marksOnceVerified =
@@ -98,11 +99,12 @@ export const plannedOfRow = (row: Row): PlannedItem => ({
   ...(typeof row['raw_key'] === 'string' && { rawKey: row['raw_key'] }),
 })
 
-/** Of `items` with its payload. */
+/** Of `items` with its payload; or of the newest attempt of one that is left. */
 export const reportedOfRow = (row: Row): ReportedItem => ({
   ordinal: Number(row['ordinal']),
   line: Number(row['line']),
   of: number(row['of_ordinal']),
+  attempt: null,
   key: text(row['key']),
   state: row['state'] as ItemState,
   raw: row['raw'] === null ? null : (parseJson(String(row['raw'])) as Json[]),
@@ -118,6 +120,12 @@ export const reportedOfRow = (row: Row): ReportedItem => ({
   requestId: text(row['request_id']),
   inDoubt: Number(row['in_doubt']) === 1,
 })
+
+/** Of what the run left over. */
+export const leftOfRow = (run: number, row: Row): ReportedItem => {
+  const attempt = { run: Number(row['attempt_run']), ordinal: Number(row['attempt_ordinal']) }
+  return { ...reportedOfRow(row), attempt: attempt.run === run ? null : attempt }
+}
 
 /** Of items counted by kind of reject. */
 export const rejectGroupOfRow = (row: Row): RejectGroup => ({

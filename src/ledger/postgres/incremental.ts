@@ -5,7 +5,7 @@ import type { Watermark } from '../../core/watermark.ts'
 import type { Ledger } from '../ledger.ts'
 import { completeStates } from '../rows.ts'
 import type { Database } from './database.ts'
-import { isStillLeft } from './retry.ts'
+import { leftOf, withRaw } from './left.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
 
@@ -31,11 +31,8 @@ export function incrementalMethods(db: Database): IncrementalMethods {
     async leftRows(run, { after, limit }) {
       // Payloads first: of a closed run only those are there that were not accepted.
       const rows = await db.all(
-        `SELECT payloads.ordinal, payloads.raw
-         FROM payloads JOIN LATERAL (SELECT ordinal, key, state, verified FROM items
-           WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal LIMIT 1) AS item ON true
-         WHERE payloads.run = $1 AND payloads.ordinal > $2 AND item.key IS NOT NULL AND ${isStillLeft('item')}
-         ORDER BY payloads.ordinal LIMIT $3`,
+        `SELECT own.ordinal, last.raw FROM ${leftOf('payloads', 'kept.ordinal > $2')} ${withRaw}
+         WHERE now.key IS NOT NULL AND last.raw IS NOT NULL ORDER BY own.ordinal LIMIT $3`,
         [run, after, limit],
       )
       return rows.map((row) => ({

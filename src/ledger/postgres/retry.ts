@@ -3,42 +3,27 @@
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
 import { wantedRanges } from '../choosing.ts'
-import { isLeft } from '../rows.ts'
 import type { Database } from './database.ts'
+import { leftOf, withRaw } from './left.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 
 type RetryMethods = Pick<Ledger, 'retryRows' | 'addCorrections' | 'retries'>
-
-/**
- * Whether `item` has a row of the closed run `$1` that it left over, whose key no later run brought in, and that no retry
- * brought in. One look into an index each.
- */
-export const isStillLeft = (item: string): string => `${isLeft(item)}
-  AND (SELECT true FROM accepted
-    WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
-      AND hashtextextended(accepted.key, 0) = hashtextextended(${item}.key, 0)
-      AND accepted.key = ${item}.key AND accepted.run > $1 AND accepted.hash IS NOT NULL) IS NULL
-  AND (SELECT true FROM runs AS retry JOIN items AS again
-      ON ((again.run::bigint << 32) | again.of_ordinal) = ((retry.id::bigint << 32) | ${item}.ordinal)
-        AND again.of_ordinal IS NOT NULL
-    WHERE retry.of_run = $1 AND retry.mode = 'run' AND again.state IN ('created', 'updated', 'unchanged')
-    LIMIT 1) IS NULL`
 
 export function retryMethods(db: Database): RetryMethods {
   return {
     async retryRows(run, choice, { after, limit }) {
       const { codes, reasons, correction } = choice
       // Of a closed run payloads are only there of what was not accepted; corrections of a part of these.
-      const rows = `SELECT kept.ordinal, item.line, kept.raw
-         FROM ${correction === undefined ? 'payloads' : 'corrections'} AS kept JOIN LATERAL
-           (SELECT ordinal, line, key, state, verified, code, reason, in_doubt FROM items
-            WHERE items.run = kept.run AND items.ordinal = kept.ordinal LIMIT 1) AS item ON true
-         WHERE kept.run = $1 AND kept.ordinal BETWEEN $2 AND $3 AND ${isStillLeft('item')}
-           AND ($4::text[] IS NULL OR item.code = ANY ($4::text[]))
-           AND ($5::text[] IS NULL OR item.reason = ANY ($5::text[])
-             OR (item.in_doubt = 1 AND 'in_doubt' = ANY ($5::text[])))
-           ${correction === undefined ? '' : 'AND kept.correction = $7'}
-         ORDER BY kept.ordinal LIMIT $6`
+      const isCorrected = correction !== undefined
+      const rows = `SELECT own.ordinal, own.line, ${isCorrected ? 'own.raw' : 'last.raw'}
+         FROM ${leftOf(
+           isCorrected ? 'corrections' : 'payloads',
+           `kept.ordinal BETWEEN $2 AND $3 ${isCorrected ? 'AND kept.correction = $7' : ''}`,
+         )} ${isCorrected ? '' : withRaw}
+         WHERE ($4::text[] IS NULL OR now.code = ANY ($4::text[]))
+           AND ($5::text[] IS NULL OR now.reason = ANY ($5::text[])
+             OR (now.in_doubt = 1 AND 'in_doubt' = ANY ($5::text[])))
+         ORDER BY own.ordinal LIMIT $6`
       const chosen: { ordinal: number; line: number; raw: Json[] }[] = []
       for (const [first, last] of wantedRanges(choice.rows, after)) {
         const found = await db.all(rows, [
@@ -48,7 +33,7 @@ export function retryMethods(db: Database): RetryMethods {
           codes ?? null,
           reasons ?? null,
           limit - chosen.length,
-          ...(correction === undefined ? [] : [correction]),
+          ...(isCorrected ? [correction] : []),
         ])
         for (const row of found)
           chosen.push({

@@ -5,7 +5,7 @@ import type { Watermark } from '../../core/watermark.ts'
 import type { Ledger } from '../ledger.ts'
 import { completeStates } from '../rows.ts'
 import type { Database } from './database.ts'
-import { isStillLeft } from './retry.ts'
+import { leftOf, withRaw } from './left.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
 
@@ -33,10 +33,8 @@ export function incrementalMethods(db: Database): IncrementalMethods {
       // Payloads first: of a closed run only those are there that were not accepted.
       return db
         .sql(
-          `SELECT payloads.ordinal, payloads.raw
-           FROM payloads CROSS JOIN items ON items.run = payloads.run AND items.ordinal = payloads.ordinal
-           WHERE payloads.run = ?1 AND payloads.ordinal > ?2 AND items.key IS NOT NULL AND ${isStillLeft}
-           ORDER BY payloads.ordinal LIMIT ?3`,
+          `SELECT own.ordinal, last.raw FROM ${leftOf('payloads', 'kept.ordinal > ?2')} ${withRaw}
+           WHERE now.key IS NOT NULL AND last.raw IS NOT NULL ORDER BY own.ordinal LIMIT ?3`,
         )
         .all(run, after, limit)
         .map((row) => ({

@@ -409,6 +409,7 @@ export function closingTests(open: Open): void {
         ordinal: 5,
         line: 6,
         of: null,
+        attempt: null,
         key: 'i',
         state: 'invalid',
         raw: ['i', 'x'],

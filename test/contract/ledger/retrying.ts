@@ -187,6 +187,106 @@ export function retryingTests(open: Open): void {
       expect(views.map((view) => Number(view['ordinal']))).toEqual([3, 7, 8])
     })
 
+    it('leaves the newest attempt of a row, through retries of retries and beside them', async () => {
+      const run = await leftOver()
+      const left = async (of: number) =>
+        (await ledger.report(of, { states: ITEM_STATES, after: 0, limit: 100, isLeft: true })).map(
+          ({ ordinal, raw, state, attempt }) => [ordinal, raw?.[0], state, attempt],
+        )
+      const [two, three] = [
+        [2, 'rejected', 'rejected', null],
+        [3, 'conflict', 'rejected', null],
+      ]
+      expect((await left(run)).slice(0, 2)).toEqual([two, three])
+      // The first retry corrects the keys of 2 and 5, and takes 4 as it was: none is brought in.
+      const first = await retry(
+        run,
+        [
+          [5, 'five'],
+          [2, 'twice'],
+          [4, null],
+        ],
+        'rejected',
+      )
+      const once = [
+        [2, 'twice', 'rejected', { run: first, ordinal: 2 }],
+        three,
+        [4, null, 'invalid', { run: first, ordinal: 3 }],
+        [5, 'five', 'rejected', { run: first, ordinal: 1 }],
+      ]
+      expect((await left(run)).slice(0, 4)).toEqual(once)
+      expect(
+        (await ledger.retryRows(run, {}, { after: 0, limit: 4 })).map(({ raw }) => raw[0]),
+      ).toEqual(['twice', 'conflict', null, 'five'])
+      expect(await taken(run, { reasons: ['schema_invalid'] })).toEqual([2, 5, 7])
+      // A retry of the retry brings one in and corrects another one; so the first run knows, and so does its retry.
+      const second = await retry(first, [[2, 'thrice']])
+      expect(await taken(run)).toEqual([3, 4, 5, 6, 7, 8])
+      const third = await retry(first, [[1, 'fifth']], 'rejected')
+      expect((await left(run)).slice(1, 3)).toEqual([
+        [4, null, 'invalid', { run: first, ordinal: 3 }],
+        [5, 'fifth', 'rejected', { run: third, ordinal: 1 }],
+      ])
+      // A second retry of the first run takes what a retry of its retry left.
+      const fourth = await retry(run, [[5, 'sixth']], 'rejected')
+      for (const [of, ordinal] of [
+        [run, 5],
+        [first, 1],
+        [third, 1],
+        [fourth, 1],
+      ] as const)
+        expect((await left(of)).find(([own]) => own === ordinal)?.slice(1)).toEqual([
+          'sixth',
+          'rejected',
+          of === fourth ? null : { run: fourth, ordinal: 1 },
+        ])
+      await retry(fourth, [[1, 'sixth']])
+      for (const of of [first, third, fourth]) expect(await taken(of)).not.toContain(1)
+      expect(await taken(run)).toEqual([3, 4, 6, 7, 8])
+      expect(await taken(second)).toEqual([])
+      expect(await ledger.leftByRun(run)).toEqual([
+        { run, rows: 4 },
+        { run: first, rows: 1 },
+      ])
+      const groups = await ledger.rejectGroups(run, { isLeft: true })
+      expect(groups.reduce((sum, { items }) => sum + items, 0)).toBe(5)
+    })
+
+    it('whose key an earlier row of its run has taken is left, and its old key is not asked for', async () => {
+      const run = await leftOver()
+      // 2 gets another key and is rejected; 3 gets the key that 2 had, and is brought in by the next retry.
+      const first = await retry(run, [[2, 'other']], 'rejected')
+      await retry(run, [[3, 'rejected']])
+      expect(await taken(run)).toEqual([2, 4, 5, 6, 7, 8])
+      expect(await taken(first)).toEqual([1])
+      await accept(ledger, [row(1, 'other', 'b')])
+      expect(await taken(run)).toEqual([4, 5, 6, 7, 8])
+      expect(await taken(first)).toEqual([])
+    })
+
+    it('that is still at work, or in which a later row had the key, leaves what was there', async () => {
+      const run = await leftOver()
+      const { id } = await openRun(ledger, 'run', 'contacts', 'import', {
+        purpose: 'retry',
+        of: run,
+      })
+      await stage(ledger, id, [{ ...row(1, 'corrected'), of: 2 }])
+      const [live] = await ledger.report(run, {
+        states: ITEM_STATES,
+        after: 0,
+        limit: 1,
+        isLeft: true,
+      })
+      expect(live).toMatchObject({ ordinal: 2, attempt: null, raw: ['rejected', 'a'] })
+      await close(ledger, id)
+      // Both rows get one key: the later one is sent for both.
+      await retry(run, [
+        [2, 'same'],
+        [3, 'same'],
+      ])
+      expect(await taken(run)).toEqual([4, 5, 6, 7, 8])
+    })
+
     it('that is accepted already mends too, but not the retry of another run, or a plan', async () => {
       const run = await leftOver()
       await accept(ledger, [row(1, 'elsewhere', 'mended')])

@@ -103,7 +103,7 @@ test('status: a reconciliation does not take the place of the last import', asyn
   const compared = await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'reconcile' })
   const states = async () =>
     (await said(config, status)).out.find((line) => line.startsWith('contacts '))
-  expect(await states()).toMatch(/contacts +2 +running \(reconcile\)/)
+  expect(await states()).toMatch(/contacts +2 +running, staging \(reconcile\)/)
   await ledger.closeRun(compared.id, {
     state: 'complete_with_differences',
     books: await ledger.books(compared.id),

@@ -53,6 +53,7 @@ export function written(
       ordinal: index + 1,
       line: index + 2,
       of: null,
+      attempt: null,
       key: null,
       state: 'invalid',
       raw,

@@ -1,0 +1,63 @@
+// What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
+// its run, of retries of these, and of the runs that it is itself a retry of.
+
+import { isLeft, liveStates } from '../rows.ts'
+
+/** A row in one number, in the order of its runs. */
+const packed = '((attempt.run << 32) | attempt.ordinal)'
+
+/**
+ * The newest attempt, packed, of `items`, that was left over by a run that is over; null where a later one was brought in. A
+ * row that gave way to a later one with its key is brought in with that one. Attempts of later runs have higher numbers, so both
+ * recursions end.
+ */
+const newest = `(WITH RECURSIVE
+    up (run, ordinal) AS (
+      SELECT items.run, items.ordinal
+      UNION ALL
+      SELECT runs.of_run, own.of_ordinal FROM up
+        CROSS JOIN items AS own ON own.run = up.run AND own.ordinal = up.ordinal
+        CROSS JOIN runs ON runs.id = up.run
+      WHERE runs.of_run IS NOT NULL AND own.of_ordinal IS NOT NULL),
+    family (run, ordinal) AS (
+      SELECT * FROM (SELECT run, ordinal FROM up ORDER BY run LIMIT 1)
+      UNION ALL
+      SELECT again.run, again.ordinal FROM family
+        CROSS JOIN runs AS retry ON retry.of_run = family.run AND retry.mode = 'run'
+        CROSS JOIN items AS again INDEXED BY items_of
+          ON again.run = retry.id AND again.of_ordinal = family.ordinal)
+  SELECT max(CASE WHEN runs.state NOT IN (${liveStates}) AND ${isLeft('attempt')} THEN ${packed} END) AS left_over
+  FROM family CROSS JOIN items AS attempt ON attempt.run = family.run AND attempt.ordinal = family.ordinal
+    CROSS JOIN runs ON runs.id = attempt.run
+  HAVING left_over > coalesce(max(CASE
+    WHEN attempt.state IN ('created', 'updated', 'unchanged') AND coalesce(attempt.verified, 'equal') = 'equal'
+      OR attempt.state = 'superseded' AND EXISTS (SELECT 1 FROM accepted
+        WHERE accepted.destination = runs.destination AND accepted.key = attempt.key AND accepted.run >= attempt.run
+          AND accepted.hash IS NOT NULL)
+    THEN ${packed} END), 0))`
+
+/**
+ * `FROM` of a statement about the rows of the closed run `?1` that are left: `own` has their place in it, `now` the
+ * newest attempt, whose key no later run has brought in. In order of ordinals.
+ * @param kept a table with `raw` that only has rows that may be left: `own` then has its `raw`; null: all rows are looked at
+ * @param where more about `items`, and `kept`
+ */
+export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'): string => `(
+    SELECT items.ordinal, items.line, items.of_ordinal, ${kept === null ? '' : 'kept.raw,'} ${newest} AS newest
+    FROM ${kept === null ? '' : `${kept} AS kept CROSS JOIN`} items
+    ${kept === null ? '' : 'ON items.run = kept.run AND items.ordinal = kept.ordinal'}
+    WHERE ${kept === null ? 'items' : 'kept'}.run = ?1 AND ${isLeft('items')} AND (${where})
+    ORDER BY ${kept === null ? 'items' : 'kept'}.ordinal LIMIT -1) AS own
+  CROSS JOIN items AS now ON now.run = (own.newest >> 32) AND now.ordinal = (own.newest & 4294967295)
+    AND NOT EXISTS (SELECT 1 FROM accepted
+      WHERE accepted.destination = (SELECT destination FROM runs WHERE id = now.run)
+        AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL)`
+
+/** What `now` was read from, beside `leftOf`. */
+export const withRaw =
+  'LEFT JOIN payloads AS last ON last.run = now.run AND last.ordinal = now.ordinal'
+
+/** The columns of a report. */
+export const reported = `own.ordinal, own.line, own.of_ordinal, now.run AS attempt_run, now.ordinal AS attempt_ordinal, now.key,
+  now.state, last.raw, now.http_status, now.record_id, now.code, now.reason, now."column", now.field, now.value, now.detail,
+  now.more, now.request_id, now.in_doubt`
