@@ -22,7 +22,7 @@ import {
 } from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push.ts'
 import { compareRun } from '../src/import/reconcile.ts'
-import { hasLimits, review } from '../src/import/review.ts'
+import { hasLimits, readsAll, review } from '../src/import/review.ts'
 import { rowErrors, type RowError } from '../src/import/row-errors.ts'
 import { settleDoubts } from '../src/import/settle-doubts.ts'
 import { stage, type StageResult } from '../src/import/stage.ts'
@@ -155,7 +155,14 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     const { sync, importDeps } = await clientOf(run, env)
     const scope = reconcileOf(row.config)
     const isRepair = scope?.repair === true
-    if (isRepair && scope.deleteExtra) {
+    const keyless = isRepair && scope.deleteExtra ? (await ledger.keyFigures(run)).keyless : 0
+    if (keyless > 0) {
+      const rows = `${keyless} ${keyless === 1 ? 'row has' : 'rows have'}`
+      await ledger.addWarnings(run, [
+        `nothing was deleted: ${rows} no key that can be read, so a record that seems extra may be theirs`,
+      ])
+      logger.warn({ run, keyless }, 'deletions_left')
+    } else if (isRepair && scope.deleteExtra) {
       const refused = await deleteExtra(importDeps, { run, config: sync.import })
       if (refused > 0) logger.warn({ run, refused }, 'deletions_refused')
     }
@@ -258,6 +265,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
           schema: row.schema,
           planned,
           deletes,
+          isRegular: readsAll(row),
         })
         if (excesses.length > 0) {
           await setState(run, 'blocked', 'approval', approvalText(planned, excesses))

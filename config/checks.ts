@@ -13,7 +13,7 @@ import { listed, nearest } from '../src/core/nearest.ts'
 
 /** The kinds of `from`, each with the settings that it alone has. */
 const SETTINGS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
-  csv: ['delimiter', 'quote', 'encoding'],
+  csv: ['delimiter', 'quote', 'encoding', 'ragged'],
   query: ['warehouse', 'watermark'],
   records: [],
 }

@@ -254,6 +254,7 @@ function fromOf(
     delimiter = ',',
     quote = '"',
     encoding,
+    ragged = 'reject',
     query,
     warehouse,
     watermark,
@@ -262,7 +263,13 @@ function fromOf(
   absolute: (path: string) => string,
 ): ImportConfig['from'] {
   if (csv !== undefined)
-    return { csv: absolute(csv), delimiter, quote, ...(encoding !== undefined && { encoding }) }
+    return {
+      csv: absolute(csv),
+      delimiter,
+      quote,
+      ragged,
+      ...(encoding !== undefined && { encoding }),
+    }
   // The document holds JSON values only.
   if (records !== undefined) return { records: records as RecordsFrom['records'] }
   return {

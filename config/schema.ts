@@ -275,6 +275,12 @@ const from = z.strictObject({
     .refine(isEncoding, 'expected an encoding such as `utf-8`, `windows-1252` or `utf-16le`')
     .optional()
     .describe('Encoding of the file. Default: what its byte order mark says, else UTF-8.'),
+  ragged: z
+    .enum(['refuse', 'reject'])
+    .optional()
+    .describe(
+      'What a row of a CSV file with too few or too many cells does: `reject` sets it aside alone (`row_ragged`), `refuse` stops before anything is written. A last row with too few cells always stops, because the file may be cut off. Default: `reject`.',
+    ),
   query: text()
     .optional()
     .describe(
@@ -311,6 +317,14 @@ const importing = z.strictObject({
     .enum(['none', 'sample', 'all'])
     .default('sample')
     .describe('How much of what was written is read back and compared.'),
+  rows_min: z
+    .number()
+    .int()
+    .min(1, 'expected a number of at least 1')
+    .optional()
+    .describe(
+      'Rows: a regular run whose source has fewer of them asks first, such as after an export that broke. Not for queries with `watermark`. Default: no limit.',
+    ),
   rows_max: z
     .number()
     .int()

@@ -11,6 +11,7 @@ import { silentLogger } from '../core/ports.ts'
 import type { MirrorSync } from '../core/sync.ts'
 import { compileMapping } from '../import/map.ts'
 import { readTarget } from '../import/target.ts'
+import { warningsOfRows } from './check-rows.ts'
 import { EXIT, ownLines, type CommandContext } from './context.ts'
 import { findQuotas } from './forecast.ts'
 import { readMirrorTarget } from './mirror-target.ts'
@@ -197,7 +198,10 @@ export async function check(
           const { warnings } = compileMapping(sync.name, sync.import, target, source.columns)
           return {
             message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
-            warnings,
+            warnings: [
+              ...warnings,
+              ...('csv' in sync.import.from ? await warningsOfRows(source) : []),
+            ],
           }
         } finally {
           await source.close()

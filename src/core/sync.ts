@@ -30,6 +30,9 @@ export interface PropertyMapping {
   readonly empty?: EmptyPolicy | undefined
 }
 
+/** What a row of a file with too few or too many cells does: ends the reading, or is set aside alone. */
+export type RaggedRows = 'refuse' | 'reject'
+
 /** A CSV file as the source of an import. */
 export interface CsvFrom {
   /** Absolute path. */
@@ -37,6 +40,8 @@ export interface CsvFrom {
   readonly delimiter?: string | undefined
   readonly quote?: string | null | undefined
   readonly encoding?: string | undefined
+  /** Default: `reject`. */
+  readonly ragged?: RaggedRows | undefined
 }
 
 /** A SQL query as the source of an import. */
@@ -71,6 +76,8 @@ export interface ImportConfig {
   readonly mode: 'upsert'
   readonly empty: EmptyPolicy
   readonly verify: 'none' | 'sample' | 'all'
+  /** Rows of the source below which a run asks first. */
+  readonly rows_min?: number
   /** Rows to be sent above which a run asks first. */
   readonly rows_max?: number
   /** Share of the rows to be sent, in percent, that may be new records before a run asks. */

@@ -208,8 +208,20 @@ class Reading implements Corrections {
       isChanged = true
       return retyped(text, was)
     })
-    if (!isChanged) this.#unchanged += 1
+    if (isChanged) return raw
+    // What has other cells than there are columns stands under the wrong ones until a person says that it does not.
+    if (old.length !== raw.length && !this.#isConfirmed(table, row)) {
+      this.#unchanged += 1
+      return old
+    }
+    if (old.length === raw.length) this.#unchanged += 1
     return raw
+  }
+
+  /** Whether a person emptied the cell that says what is wrong with the row: it is right as it stands. */
+  #isConfirmed(table: Table, row: SourceRow): boolean {
+    const { reason } = this.#names
+    return table.positions.has(reason) && textAt(table, row, reason).trim() === ''
   }
 
   /** Where a row is for the first time: the files are read again, because nobody remembers that of a million rows. */

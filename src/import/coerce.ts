@@ -102,7 +102,12 @@ const asBoolean: Coercion = (cell, { mapping }) => {
   const no = mapping.false ?? falsehoods
   if (yes.some((word) => word.toLowerCase() === text)) return value(true)
   if (no.some((word) => word.toLowerCase() === text)) return value(false)
-  return refuse('not_a_boolean', `one of ${[...yes, ...no].join(', ')}`)
+  const expected = `one of ${[...yes, ...no].join(', ')}`
+  const isWord = ['y', 'n', 't', 'f', 'on', 'off'].includes(text)
+  return refuse(
+    'not_a_boolean',
+    isWord ? `${expected}; \`true:\` and \`false:\` of the mapping name other words` : expected,
+  )
 }
 
 const formats = new Map<string, RegExp>()

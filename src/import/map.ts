@@ -14,6 +14,9 @@ import { keyOf, sentValue } from './key.ts'
 import { typeOfProperty } from './types.ts'
 import { checkMatching, checkProperty, checkType, type Target } from './target.ts'
 
+/** Reason of a row with another number of cells than its source has columns. */
+const ROW_RAGGED = 'row_ragged'
+
 /** A compiled mapping. */
 export interface MappingPlan {
   /** What the service says of the mapped properties. */
@@ -87,12 +90,15 @@ function compileColumn(
 function partsOf(cell: Json, split: string | undefined): readonly Json[] {
   if (Array.isArray(cell)) return cell as readonly Json[]
   if (split === undefined || typeof cell !== 'string') return [cell]
-  return cell.split(split).filter((part) => part.trim() !== '')
+  return cell.split(split).filter((part) => !isBlank(part))
 }
 
-/** True for white space, and for a list of nothing: an import never erases by default. */
+/** White space, and what nobody can see at all: the zero width space, the word joiner and the byte order mark. */
+const isBlank = (text: string): boolean => /^[\s\u200b\u2060\ufeff]*$/.test(text)
+
+/** True for what looks empty, and for a list of nothing: an import never erases by default. */
 function isEmpty(column: Column, cell: Json): boolean {
-  if (cell === null || (typeof cell === 'string' && cell.trim() === '')) return true
+  if (cell === null || (typeof cell === 'string' && isBlank(cell))) return true
   if (Array.isArray(cell)) return cell.length === 0
   return column.property.is_multi && partsOf(cell, column.split).length === 0
 }
@@ -183,6 +189,9 @@ export function compileMapping(
     const raw = writeJson(row.cells)
     const of = row.of === undefined ? {} : { of: row.of }
     const place = { ordinal: row.ordinal, line: row.line, ...of, raw }
+    // Cells of such a row may stand under wrong columns: none of them is read, and the key neither.
+    if (row.cells.length !== sourceColumns.length)
+      return { ...place, valid: false, key: null, ...raggedRow(row, sourceColumns.length) }
     const members = [...constantMembers]
     const wrong: CellError[] = []
     let key = matchingConstant ? keyOf(matchingConstant.value, keyType, folds) : null
@@ -219,6 +228,21 @@ export function compileMapping(
   )
   return { schema: schemaOf(config, mapped, folds), warnings, map, cleared: () => cleared }
 }
+
+/** What is wrong with a row of another length than the header. */
+const raggedRow = ({ cells }: SourceRow, expected: number): CellError => {
+  const found = cells.length === 1 ? '1 cell' : `${cells.length} cells`
+  const surplus = cells.slice(expected).map((cell) => textOf(cell ?? ''))
+  return {
+    reason: ROW_RAGGED,
+    column: null,
+    field: null,
+    value: surplus.length === 0 ? null : cut(surplus.map(quoted).join(',')),
+    detail: `the row has ${found}; expected ${expected}, as in the header`,
+  }
+}
+
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 const schemaOf = (
   config: ImportConfig,

@@ -3,8 +3,9 @@
 import { IN_VALUES_MAX } from '../contract/index.ts'
 import type { Excess } from '../core/excess.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import type { ImportConfig } from '../core/sync.ts'
-import type { PlannedItem, RunSchema } from '../ledger/ledger.ts'
+import { isWhole, reconcileOf } from '../core/purpose.ts'
+import type { ImportConfig, ImportSync } from '../core/sync.ts'
+import type { PlannedItem, Run, RunSchema } from '../ledger/ledger.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
 import { lookUp } from './look-up.ts'
@@ -20,6 +21,7 @@ const CREATES = 'creates'
 
 /** Whether the sync has any limit. */
 export const hasLimits = (config: ImportConfig): boolean =>
+  config.rows_min !== undefined ||
   config.rows_max !== undefined ||
   config.creates_max_percent !== undefined ||
   config.clears_max_percent !== undefined
@@ -36,11 +38,17 @@ export async function review(
     schema: RunSchema | null
     planned: number
     deletes?: boolean
+    /** Whether it reads all of its source: neither a retry nor a window of it, and no part. */
+    isRegular?: boolean
   },
 ): Promise<readonly Excess[]> {
   const { config, planned } = job
   const { rows_max, creates_max_percent, clears_max_percent } = config
   const excesses: Excess[] = job.deletes ? await deletions(deps, job.run) : []
+  if (config.rows_min !== undefined && job.isRegular === true) {
+    const { read } = await deps.ledger.progress(job.run)
+    if (read < config.rows_min) excesses.push({ limit: 'rows_min', is: read, max: config.rows_min })
+  }
   if (planned === 0) return excesses
   if (rows_max !== undefined && planned > rows_max)
     excesses.push({ limit: 'rows_max', is: planned, max: rows_max })
@@ -63,6 +71,15 @@ export async function review(
       })
   }
   return excesses
+}
+
+/** Whether the source of a run is read whole, so that its count of rows says something. */
+export function readsAll({ purpose, config }: Pick<Run, 'purpose' | 'config'>): boolean {
+  const sync = config as unknown as ImportSync
+  const { from } = sync.import
+  if ('query' in from && from.watermark !== undefined) return false
+  const scope = reconcileOf(config)
+  return scope === null ? purpose === 'sync' : isWhole(scope)
 }
 
 /** Deletions ask above a share of the rows, few of them never. */

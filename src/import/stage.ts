@@ -9,6 +9,7 @@ import type { Window } from '../core/watermark.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
 import type { Extent, Source } from '../sources/source.ts'
 import { carry } from './carry.ts'
+import { toldOfEmptySource } from './empty-source.ts'
 import { compileMapping, type MappingPlan } from './map.ts'
 import { beatBetween, beatWhile } from '../runs/beat-while.ts'
 import type { ImportDeps } from './ports.ts'
@@ -105,7 +106,10 @@ export async function stage(
     const planned = reconcile?.sample
       ? await ledger.keepSample(run, fence, reconcile.sample)
       : counts.planned
-    const told = await toldOfKeys(ledger, run, { counts, isExact: isFoldable(keyType) && !folds })
+    const isExact = isFoldable(keyType) && !folds
+    const told = [...(await toldOfKeys(ledger, run, { counts, isExact }))]
+    const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
+    if (isWhole && rows === 0) told.push(...(await toldOfEmptySource(ledger, sync.name, run)))
     await ledger.addWarnings(run, told)
     const found = { ...counts, planned, rows: rows - counts.planned + planned, carried }
     return { ...found, warnings: [...plan.warnings, ...told], cleared: plan.cleared() }

@@ -87,6 +87,30 @@ export interface SourceShape {
   readonly hasUnits: boolean
 }
 
+const DELIMITERS = [';', '\t', '|', ',']
+const COLUMNS_SHOWN = 50
+
+/** The columns of a source, and the delimiter where they look as if they were read with a wrong one. */
+function whatItHas({ columns }: SourceShape): string {
+  const visible = (name: string) =>
+    /^[\p{L}\p{N}_.-]+(?: [\p{L}\p{N}_.-]+)*$/u.test(name)
+      ? name
+      : JSON.stringify(name).replaceAll(/\p{Cf}/gu, escaped)
+  const list = columns.slice(0, COLUMNS_SHOWN).map(visible).join(', ')
+  const more = columns.length > COLUMNS_SHOWN ? ` and ${columns.length - COLUMNS_SHOWN} more` : ''
+  const [only = ''] = columns.length === 1 ? columns : []
+  const parts = (delimiter: string) => only.split(delimiter).length
+  const [best] = DELIMITERS.toSorted((a, b) => parts(b) - parts(a))
+  const hint =
+    parts(best!) > 1
+      ? `; ${JSON.stringify(best)} looks like the delimiter: write \`delimiter: ${JSON.stringify(best)}\` under \`from\``
+      : ''
+  return `it has: ${list}${more}${hint}`
+}
+
+const escaped = (character: string): string =>
+  `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
+
 /** Whether one property can be written as it is mapped. Returns the property where it exists. */
 export function checkProperty(
   name: string,
@@ -108,9 +132,7 @@ export function checkProperty(
     warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
   for (const column of [mapping.column, mapping.unit_column])
     if (column !== undefined && !source.columns.includes(column))
-      problems.push(
-        `column "${column}" (for ${name}) is not in the source; it has: ${source.columns.slice(0, 50).join(', ')}`,
-      )
+      problems.push(`column "${column}" (for ${name}) is not in the source; ${whatItHas(source)}`)
   if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
     problems.push(
       `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each`,

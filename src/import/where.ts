@@ -25,7 +25,11 @@ export function rowsWhere(
     columns: source.columns,
     async *chunks(rowsMax, signal) {
       for await (const chunk of source.chunks(rowsMax, signal)) {
-        const chosen = chunk.filter(({ cells }) => hashOf(textOf(cells[index] ?? '')) === digest)
+        // A row with other cells than columns is among them: nobody knows which of its values belongs to the column.
+        const chosen = chunk.filter(
+          ({ cells }) =>
+            cells.length !== source.columns.length || hashOf(textOf(cells[index] ?? '')) === digest,
+        )
         yield chosen.map((row) => ({ ...row, ordinal: ++rows }))
       }
     },

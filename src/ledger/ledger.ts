@@ -500,6 +500,8 @@ export interface Ledger {
   keyFigures(run: number): Promise<{
     /** Rows whose key is sent otherwise than the source has it. */
     readonly loose: number
+    /** Rows whose key is not known: they have none, or nobody can tell which cell it is. */
+    readonly keyless: number
     /** Superseded rows whose key the source has in another form than the row that supersedes them. */
     readonly merged: number
     /** Keys with capitals whose form in small letters is a key too, of the run or of what was accepted. */

@@ -48,6 +48,7 @@ export function keyMethods(db: Database): KeyMethods {
       const row = await db.one(
         `SELECT
            (SELECT count(*) FROM items WHERE run = $1 AND raw_key IS NOT NULL) AS loose,
+             (SELECT count(*) FROM items WHERE run = $1 AND key IS NULL) AS keyless,
            (SELECT count(*) FROM items JOIN items AS later
               ON later.run = items.run AND later.ordinal = items.twin
             WHERE items.run = $1 AND items.twin IS NOT NULL AND items.state = 'superseded'
@@ -61,7 +62,12 @@ export function keyMethods(db: Database): KeyMethods {
         [run],
       )
       const number = (name: string) => Number(row?.[name] ?? 0)
-      return { loose: number('loose'), merged: number('merged'), variants: number('variants') }
+      return {
+        loose: number('loose'),
+        keyless: number('keyless'),
+        merged: number('merged'),
+        variants: number('variants'),
+      }
     },
 
     async addWarnings(run, warnings) {

@@ -1,14 +1,15 @@
 // Bytes of any encoding become UTF-8, strictly. Promise kept here: a byte that does not fit is an error with its line,
 // never U+FFFD, and NUL never passes.
 
-import { isUtf8 } from 'node:buffer'
+import { isAscii, isUtf8 } from 'node:buffer'
 import { shown, type Fault } from './faults.ts'
 
 const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
 const EMPTY = Buffer.alloc(0)
 const LF = 10
 const CR = 13
-const MARK_BYTES_MAX = 3
+/** Bytes at the start in which byte order marks are looked for: some programs write one before the one that is there. */
+const HEAD_BYTES = 12
 
 /** What 0x80 to 0x9F mean in windows-1252. Some releases of Node.js decode them as ISO 8859-1, so it is done here. */
 const WINDOWS_1252 =
@@ -44,28 +45,28 @@ export async function* decodeText(
   fault: Fault,
 ): AsyncGenerator<Buffer, void, undefined> {
   const wanted = encoding === undefined ? undefined : encodingOf(encoding, fault)
-  let check: ((piece: Buffer | undefined) => Buffer) | undefined
+  let check: ((piece: Buffer | undefined) => Iterable<Buffer>) | undefined
   let head: Buffer = EMPTY
   for await (const piece of pieces) {
     if (check !== undefined) {
-      yield check(piece)
+      yield* check(piece)
       continue
     }
     head = Buffer.concat([head, piece])
-    if (head.length < MARK_BYTES_MAX) continue
+    if (head.length < HEAD_BYTES) continue
     const mark = markOf(head, wanted, fault)
     check = checkerOf(mark.encoding, fault)
-    yield check(head.subarray(mark.bytes))
+    yield* check(head.subarray(mark.bytes))
   }
   if (check === undefined) {
     const mark = markOf(head, wanted, fault)
     check = checkerOf(mark.encoding, fault)
-    yield check(head.subarray(mark.bytes))
+    yield* check(head.subarray(mark.bytes))
   }
-  yield check(undefined)
+  yield* check(undefined)
 }
 
-/** The encoding that counts, and the length of the byte order mark. */
+/** The encoding that counts, and the length of the byte order mark, however often it is there. */
 function markOf(
   head: Buffer,
   wanted: string | undefined,
@@ -85,15 +86,26 @@ function markOf(
       `the file begins with the byte order mark of ${mark.encoding}; expected ${wanted}, as configured`,
       { line: 1 },
     )
-  return mark
+  const first = head.subarray(0, mark.bytes)
+  let { bytes } = mark
+  while (mark.bytes > 0 && head.subarray(bytes, bytes + mark.bytes).equals(first))
+    bytes += mark.bytes
+  return { encoding: mark.encoding, bytes }
 }
 
-/** A step that throws: it knows the line at which each piece begins. */
-function checkerOf(encoding: string, fault: Fault): (piece: Buffer | undefined) => Buffer {
+/**
+ * A step that throws: it knows the line at which each piece begins. What comes before a wrong byte is yielded first, so that
+ * whoever reads the text knows in which column the byte is.
+ */
+function checkerOf(
+  encoding: string,
+  fault: Fault,
+): (piece: Buffer | undefined) => Generator<Buffer, void, undefined> {
   const step = encoding === 'utf-8' ? utf8Step() : otherStep(encoding)
   let line = 1
   let afterCr = false
-  return (piece) => {
+  let hasOthers = false
+  return function* (piece) {
     const text = step(piece)
     const expected = `expected ${encoding} throughout, or another "encoding"`
     // Only UTF-8 shows at once where it is broken; of the others the line is known at which the piece begins.
@@ -102,17 +114,36 @@ function checkerOf(encoding: string, fault: Fault): (piece: Buffer | undefined) 
         line,
       })
     if (encoding === 'utf-8' && !isUtf8(text)) {
-      const at = line + breaksIn(text, firstBadLine(text), afterCr)
-      throw fault('csv_encoding', `bytes of this line are not utf-8; ${expected}`, { line: at })
+      const bad = firstBadByte(text)
+      const good = text.subarray(0, bad)
+      hasOthers ||= !isAscii(good)
+      const isEnd = piece === undefined && bad + 3 >= text.length
+      const hint = isEnd
+        ? ' (was the file cut off?)'
+        : hasOthers
+          ? '; other bytes before them are, so the file has more than one encoding'
+          : looksLike1252(text.subarray(bad))
+            ? '; the file looks like windows-1252: write `encoding: windows-1252` under `from`'
+            : ''
+      yield good
+      throw fault('csv_encoding', `bytes here are not utf-8; ${expected}${hint}`, {
+        line: line + breaksIn(text, bad, afterCr),
+      })
     }
     const nul = text.indexOf(0)
-    if (nul !== -1)
-      throw fault('csv_nul', `a NUL byte; expected text without NUL (is it ${encoding}?)`, {
+    if (nul !== -1) {
+      const hint = looksLikeUtf16(text)
+        ? ': the file looks like utf-16le; write `encoding: utf-16le` under `from`'
+        : ` (is it ${encoding}?)`
+      yield text.subarray(0, nul)
+      throw fault('csv_nul', `a NUL byte; expected text without NUL${hint}`, {
         line: line + breaksIn(text, nul, afterCr),
       })
+    }
     line += breaksIn(text, text.length, afterCr)
     if (text.length > 0) afterCr = text[text.length - 1] === CR
-    return text
+    hasOthers ||= encoding === 'utf-8' && !isAscii(text)
+    yield text
   }
 }
 
@@ -156,15 +187,38 @@ function otherStep(encoding: string): Step {
   }
 }
 
-/** Where the first line begins that is not UTF-8. */
-function firstBadLine(text: Buffer): number {
+/** Where the first character begins that is not UTF-8. */
+function firstBadByte(text: Buffer): number {
   let start = 0
-  for (let at = 0; at < text.length; at += 1) {
-    if (text[at] !== LF && text[at] !== CR) continue
-    if (!isUtf8(text.subarray(start, at))) return start
-    start = at + 1
+  let end = text.length
+  // Halves it: what begins well and is cut between characters stays good.
+  while (end - start > 4) {
+    let middle = (start + end) >> 1
+    middle -= unfinishedBytes(text.subarray(start, middle))
+    if (middle <= start) break
+    if (isUtf8(text.subarray(start, middle))) start = middle
+    else end = middle
   }
-  return start
+  for (let at = start; at < text.length;) {
+    const length = [1, 2, 3, 4].find((bytes) => isUtf8(text.subarray(at, at + bytes)))
+    if (length === undefined) return at
+    at += length
+  }
+  return text.length
+}
+
+/** Bytes that have no character in windows-1252. */
+const UNDEFINED_IN_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d]
+
+const looksLike1252 = (text: Buffer): boolean =>
+  !text.some((byte) => byte === 0 || UNDEFINED_IN_1252.includes(byte))
+
+/** Whether nearly every second byte is NUL, as in Latin text of two bytes a character. */
+function looksLikeUtf16(text: Buffer): boolean {
+  const head = text.subarray(0, 1_024)
+  let nuls = 0
+  for (let at = 1; at < head.length; at += 2) if (head[at] === 0) nuls += 1
+  return head.length > 3 && nuls * 4 > head.length
 }
 
 /** Line breaks (LF, CR or CRLF) in the first `end` bytes; `afterCr`: the byte before them was CR. */

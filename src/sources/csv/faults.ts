@@ -9,6 +9,14 @@ export interface Place {
   column?: number
 }
 
+/** The error of a place, with the column where it lacks one. */
+export function atColumn(error: SourceError, fault: Fault, column: number): SourceError {
+  const { line } = error
+  if (line === undefined || error.column !== undefined) return error
+  const prefix = fault(error.code, '', { line }).message
+  return fault(error.code, error.message.slice(prefix.length), { line, column })
+}
+
 /** Makes the error of one file; the caller throws it. */
 export type Fault = (code: string, message: string, place?: Place) => SourceError
 

@@ -2,13 +2,17 @@
 // exactly one row with its line, or the reading ends with an error that says where and what was expected.
 
 import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
-import type { SourceError } from '../../core/errors.ts'
+import { SourceError } from '../../core/errors.ts'
+import type { RaggedRows } from '../../core/sync.ts'
 import { OneReading } from '../one-reading.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
-import { faultsOf, shown, type Fault } from './faults.ts'
+import { atColumn, faultsOf, shown, type Fault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
 import { RecordReader, type Dialect } from './records.ts'
+
+/** Codes of a wrong byte: what comes before it was read. */
+const TEXT_CODES = ['csv_encoding', 'csv_nul']
 
 /** Bytes of text after which a chunk is handed over although it has few rows. */
 const CHUNK_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
@@ -25,6 +29,11 @@ export interface CsvOptions {
    * Standard. Default: what the byte order mark says, else UTF-8.
    */
   readonly encoding?: string | undefined
+  /**
+   * What a row with too few or too many cells does: `reject` hands it on as it is, `refuse` ends the reading. A last row with
+   * too few cells always ends it: the file may be cut off. Default `reject`.
+   */
+  readonly ragged?: RaggedRows | undefined
   /** Bytes of one record, delimiters and quotes not counted. Default CSV_RECORD_BYTES_MAX. */
   readonly recordBytesMax?: number | undefined
 }
@@ -135,7 +144,9 @@ async function* readBatches(
     yield { rows: await reader.read(undefined), bytes: 0 }
   } catch (error) {
     // What is wrong with half of one file and half of another is not worth telling.
-    throw (await file.hasChanged()) ? changed(fault) : error
+    if (await file.hasChanged()) throw changed(fault)
+    const isText = error instanceof SourceError && TEXT_CODES.includes(error.code)
+    throw isText ? atColumn(error, fault, await reader.columnAtEnd()) : error
   }
   if (await file.hasChanged()) throw changed(fault)
 }
@@ -172,6 +183,7 @@ function headerOf(reader: RecordReader, fault: Fault): readonly string[] {
 
 function dialectOf(options: CsvOptions, fault: Fault): Dialect {
   const { delimiter = ',', quote = '"', recordBytesMax = CSV_RECORD_BYTES_MAX } = options
+  const { ragged = 'reject' } = options
   if (!isMark(delimiter))
     throw fault(
       'csv_options',
@@ -187,7 +199,7 @@ function dialectOf(options: CsvOptions, fault: Fault): Dialect {
       'csv_options',
       `recordBytesMax is ${recordBytesMax}; expected a whole number above 0`,
     )
-  return { delimiter, quote, recordBytesMax }
+  return { delimiter, quote, recordBytesMax, raggedRows: ragged === 'reject' }
 }
 
 function isMark(text: string): boolean {

@@ -1,9 +1,13 @@
-// Text becomes rows with their lines. Promise kept here: a row is whole and has as many cells as the header, or the
-// source ends with an error; memory is bounded by the longest record that is allowed.
+// Text becomes rows with their lines. Promise kept here: a row is whole and has as many cells as the header, unless the
+// dialect hands ragged rows on, and even then the last row is not short: a file that was cut off ends with an error. Memory
+// is bounded by the longest record that is allowed.
 
 import { CsvError, Parser } from 'csv-parse'
 import type { SourceRow } from '../source.ts'
 import type { Fault, Place } from './faults.ts'
+
+/** Characters that csv-parse may look ahead: a line break behind a quote, or a delimiter, in bytes. */
+const LOOK_AHEAD = 16
 
 /** The dialect, already checked. */
 export interface Dialect {
@@ -12,6 +16,8 @@ export interface Dialect {
   readonly recordBytesMax: number
   /** Whether a record may end before the header does, as spreadsheets write empty cells at its end. Default: no. */
   readonly shortRows?: boolean
+  /** Whether rows with too few or too many cells are handed on as they are, but not a last one with too few. Default: no. */
+  readonly raggedRows?: boolean
 }
 
 /** csv-parse in array mode. Its `push` is taken over: a queue of objects between the parser and us would only cost time. */
@@ -19,6 +25,8 @@ class RowParser extends Parser {
   header: readonly string[] | undefined
   headerLine = 1
   rows: SourceRow[] = []
+  /** Where the last row has too few cells. */
+  lastShort: SourceRow | undefined
   #ordinal = 0
   #line = 1
   #linesSeen = 0
@@ -37,7 +45,11 @@ class RowParser extends Parser {
     if (this.header === undefined) {
       this.header = cells
       this.headerLine = line
-    } else this.rows.push({ ordinal: (this.#ordinal += 1), line, cells })
+    } else {
+      const row = { ordinal: (this.#ordinal += 1), line, cells }
+      this.rows.push(row)
+      this.lastShort = cells.length < this.header.length ? row : undefined
+    }
     // csv-parse counts a CRLF inside quotes as two lines; its count only tells whether there is any break to look for.
     const plain = lines - this.#linesSeen === 1 + blanks - this.#blanksSeen
     this.#line = line + 1 + (plain ? 0 : breaksOf(cells))
@@ -72,6 +84,7 @@ export class RecordReader {
       record_delimiter: ['\r\n', '\n', '\r'],
       skip_empty_lines: true,
       max_record_size: dialect.recordBytesMax,
+      relax_column_count: dialect.raggedRows === true,
       relax_column_count_less: dialect.shortRows === true,
     })
     // Every error also arrives at the callback of the call that caused it.
@@ -102,9 +115,36 @@ export class RecordReader {
       else parser.write(piece, done)
     })
     this.#checkLength(piece?.length ?? 0)
+    if (piece === undefined && this.#dialect.raggedRows === true) this.#checkLast()
     const rows = parser.rows
     parser.rows = []
     return rows
+  }
+
+  /** @throws SourceError csv_ragged_row where the last row has too few cells: no later row shows that the file is whole */
+  #checkLast(): void {
+    const row = this.#parser.lastShort
+    if (row === undefined) return
+    const expected = this.header?.length ?? 0
+    const found = row.cells.length
+    throw this.#fault(
+      'csv_ragged_row',
+      `the last row has ${cells(found)}; expected ${expected}, as in the header (was the file cut off?)`,
+      { line: row.line, column: found + 1 },
+    )
+  }
+
+  /**
+   * The 1-based column of the record at the end of the text that was read. It reads a few characters more, so nothing can be
+   * read after it.
+   */
+  async columnAtEnd(): Promise<number> {
+    const { delimiter, quote } = this.#dialect
+    const filler = ['x', 'y', 'z'].find((mark) => mark !== delimiter && mark !== quote)!
+    // csv-parse looks a few characters ahead, and so has not read the last ones yet.
+    await this.read(Buffer.from(filler.repeat(LOOK_AHEAD))).catch(() => {})
+    const { record } = (this.#parser as unknown as { state: { record: readonly unknown[] } }).state
+    return record.length + 1
   }
 
   /** csv-parse counts the characters of cells; a record of nothing but delimiters has none, and is bounded here. */

@@ -196,3 +196,34 @@ test('what is absent or uncertain is a warning, and --json has every row', async
     },
   )
 })
+
+test.each([
+  ['a quote that is not closed', '1,Ada\n2,"Bob\n', 2, /rows\.csv:3:2: the quote .* not closed/],
+  ['a last row that is short', '1,Ada\n2\n', 2, /rows\.csv:3:2: the last row has 1 cell/],
+  ['ragged rows', '1,Ada\n2\n3,Bob,x\n4,Eve\n', 0, /warning: 2 rows have .* first on line 3/],
+  ['no rows', '', 0, /warning: the source has no rows/],
+])('a small file is read to its end: %s', async (_, rows, code, message) => {
+  const service = await startService()
+  onTestFinished(() => service.close())
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
+  writeFileSync(join(dir, 'rows.csv'), `id,name\n${rows}`)
+  const config = join(dir, 'records-sync.yaml')
+  writeFileSync(
+    config,
+    `connections: { crm: { service: "${service.url}", key: { file: ./key } } }
+syncs:
+  contacts:
+    import:
+      from: { csv: ./rows.csv }
+      to: crm
+      object_type: svc_contact
+      matching_property: svc_external_id
+      properties: { svc_external_id: id, svc_first_name: name }
+`,
+  )
+  const found = await said(config, (context) => check(context, { operations: false }))
+  expect(found.out.join(' ').replace(/ +/g, ' ')).toMatch(message)
+  expect(found.code).toBe(code)
+})

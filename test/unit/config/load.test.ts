@@ -44,7 +44,12 @@ describe('a good configuration', () => {
           name: 'contacts',
           kind: 'import',
           import: {
-            from: { csv: join(dirname(file), 'contacts.csv'), delimiter: ',', quote: '"' },
+            from: {
+              csv: join(dirname(file), 'contacts.csv'),
+              delimiter: ',',
+              quote: '"',
+              ragged: 'reject',
+            },
             to: 'crm',
             object_type: 'svc_contact',
             matching_property: 'svc_external_id',

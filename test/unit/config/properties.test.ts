@@ -129,6 +129,7 @@ const config = fc
               {
                 delimiter: fc.constantFrom(',', ';', '\t'),
                 quote: fc.constantFrom('"', "'", null),
+                ragged: fc.constantFrom('refuse', 'reject'),
               },
               optional,
             ),
@@ -210,6 +211,7 @@ test('a valid configuration, written as YAML, loads to the same', async () => {
             from: {
               delimiter: ',',
               quote: '"',
+              ragged: 'reject',
               ...importing.from,
               csv: absolute(importing.from.csv),
             },

@@ -373,3 +373,37 @@ describe('refused, with file, line and what was expected', () => {
     ).toMatch(/^quote.csv:2:2: text after the closing quote/)
   })
 })
+
+describe('a row with other cells than columns', () => {
+  const names = ['id', 'name', 'born']
+  const ragged: readonly Left[] = [{ raw: ['1', 'Ada'] }, { raw: ['2', 'Bob', 'x', 'more'] }]
+  const reread = async (change: (records: string[][]) => void) => {
+    const records = recordsOf(written(names, ragged))
+    change(records)
+    return await read([await put('ragged.csv', saved(records))], names, ragged)
+  }
+
+  test('that nobody changed stays as it was, with its cells', async () => {
+    const { rows, account } = await reread(() => {})
+    expect(rows).toEqual(raws(ragged))
+    expect(account.unchanged).toBe(2)
+  })
+  test('that a person corrected has the cells of the columns', async () => {
+    const { rows, account } = await reread((records) => {
+      records[1]![2] = '1815-12-10'
+      records[2]![1] = 'Bob, more'
+    })
+    expect(rows.map(({ raw }) => raw)).toEqual([
+      ['1', 'Ada', '1815-12-10'],
+      ['2', 'Bob, more', 'x'],
+    ])
+    expect(account.unchanged).toBe(0)
+  })
+  test('is right as it stands where a person emptied the reason', async () => {
+    const reason = recordsOf(written(names, ragged))[0]!.indexOf('_reason')
+    const { rows } = await reread((records) => {
+      records[1]![reason] = ''
+    })
+    expect(rows.map(({ raw }) => raw)).toEqual([['1', 'Ada', null], ragged[1]!.raw])
+  })
+})

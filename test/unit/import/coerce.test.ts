@@ -405,3 +405,11 @@ function plain(value: number): string {
       : `${digits.padStart(1 - shift, '0').slice(0, shift)}.${digits.padStart(1 - shift, '0').slice(shift)}`
   return canonicalDecimal((value < 0 ? '-' : '') + text)!
 }
+
+it('words for yes and no that are not known: the message says how they are named', () => {
+  const hint = '; `true:` and `false:` of the mapping name other words'
+  const known = 'one of true, yes, 1, false, no, 0'
+  for (const cell of ['y', 'N', ' t', 'f', 'on', 'off'])
+    expect(coerce('boolean', cell)).toMatchObject({ ok: false, expected: known + hint })
+  expect(coerce('boolean', 'maybe')).toMatchObject({ ok: false, expected: known })
+})

@@ -532,3 +532,68 @@ describe('payload and hash', () => {
     )
   })
 })
+
+describe('a row with other cells than the source has columns', () => {
+  const mappings: Mappings = { svc_external_id: { column: 'id' }, svc_name: { column: 'name' } }
+  const { plan } = mapRow(mappings, { id: '1', name: 'Ada', note: '' })
+  it.each([
+    [['7', 'Ada'], 'the row has 2 cells; expected 3, as in the header', null],
+    [['7'], 'the row has 1 cell; expected 3, as in the header', null],
+    [
+      ['7', 'Ada', 'x', 'say "so"', ''],
+      'the row has 5 cells; expected 3, as in the header',
+      '"say ""so""",""',
+    ],
+  ])('%j is set aside whole, without a key', (cells, detail, value) => {
+    const item = plan.map({ ordinal: 5, line: 6, cells })
+    expect(item).toEqual({
+      ordinal: 5,
+      line: 6,
+      raw: JSON.stringify(cells),
+      valid: false,
+      key: null,
+      reason: 'row_ragged',
+      column: null,
+      field: null,
+      value,
+      detail,
+    })
+  })
+})
+
+describe('a cell that only looks empty', () => {
+  const invisible = ['\u200b', '\ufeff', '\u2060', ' \u200b\u00a0\ufeff ']
+  it.each(invisible)('%j leaves its property alone, or clears it', (name) => {
+    const key = { svc_external_id: { column: 'id' } }
+    const row = { id: '1', name }
+    expect(sentOf({ ...key, svc_name: { column: 'name' } }, row)).toEqual({ svc_external_id: '1' })
+    const cleared = sentOf({ ...key, svc_name: { column: 'name', empty: 'clear' } }, row)
+    expect(cleared).toEqual({ svc_external_id: '1', svc_name: null })
+    const { item } = mapRow(key, { id: name })
+    expect(item).toMatchObject({ valid: false, reason: 'key_missing' })
+  })
+  it('stays as it is where there is anything beside', () => {
+    const mappings = { svc_external_id: { column: 'id' }, svc_name: { column: 'name' } }
+    expect(sentOf(mappings, { id: '1', name: 'a\u200bb' })).toMatchObject({ svc_name: 'a\u200bb' })
+  })
+})
+
+describe('a source that was read with a wrong delimiter', () => {
+  const mappings: Mappings = { svc_external_id: { column: 'id' } }
+  const said = (columns: string[]) =>
+    problemsOf(() => compileMapping('contacts', config(mappings), target(), columns)).join()
+  it.each([
+    ['id;name;e-mail', '";"'],
+    ['id\tname', String.raw`"\t"`],
+    ['id|name|a;b', '"|"'],
+  ])('%j: the message says what to write', (header, delimiter) => {
+    expect(said([header])).toContain(
+      `${delimiter} looks like the delimiter: write \`delimiter: ${delimiter}\` under \`from\``,
+    )
+  })
+  it('shows what is around a name, and guesses nothing of several columns', () => {
+    expect(said([' id ', 'first name', 'i\u200bd', 'a;b'])).toBe(
+      'column "id" (for svc_external_id) is not in the source; it has: " id ", first name, "i\\u200bd", "a;b"',
+    )
+  })
+})

@@ -75,30 +75,63 @@ describe('the content of a CSV file', () => {
         Buffer.from(`a\nx\ny\xe9${SECRET}\nz\n`, 'latin1'),
         'csv_encoding',
         3,
-        undefined,
-        /utf-8/,
+        1,
+        /utf-8.*looks like windows-1252: write `encoding: windows-1252`/,
+      ],
+      [
+        'bad UTF-8 in a later column',
+        Buffer.from(`a,b,c\n1,2,3\n1,"2,\n,2","xx${SECRET}\xe9t"\nz\n`, 'latin1'),
+        'csv_encoding',
+        4,
+        3,
+        /looks like windows-1252/,
+      ],
+      [
+        'two encodings',
+        Buffer.concat([Buffer.from('a,b\n\u00e9,2\n1,'), Buffer.from('\xe9\n1,2\n', 'latin1')]),
+        'csv_encoding',
+        3,
+        2,
+        /more than one encoding/,
+      ],
+      [
+        'no encoding that is known',
+        Buffer.from('a,b\n1,\x81\x8d\n1,2\n', 'latin1'),
+        'csv_encoding',
+        2,
+        2,
+        /or another "encoding"$/,
+      ],
+      [
+        'two bytes a character, without a mark',
+        Buffer.from('id,name\n1,Ada\n', 'utf16le'),
+        'csv_nul',
+        1,
+        1,
+        /write `encoding: utf-16le`/,
       ],
       [
         'UTF-8 cut off',
         Buffer.from('a\r\nx\r\n\xe2\x82', 'latin1'),
         'csv_encoding',
         3,
-        undefined,
-        /utf-8/,
+        1,
+        /utf-8.*cut off/,
       ],
       [
         'an encoded surrogate',
         Buffer.from('a\n\xed\xa0\x80\n', 'latin1'),
         'csv_encoding',
         2,
-        undefined,
+        1,
         /utf-8/,
       ],
-      ['NUL', `a,b\r\n1,2\r\n3,${SECRET}\0\r\n`, 'csv_nul', 3, undefined, /without NUL/],
-      ['NUL after a quote', 'a,b\n"1"\0,2\n', 'csv_nul', 2, undefined, /without NUL/],
+      ['NUL', `a,b\r\n1,2\r\n3,${SECRET}\0\r\n`, 'csv_nul', 3, 2, /without NUL/],
+      ['NUL after a quote', 'a,b\n"1"\0,2\n', 'csv_nul', 2, 1, /without NUL/],
+      ['NUL at the begin of a cell', 'a,b,c\n1,,\0\n', 'csv_nul', 2, 3, /without NUL/],
     ]
   it.each(cases)('%s', async (_what, content, code, line, column, expected) => {
-    const error = await fault(content)
+    const error = await fault(content, { ragged: 'refuse' })
     expect([error.code, error.line, error.column]).toEqual([code, line, column])
     expect(error.message).toMatch(expected)
     expect(error.message).toMatch(/; expected /)
@@ -107,6 +140,15 @@ describe('the content of a CSV file', () => {
       SECRET,
     )
     expect(error.cause).toBeUndefined()
+  })
+
+  it('is cut off where its last row is short, whatever is done with ragged rows', async () => {
+    for (const end of ['', '\n', '\r\n\r\n']) {
+      const error = await fault(`a,b,c\n1,2,3\n1,2\n1,2,3\n\n4,${SECRET}${end}`)
+      expect([error.code, error.line, error.column]).toEqual(['csv_ragged_row', 6, 3])
+      expect(error.message).toMatch(/the last row has 2 cells; expected 3.*cut off\?/)
+      expect(error.message).not.toContain(SECRET)
+    }
   })
 
   it('is wrong at the same line when that is far into the file', async () => {

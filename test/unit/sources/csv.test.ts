@@ -175,3 +175,37 @@ describe('a source', () => {
     await source.close()
   })
 })
+
+describe('ragged rows', () => {
+  it('are handed on as they are, each with its line, and are counted', async () => {
+    const path = await files.put('a,b,c\n1,2,3\n4\n"x\ny",5\n6,7,8,9,"1,0"\n2,3,4\n')
+    const { rows, summary } = await readCsv({ path })
+    expect(rows).toEqual([
+      { ordinal: 1, line: 2, cells: ['1', '2', '3'] },
+      { ordinal: 2, line: 3, cells: ['4'] },
+      { ordinal: 3, line: 4, cells: ['x\ny', '5'] },
+      { ordinal: 4, line: 6, cells: ['6', '7', '8', '9', '1,0'] },
+      { ordinal: 5, line: 7, cells: ['2', '3', '4'] },
+    ])
+    expect(summary.rows).toBe(5)
+  })
+
+  it('may be the last ones where they are long', async () => {
+    const { rows } = await readCsv({ path: await files.put('a,b\n1,2\n1,2,3') })
+    expect(rows.at(-1)?.cells).toEqual(['1', '2', '3'])
+  })
+})
+
+describe('a byte order mark', () => {
+  it.each([
+    ['utf-8', 'utf8', 1],
+    ['utf-8', 'utf8', 2],
+    ['utf-8', 'utf8', 3],
+    ['utf-16le', 'utf16le', 2],
+  ] as const)('of %s goes, as %s, also where it is there %i times', async (_, encoding, times) => {
+    const text = `${'\ufeff'.repeat(times)}id,name\n1,\ufeffAda\n`
+    const { columns, rows } = await readCsv({ path: await files.put(Buffer.from(text, encoding)) })
+    expect(columns).toEqual(['id', 'name'])
+    expect(rows[0]?.cells).toEqual(['1', '\ufeffAda'])
+  })
+})
