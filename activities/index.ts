@@ -14,7 +14,7 @@ export type { SyncSummary } from './backfill.ts'
 export type { Progress } from '../src/ledger/ledger.ts'
 export type { RowError } from '../src/import/row-errors.ts'
 export type { SegmentRef } from './import.ts'
-export type { StreamRef, Verdict } from '../src/mirror/ports.ts'
+export type { Discovered, StreamRef, Verdict } from '../src/mirror/ports.ts'
 
 /** What the composition root hands in. */
 export type ActivityDeps = ImportActivityDeps & MirrorActivityDeps & BackfillActivityDeps

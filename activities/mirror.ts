@@ -8,6 +8,7 @@ import { Blocked, SyncError } from '../src/core/errors.ts'
 import { readHome, type Home } from '../src/core/home.ts'
 import type { Priority } from '../src/core/ports.ts'
 import { reconcileOf, type ReconcileScope, type Task } from '../src/core/purpose.ts'
+import { sightOf, type Sight } from '../src/core/sight.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { MirrorSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
@@ -30,6 +31,7 @@ import {
   discoverReconcile,
   reconcileStream,
 } from '../src/mirror/reconcile/index.ts'
+import { deletingInSight, sightFor } from '../src/mirror/sight.ts'
 import { mirrorStream } from '../src/mirror/stream.ts'
 import { edgesOf } from '../src/mirror/streams.ts'
 import { beatWhile } from '../src/runs/beat-while.ts'
@@ -41,11 +43,12 @@ import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
 export interface MirrorActivityDeps extends SharedDeps {
   /**
    * The client of a service's connection, and the fingerprint of the key in use. With a home it asks no other org, whatever
-   * becomes of the connection and its key.
+   * becomes of the connection and its key; with a sight it uses no other key that sees less.
    */
   connect(
     connection: string,
     home: Home | null,
+    sight?: Sight | null,
   ): Promise<{ client: MirrorClient; keyFingerprint: string }>
   /** The tables of a mirror, by the warehouse's name and the schema. What goes on in them ends with `signal`. */
   openMirrorTables(warehouse: string, schema: string, signal: AbortSignal): Promise<MirrorTables>
@@ -55,6 +58,8 @@ type Step = {
   readonly run: number
   readonly tuning: Given<MirrorTuning>
   readonly priority: Priority
+  /** What the key saw when the run began. Default: not known, so it is not compared. */
+  readonly sight?: Sight | null
 }
 
 export interface MirrorActivities {
@@ -110,11 +115,13 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     tables: MirrorTables,
     {
       isFirst,
+      sight,
       signal,
       priority,
       waitMs,
     }: {
       isFirst: boolean
+      sight: Sight | null
       signal: AbortSignal
       priority: Priority
       waitMs: number
@@ -122,7 +129,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
   ) => {
     const { from, schema } = sync.mirror
     const owner = await tables.owner()
-    if (owner !== null) return await deps.connect(from, readHome(owner))
+    if (owner !== null) return await deps.connect(from, readHome(owner), sight)
     if (!isFirst)
       throw new Blocked(
         'warehouse',
@@ -134,14 +141,29 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     return await deps.connect(from, { origin: client.origin, orgId })
   }
 
+  /** What the key sees when a run begins, and a client that uses no other key that sees less. */
+  const beginning = async (
+    sync: MirrorSync,
+    { client, keyFingerprint }: { client: MirrorClient; keyFingerprint: string },
+    options: { signal: AbortSignal; priority: Priority },
+  ) => {
+    const self = await client.readSelf(options)
+    const sight = sightOf(keyFingerprint, self)
+    const home = { origin: client.origin, orgId: self.org_id }
+    return { ...(await deps.connect(sync.mirror.from, home, sight)), sight }
+  }
+
   /**
    * Runs the body with the tables of a run and the client for their org; a run that was blocked asks `/self/` before it goes
    * on. `isFirst`: whether there need be no tables yet.
    */
   const work = <Result>(
-    { run: id, tuning: given, priority }: Step,
+    { run: id, tuning: given, priority, sight: began = null }: Step,
     isFirst: boolean,
-    body: (deps: MirrorDeps, job: { sync: MirrorSync; keyFingerprint: string }) => Promise<Result>,
+    body: (
+      deps: MirrorDeps,
+      job: { sync: MirrorSync; keyFingerprint: string; sight: Sight | null },
+    ) => Promise<Result>,
   ): Promise<Result> => {
     const tuning = withDefaults(DEFAULT_MIRROR_TUNING, given)
     return activity(id, tuning, async ({ signal, beat: heartbeat }) => {
@@ -154,21 +176,34 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       }
       const pulse = { clock, beat }
       const opened = await deps.openMirrorTables(sync.mirror.to, sync.mirror.schema, signal)
-      const tables = beating(opened, pulse)
+      const held = beating(opened, pulse)
       try {
         const waitMs = tuning.blocked_probe_ms
-        const connecting = clientOf(sync, tables, { isFirst, signal, priority, waitMs })
-        const { client, keyFingerprint } = await beatWhile(pulse, connecting)
+        const connecting = clientOf(sync, held, {
+          isFirst,
+          sight: began,
+          signal,
+          priority,
+          waitMs,
+        })
+        const connected = await beatWhile(pulse, connecting)
         if (run.state === 'blocked') {
-          await beatWhile(pulse, client.readSelf({ signal, priority: 'interactive' }))
+          const asked = connected.client.readSelf({ signal, priority: 'interactive' })
+          await beatWhile(pulse, asked)
           await settleState(id)
         }
+        const seen = isFirst ? beginning(sync, connected, { signal, priority }) : null
+        const { client, keyFingerprint, sight } = seen
+          ? await beatWhile(pulse, seen)
+          : { ...connected, sight: began }
+        const around = { client, signal, priority, probeMs: waitMs }
+        const tables = sight === null ? held : deletingInSight(held, sight, around)
         return await body(
           { ledger, client, tables, clock, logger, tuning, priority, signal, beat },
-          { sync, keyFingerprint },
+          { sync, keyFingerprint, sight },
         )
       } finally {
-        await tables.close()
+        await held.close()
       }
     })
   }
@@ -198,11 +233,11 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       activity(null, DEFAULT_MIRROR_TUNING, () => openRun(sync, 'mirror', opening)),
 
     discoverMirror: (input) =>
-      work(input, true, async (mirrorDeps, { sync, keyFingerprint }) => {
+      work(input, true, async (mirrorDeps, { sync, keyFingerprint, sight }) => {
         const { run, window = null, only = null } = input
         const found = await discover(mirrorDeps, { run, sync, keyFingerprint, window, only })
         logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
-        return found
+        return { ...found, sight: sight && sightFor(sight, found.streams) }
       }),
 
     mirrorStream: (input) =>
@@ -218,12 +253,12 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       ),
 
     discoverReconcile: (input) =>
-      work(input, true, async (mirrorDeps, { sync }) => {
+      work(input, true, async (mirrorDeps, { sync, sight }) => {
         const { run } = input
         const scope = await scopeOf(run)
         const found = await discoverReconcile(mirrorDeps, { run, sync, scope })
         logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
-        return found
+        return { ...found, sight: sight && sightFor(sight, found.streams) }
       }),
 
     reconcileStream: (input) =>

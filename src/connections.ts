@@ -7,6 +7,7 @@ import { loadConfig, readSecret } from '../config/index.ts'
 import { Pacer, parseLimit, RecordsClient } from './client/index.ts'
 import { ConfigError, SyncError } from './core/errors.ts'
 import { homeText, type Home } from './core/home.ts'
+import type { Sight } from './core/sight.ts'
 import type {
   AcquireOptions,
   Answer,
@@ -59,11 +60,13 @@ export function connector(options: ConnectorOptions) {
   return {
     /**
      * @param home the org that everything has to go to; null: whichever the key belongs to
+     * @param sight what every other key than the one that had it has to see as well
      * @throws ServiceFailure that blocks on `contract` where the connection leads to another one
      */
     async connect(
       name: string,
       home: Home | null = null,
+      sight: Sight | null = null,
     ): Promise<{ client: RecordsClient; keyFingerprint: string }> {
       const config = await loadConfig(options.configFile, options.env)
       const connection = config.connections[name]
@@ -108,7 +111,7 @@ export function connector(options: ConnectorOptions) {
         ...settings,
         reserve: Math.max(settings.reserve, ...ofSameOrg),
       }
-      const client = home === null ? known.client : known.client.forHome(home)
+      const client = home === null ? known.client : known.client.forHome(home, sight)
       return { client, keyFingerprint }
     },
     async close() {

@@ -3,7 +3,7 @@
 // the ledger belongs to this execution. Names, ids and counts are all that enters the history.
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
-import type { Activities, StreamRef, Verdict } from '../activities/index.ts'
+import type { Activities, Discovered, StreamRef, Verdict } from '../activities/index.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
@@ -33,6 +33,9 @@ export const DEFAULTS = {
   stream_ms: 600_000,
   approval_ms: APPROVAL_MS,
 } as const
+
+/** What every stream is told of what discovery found. */
+type Found = Pick<Discovered, 'sortable' | 'sight'>
 
 const failuresMax = 5
 
@@ -69,12 +72,12 @@ export async function runMirror(
   let slices = 0
 
   /** Bounded by the slices that a run may have. */
-  const mirrorStream = async (stream: StreamRef, sortable: readonly string[]) => {
+  const mirrorStream = async (stream: StreamRef, { sortable, sight = null }: Found) => {
     const summary = `${task === null ? 'mirror' : 'reconcile'} ${sync}, ${nameOf(stream)}`
     const slice = async (verdict: Verdict | null) => {
       const stream_ms = nextSliceMs(slices++, tuning.stream_ms ?? DEFAULTS.stream_ms)
       noteStream(stream, { state: 'working' })
-      const step = { run, tuning: { ...tuning, stream_ms }, priority }
+      const step = { run, tuning: { ...tuning, stream_ms }, priority, sight }
       return await steered(() =>
         task === null
           ? streaming.mirrorStream.executeWithOptions({ summary }, [
@@ -108,11 +111,11 @@ export async function runMirror(
   }
 
   /** Ends when every stream has ended. */
-  const mirrorStreams = async (streams: readonly StreamRef[], sortable: readonly string[]) => {
+  const mirrorStreams = async (streams: readonly StreamRef[], found: Found) => {
     const results = await Promise.allSettled(
       streams.map(async (stream) => {
         try {
-          await mirrorStream(stream, sortable)
+          await mirrorStream(stream, found)
         } catch (error) {
           if (isCancellation(error)) throw error
           const message = messageOf(error)
@@ -126,7 +129,7 @@ export async function runMirror(
   }
 
   const work = async () => {
-    const { streams, sortable } = await steered(() =>
+    const found = await steered(() =>
       task === null
         ? streaming.discoverMirror.executeWithOptions({ summary: `discover ${sync}` }, [
             { run, window, only: limits?.only ?? null, tuning, priority },
@@ -135,12 +138,12 @@ export async function runMirror(
             { run, tuning, priority },
           ]),
     )
-    begin(streams)
+    begin(found.streams)
     for (const step of ['records', 'edges'] as const) {
       note({ step })
       await mirrorStreams(
-        streams.filter(({ kind }) => kind === step),
-        sortable,
+        found.streams.filter(({ kind }) => kind === step),
+        found,
       )
     }
   }

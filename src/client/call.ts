@@ -7,13 +7,12 @@ import { OPERATIONS } from '../contract/index.ts'
 import type { OperationId, RequestForm, Self } from '../contract/index.ts'
 import type { Deadline } from '../core/deadline.ts'
 import { QuotaWait, ServiceFailure } from '../core/errors.ts'
-import type { Home } from '../core/home.ts'
 import { QUOTA_WAIT_MAX_MS } from '../core/limits.ts'
 import type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
 import { noAnswerFailure, readAnswer } from './answers.ts'
 import type { NamedOperation, Success } from './answers.ts'
 import { decodeBySchema, type Decode } from './decode.ts'
-import { foreign, settleKey, type KeyOrgs } from './key-orgs.ts'
+import { foreign, settleKey, type Bound, type KeyOrgs } from './key-orgs.ts'
 import type { KeyHolder } from './key.ts'
 import { layOut } from './lay-out.ts'
 import type { CallParts } from './lay-out.ts'
@@ -45,8 +44,8 @@ export interface CallDeps {
   readonly keys: KeyHolder
   readonly origin: string
   readonly orgs: KeyOrgs
-  /** The org that everything is sent to; null: whatever the key in use belongs to. */
-  readonly home: Home | null
+  /** The org that everything is sent to, and what the key has to see there; null: whatever the key in use belongs to. */
+  readonly bound: Bound | null
   /** Of the key's org. */
   readonly quota: Quota
   /** Of callers without a key: the service counts them apart. */
@@ -84,7 +83,7 @@ const RETRY_AFTER_MAX_MS = 10_000
  * - `SyncError` `path_invalid` for a path parameter that cannot be one, `body_invalid` for a body that JSON cannot hold.
  */
 export function createCaller(deps: CallDeps): Caller {
-  const { transport, keys, clock, orgs, home, origin } = deps
+  const { transport, keys, clock, orgs, origin } = deps
   const warn = deprecationWarning(deps.logger)
 
   const once: Caller = async (id, parts, options, decode) => {
@@ -94,7 +93,7 @@ export function createCaller(deps: CallDeps): Caller {
     const quota = operation.authenticated ? deps.quota : deps.publicQuota
     const request = await prepared(deps, named, parts, options)
     const deadlineMs = clock.now() + maxWaitMs
-    const bound = operation.authenticated && id !== 'readSelf' ? home : null
+    const bound = operation.authenticated && id !== 'readSelf' ? deps.bound : null
     let permit = options.permit
     let mayRefresh = operation.authenticated
     let askedToWaitMs = 1_000
@@ -108,7 +107,7 @@ export function createCaller(deps: CallDeps): Caller {
       const granted = permit
       permit = undefined
       const key = await beforeSending(granted, signal, operation.authenticated ? keys : null)
-      if (bound !== null && orgs.get(key!) !== bound.orgId) {
+      if (bound !== null && !orgs.isFit(key!, bound)) {
         // Changed while the permit was waited for.
         granted.unused()
         continue
@@ -122,7 +121,7 @@ export function createCaller(deps: CallDeps): Caller {
       }
       try {
         const success = readAnswer(named, answer, decode, clock.now())
-        if (id === 'readSelf') await noteSelf(key!, (success.body as { data: Self }).data.org_id)
+        if (id === 'readSelf') await noteSelf(key!, (success.body as { data: Self }).data)
         return success
       } catch (error) {
         const isRefusedKey =
@@ -136,32 +135,33 @@ export function createCaller(deps: CallDeps): Caller {
   }
 
   /** Whose key it is. A question of a caller that belongs to another org is not answered with it. */
-  async function noteSelf(key: string, orgId: number): Promise<void> {
-    orgs.note(key, orgId)
-    if (home === null || home.orgId === orgId) return
+  async function noteSelf(key: string, self: Self): Promise<void> {
+    orgs.note(key, self)
+    const home = deps.bound?.home
+    if (home === undefined || home.orgId === self.org_id) return
     // Another key may be in place by now; the next question is asked with it.
     await keys.refresh(key)
-    throw foreign({ origin, orgId }, home, key)
+    throw foreign({ origin, orgId: self.org_id }, home, key)
   }
 
   /** The permit, or nothing where it was given back because somebody had to be asked first whose key it is. */
   async function atHome(
-    bound: Home,
+    bound: Bound,
     permit: Permit | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Permit | undefined> {
     try {
-      if (orgs.get(await keys.current()) === bound.orgId) return permit
+      if (orgs.isFit(await keys.current(), bound)) return permit
     } catch (error) {
       permit?.unused()
       throw error
     }
     // The question takes a permit of its own, and whoever holds one while it waits for another may wait for itself.
     permit?.unused()
-    const anyOrg = createCaller({ ...deps, home: null })
+    const anyOrg = createCaller({ ...deps, bound: null })
     const ask = () =>
       anyOrg('readSelf', {}, { priority: 'interactive' }, decodeBySchema(OPERATIONS.readSelf))
-    await settleKey({ keys, orgs, home: bound, origin }, ask, signal)
+    await settleKey({ keys, orgs, bound, origin }, ask, signal)
     return undefined
   }
 

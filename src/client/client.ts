@@ -19,6 +19,7 @@ import type {
 } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { Home } from '../core/home.ts'
+import type { Sight } from '../core/sight.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import type { Clock, Logger, Quota } from '../core/ports.ts'
 import { idOfLocation, parseBaseUrl } from './address.ts'
@@ -129,7 +130,7 @@ export class RecordsClient {
       keys,
       origin,
       orgs: new KeyOrgs(),
-      home: null,
+      bound: null,
       retries: options.retries ?? 2,
       quota,
       publicQuota,
@@ -143,12 +144,13 @@ export class RecordsClient {
 
   /**
    * The same client, but for one org: it fails, before anything is sent, where the key in use belongs to another one, now or
-   * later. Whose key it is is asked once for each key. @throws ServiceFailure that blocks on `contract`
+   * later. Whose key it is is asked once for each key. With a sight the same goes for another key than the one that had it, if it
+   * sees less. @throws ServiceFailure that blocks on `contract`
    */
-  forHome(home: Home): RecordsClient {
+  forHome(home: Home, sight: Sight | null = null): RecordsClient {
     if (this.origin !== home.origin) throw foreign({ origin: this.origin, orgId: null }, home, null)
     const view = Object.create(this) as RecordsClient
-    view.caller = createCaller({ ...this.callDeps, home })
+    view.caller = createCaller({ ...this.callDeps, bound: { home, sight } })
     return view
   }
 

@@ -1,8 +1,11 @@
-// Which org each key belongs to. Promises kept here: a view of a client that belongs to one org sends no request with a key
-// of another one, whenever and by whomever the key was changed; each key is asked for once.
+// Which org each key belongs to, and what it sees there. Promises kept here: a view of a client that belongs to one org sends no
+// request with a key of another one, or with one that sees less than the view asks for, whenever and by whomever the key was
+// changed; each key is asked for once.
 
+import type { Self } from '../contract/index.ts'
 import type { Home } from '../core/home.ts'
 import { ServiceFailure } from '../core/errors.ts'
+import { lessOf, named, sightOf, unreadable, type Sight } from '../core/sight.ts'
 import { fingerprintOf, type KeyHolder } from './key.ts'
 
 /** Keys that are remembered; a connection has one, and another one after each change. */
@@ -10,18 +13,37 @@ const KEYS_MAX = 100
 /** Times that the key may change while its org is asked for. */
 const CHANGES_MAX = 5
 
-/** The orgs of the keys of one service, as `/self/` told them. Of all views of a client. */
+/** What `/self/` told of a key. */
+interface Known {
+  readonly orgId: number
+  readonly sight: Sight
+}
+
+/** What a view of a client asks of the key in use. */
+export interface Bound {
+  readonly home: Home
+  /** What another key than this one has to see as well; null: no matter. */
+  readonly sight: Sight | null
+}
+
+/** What is known of the keys of one service. Of all views of a client. */
 export class KeyOrgs {
-  readonly #orgs = new Map<string, number>()
+  readonly #known = new Map<string, Known>()
   #asking: Promise<void> | null = null
 
-  get(key: string): number | undefined {
-    return this.#orgs.get(key)
+  get(key: string): Known | undefined {
+    return this.#known.get(key)
   }
 
-  note(key: string, orgId: number): void {
-    if (this.#orgs.size >= KEYS_MAX) this.#orgs.clear()
-    this.#orgs.set(key, orgId)
+  note(key: string, self: Self): void {
+    if (this.#known.size >= KEYS_MAX) this.#known.clear()
+    this.#known.set(key, { orgId: self.org_id, sight: sightOf(fingerprintOf(key), self) })
+  }
+
+  /** Whether the key may be used there, as far as is known. */
+  isFit(key: string, { home, sight }: Bound): boolean {
+    const known = this.#known.get(key)
+    return known !== undefined && known.orgId === home.orgId && less(known, sight) === null
   }
 
   /** One question at a time, whoever waits for it. */
@@ -37,30 +59,54 @@ export class KeyOrgs {
   }
 }
 
+/** What a changed key does not see; null where it sees as much. The key itself is looked at anew before something is deleted. */
+function less({ sight: now }: Known, then: Sight | null): string | null {
+  if (then === null || now.key === then.key) return null
+  const lost = unreadable(now, then)
+  return lessOf(now, then) ?? (lost.length === 0 ? null : `it cannot read ${named(lost)}`)
+}
+
 /**
- * Makes sure that the key in use is of the home's org: asks whose it is where that is not known, and reads the key again
- * where it is another org's.
- * @param ask sends `/self/` with the key in use; whose it is ends up in `orgs`
- * @throws ServiceFailure that blocks on `contract`; what `ask` throws; the signal's reason
+ * Makes sure that the key in use is of the home's org, and sees as much as is asked for: asks what is not known, or may be out of
+ * date, and reads the key again where it is of no use.
+ * @param ask sends `/self/` with the key in use; what it tells ends up in `orgs`
+ * @throws ServiceFailure that blocks on `contract` or `permission`; what `ask` throws; the signal's reason
  */
 export async function settleKey(
-  { keys, orgs, home, origin }: { keys: KeyHolder; orgs: KeyOrgs; home: Home; origin: string },
+  { keys, orgs, bound, origin }: { keys: KeyHolder; orgs: KeyOrgs; bound: Bound; origin: string },
   ask: () => Promise<unknown>,
   signal?: AbortSignal,
 ): Promise<void> {
-  let org: number | undefined
+  const { home, sight } = bound
+  let known: Known | undefined
+  let asked: string | null = null
   for (let change = 0; change < CHANGES_MAX; change++) {
     const key = await keys.current()
     signal?.throwIfAborted()
-    org = orgs.get(key)
-    if (org === home.orgId) return
-    if (org === undefined) await untilAborted(orgs.ask(ask), signal)
-    else if (!(await keys.refresh(key))) {
+    if (orgs.isFit(key, bound)) return
+    known = orgs.get(key)
+    const isDoubtful = known === undefined || (known.orgId === home.orgId && asked !== key)
+    if (isDoubtful) {
+      await untilAborted(orgs.ask(ask), signal)
+      asked = key
+    } else if (!(await keys.refresh(key))) {
       keys.forget(key)
-      throw foreign({ origin, orgId: org }, home, key)
+      const what = known!.orgId === home.orgId ? less(known!, sight) : null
+      if (what !== null) throw narrower(key, what)
+      throw foreign({ origin, orgId: known!.orgId }, home, key)
     }
   }
-  throw foreign({ origin, orgId: org ?? null }, home, await keys.current())
+  throw foreign({ origin, orgId: null }, home, await keys.current())
+}
+
+/** Another key is in use, to which records are missing that the one before saw. */
+function narrower(key: string, what: string): ServiceFailure {
+  const remedy =
+    'Put back one that sees as much, and the run goes on; or cancel the run and start another'
+  return new ServiceFailure(
+    `the key in use (key#${fingerprintOf(key)}) sees less than the one that the run began with: ${what}. Nothing is read or deleted with it. ${remedy}`,
+    { kind: 'no_answer', disposition: 'halt', block: 'permission', outcomeUnknown: false },
+  )
 }
 
 /** The key of a request belongs to another org, or the address to another service. */

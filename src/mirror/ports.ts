@@ -2,6 +2,7 @@
 
 import type { RecordsClient } from '../client/index.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
+import type { Sight } from '../core/sight.ts'
 import type { Window } from '../core/watermark.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
@@ -92,6 +93,8 @@ export interface Discovered {
   readonly streams: readonly StreamRef[]
   /** Field types whose properties the service sorts by. */
   readonly sortable: readonly string[]
+  /** What the key saw then. */
+  readonly sight?: Sight | null
 }
 
 /** What a person decided about deletions of a stream; `rows` is the number that was asked about. */
