@@ -30,6 +30,8 @@ export interface SharedDeps {
   isLive(holder: Holder): Promise<boolean>
   /** Who is told of every change of a run's state. */
   readonly watch: RunWatch
+  /** The error, with its places in the configuration file where it is one of a mapping. Default: as it is. */
+  placed?(error: unknown): Promise<unknown>
   /** Of the worker. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
@@ -69,7 +71,9 @@ export interface Surroundings {
 
 export type Shared = ReturnType<typeof shared>
 
-export function shared({ ledger, logger, loadSync, isLive, watch, env = {} }: SharedDeps) {
+export function shared(deps: SharedDeps) {
+  const { ledger, logger, loadSync, isLive, watch, env = {} } = deps
+  const placed = deps.placed?.bind(deps)
   const runOf = async (id: number): Promise<Run> => {
     const run = await ledger.run(id)
     if (!run) throw new SyncError('run_unknown', `Run ${id} is not in the ledger ${ledger.place}`)
@@ -141,7 +145,7 @@ export function shared({ ledger, logger, loadSync, isLive, watch, env = {} }: Sh
         // An AbortError that escapes would hang the activity until its heartbeat times out.
         if (signal.aborted) throw signal.reason
         if (error instanceof ApplicationFailure) throw error
-        const { failure, blocked } = translate(error, {
+        const { failure, blocked } = translate((await placed?.(error)) ?? error, {
           attempt: context.info.attempt,
           serviceProbeMs: probes.service_probe_ms,
           blockedProbeMs: probes.blocked_probe_ms,

@@ -25,6 +25,8 @@ export interface ConfigDocument {
   readonly issues: readonly Issue[]
   /** Where the value at `path` (or its key) is; where there is none, its nearest parent. */
   place(path: Path, at?: 'key' | 'value'): { line: number; column: number }
+  /** Whether there is a value at `path`. */
+  has(path: Path): boolean
   /** The text of the value at `path` as written, where variables decide it: what came of it is not to be shown. */
   source(path: Path): string | undefined
 }
@@ -79,6 +81,10 @@ class Reader implements ConfigDocument {
         return this.#position(length < path.length || at === 'key' ? found.key : found.value)
     }
     return { line: 1, column: 1 }
+  }
+
+  has(path: Path): boolean {
+    return this.#offsets.has(JSON.stringify(path))
   }
 
   source(path: Path): string | undefined {

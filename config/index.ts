@@ -1,6 +1,7 @@
 // The configuration of a project: records-sync.yaml.
 
 export { CONFIG_FILE, loadConfig } from './load.ts'
+export { placedMapping } from './places.ts'
 export { readLedgerPlace, readSigningKey } from './ledger.ts'
 export { readWarehousePlace } from './warehouse.ts'
 export type {

@@ -116,7 +116,7 @@ export async function loadConfig(path: string, env: Environment): Promise<Config
   return resolved(resolve(path), result.output)
 }
 
-async function readText(path: string): Promise<string> {
+export async function readText(path: string): Promise<string> {
   const refuse = (message: string) => new ConfigError(path, [{ message }])
   let bytes: Uint8Array
   try {

@@ -12,7 +12,7 @@ import {
   type WorkflowBundle,
 } from '@temporalio/worker'
 import { createActivities, type Activities, type ActivityDeps } from '../activities/index.ts'
-import { loadConfig, readLedgerPlace, readSigningKey } from '../config/index.ts'
+import { loadConfig, placedMapping, readLedgerPlace, readSigningKey } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
 import { SHARED_QUEUE, taskQueueOf } from '../workflows/queues.ts'
 import { connector } from './connections.ts'
@@ -206,6 +206,7 @@ async function start(
       monitor.runs,
     ]),
     loadSync: async (name, kind) => syncOfKind(await loadConfig(configFile, env), name, kind),
+    placed: async (error) => await placedMapping(error, configFile, env),
     loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
     connect: connections.connect,
     openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),

@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, relative } from 'node:path'
-import { readWarehousePlace, type Config } from '../../config/index.ts'
+import { placedMapping, readWarehousePlace, type Config } from '../../config/index.ts'
 import type { RecordsClient } from '../client/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { silentLogger } from '../core/ports.ts'
@@ -143,7 +143,8 @@ export async function check(
   const examine = async (subject: string, work: () => Promise<Told>) => {
     try {
       findings.push({ subject, ok: true, warnings: [], ...(await work()) })
-    } catch (error) {
+    } catch (caught) {
+      const error = await placedMapping(caught, context.configFile, context.env)
       const message = error instanceof Error ? error.message : String(error)
       findings.push({
         subject,
@@ -193,7 +194,7 @@ export async function check(
           const client = await clientOf(sync.import.to)
           const target = await readTarget(
             { client, signal: new AbortController().signal, priority: 'interactive' },
-            sync.import.object_type,
+            sync,
           )
           const { warnings } = compileMapping(sync.name, sync.import, target, source.columns)
           return {

@@ -2,6 +2,7 @@
 // Temporal server.
 
 import { hostname } from 'node:os'
+import { placedMapping } from '../../config/index.ts'
 import { ConfigError } from '../core/errors.ts'
 import { silentLogger } from '../core/ports.ts'
 import { findSync } from '../core/sync.ts'
@@ -48,6 +49,8 @@ export async function plan(
     return sync.kind === 'import'
       ? await planImport(context, sync, parts, options)
       : await planMirror(context, sync, parts)
+  } catch (error) {
+    throw await placedMapping(error, context.configFile, context.env)
   } finally {
     context.terminal.endLive()
     await connections.close()

@@ -286,7 +286,7 @@ function printHead(terminal: Terminal, run: Run, requests: number): void {
   )
   const about = aboutRun(run)
   if (about !== null) terminal.out(`  ${safe(about, 300)}`)
-  if (run.message) terminal.out(`  ${safe(run.message, 400)}`)
+  if (run.message) terminal.out(`  ${safe(run.message, 2_000)}`)
   terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
   terminal.out(`  workflow ${run.workflowId}`)
   const key = run.keyFingerprint ? `key#${run.keyFingerprint}, ` : ''

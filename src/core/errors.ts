@@ -75,11 +75,30 @@ export class SourceError extends SyncError {
   }
 }
 
+/** One thing that is wrong in a mapping. */
+export interface MappingProblem {
+  readonly message: string
+  /** Path of the setting within the import, such as `properties`, `svc_email`, `column`. */
+  readonly path: readonly string[]
+}
+
 /** A mapping that the object type's schema does not allow. Nothing is written. */
 export class MappingError extends SyncError {
+  /** Null where only the object type is known. */
+  readonly sync: string | null
   readonly problems: readonly string[]
-  constructor(sync: string, problems: readonly string[]) {
-    super('mapping_invalid', `Mapping of sync "${sync}": ${problems.join('; ')}`)
+  readonly found: readonly MappingProblem[]
+  /** @param placed each problem with its place in the configuration */
+  constructor(
+    sync: string | null,
+    found: readonly MappingProblem[],
+    placed: (problem: MappingProblem) => string = ({ message }) => message,
+  ) {
+    const problems = found.map(placed)
+    const subject = sync === null ? 'Mapping' : `Mapping of sync "${sync}"`
+    super('mapping_invalid', `${subject}: ${problems.join('; ')}`)
+    this.sync = sync
+    this.found = found
     this.problems = problems
   }
 }

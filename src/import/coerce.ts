@@ -274,6 +274,36 @@ export function coerceCell(coercion: Coercion, cell: Json, context: CoercionCont
   return asCurrency(textOf(amount), { ...context, mapping: { ...plain, unit } })
 }
 
+/** How else the shapes of JSON are called. */
+const otherNames: Readonly<Record<string, string>> = {
+  bool: 'boolean',
+  int: 'integer',
+  long: 'integer',
+  float: 'number',
+  double: 'number',
+  str: 'string',
+  list: 'array',
+  map: 'object',
+  dict: 'object',
+}
+
+/** The shape that a service names, in the words of JSON Schema where they are known. */
+export function shapeOf(valueType: string): string {
+  const name = valueType.toLowerCase()
+  return Object.hasOwn(otherNames, name) ? otherNames[name]! : name
+}
+
+/**
+ * As what cells of a field type are read that is not known by its name, where that may well be something else than the cells
+ * hold; null where it is known, or takes texts.
+ */
+export function readWithoutType(fieldType: string, valueType: string): string | null {
+  if (Object.hasOwn(COERCIONS, fieldType)) return null
+  const shape = shapeOf(valueType)
+  if (shape === 'object' || shape === 'array') return `JSON of the shape ${shape}`
+  return Object.hasOwn(byShape, shape) ? null : `text (its shape is called ${valueType})`
+}
+
 /** The coercion of a field type, by its name, else by its JSON shape, else as text. */
 export function coercionOf(fieldType: string, valueType: string): Coercion {
   // The names are the service's: one such as `constructor` must not find what every object inherits.

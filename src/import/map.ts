@@ -3,16 +3,23 @@
 
 import { hash as digestOf } from 'node:crypto'
 import type { PropertyWire } from '../contract/index.ts'
-import { MappingError } from '../core/errors.ts'
+import { MappingError, type MappingProblem } from '../core/errors.ts'
 import { canonicalJson, writeJson, type Json } from '../core/json.ts'
 import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../core/limits.ts'
 import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../core/sync.ts'
 import type { CellError, RunSchema, StagedItem } from '../ledger/ledger.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { coerceCell, coercionOf, textOf, type Coerced, type CoercionContext } from './coerce.ts'
+import {
+  coerceCell,
+  coercionOf,
+  shapeOf,
+  textOf,
+  type Coerced,
+  type CoercionContext,
+} from './coerce.ts'
 import { keyOf, sentValue } from './key.ts'
 import { typeOfProperty } from './types.ts'
-import { checkMatching, checkProperty, checkType, type Target } from './target.ts'
+import { checkMatching, checkProperty, checkType, tellNames, type Target } from './target.ts'
 
 /** Reason of a row with another number of cells than its source has columns. */
 const ROW_RAGGED = 'row_ragged'
@@ -61,7 +68,7 @@ function compileColumn(
   empty: EmptyPolicy,
 ): Column {
   const fieldType = target.fieldTypes.find((type) => type.name === property.field_type)
-  const valueType = fieldType?.value_type ?? 'string'
+  const valueType = shapeOf(fieldType?.value_type ?? 'string')
   const context: CoercionContext = {
     mapping,
     valueType,
@@ -127,7 +134,7 @@ export function compileMapping(
   /** Whether the service takes capitals and small letters of the matching property for the same. */
   folds = false,
 ): MappingPlan {
-  const problems: string[] = []
+  const problems: MappingProblem[] = []
   const warnings: string[] = []
   const source = { columns: sourceColumns, hasUnits: 'records' in config.from }
   checkType(config, target, problems)
@@ -156,6 +163,7 @@ export function compileMapping(
         value: mapping.value ?? null,
       })
   }
+  tellNames(config, source, target, problems)
   if (problems.length > 0) throw new MappingError(sync, problems)
 
   const constantMembers = constants.map((constant) => constant.member)

@@ -11,6 +11,7 @@ export type ImportClient = Pick<
   | 'quota'
   | 'readSelf'
   | 'readObjectType'
+  | 'listObjectTypes'
   | 'listFieldTypes'
   | 'batchUpsert'
   | 'upsertsPerRequest'

@@ -54,7 +54,7 @@ export async function stage(
   const { ledger, client, signal, tuning } = deps
   const { run, sync, window = null, reconcile = null, isRetry = false } = job
   const config = sync.import
-  const target = await beatWhile(deps, readTarget(deps, config.object_type))
+  const target = await beatWhile(deps, readTarget(deps, sync))
   const destination = {
     sync: sync.name,
     origin: client.origin,

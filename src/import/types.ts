@@ -40,8 +40,11 @@ export function matchingOf(
   const name = config.matching_property
   const property = properties.find((one) => one.name === name)
   if (property) return matchingIn(config, schema, property.field_type)
-  throw new MappingError(config.object_type, [
-    `matching_property ${name} has gone from ${config.object_type}`,
+  throw new MappingError(null, [
+    {
+      message: `matching_property ${name} has gone from ${config.object_type}`,
+      path: ['matching_property'],
+    },
   ])
 }
 

@@ -148,7 +148,7 @@ describe('compileMapping', () => {
       'property svc_created_at is read-only',
       'column "nme" (for svc_name) is not in the source; it has: id, amount',
       'property svc_name holds one value: split does not apply',
-      'property svc_nothing does not exist on svc_contact, or the key cannot read it',
+      'property svc_nothing does not exist on svc_contact, or the key cannot read it; svc_contact has: `__proto__`, `constructor`, `svc_age`, `svc_born`, `svc_created_at`, `svc_email`, `svc_external_id`, `svc_name`, `svc_owner`, `svc_stage`, `svc_value`',
       'property svc_value is a currency: give its unit or its unit_column',
     ])
     expect(work).toThrow(
@@ -182,6 +182,75 @@ describe('compileMapping', () => {
     const problems = problemsOf(() => compile(mappings, ['id'], more))
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatch(message)
+  })
+
+  it('names what was probably meant for every wrong name, and what there is once', () => {
+    const work = () =>
+      compileMapping(
+        'contacts',
+        config(
+          {
+            svc_external_id: { column: 'idd' },
+            svc_nmae: { column: 'Name ' },
+            svc_agee: { column: 'id' },
+            svc_value: { column: 'id', unit_column: 'curency' },
+          },
+          { matching_property: 'svc_externl_id' },
+        ),
+        target(),
+        ['id', 'Name', 'currency'],
+      )
+    const problems = problemsOf(work)
+    expect(problems).toHaveLength(6)
+    for (const meant of ['svc_external_id', 'id', 'svc_name', 'svc_age', 'currency'])
+      expect(problems.filter((one) => one.includes(`; did you mean \`${meant}\`?`))).toHaveLength(1)
+    expect(problems.join('\n').match(/svc_contact has: /g)).toHaveLength(1)
+    expect(problems.join('\n').match(/it has: id, Name, currency/g)).toHaveLength(1)
+  })
+
+  it('says of a field type that is not known by its name what its cells are read as', () => {
+    const warningsOf = (valueType: string, mapping: PropertyMapping = { column: 'id' }) => {
+      const given = target()
+      const { warnings } = compileMapping(
+        'contacts',
+        config({ ...id, svc_odd: mapping }),
+        {
+          ...given,
+          schema: { ...given.schema, properties: [...properties, property('svc_odd', 'odd')] },
+          fieldTypes: [fieldType('odd', valueType)],
+        },
+        ['id'],
+      )
+      return warnings.filter((warning) => warning.includes('svc_odd'))
+    }
+    expect(warningsOf('object')).toEqual([
+      'svc_odd has the field type odd, which is not known here: its cells are read as JSON of the shape object; if they are something else, give its mapping a type: text, long_text, email, phone, url, number, currency, boolean, date, datetime, select, multi_select, user',
+    ])
+    expect(warningsOf('blob')[0]).toContain('read as text (its shape is called blob)')
+    for (const known of ['string', 'bool', 'INT', 'double']) expect(warningsOf(known)).toEqual([])
+    expect(warningsOf('object', { column: 'id', type: 'text' })).toEqual([])
+  })
+
+  it.each([
+    ['bool', 'yes', true],
+    ['Int', '12', 12],
+    ['double', '1.5', 1.5],
+    ['dict', '{"a":1}', { a: 1 }],
+    ['list', '[1]', [1]],
+  ])('reads a value of the shape %s', (shape, text, sent) => {
+    const given = target()
+    const plan = compileMapping(
+      'contacts',
+      config({ ...id, svc_odd: { column: 'odd' } }),
+      {
+        ...given,
+        schema: { ...given.schema, properties: [...properties, property('svc_odd', 'odd')] },
+        fieldTypes: [fieldType('odd', shape)],
+      },
+      ['id', 'odd'],
+    )
+    const item = plan.map({ ordinal: 1, line: 2, cells: ['k', text] })
+    expect(item.valid && JSON.parse(item.payload)).toMatchObject({ properties: { svc_odd: sent } })
   })
 
   it('refuses a type that takes updates only', () => {
@@ -591,9 +660,9 @@ describe('a source that was read with a wrong delimiter', () => {
       `${delimiter} looks like the delimiter: write \`delimiter: ${delimiter}\` under \`from\``,
     )
   })
-  it('shows what is around a name, and guesses nothing of several columns', () => {
+  it('shows what is around a name, and guesses no delimiter of several columns', () => {
     expect(said([' id ', 'first name', 'i\u200bd', 'a;b'])).toBe(
-      'column "id" (for svc_external_id) is not in the source; it has: " id ", first name, "i\\u200bd", "a;b"',
+      'column "id" (for svc_external_id) is not in the source; did you mean `"i\\u200bd"`?; it has: " id ", first name, "i\\u200bd", "a;b"',
     )
   })
 })

@@ -50,6 +50,8 @@ export interface RunOptions {
   readonly through?: (client: ImportClient) => ImportClient
   /** What gives the run its client, in place of `through`. */
   readonly connect?: ImportActivityDeps['connect']
+  /** What puts places into the errors of a mapping. */
+  readonly placed?: NonNullable<ImportActivityDeps['placed']>
   /** Whether a person approves what waits. */
   readonly approves?: boolean
   /** How the run ends, whatever it did: `lost` never closes its books. Default: it finishes. */
@@ -88,6 +90,7 @@ export function clientWith(client: ImportClient, changes: Partial<ImportClient>)
     quota: client.quota,
     readSelf: (...given) => client.readSelf(...given),
     readObjectType: (...given) => client.readObjectType(...given),
+    listObjectTypes: (...given) => client.listObjectTypes(...given),
     listFieldTypes: (...given) => client.listFieldTypes(...given),
     batchUpsert: (...given) => client.batchUpsert(...given),
     upsertsPerRequest: () => client.upsertsPerRequest(),
@@ -149,6 +152,7 @@ export async function importSceneOn<Service extends SceneService>(
       logger: silentLogger,
       watch: { changed: async () => {} },
       isLive: async () => false,
+      ...(options.placed && { placed: options.placed }),
       loadSync: async () => sync,
       connect: options.connect ?? (async () => ({ client: seen, keyFingerprint: 'test' })),
       openSource: (one, signal, extent) =>

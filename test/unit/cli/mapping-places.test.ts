@@ -1,0 +1,96 @@
+// A mapping that names what is not there: each name with its place in the configuration, and what was probably meant.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { placedMapping } from '../../../config/index.ts'
+import { check } from '../../../src/cli/check.ts'
+import { plan } from '../../../src/cli/plan.ts'
+import { startService } from '../../../src/service/index.ts'
+import { importScene } from '../import/scene.ts'
+import { said } from './said.ts'
+
+/** A project with this import; its `properties` begin in line 11. */
+async function project(objectType: string, properties: readonly string[]): Promise<string> {
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-places-'))
+  const service = await startService()
+  onTestFinished(async () => {
+    await service.close()
+    rmSync(dir, { recursive: true })
+  })
+  writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
+  writeFileSync(join(dir, 'contacts.csv'), 'id,name\n1,Ann\n')
+  const config = join(dir, 'records-sync.yaml')
+  const lines = [
+    'ledger: ./ledger.db',
+    `connections: { crm: { service: "${service.url}", key: { file: ./key } } }`,
+    'syncs:',
+    '  people:',
+    '    import:',
+    '      from: { csv: ./contacts.csv }',
+    '      to: crm',
+    `      object_type: ${objectType}`,
+    '      matching_property: svc_external_id',
+    '      properties:',
+    ...properties.map((line) => `        ${line}`),
+  ]
+  writeFileSync(config, `${lines.join('\n')}\n`)
+  return config
+}
+
+const commands = [
+  ['check', (config: string) => said(config, (context) => check(context, { operations: false }))],
+  ['plan', (config: string) => said(config, (context) => plan(context, 'people'))],
+] as const
+
+test.each(commands)('%s: every wrong name of a mapping', async (_, command) => {
+  const config = await project('svc_contact', [
+    'svc_external_id: idd',
+    'svc_frst_name: name',
+    'svc_last_name: { column: nmae }',
+  ])
+  const { code, out, err } = await command(config)
+  expect(code).not.toBe(0)
+  const text = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
+  expect(text).toContain('Mapping of sync "people": ')
+  expect(text).toContain(
+    'FILE:11:26: column "idd" (for svc_external_id) is not in the source; did you mean `id`?',
+  )
+  expect(text).toContain('FILE:12:9: property svc_frst_name does not exist on svc_contact')
+  expect(text).toContain('did you mean `svc_first_name`?')
+  expect(text).toContain('svc_contact has: ')
+  expect(text).toContain('FILE:13:34: column "nmae" (for svc_last_name) is not in the source')
+  expect(text).toContain('did you mean `name`?; it has: id, name')
+})
+
+test.each(commands)('%s: an object type that is not there', async (_, command) => {
+  const config = await project('svc_contacts', ['svc_external_id: id'])
+  const { out, err } = await command(config)
+  const text = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
+  expect(text).toContain(
+    'Mapping of sync "people": FILE:8:20: object type svc_contacts does not exist, or the key cannot read it; did you mean `svc_contact`?',
+  )
+})
+
+test('a run says the same', async () => {
+  const config = await project('svc_contact', ['svc_external_id: id', 'svc_frst_name: name'])
+  const scene = await importScene(
+    { svc_external_id: { column: 'id' }, svc_frst_name: { column: 'name' } },
+    {},
+  )
+  scene.rows(['id', 'name'], [['1', 'Ann']])
+  // The sync of the scene has another name: what is not in the file has no place.
+  const placed = async (error: unknown) => await placedMapping(error, config, {})
+  await expect(scene.run({ placed })).rejects.toThrow(
+    /^Mapping of sync "contacts": property svc_frst/,
+  )
+  const renamed = async (error: unknown) => {
+    if (error instanceof Error && 'sync' in error) Object.assign(error, { sync: 'people' })
+    return await placed(error)
+  }
+  await scene.ledger.closeRun(1, { state: 'failed', books: await scene.ledger.books(1) })
+  await expect(scene.run({ placed: renamed })).rejects.toThrow(
+    `Mapping of sync "people": ${config}:12:9: property svc_frst_name does not exist`,
+  )
+})
