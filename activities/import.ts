@@ -258,7 +258,10 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const { run } = input
         const { row, sync, importDeps } = await clientOf(run, env)
         const { planned } = await ledger.progress(run)
-        const deletes = reconcileOf(row.config)?.deleteExtra === true
+        // Where a key is not known nothing is deleted, so nobody is asked.
+        const deletes =
+          reconcileOf(row.config)?.deleteExtra === true &&
+          (await ledger.keyFigures(run)).keyless === 0
         const excesses = await review(importDeps, {
           run,
           config: sync.import,

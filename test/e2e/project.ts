@@ -119,7 +119,15 @@ export async function createProject(
     child.once('exit', () => children.delete(child))
     return child
   }
-  const queue = async () => taskQueueOf(await projectIdOf(configFile, env))
+  // A test that breaks the configuration asks the worker that was started before.
+  let known: string | undefined
+  const queue = async () => {
+    const id = await projectIdOf(configFile, env).catch((error: unknown) => {
+      if (known === undefined) throw error
+      return known
+    })
+    return taskQueueOf((known = id))
+  }
   return {
     dir,
     configFile,

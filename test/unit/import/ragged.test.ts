@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ImportConfig } from '../../../src/core/sync.ts'
 import { rawRows, readCorrections, sheetOf } from '../../../src/corrections/index.ts'
+import { hashOf } from '../../../src/import/map.ts'
 import { importScene } from './scene.ts'
 
 const properties: ImportConfig['properties'] = {
@@ -87,6 +88,12 @@ test('no record is deleted as extra while the key of a row is not known', async 
   expect((await s.ledger.run(kept.run))!.warnings).toContain(
     'nothing was deleted: 2 rows have no key that can be read, so a record that seems extra may be theirs',
   )
+  // Nor is a person asked about many.
+  s.rows(columns, ragged().slice(0, 30))
+  expect((await s.reconcile({ repair: true, deleteExtra: true })).state).toBe(
+    'complete_with_rejects',
+  )
+  expect(await s.held('c-50')).not.toBeNull()
   s.rows(columns, whole(49))
   await s.reconcile({ repair: true, deleteExtra: true }, { approves: true })
   expect(await s.held('c-49')).not.toBeNull()
@@ -123,4 +130,14 @@ test('a source with fewer rows than `rows_min` asks first, in regular runs', asy
   const { run } = await s.run()
   // Two rows are left: a retry has no more, and asks nobody.
   expect((await s.retry(run)).state).toBe('complete_with_rejects')
+})
+
+test('a reconciliation of the rows of one value tells of ragged rows too', async () => {
+  const s = await importScene(properties)
+  s.rows(columns, whole(50))
+  await s.run()
+  s.rows(columns, ragged())
+  const part = await s.reconcile({ where: { column: 'name', digest: hashOf('n3') } })
+  expect(part.books.read).toBe(3)
+  expect(part.books.states).toMatchObject({ unchanged: 1, invalid: 2 })
 })
