@@ -12,6 +12,7 @@ import {
   QuotaWait,
   ServiceFailure,
   SourceError,
+  StillUnderWay,
   SyncError,
 } from '../src/core/errors.ts'
 import type { Logger } from '../src/core/ports.ts'
@@ -64,6 +65,8 @@ export function translate(
   context: { attempt: number; serviceProbeMs: number; blockedProbeMs: number; logger: Logger },
 ): Translated {
   if (error instanceof QuotaWait) return later('QuotaWait', error.message, error.retryAfterMs, null)
+  if (error instanceof StillUnderWay)
+    return later('StillUnderWay', error.message, error.retryAfterMs, null)
   if (error instanceof Blocked) return later('Blocked', error.message, error.retryAfterMs, error)
   if (error instanceof ServiceFailure) {
     const wait = error.block === 'service' ? context.serviceProbeMs : context.blockedProbeMs

@@ -24,6 +24,7 @@ import { push, type PushResult } from '../src/import/push.ts'
 import { compareRun } from '../src/import/reconcile.ts'
 import { hasLimits, readsAll, review } from '../src/import/review.ts'
 import { rowErrors, type RowError } from '../src/import/row-errors.ts'
+import { checkQuiet, checkSingleWrites } from '../src/import/quiet.ts'
 import { settleDoubts } from '../src/import/settle-doubts.ts'
 import { stage, type StageResult } from '../src/import/stage.ts'
 import { settleTwins } from '../src/import/twins.ts'
@@ -181,6 +182,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   /** A run that ends before its time asks for what is in flight; one that never knew its destination has nothing there. */
   const settleInFlight = async (run: Run, env: Omit<ImportDeps, 'client'>): Promise<void> => {
     if (run.kind === 'mirror' || run.destination === null) return
+    await checkQuiet({ ledger, clock }, run)
     const { to } = (run.config as unknown as ImportSync).import
     const connected = await deps.connect(to, await homeOf(run)).catch(() => null)
     if (connected !== null) await settleDoubts({ ...env, client: connected.client }, run)
@@ -188,14 +190,16 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
 
   return {
     openImport: ({ sync, limits, task, tuning }) =>
-      step({ run: null, tuning: {} }, (env) =>
-        openRun(sync, 'import', {
+      step({ run: null, tuning: {} }, async (env) => {
+        const run = await openRun(sync, 'import', {
           limits,
           task,
           tuning,
           abandoning: (gone) => settleInFlight(gone, env),
-        }),
-      ),
+        })
+        await checkSingleWrites({ ledger, clock }, sync, run)
+        return run
+      }),
 
     stageImport: (input) =>
       step(input, async (env) => {

@@ -169,7 +169,10 @@ export function shared(deps: SharedDeps) {
       try {
         const sync = await loadSync(name, kind)
         const holder: Holder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
-        const config = { ...sync, ...(limits && { backfill: limits }), ...task }
+        const { heartbeat_timeout_ms: heartbeatMs } = tuning as { heartbeat_timeout_ms?: number }
+        // Whoever takes the run over has to know how old its writes may be.
+        const tuned = heartbeatMs !== undefined && { tuned: { heartbeat_timeout_ms: heartbeatMs } }
+        const config = { ...sync, ...(limits && { backfill: limits }), ...tuned, ...task }
         const purpose: Purpose =
           task !== null ? ('retry' in task ? 'retry' : 'reconcile') : limits ? 'backfill' : 'sync'
         const of = task !== null && 'retry' in task ? task.retry.of : null

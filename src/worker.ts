@@ -24,6 +24,7 @@ import { mirrorOpener, sourceOpeners } from './openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
 import { DEFAULT_TUNING } from './import/ports.ts'
+import { untilQuiet } from './import/quiet.ts'
 import { settleDoubts } from './import/settle-doubts.ts'
 import type { Run } from './ledger/ledger.ts'
 import { ABANDONED, type Holder } from './runs/open.ts'
@@ -283,6 +284,7 @@ function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
   return {
     async abandoning(run: Run) {
       if (run.kind === 'mirror' || run.destination === null) return
+      await clock.sleep(Math.max(0, await untilQuiet({ ledger, clock }, run)))
       const { to } = (run.config as unknown as ImportSync).import
       const connected = await connect(to, await ledger.destinationOf(run.id)).catch(() => null)
       if (connected === null) return

@@ -129,6 +129,20 @@ export class Blocked extends SyncError {
   }
 }
 
+/** Requests of a run that nobody carries any more may still be under way. Nothing is wrong; no attempt is spent. */
+export class StillUnderWay extends SyncError {
+  readonly retryAfterMs: number
+  constructor(run: number, retryAfterMs: number) {
+    const seconds = Math.ceil(retryAfterMs / 1_000)
+    super(
+      'still_under_way',
+      `Run ${run} has ended, and its last requests may still be sent; this goes on in ${seconds} s`,
+      { run },
+    )
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
 /** The quota asks for a wait that is too long to sit through. Waiting is normal; no attempt is spent. */
 export class QuotaWait extends SyncError {
   readonly retryAfterMs: number

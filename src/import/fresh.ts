@@ -14,8 +14,12 @@ const TRIES_MAX = 5
  * heartbeats stayed away for the whole of that time-out; a third of it leaves room for the heartbeat that was on its way.
  * Begin it before the note is written: the ledger's answer may wait as long as the process stands still.
  */
-export const sendBefore = ({ heartbeat_timeout_ms: timeoutMs }: Tuning): Deadline =>
-  new Deadline(timeoutMs / 3)
+export const sendBefore = (tuning: Tuning): Deadline => new Deadline(writeAgeMs(tuning))
+
+/** How old a write may be when it is sent, ms. */
+export const writeAgeMs = ({
+  heartbeat_timeout_ms: timeoutMs,
+}: Pick<Tuning, 'heartbeat_timeout_ms'>): number => timeoutMs / 3
 
 /** Sends a write that is not noted as a batch: only while its run is open, and soon after that was looked at. */
 export async function sendWhileOpen<Result>(

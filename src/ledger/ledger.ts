@@ -477,6 +477,8 @@ export interface Ledger {
   openSegments(run: number): Promise<readonly Segment[]>
   /** Takes a segment over; whoever held it before can settle nothing more. */
   claimSegment(run: number, segment: Segment): Promise<number>
+  /** When the last of those requests of the run was written down whose end is not known; null where there is none. */
+  lastSentAt(run: number): Promise<string | null>
   /** Batches of the segment that were sent and never settled, oldest first. */
   unsettled(run: number, segment: Segment): Promise<readonly SentBatch[]>
   /** The next planned items above `after`, in ordinal order, that had fewer than `attemptsBelow` attempts. */

@@ -12,6 +12,7 @@ type PushMethods = Pick<
   | 'openSegments'
   | 'claimSegment'
   | 'unsettled'
+  | 'lastSentAt'
   | 'nextPlanned'
   | 'recordSend'
   | 'recordResend'
@@ -98,6 +99,14 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
       )
       if (!row) throw new FenceLost(run, segment.first)
       return Number(row['fence'])
+    },
+
+    async lastSentAt(run) {
+      const [row] = await db.all(
+        'SELECT max(sent_at) AS last FROM requests WHERE run = $1 AND settled_at IS NULL',
+        [run],
+      )
+      return row?.['last'] == null ? null : (row['last'] as Date).toISOString()
     },
 
     async unsettled(run, segment) {

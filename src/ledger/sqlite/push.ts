@@ -11,6 +11,7 @@ type PushMethods = Pick<
   | 'openSegments'
   | 'claimSegment'
   | 'unsettled'
+  | 'lastSentAt'
   | 'nextPlanned'
   | 'recordSend'
   | 'recordResend'
@@ -86,6 +87,13 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
         .get(run, segment.first)
       if (!row) throw new FenceLost(run, segment.first)
       return Number(row['fence'])
+    },
+
+    async lastSentAt(run) {
+      const row = db
+        .sql('SELECT max(sent_at) AS last FROM requests WHERE run = ? AND settled_at IS NULL')
+        .get(run)
+      return row?.['last'] == null ? null : String(row['last'])
     },
 
     async unsettled(run, segment) {

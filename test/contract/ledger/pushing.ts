@@ -87,6 +87,19 @@ export function pushingTests(open: Open): void {
       },
     )
 
+    it('tells when the last was written down that may still be under way', async () => {
+      const claim = await staged(ledger, rows(4))
+      expect(await ledger.lastSentAt(claim.run)).toBeNull()
+      const before = new Date().toISOString()
+      const [one, two] = [await send(ledger, claim, 2), await send(ledger, claim, 2)]
+      const last = (await ledger.lastSentAt(claim.run))!
+      expect(last >= before && last <= new Date().toISOString()).toBe(true)
+      await ledger.recordNoAnswer(claim.run, two, { ...unanswered, status: null })
+      expect((await ledger.lastSentAt(claim.run))! <= last).toBe(true)
+      await settle(ledger, claim, one, 'updated')
+      expect(await ledger.lastSentAt(claim.run)).toBeNull()
+    })
+
     it('is unsettled in its own segment only', async () => {
       const { id: run } = await openRun(ledger)
       await stage(ledger, run, rows(2_000), { rowsPerSegment: 1_000 })
