@@ -62,21 +62,6 @@ describe('a service that was put back', () => {
     expect(after.streams[CONTACT]).toMatchObject({ reverted: 0, changed: 0, message: null })
   })
 
-  test('less than 1 % of a large table too: what was listed twice is not missing', async () => {
-    const s = await restorable(20_600)
-    await s.restore(s.ids.slice(0, 205))
-    const full = await s.run({ full: true })
-    expect(full.streams[CONTACT]).toMatchObject({
-      deleted: 0,
-      reverted: 205,
-      serviceCount: 20_600,
-      tableCount: 20_600,
-    })
-    expect(
-      await s.sql(`SELECT count(*) FROM ${SCHEMA}.${CONTACT} WHERE _deleted_at IS NULL`),
-    ).toEqual([['20600']])
-  }, 600_000)
-
   test('no record is asked for alone, in the first listing or any later one', async () => {
     const s = await restorable(300)
     await s.restore(s.ids.slice(0, 50))
