@@ -3,7 +3,7 @@
 import { backfillOf, backfillText } from '../core/backfill.ts'
 import { reconcileOf, reconcileText } from '../core/purpose.ts'
 import { readBackParts } from '../core/read-back.ts'
-import { isBalanced, ITEM_STATES, sumOfStates, type Books } from '../core/states.ts'
+import { isBalanced, ITEM_STATES, LIVE_STATES, sumOfStates, type Books } from '../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
 import { findingsOf, printFindings, type Findings } from './differences.ts'
 import { printStreams, streamToJson } from './streams.ts'
@@ -22,8 +22,8 @@ const meanings: Readonly<Record<string, string>> = {
   sent: 'in flight',
 }
 
-/** The books as lines: each state, then the sum, then whether it balances. */
-export function printBooks(terminal: Terminal, books: Books): void {
+/** The books as lines: each state, then the sum, then whether it balances; those of a run that is at work are open. */
+export function printBooks(terminal: Terminal, books: Books, isLive = false): void {
   const width = Math.max(
     figure(books.read).length,
     ...ITEM_STATES.map((state) => figure(books.states[state]).length),
@@ -37,12 +37,12 @@ export function printBooks(terminal: Terminal, books: Books): void {
   terminal.out(`  ${'─'.repeat(11 + 1 + width)}`)
   terminal.out(line('sum', sum, `rows read ${figure(books.read)}`))
   terminal.out(
-    books.readToEnd === false
+    books.readToEnd === false && !isLive
       ? terminal.style(
           'yellow',
           '  The source was not read to its end: the rows that were not read are in no book.',
         )
-      : isBalanced(books)
+      : isBalanced(books) && !isLive
         ? terminal.style('green', '  The books balance: every row has exactly one outcome.')
         : terminal.style(
             'yellow',
@@ -79,7 +79,8 @@ export async function accountOf(ledger: Ledger, run: Run): Promise<Account | nul
 }
 
 export function printAccount(terminal: Terminal, run: Run, account: Account): void {
-  if (account.kind === 'import') printBooks(terminal, account.books)
+  if (account.kind === 'import')
+    printBooks(terminal, account.books, LIVE_STATES.includes(run.state))
   else printStreams(terminal, account.streams)
   if (!account.findings) return
   terminal.out()
@@ -115,8 +116,8 @@ export function runToJson(run: Run, account: Account | null) {
     closed_at: run.closedAt,
     rows_read: books?.read ?? run.rowsRead,
     states: books?.states ?? null,
-    balanced: books ? isBalanced(books) : null,
-    read_to_end: books ? books.readToEnd !== false : null,
+    balanced: books ? isBalanced(books) && !LIVE_STATES.includes(run.state) : null,
+    read_to_end: books && !LIVE_STATES.includes(run.state) ? books.readToEnd !== false : null,
     replayed: books?.replayed ?? null,
     in_doubt: books?.inDoubt ?? null,
     read_back: books?.readBack ?? null,

@@ -128,7 +128,8 @@ function booksOf(run: Run, books: Books): BooksData {
   return {
     read: books.read,
     sum: sumOfStates(books.states),
-    balanced: isBalanced(books),
+    balanced: isBalanced(books) && run.closedAt !== null,
+    read_to_end: books.readToEnd !== false || run.closedAt === null,
     states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
       state,
       rows: books.states[state],

@@ -77,6 +77,8 @@ export interface BooksData {
   readonly sum: number
   /** Every row has exactly one outcome. Of a live run it is not so yet. */
   readonly balanced: boolean
+  /** False of a run that ended before its source was read to its end: the rows after that are in no book. */
+  readonly read_to_end: boolean
   /** Every state with a row, in the order of all reports. */
   readonly states: readonly {
     readonly state: ItemState

@@ -47,7 +47,11 @@ export function verdictOf(run: Run, found: Found, hint: Hint): Verdict {
         meaning:
           run.reason === 'abandoned'
             ? 'Nothing worked on the run any more, so a later run closed it. What was done before is kept.'
-            : 'The run was ended before its work was done. What was done before is kept.',
+            : `The run was ended before its work was done. What was done before is kept.${
+                found.books && !found.books.read_to_end
+                  ? ' Its source was not read to its end.'
+                  : ''
+              }`,
         next: [step('Begin anew; what was accepted is not sent again:', `run ${word(run.sync)}`)],
       }
     case 'complete':

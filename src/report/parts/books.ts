@@ -26,16 +26,21 @@ export function booksPart(books: BooksData, isClosed: boolean): Markup {
   ]
   const segments = rows.map(({ series, name, rows: value }) => ({ series, name, value }))
   const all = sum + lost
-  const [tone, words] = balanced
-    ? ['yes', `Balanced: ${counted(read, 'row')} read, ${counted(sum, 'outcome')}.`]
-    : !isClosed
-      ? ['open', 'Still open: rows are being read, waiting or in flight.']
-      : read === sum
-        ? ['no', 'Not balanced: some rows have no final outcome.']
-        : [
-            'no',
-            `Not balanced: ${figure(read)} rows were read, and ${figure(sum)} have an outcome.`,
-          ]
+  const [tone, words] = !books.read_to_end
+    ? [
+        'no',
+        `The source was not read to its end: ${counted(read, 'row')} of it ${read === 1 ? 'has an outcome' : 'have their outcomes'}, the others are in no book.`,
+      ]
+    : balanced
+      ? ['yes', `Balanced: ${counted(read, 'row')} read, ${counted(sum, 'outcome')}.`]
+      : !isClosed
+        ? ['open', 'Still open: rows are being read, waiting or in flight.']
+        : read === sum
+          ? ['no', 'Not balanced: some rows have no final outcome.']
+          : [
+              'no',
+              `Not balanced: ${figure(read)} rows were read, and ${figure(sum)} have an outcome.`,
+            ]
   return part(
     'books',
     'The books',

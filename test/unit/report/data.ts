@@ -22,6 +22,7 @@ export function booksData(
     read: sum,
     sum,
     balanced: true,
+    read_to_end: true,
     states: ITEM_STATES.filter((state) => states[state] > 0).map((state) => ({
       state,
       rows: states[state],

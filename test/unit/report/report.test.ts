@@ -16,6 +16,7 @@ import { html } from '../../../src/report/escape.ts'
 import { clock, lasting, percent, shortFigure } from '../../../src/report/figures.ts'
 import { renderReport } from '../../../src/report/html.ts'
 import type { ReportData } from '../../../src/report/report-data.ts'
+import { row } from '../../contract/ledger/scene.ts'
 import { quotaRow } from '../cli/quota-row.ts'
 import { said } from '../cli/said.ts'
 import { comparedData, mirrorData, reportData } from './data.ts'
@@ -158,6 +159,29 @@ describe('a report', () => {
     expect(data.books).toMatchObject({ read: 100, balanced: false })
     expect(data.provenance.manifest).toBeNull()
     expect(renderReport(data)).toContain('Still open')
+  })
+
+  test('of a run that was ended while it read says that its source was not read to its end', async () => {
+    const opened = await ledger.openRun({
+      sync: 'contacts',
+      kind: 'import',
+      mode: 'run',
+      workflowId: 'w',
+      workflowRunId: 'r',
+      config: { import: { properties: {} } },
+    })
+    if (!('run' in opened)) throw new Error('the sync is held')
+    const run = opened.run.id
+    const fence = await ledger.beginStage(run, ['id', 'name'])
+    await ledger.stageItems(run, fence, [row(1, 'a'), row(2, 'b')])
+    await ledger.settleLeftovers(run)
+    await ledger.closeRun(run, { state: 'cancelled', books: await ledger.books(run) })
+    const data = await collect(run)
+    expect(data.books).toMatchObject({ read: 2, read_to_end: false })
+    expect(data.verdict.meaning).toContain('Its source was not read to its end.')
+    const page = renderReport(data)
+    expect(page).toContain('The source was not read to its end: 2 rows of it have their outcomes')
+    expect(page).not.toContain('Balanced: ')
   })
 
   test('of books that do not balance says not to rely on them', async () => {
