@@ -31,6 +31,7 @@ import {
   discoverReconcile,
   reconcileStream,
 } from '../src/mirror/reconcile/index.ts'
+import { lookAgain } from '../src/mirror/look-again.ts'
 import { deletingInSight, sightFor } from '../src/mirror/sight.ts'
 import { mirrorStream } from '../src/mirror/stream.ts'
 import { edgesOf } from '../src/mirror/streams.ts'
@@ -284,12 +285,16 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       }),
 
     closeMirror: ({ run, ending, tuning }) =>
-      activity(run, withDefaults(DEFAULT_MIRROR_TUNING, tuning), async () => {
+      activity(run, withDefaults(DEFAULT_MIRROR_TUNING, tuning), async ({ signal }) => {
         const row = await runOf(run)
         // A retry of a close that was already written down.
         if (!LIVE_STATES.includes(row.state))
           return { state: row.state, message: row.message, manifest: await manifestOf(row) }
         const isReconcile = reconcileOf(row.config) !== null
+        if (!isReconcile && ending.kind === 'finished') {
+          const { to, schema } = (row.config as unknown as MirrorSync).mirror
+          await lookAgain(ledger, run, () => deps.openMirrorTables(to, schema, signal))
+        }
         const { state, message, counts } = isReconcile
           ? await closeReconcile(ledger, run, ending)
           : { ...(await closeMirror(ledger, run, ending)), counts: null }
