@@ -322,6 +322,27 @@ function smallDisk(): string | undefined {
 }
 
 describe('a disk', () => {
+  it.each([
+    ['changed', [contact('1', 'Bea')], at(2)],
+    ['unchanged', [contact('1', 'Ada')], at(2)],
+    ['late', [contact('1', 'Bea'), contact('2', 'Bea')], at(-1)],
+  ] as const)('with a row twice refuses a merge where it is %s', async (_, rows, seenAt) => {
+    const { tables, fence, batch, into } = await begun()
+    await batch.merge(into)
+    await ask('INSERT INTO crm.svc_contact SELECT * FROM crm.svc_contact')
+    const next = await tables.batch(contacts)
+    await next.add(rows, seenAt)
+    const error = await errorOf(next.merge({ ...into, position: 'after' }))
+    expect(error.code).toBe('warehouse_altered')
+    expect(error.message).toContain('crm.svc_contact has a row more than once; expected each _id')
+    expect(await tables.position(contacts.name)).toBe(into.position)
+    // What the message says helps.
+    expect(await ask(/this lists: (.*)$/.exec(error.message)![1]!)).toEqual([['1']])
+    await ask('DELETE FROM crm.svc_contact WHERE rowid > 0')
+    await next.merge({ run: 2, fence, position: 'after' })
+    expect((await tables.count(contacts)).rows).toBe(rows.length)
+  })
+
   it('that is full blocks a merge, which goes on when there is room', async (context) => {
     const small = smallDisk()
     if (small === undefined) return context.skip()

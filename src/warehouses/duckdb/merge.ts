@@ -150,7 +150,7 @@ class DuckdbBatch implements MirrorBatch {
     await this.#file.prepare(this.#connection, LATEST)
     const counts = await this.#file.transaction(this.#connection, async (ask) => {
       await storePosition(ask, this.#schema, this.#stream.name, fence, position)
-      return await mergeLatest(ask, this.#schema, this.#stream, run)
+      return await mergeLatest(ask, this.#file.place, this.#schema, this.#stream, run)
     })
     this.#end()
     return counts
@@ -177,6 +177,7 @@ const OVER = new SyncError('batch_over', 'The batch was merged or dropped before
 /** Merges the rows of `latest`. In a transaction. */
 async function mergeLatest(
   ask: Ask,
+  place: string,
   schema: string,
   stream: MirrorStream,
   run: number,
@@ -210,7 +211,7 @@ async function mergeLatest(
     `DELETE FROM ${table} WHERE "_id" IN (SELECT id FROM temp.judged WHERE verdict <> 'older')`,
   )
   const columns = [...OWN_COLUMNS, ...live.map(({ name }) => name), ...kept]
-  await ask(
+  const [written] = await ask(
     `INSERT INTO ${table} (${columns.map(named).join()})
      SELECT l.id, l.version, coalesce(j.first_seen, l.last_seen), greatest(j.last_seen, l.last_seen),
        CASE WHEN j.deleted < l.last_seen THEN NULL ELSE j.deleted END, ${run}, l.misfits::JSON
@@ -223,7 +224,15 @@ async function mergeLatest(
        count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older'),
        count(*) FILTER (WHERE verdict = 'reverted') FROM temp.judged`,
   )
-  return countsOf(counts!)
+  const merged = countsOf(counts!)
+  const { inserted, changed, unchanged } = merged
+  // No key of the table keeps an id from being there twice.
+  if (Number(written![0]) !== inserted + changed + unchanged || inserted < 0)
+    throw new SyncError(
+      'warehouse_altered',
+      `The warehouse ${place} was altered: ${schema}.${stream.table} has a row more than once; expected each _id once: remove the others, which this lists: SELECT _id FROM ${named(schema)}.${named(stream.table)} GROUP BY _id HAVING count(*) > 1`,
+    )
+  return merged
 }
 
 const lower = (name: string): string => name.toLowerCase()

@@ -2,6 +2,7 @@
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
+import { checkNothingBeside } from './beside.ts'
 import type { Lease, Values } from './connections.ts'
 import { quoted, sqlType, typeOf, typeText } from './names.ts'
 
@@ -119,13 +120,11 @@ export async function readStreams(
     streams.set(name!, stream)
     if (row[2] !== null) stream.columns.push(columnOf(row))
   }
+  const tables = [...streams.values()].map(({ table }) => table)
   // What was added since the books were read does no harm.
-  const found = await tablesOf(
-    lease,
-    home,
-    [...streams.values()].map(({ table }) => table),
-  )
+  const found = await tablesOf(lease, home, tables)
   for (const stream of streams.values()) checkTable(home, stream, found.get(stream.table))
+  await checkNothingBeside(lease, home, tables)
   return [...streams.values()]
 }
 

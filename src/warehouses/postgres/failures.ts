@@ -61,6 +61,8 @@ const TO_MEND: Readonly<Record<string, string>> = {
 }
 /** What is gone or other than it was: schema, table, column, type, function. */
 const ALTERED = /^(3F000|42P01|42703|42704|42804|42883|42809|42P07|42701|42710)$/
+/** PostgreSQL refuses a merge where a rule would rewrite it. */
+const RULED = '0A000'
 /** Constraints that people added, or a column of theirs that demands a value. */
 const CONSTRAINED = /^23/
 
@@ -78,6 +80,10 @@ export function unwritten(error: unknown, place: string, needs: string): unknown
   if (ALTERED.test(code))
     return altered(
       `was altered while it was mirrored (SQLSTATE ${code}); run the mirror again, which says what is missing`,
+    )
+  if (code === RULED)
+    return altered(
+      `was altered while it was mirrored: a rule rewrites what is written (SQLSTATE ${code}); run the mirror again, which names it`,
     )
   if (CONSTRAINED.test(code))
     return altered(

@@ -10,38 +10,29 @@ import {
   type MirrorRow,
   type MirrorStream,
 } from '../mirror-tables.ts'
+import { BATCH, BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
 import { storePosition, tableIn, type Home } from './catalogue.ts'
 import type { Connections, Lease } from './connections.ts'
 import { checkInstant, Copy, linesWriter } from './copy.ts'
 import { STATEMENT_MAX_MS, type Needs } from './failures.ts'
 import { quoted, sqlType } from './names.ts'
+import { checkMerged } from './taken.ts'
 
 /** Cells that are made into text before others get a turn. */
 const TURN_CELLS = 20_000
-const BATCH = 'pg_temp.records_sync_batch'
 /** The planner knows nothing of a temporary table: rows are found by the index of the ids, never by reading a whole table. */
 const MERGE_SETTINGS = `SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
   SET LOCAL work_mem = '64MB'; SET LOCAL statement_timeout = ${STATEMENT_MAX_MS}`
 
-/** The columns of the temporary table have numbers, so that no name of a property is like one of ours. */
-const numbered = (stream: MirrorStream) =>
-  stream.columns.filter(({ live }) => live).map((column, index) => ({ ...column, as: `c${index}` }))
-
 /**
  * One statement, so that what is judged is what is written. It judges the best row of each id (what does not differ is touched
- * only: long values are not stored again), and gives the counts.
+ * only: long values are not stored again), and gives the counts, the number of rows that were written, and the ids of those that
+ * were left alone, or that the table knew later news of.
  */
 function mergeText(home: Home, stream: MirrorStream): string {
   const columns = numbered(stream)
   const table = tableIn(home, stream.table)
-  const content = [
-    't."_misfits"::text IS DISTINCT FROM b.misfits::text',
-    // By their bytes: a person may have given the column a collation that takes some texts for the same.
-    ...columns.map(
-      ({ name, as, type }) =>
-        `t.${quoted(name)}${type.holds === 'text' ? ' COLLATE "C"' : ''} IS DISTINCT FROM b.${as}`,
-    ),
-  ]
+  const content = [MISFITS_DIFFER, ...columns.map(differs)]
   const names = columns.map(({ name }) => quoted(name))
   return `WITH judged AS MATERIALIZED (
     SELECT b.*, CASE
@@ -50,27 +41,33 @@ function mergeText(home: Home, stream: MirrorStream): string {
       WHEN b.version < t."_version" THEN 'reverted'
       WHEN t."_deleted_at" < b.last_seen OR ${content.join(' OR ')} THEN 'changed'
       ELSE 'unchanged' END AS verdict
-    FROM (SELECT DISTINCT ON (id) *, max(seen_at) OVER (PARTITION BY id) AS last_seen
-      FROM ${BATCH} ORDER BY id, version DESC NULLS LAST, seen_at DESC) AS b
+      , t."_last_seen_at" > b.last_seen OR t."_deleted_at" >= b.last_seen AS later
+    FROM ${BEST} AS b
     LEFT JOIN ${table} AS t ON t."_id" = b.id
   ), inserted AS (
     INSERT INTO ${table} ("_id", "_version", "_first_seen_at", "_last_seen_at", "_run", "_misfits"${names.map((name) => `, ${name}`).join('')})
     SELECT b.id, b.version, b.last_seen, b.last_seen, $1::bigint, b.misfits${columns.map(({ as }) => `, b.${as}`).join('')}
     FROM judged AS b WHERE b.verdict = 'inserted'
+    RETURNING 1
   ), touched AS (
     UPDATE ${table} AS t SET "_version" = b.version,
       "_last_seen_at" = greatest(t."_last_seen_at", b.last_seen), "_run" = $1::bigint
     FROM judged AS b WHERE t."_id" = b.id AND b.verdict = 'unchanged'
+    RETURNING 1
   ), changed AS (
     UPDATE ${table} AS t SET "_version" = b.version,
       "_last_seen_at" = greatest(t."_last_seen_at", b.last_seen), "_run" = $1::bigint, "_misfits" = b.misfits,
       "_deleted_at" = CASE WHEN t."_deleted_at" < b.last_seen THEN NULL ELSE t."_deleted_at" END
       ${columns.map(({ name, as }) => `, ${quoted(name)} = b.${as}`).join('')}
     FROM judged AS b WHERE t."_id" = b.id AND b.verdict IN ('changed', 'reverted')
+    RETURNING 1
   )
   SELECT count(*) FILTER (WHERE verdict = 'inserted'), count(*) FILTER (WHERE verdict IN ('changed', 'reverted')),
     count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older'),
-    count(*) FILTER (WHERE verdict = 'reverted') FROM judged`
+    count(*) FILTER (WHERE verdict = 'reverted'),
+    (SELECT count(*) FROM inserted) + (SELECT count(*) FROM touched) + (SELECT count(*) FROM changed),
+    coalesce(array_agg(id) FILTER (WHERE verdict = 'older'), '{}'),
+    coalesce(array_agg(id) FILTER (WHERE verdict <> 'older' AND later), '{}') FROM judged`
 }
 
 /** @throws Blocked where the warehouse is away or denies it */
@@ -159,8 +156,18 @@ class PostgresBatch implements MirrorBatch {
       return await lease.transaction(async () => {
         await storePosition(lease, this.#home, this.#stream.name, fence, position)
         const { rows } = await lease.ask(mergeText(this.#home, this.#stream), [run])
+        const [row] = rows
+        const merged = countsOf(row!)
+        const [written, older, later] = row!.slice(5) as [string, string, string]
+        await checkMerged(lease, this.#home, this.#stream, {
+          run,
+          judged: merged.inserted + merged.changed + merged.unchanged,
+          written: Number(written),
+          older,
+          later,
+        })
         await lease.ask(`DROP TABLE ${BATCH}; RESET statement_timeout`)
-        return countsOf(rows[0]!)
+        return merged
       }, MERGE_SETTINGS)
     })
     this.#end('back')

@@ -22,6 +22,7 @@ import type {
 import { tableIn, type Home } from './catalogue.ts'
 import type { Lease } from './connections.ts'
 import { quoted, sqlType, textOf } from './names.ts'
+import { checkDeleted } from './taken.ts'
 
 /** `HELD_COLUMNS` as texts. */
 const OWN = HELD_COLUMNS.map((name) =>
@@ -170,11 +171,13 @@ export async function deleteRows(
   if (owners) among.push(`${quoted(owners.column)} = ANY (${there.value(owners.values)}::text[])`)
   if (among.length > 0) there.add(`(${among.join(' OR ')})`)
   const table = tableIn(home, stream.table)
+  const values = [...there.values]
   const { count } = await lease.ask(
     how === 'hard'
       ? `DELETE FROM ${table} WHERE ${there}`
       : `UPDATE ${table} SET "_deleted_at" = ${there.value(at)}::timestamptz WHERE ${there}`,
     there.values,
   )
+  await checkDeleted(lease, home, stream, { where: `${there}`, values })
   return count
 }
