@@ -6,6 +6,7 @@ import {
   type DifferenceCounts,
   type DifferenceKind,
 } from '../core/differences.ts'
+import { isComplete, LIVE_STATES } from '../core/states.ts'
 import type { DifferenceGroup, Ledger, Run } from '../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
 import { figure, safe, table, type Terminal } from './terminal.ts'
@@ -49,6 +50,18 @@ export async function findingsOf(ledger: Ledger, run: Run): Promise<Findings | n
   return { ...counts, groups: await ledger.differenceGroups(run.id) }
 }
 
+/** Whether a run that found no difference has compared anything, and came to its end. */
+const isEqual = ({ state, kind, counts }: Run): boolean =>
+  isComplete(state) && (kind === 'mirror' || (counts?.states.unchanged ?? 0) > 0)
+
+function withoutDifference(run: Run): string {
+  if (isEqual(run)) return '  Both sides are equal, as far as they were compared.'
+  if (isComplete(run.state)) return '  No row was compared.'
+  return LIVE_STATES.includes(run.state)
+    ? '  No difference so far; it is not at its end.'
+    : '  It ended before everything was compared: whether both sides are equal is not known.'
+}
+
 /** Records that differ by kind, then the fields, and who changed them. */
 export function printFindings(
   terminal: Terminal,
@@ -56,7 +69,8 @@ export function printFindings(
   { found, left, groups }: Findings,
 ): void {
   if (sumOfDifferences(found) === 0) {
-    terminal.out(terminal.style('green', '  Both sides are equal, as far as they were compared.'))
+    const text = withoutDifference(run)
+    terminal.out(isEqual(run) ? terminal.style('green', text) : text)
     return
   }
   const meaning = MEANING[run.kind]

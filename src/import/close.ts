@@ -27,10 +27,12 @@ export interface Findings {
 }
 
 /** Of a reconciliation that found no difference. */
-const equalText = ({ states: { invalid } }: Books): string =>
-  invalid === 0
-    ? 'both sides are equal'
-    : `both sides are equal, but for ${figure(invalid)} rows that do not map`
+const equalText = ({ states: { invalid, unchanged } }: Books): string =>
+  unchanged === 0
+    ? 'no row was compared'
+    : invalid === 0
+      ? 'both sides are equal'
+      : `both sides are equal, but for ${figure(invalid)} rows that do not map`
 
 const joined = (...parts: readonly (string | null)[]): string | null =>
   parts.filter((part) => part !== null).join('; ') || null
@@ -64,7 +66,8 @@ export async function close(
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
     message,
     books,
-    verifiedThrough: state === 'complete' ? (findings?.wholeSince ?? null) : null,
+    // Of a source without rows nothing is known.
+    verifiedThrough: state === 'complete' && books.read > 0 ? (findings?.wholeSince ?? null) : null,
   })
   return { state, books, message }
 }

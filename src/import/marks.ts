@@ -11,6 +11,8 @@ import { sentOf } from './look-up.ts'
 const LENGTH = 6
 const NONE = '.'.repeat(LENGTH)
 
+const typeOf = (schema: RunSchema | null, name: string): string => schema?.[name]?.type ?? 'text'
+
 /** FNV-1a over the UTF-16 code units of the canonical text, in base 64. */
 export function markOf(value: Json | undefined, fieldType: string): string {
   const text = canonical(value, fieldType)
@@ -35,7 +37,7 @@ export function marker(
   schema: RunSchema,
 ): (item: { readonly payload: string }) => string {
   const names = namesOf(config)
-  const types = names.map((name) => schema[name]?.type ?? 'text')
+  const types = names.map((name) => typeOf(schema, name))
   return (item) => {
     const sent = sentOf(item)
     return names
@@ -43,6 +45,18 @@ export function marker(
       .join('')
   }
 }
+
+/** Gives the mark of a property's value, as `marker` does. */
+export const fieldMarker =
+  (schema: RunSchema | null) =>
+  (name: string, value: Json | undefined): string =>
+    markOf(value, typeOf(schema, name))
+
+/** Marks by property as one text, in the order of the mapped properties; points where there is none. */
+export const writeMarks = (marks: ReadonlyMap<string, string>, config: ImportConfig): string =>
+  namesOf(config)
+    .map((name) => marks.get(name) ?? NONE)
+    .join('')
 
 /** Marks by property, of the run that sent them. A property that was left out is not among them. */
 export function readMarks(marks: string, config: ImportConfig): ReadonlyMap<string, string> {

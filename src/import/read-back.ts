@@ -1,12 +1,15 @@
 // What reading back shows of an item: equal, different, missing, or normalised. A value that came back the same other value as
-// the last time it was sent is the service's own form of it: sending it a third time would change nothing.
+// the last time it was sent, and that is a form of what was sent, is the service's own form of it: sending it a third time would
+// change nothing. One that the service did not take stays a difference, however often it is read.
 
 import { hash as digestOf } from 'node:crypto'
 import { shownText } from '../core/differences.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
 import type { ImportConfig } from '../core/sync.ts'
-import type { Verified } from '../ledger/ledger.ts'
+import type { UncomparedItem, Verified } from '../ledger/ledger.ts'
 import { canonical } from './compare.ts'
+import type { Earlier } from './earlier.ts'
+import { isFormOf, isNotTaken, NO_VALUE } from './forms.ts'
 
 type Values = Readonly<Record<string, Json>>
 type TypeOf = (property: string) => string
@@ -40,15 +43,13 @@ export function readDigest(
   return digestOf('sha256', canonicalJson(pairs), 'hex').slice(0, DIGEST_CHARS)
 }
 
-/** Whether what is read now is what an earlier run read, of the same values, and took for the service's own form. */
-export const isNormalised = (
-  item: {
-    readonly hash: string
-    readonly accepted: { hash: string | null; readBack: string | null } | null
-  },
-  read: string,
-): boolean =>
-  item.accepted !== null && item.accepted.hash === item.hash && item.accepted.readBack === read
+/** Whether what is read now is what a run before has shown to be the service's own form of the same values. */
+export const isNormalised = (item: Pick<UncomparedItem, 'hash' | 'accepted'>, read: string) =>
+  item.accepted?.normalised === true &&
+  item.accepted.hash === item.hash &&
+  item.accepted.readBack === read
+
+const OLD = 'the service keeps its old value'
 
 /** What kind of difference it is, in words; the values themselves stay in the ledger. */
 function classOf(sent: Json | undefined, held: Json | undefined): string {
@@ -71,23 +72,41 @@ const shown = (value: Json | undefined): string => shownText(canonicalJson(value
  * @param lastRead what an earlier run read of the key, as a digest
  */
 export function verdictOf(
-  read: { sent: Values; held: Values; fields: readonly string[] } | null,
+  read: { sent: Values; held: Values; fields: readonly string[]; earlier: Earlier } | null,
   { config, typeOf, lastRead }: { config: ImportConfig; typeOf: TypeOf; lastRead: string | null },
-): Pick<Verified, 'verdict' | 'field' | 'readBack' | 'told'> {
+): Pick<Verified, 'verdict' | 'field' | 'readBack' | 'seen' | 'told'> {
   if (read === null) {
     const told = { reason: READ_BACK_MISSING, detail: MISSING, column: null, value: null }
-    return { verdict: 'missing', field: null, readBack: null, told }
+    return { verdict: 'missing', field: null, readBack: null, seen: null, told }
   }
-  const { sent, held, fields } = read
-  const [first] = fields
-  if (first === undefined) return { verdict: 'equal', field: null, readBack: null, told: null }
+  const { sent, held, fields, earlier } = read
+  if (fields.length === 0)
+    return { verdict: 'equal', field: null, readBack: null, seen: null, told: null }
   const readBack = readDigest(sent, held, fields, typeOf)
-  if (readBack === lastRead) return { verdict: 'normalised', field: null, readBack, told: null }
-  const named = fields
+  const seen = earlier.seen(held)
+  const marksOf = (field: string) => ({
+    before: earlier.before(field),
+    held: earlier.markOf(field, heldOf(held, field)),
+  })
+  const isForm = (field: string) =>
+    isFormOf(sent[field], heldOf(held, field), typeOf(field), marksOf(field))
+  const others = fields.filter((field) => !isForm(field))
+  if (others.length === 0 && readBack === lastRead)
+    return { verdict: 'normalised', field: null, readBack, seen, told: null }
+  // What is no form of what was sent is what a person has to look at first.
+  const inOrder = [...others, ...fields.filter((field) => !others.includes(field))]
+  const first = inOrder[0]!
+  const kindOf = (field: string) => {
+    const { before, held: now } = marksOf(field)
+    return isNotTaken(before, now) && now !== NO_VALUE
+      ? OLD
+      : classOf(sent[field], heldOf(held, field))
+  }
+  const named = inOrder
     .slice(0, NAMED_MAX)
     .map(
       (field) =>
-        `${field}: sent ${shown(sent[field])}, the service holds ${shown(heldOf(held, field))} (${classOf(sent[field], heldOf(held, field))})`,
+        `${field}: sent ${shown(sent[field])}, the service holds ${shown(heldOf(held, field))} (${kindOf(field)})`,
     )
   const more = fields.length > NAMED_MAX ? `; and ${fields.length - NAMED_MAX} more` : ''
   const told = {
@@ -96,5 +115,5 @@ export function verdictOf(
     column: config.properties[first]?.column ?? null,
     value: shown(sent[first]),
   }
-  return { verdict: 'different', field: `/properties/${first}`, readBack, told }
+  return { verdict: 'different', field: `/properties/${first}`, readBack, seen, told }
 }

@@ -17,6 +17,7 @@ import { lookUp, lookUpKeys, sentOf } from './look-up.ts'
 import { marker, markOf, readMarks } from './marks.ts'
 import type { ImportDeps } from './ports.ts'
 import { isNormalised, readDigest } from './read-back.ts'
+import { configsOf } from './run-configs.ts'
 import { matchingOf, typesOf, type Matching } from './types.ts'
 
 /** Reason of a row whose record has another key now. */
@@ -222,19 +223,7 @@ async function byId(
 type Base = { readonly marks: ReadonlyMap<string, string>; readonly isSame: boolean } | null
 
 function bases(deps: ImportDeps, config: ImportConfig) {
-  const configs = new Map<number, Promise<ImportConfig>>()
-  const configOf = (run: number): Promise<ImportConfig> => {
-    let known = configs.get(run)
-    if (known === undefined) {
-      // Bounded: a sync's keys come from few runs, or are forgotten here and read again.
-      if (configs.size >= LEDGER_ROWS_MAX) configs.clear()
-      known = deps.ledger
-        .run(run)
-        .then((row) => (row?.config as unknown as { import?: ImportConfig })?.import ?? config)
-      configs.set(run, known)
-    }
-    return known
-  }
+  const configOf = configsOf(deps.ledger, config)
   return async ({ accepted, hash }: UncomparedItem): Promise<Base> => {
     if (accepted === null || accepted.hash === null) return null
     const isSame = accepted.hash === hash

@@ -8,6 +8,7 @@ import type { ImportConfig } from '../core/sync.ts'
 import type { RunSchema, Verified, WrittenItem } from '../ledger/ledger.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import { differences } from './compare.ts'
+import { earlierOf } from './earlier.ts'
 import { lookUp, sentOf } from './look-up.ts'
 import { marker } from './marks.ts'
 import type { ImportDeps } from './ports.ts'
@@ -42,6 +43,7 @@ export async function verify(
   const { ledger } = deps
   const { run, config, schema } = job
   const marksOf = schema && marker(config, schema)
+  const earlierFor = earlierOf(ledger, job)
   const result = { read: 0, equal: 0, different: 0, missing: 0, normalised: 0 }
   const every =
     config.verify === 'all'
@@ -61,13 +63,14 @@ export async function verify(
     const typeOf = typesOf(config, schema, properties)
     const matching = matchingOf(config, properties, schema)
     const found = await lookUp(deps, config, matching, items, Object.keys(config.properties))
-    const verdictFor = (item: WrittenItem): Verified => {
+    const verdictFor = async (item: WrittenItem): Promise<Verified> => {
       const record = found.get(item.key)
       const sent = sentOf(item)
       const held = (record?.properties ?? {}) as Sent
       const fields = record ? differences(sent, held, typeOf) : []
       const { lastRead } = item
-      const verdict = verdictOf(record ? { sent, held, fields } : null, {
+      const earlier = await earlierFor(item, sent)
+      const verdict = verdictOf(record ? { sent, held, fields, earlier } : null, {
         config,
         typeOf,
         lastRead,
@@ -83,7 +86,9 @@ export async function verify(
         marks: marksOf ? marksOf(item) : null,
       }
     }
-    await ledger.recordVerified(run, items.map(verdictFor))
+    const verdicts: Verified[] = []
+    for (const item of items) verdicts.push(await verdictFor(item))
+    await ledger.recordVerified(run, verdicts)
     deps.beat()
   }
 }

@@ -196,6 +196,18 @@ export interface WrittenItem {
   readonly inDoubt: boolean
   /** What an earlier run read of the key that was not as it was sent, as a digest; null where none did. */
   readonly lastRead: string | null
+  /** What is known of the key; null where nothing was accepted for it. */
+  readonly known: KnownMarks | null
+}
+
+/** Marks of a key's values: those that were sent last and before that, and what an earlier run has seen of them. */
+export interface KnownMarks {
+  readonly run: number
+  readonly marks: string | null
+  readonly lastRun: number | null
+  readonly lastMarks: string | null
+  readonly seenRun: number | null
+  readonly seen: string | null
 }
 
 /** What reading an item back showed. */
@@ -209,6 +221,8 @@ export interface Verified {
   readonly marks?: string | null
   /** Digest of what was read, where it is not as it was sent. */
   readonly readBack?: string | null
+  /** Of the same: marks of what was sent, is held, and was held before (src/import/earlier.ts). */
+  readonly seen?: string | null
   /** What a person is told of an accepted item that is not as it was sent. */
   readonly told?: {
     readonly reason: string
@@ -228,6 +242,8 @@ export interface Accepted {
   readonly run: number
   /** Digest of what was read back otherwise than it was sent; null where nothing was. */
   readonly readBack: string | null
+  /** Whether that is the service's own form of what was accepted. */
+  readonly normalised?: true
 }
 
 /** A planned item of a reconciliation, and what was accepted for its key; null where nothing was. */

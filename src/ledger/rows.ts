@@ -213,6 +213,7 @@ export const acceptedOfRow = (row: Row, prefix = ''): Accepted => ({
   marks: text(row[`${prefix}marks`]),
   run: Number(row[`${prefix}run`]),
   readBack: text(row[`${prefix}read_back`]),
+  ...(Number(row[`${prefix}normalised`]) === 1 && { normalised: true as const }),
 })
 
 /** Of `items` with its payload, to be read back. */
@@ -225,7 +226,26 @@ export const writtenOfRow = (row: Row): WrittenItem => ({
   recordId: text(row['record_id']),
   inDoubt: Number(row['in_doubt']) === 1,
   lastRead: text(row['last_read']),
+  known:
+    row['known_run'] === null
+      ? null
+      : {
+          run: Number(row['known_run']),
+          marks: text(row['known_marks']),
+          lastRun: number(row['known_last_run']),
+          lastMarks: text(row['known_last_marks']),
+          seenRun: number(row['known_seen_run']),
+          seen: text(row['known_seen']),
+        },
 })
+
+/** What is read of `accepted` as `known_…` for an item that is read back. */
+export const KNOWN_COLUMNS = `accepted.run AS known_run, accepted.marks AS known_marks, accepted.last_run AS known_last_run,
+  accepted.last_marks AS known_last_marks, accepted.read_back_run AS known_seen_run, accepted.seen AS known_seen`
+
+/** Of an upsert of `accepted`: what was sent before stays beside what is sent now. */
+export const keepsLast = `last_marks = CASE WHEN accepted.run < excluded.run THEN accepted.marks ELSE accepted.last_marks END,
+  last_run = CASE WHEN accepted.run < excluded.run THEN accepted.run ELSE accepted.last_run END`
 
 /** Of `items` with its payload, and with what was accepted for its key. */
 export const uncomparedOfRow = (row: Row): UncomparedItem => ({

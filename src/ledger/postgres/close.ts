@@ -6,6 +6,7 @@ import type { Ledger, Verified } from '../ledger.ts'
 import {
   NOTHING_TOLD,
   addReadBack,
+  KNOWN_COLUMNS,
   completeStates,
   isLeft,
   liveStates,
@@ -15,7 +16,7 @@ import {
 } from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
 import type { Database } from './database.ts'
-import { acceptItems, forgetRead, itemsAt, withPayload } from './items.ts'
+import { acceptItems, itemsAt, noteRead, withPayload } from './items.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -48,12 +49,14 @@ export function closeMethods(
     async written(run, { after, every, limit }) {
       const rows = await db.all(
         `SELECT ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
-           (SELECT read_back FROM accepted
+           CASE WHEN known_seen_run < $1 THEN last_read END AS last_read, known_run, known_marks, known_last_run,
+           known_last_marks, known_seen_run, known_seen
+         FROM items ${withPayload} LEFT JOIN LATERAL
+           (SELECT read_back AS last_read, ${KNOWN_COLUMNS} FROM accepted
             WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
               AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
-              AND accepted.key = items.key AND accepted.read_back_run < $1 LIMIT 1) AS last_read
-         FROM items ${withPayload}
-         WHERE run = $1 AND ordinal > $2 AND verified IS NULL
+              AND accepted.key = items.key LIMIT 1) AS known ON true
+         WHERE items.run = $1 AND ordinal > $2 AND verified IS NULL
            AND ((state IN ('created', 'updated') AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent')
          ORDER BY ordinal LIMIT $4`,
         [run, after, every, limit],
@@ -65,7 +68,7 @@ export function closeMethods(
       const read = items.toSorted((a, b) => a.ordinal - b.ordinal)
       const isEqual = ({ verdict }: Verified) => verdict === 'equal' || verdict === 'normalised'
       const equal = read.filter(isEqual)
-      const other = read.filter((item) => !isEqual(item))
+      const other = read.filter(({ verdict }) => verdict !== 'equal')
       const told = read.map((item) => item.told ?? NOTHING_TOLD)
       await db.transaction(async (session) => {
         // A closed run stays as it was sealed.
@@ -99,10 +102,12 @@ export function closeMethods(
           ...itemsAt(run, equal),
           equal.map(({ marks }) => marks ?? null),
         ])
-        // What the service holds is not what was sent: the next run must send it again.
-        await session.run(forgetRead, [
+        // What the service holds is not what was sent: but for a form of its own, the next run must send it again.
+        await session.run(noteRead, [
           ...itemsAt(run, other),
           other.map(({ readBack }) => readBack ?? null),
+          other.map(({ seen }) => seen ?? null),
+          other.map(({ verdict }) => (verdict === 'normalised' ? 1 : 0)),
         ])
       })
     },

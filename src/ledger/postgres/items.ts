@@ -1,6 +1,8 @@
 // How statements find the rows they are about: each row by both columns of an index, whatever the planner takes the tables
 // to be. A condition such as `run = $1 AND ordinal = ANY ($2)` would let it read the whole run and throw most of it away.
 
+import { keepsLast } from '../rows.ts'
+
 /** `FROM` of a statement about the items that `$1` and `$2` name, which `itemsAt` gives. */
 export const wanted = 'FROM unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)'
 export const isWanted = 'items.run = wanted.run AND items.ordinal = wanted.ordinal'
@@ -18,15 +20,15 @@ export const withPayload = `JOIN LATERAL (SELECT raw, payload FROM payloads
 const destination = '(SELECT destination FROM runs WHERE id = items.run)'
 
 /** Notes the wanted items as accepted, with the marks that `$3` gives; `marks` says what becomes of those that are there. */
-export const acceptItems = (marks: string): string => `
-  INSERT INTO accepted (destination, key, record_id, hash, marks, run)
+export const acceptItems = (marks: string, more = 'normalised = 0'): string => `
+  INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised)
     SELECT DISTINCT ON (hashtextextended(items.key, 0))
-      ${destination}, items.key, items.record_id, items.hash, wanted.marks, items.run
+      ${destination}, items.key, items.record_id, items.hash, wanted.marks, items.run, items.normalised
     FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, marks)
       JOIN items ON ${isWanted} ORDER BY hashtextextended(items.key, 0)
   ON CONFLICT (destination, hashtextextended(key, 0)) DO UPDATE
     SET key = excluded.key, record_id = excluded.record_id, hash = excluded.hash, marks = ${marks},
-      run = excluded.run`
+      ${keepsLast}, run = excluded.run, ${more}`
 
 /** Forgets what was accepted of the wanted items' keys. */
 export const forgetItems = `
@@ -35,11 +37,16 @@ export const forgetItems = `
   WHERE accepted.destination = item.destination AND accepted.key = item.key
     AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`
 
-/** Forgets what was accepted of the wanted items' keys, and notes what was read back instead, which `$3` gives. */
-export const forgetRead = `
-  UPDATE accepted SET hash = NULL, read_back = item.read_back, read_back_run = item.run
-  FROM (SELECT items.key, items.run, wanted.read_back, ${destination} AS destination
-      FROM unnest($1::integer[], $2::integer[], $3::text[]) AS wanted (run, ordinal, read_back)
+/**
+ * Notes what was read back of the wanted items instead of what was sent: `$3` its digests, `$4` the marks, `$5` 1 where it is a
+ * form of what was sent. What is none is forgotten as accepted.
+ */
+export const noteRead = `
+  UPDATE accepted SET hash = CASE WHEN item.normalised = 1 THEN accepted.hash END, read_back = item.read_back,
+    seen = item.seen, read_back_run = item.run, normalised = item.normalised
+  FROM (SELECT items.key, items.run, wanted.read_back, wanted.seen, wanted.normalised, ${destination} AS destination
+      FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[], $5::smallint[])
+        AS wanted (run, ordinal, read_back, seen, normalised)
         JOIN items ON ${isWanted} OFFSET 0) AS item
   WHERE accepted.destination = item.destination AND accepted.key = item.key
     AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`

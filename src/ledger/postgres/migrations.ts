@@ -277,4 +277,12 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE items ADD COLUMN more text;
   CREATE INDEX items_raw_key ON items (run, ordinal) WHERE raw_key IS NOT NULL;
   `,
+  `
+  -- What tells a value that the service keeps in its own form from one that it did not take: what was sent before, and what
+  -- was seen of it.
+  ALTER TABLE accepted ADD COLUMN last_marks text;
+  ALTER TABLE accepted ADD COLUMN last_run integer;
+  ALTER TABLE accepted ADD COLUMN seen text;
+  ALTER TABLE accepted ADD COLUMN normalised smallint NOT NULL DEFAULT 0;
+  `,
 ]

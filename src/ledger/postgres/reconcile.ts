@@ -91,7 +91,7 @@ async function recordPart(session: Session, run: number, part: readonly Comparis
       equal.map(({ normalised }) => (normalised ? 1 : 0)),
     ],
   )
-  await session.run(acceptItems('excluded.marks'), [
+  await session.run(acceptItems('excluded.marks', 'normalised = excluded.normalised'), [
     ...itemsAt(run, equal),
     equal.map(({ marks }) => marks),
   ])
@@ -141,7 +141,8 @@ export function reconcileMethods(db: Database): ReconcileMethods {
         `SELECT items.ordinal, items.key, payload, items.hash, attempts, raw_key, known.*
          FROM items ${withPayload} LEFT JOIN LATERAL
            (SELECT accepted.key AS accepted_key, record_id AS accepted_record_id, accepted.hash AS accepted_hash,
-              marks AS accepted_marks, accepted.run AS accepted_run, read_back AS accepted_read_back
+              marks AS accepted_marks, accepted.run AS accepted_run, read_back AS accepted_read_back,
+              accepted.normalised AS accepted_normalised
             FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = $1)
               AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
               AND accepted.key = items.key LIMIT 1) AS known ON true
@@ -160,7 +161,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
 
     async absentKeys(run, { after, limit }) {
       const rows = await db.all(
-        `SELECT key, record_id, hash, marks, run, read_back, hashtextextended(key, 0)::text AS place,
+        `SELECT key, record_id, hash, marks, run, read_back, normalised, hashtextextended(key, 0)::text AS place,
            (SELECT true FROM items
             WHERE hashtextextended(items.key, items.run) = hashtextextended(accepted.key, $1)
               AND items.key = accepted.key AND items.run + 0 = $1 LIMIT 1) AS present

@@ -297,6 +297,8 @@ async function decide(
     WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
       AND later.key = items.key AND later.run + 0 = items.run AND later.state <> 'invalid'
     ORDER BY later.ordinal::bigint DESC LIMIT 1)`
+  const ofKey = (column: string) => `(SELECT accepted.${column} FROM accepted WHERE destination = $4
+    AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`
   const superseded = await session.run(
     `UPDATE items SET state = 'superseded', twin = ${lastOfKey}
      WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND ordinal < ${lastOfKey}`,
@@ -304,10 +306,8 @@ async function decide(
   )
   const unchanged = believes
     ? await session.run(
-        `UPDATE items SET state = 'unchanged'
-         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash =
-           (SELECT accepted.hash FROM accepted WHERE destination = $4
-             AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`,
+        `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash = ${ofKey('hash')}`,
         [...slice, destination],
       )
     : 0

@@ -7,8 +7,10 @@ import type { Ledger } from '../ledger.ts'
 import {
   NOTHING_TOLD,
   addReadBack,
+  KNOWN_COLUMNS,
   completeStates,
   isLeft,
+  keepsLast,
   liveStates,
   marksOnceVerified,
   plannedOfRow,
@@ -52,14 +54,14 @@ export function closeMethods(
     async written(run, { after, every, limit }) {
       return db
         .sql(
-          `SELECT ordinal, key, payload, hash, state, record_id, in_doubt,
-             (SELECT read_back FROM accepted
-              WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
-                AND accepted.key = items.key AND accepted.read_back_run < ?1) AS last_read
-           FROM items JOIN payloads USING (run, ordinal)
-           WHERE run = ?1 AND ordinal > ?2 AND verified IS NULL
-             AND ((state IN ('created', 'updated') AND ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent')
-           ORDER BY ordinal LIMIT ?4`,
+          `SELECT items.ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
+             CASE WHEN accepted.read_back_run < ?1 THEN accepted.read_back END AS last_read, ${KNOWN_COLUMNS}
+           FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
+             LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+               AND accepted.key = items.key
+           WHERE items.run = ?1 AND items.ordinal > ?2 AND verified IS NULL
+             AND ((state IN ('created', 'updated') AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent')
+           ORDER BY items.ordinal LIMIT ?4`,
         )
         .all(run, after, every, limit)
         .map(writtenOfRow)
@@ -79,11 +81,11 @@ export function closeMethods(
            SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id
            FROM items JOIN runs ON runs.id = items.run WHERE items.run = ? AND items.ordinal = ?
          ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
-           marks = ${marksOnceVerified}, run = excluded.run`,
+           marks = ${marksOnceVerified}, normalised = 0, ${keepsLast}, run = excluded.run`,
       )
-      // What the service holds is not what was sent: the next run must send it again.
-      const forget = db.sql(
-        `UPDATE accepted SET hash = NULL, read_back = ?3, read_back_run = ?1
+      // What the service holds is not what was sent: but for a form of its own, the next run must send it again.
+      const noteRead = db.sql(
+        `UPDATE accepted SET hash = CASE WHEN ?5 THEN hash END, read_back = ?3, seen = ?4, read_back_run = ?1, normalised = ?5
          WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
            AND key = (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`,
       )
@@ -108,7 +110,14 @@ export function closeMethods(
           )
           if (isNormalised || item.verdict === 'equal')
             accept.run(item.marks ?? null, run, item.ordinal)
-          else forget.run(run, item.ordinal, item.readBack ?? null)
+          if (item.verdict !== 'equal')
+            noteRead.run(
+              run,
+              item.ordinal,
+              item.readBack ?? null,
+              item.seen ?? null,
+              isNormalised ? 1 : 0,
+            )
         }
       })
     },

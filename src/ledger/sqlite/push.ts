@@ -3,7 +3,7 @@
 
 import { FenceLost } from '../../core/errors.ts'
 import type { Ledger, PlannedItem, SentBatch, Segment } from '../ledger.ts'
-import { plannedOfRow } from '../rows.ts'
+import { keepsLast, plannedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 
 type PushMethods = Pick<
@@ -194,8 +194,8 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
       const accept = db.sql(
         `INSERT INTO accepted (destination, key, record_id, hash, marks, run)
            SELECT ?, key, record_id, hash, ?, run FROM items WHERE run = ? AND ordinal = ?
-         ON CONFLICT (destination, key) DO UPDATE
-           SET record_id = excluded.record_id, hash = excluded.hash, marks = excluded.marks, run = excluded.run`,
+         ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
+           marks = excluded.marks, normalised = 0, ${keepsLast}, run = excluded.run`,
       )
       const twins = db.sql(
         `SELECT items.ordinal, max(other.ordinal) AS twin

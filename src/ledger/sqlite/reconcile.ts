@@ -12,6 +12,7 @@ import {
   differenceGroupOfRow,
   differenceOfRow,
   differenceValues,
+  keepsLast,
   liveStates,
   subjectOf,
   uncomparedOfRow,
@@ -60,11 +61,11 @@ export function reconcileMethods(db: Database): ReconcileMethods {
         .run(item.recordId, item.normalised ? 1 : 0, run, item.ordinal)
       if (changes === 0) return
       db.sql(
-        `INSERT INTO accepted (destination, key, record_id, hash, marks, run)
-           SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id
+        `INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised)
+           SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id, items.normalised
            FROM items JOIN runs ON runs.id = items.run WHERE items.run = ? AND items.ordinal = ?
-         ON CONFLICT (destination, key) DO UPDATE
-           SET record_id = excluded.record_id, hash = excluded.hash, marks = excluded.marks, run = excluded.run`,
+         ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
+           marks = excluded.marks, ${keepsLast}, run = excluded.run, normalised = excluded.normalised`,
       ).run(item.marks, run, item.ordinal)
       db.sql('DELETE FROM payloads WHERE run = ? AND ordinal = ?').run(run, item.ordinal)
     } else if (held) {
@@ -92,7 +93,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
           `SELECT items.ordinal, items.key, payloads.payload, items.hash, items.attempts, items.raw_key,
              accepted.key AS accepted_key, accepted.record_id AS accepted_record_id, accepted.hash AS accepted_hash,
              accepted.marks AS accepted_marks, accepted.run AS accepted_run,
-             accepted.read_back AS accepted_read_back
+             accepted.read_back AS accepted_read_back, accepted.normalised AS accepted_normalised
            FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
              LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
                AND accepted.key = items.key
@@ -121,7 +122,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     async absentKeys(run, { after, limit }) {
       const rows = db
         .sql(
-          `SELECT key, record_id, hash, marks, run, read_back, EXISTS
+          `SELECT key, record_id, hash, marks, run, read_back, normalised, EXISTS
              (SELECT 1 FROM items INDEXED BY items_key WHERE items.run = ?1 AND items.key = accepted.key) AS present
            FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
              AND key ${after === null ? '>=' : '>'} ?2

@@ -133,7 +133,8 @@ export function stageMethods(db: Database): StageMethods {
              AND later.ordinal > items.ordinal AND later.state <> 'invalid')`,
       )
       const unchanged = db.sql(
-        `UPDATE items SET state = 'unchanged'
+        `UPDATE items SET state = 'unchanged', normalised = (SELECT accepted.normalised FROM accepted
+           WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key)
          WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND EXISTS
            (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
              AND accepted.key = items.key AND accepted.hash = items.hash)`,

@@ -13,6 +13,7 @@ import {
   close,
   never,
   openRun,
+  outcome,
   row,
   rows,
   send,
@@ -107,6 +108,7 @@ export function closingTests(open: Open): void {
           recordId: 'record 1',
           inDoubt: false,
           lastRead: null,
+          known: expect.objectContaining({ run: claim.run, marks: 'marks of 1', seen: null }),
         },
         expect.objectContaining({ ordinal: 2, state: 'sent', recordId: null, inDoubt: true }),
       ])
@@ -233,6 +235,46 @@ export function closingTests(open: Open): void {
       expect(groups.filter(({ isMore }) => !isMore)).toMatchObject([{ items: 2 }])
       const [item] = await ledger.report(run, { states: ['invalid'], after: 0, limit: 1 })
       expect(item!.more).toEqual(more)
+    })
+
+    it('keeps what was sent before, and what was seen of it, for the next run', async () => {
+      const times = async (marks: string, seen: string | null, of: Verified['verdict']) => {
+        const claim = await staged(ledger, [{ ...row(1, 'k'), hash: marks } as StagedItem])
+        const batch = await send(ledger, claim)
+        await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
+          { ...outcome(1, 'updated'), marks },
+        ])
+        const [item] = await ledger.written(claim.run, { after: 0, every: 1, limit: 1 })
+        await ledger.recordVerified(claim.run, [verdict(1, of, { marks, readBack: 'r', seen })])
+        await close(ledger, claim.run)
+        return { run: claim.run, known: item!.known, lastRead: item!.lastRead }
+      }
+      const first = await times('one', 'seen-1', 'different')
+      expect(first).toMatchObject({ lastRead: null, known: { marks: 'one', lastRun: null } })
+      const second = await times('two', 'seen-2', 'normalised')
+      expect(second).toMatchObject({
+        lastRead: 'r',
+        known: {
+          run: second.run,
+          marks: 'two',
+          lastRun: first.run,
+          lastMarks: 'one',
+          seenRun: first.run,
+          seen: 'seen-1',
+        },
+      })
+      // A row that is met again says that it is kept in a form of its own, until it is sent as it is.
+      const meets = async (hash: string) => {
+        const { id: run } = await openRun(ledger)
+        await stage(ledger, run, [{ ...row(1, 'k'), hash } as StagedItem])
+        const books = await ledger.books(run)
+        await close(ledger, run)
+        return [books.states.unchanged, books.readBack!.normalised]
+      }
+      expect(await meets('two')).toEqual([1, 1])
+      const third = await times('three', null, 'equal')
+      expect(third.known).toMatchObject({ lastMarks: 'two', seenRun: second.run, seen: 'seen-2' })
+      expect(await meets('three')).toEqual([1, 0])
     })
 
     it('is known to a later run, and never to the run that read it', async () => {

@@ -575,3 +575,13 @@ test('a reconciliation that is killed goes on, and finds each difference once', 
   expect(repaired.books.states).toMatchObject({ unchanged: 1_497, updated: 3 })
   expect(repaired.state).toBe('complete')
 })
+
+test('of a source without rows nothing is said to be equal, and nothing is verified', async () => {
+  const scene = await importScene({ svc_external_id: { column: 'id' } })
+  scene.rows(['id'], [])
+  expect(await scene.reconcile()).toMatchObject({
+    state: 'complete',
+    message: 'no row was compared',
+  })
+  expect((await scene.ledger.reconciled('contacts')).verifiedThrough).toBeNull()
+})

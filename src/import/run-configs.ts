@@ -1,0 +1,25 @@
+// The mappings of earlier runs: in which order marks stand depends on them.
+
+import { LEDGER_ROWS_MAX } from '../core/limits.ts'
+import type { ImportConfig } from '../core/sync.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+/** Gives the configuration of a run, each read once. @param unknown that of runs that are not there */
+export function configsOf(
+  ledger: Pick<Ledger, 'run'>,
+  unknown: ImportConfig,
+): (run: number) => Promise<ImportConfig> {
+  const configs = new Map<number, Promise<ImportConfig>>()
+  return (run) => {
+    let known = configs.get(run)
+    if (known === undefined) {
+      // Bounded: a sync's keys come from few runs, or are forgotten here and read again.
+      if (configs.size >= LEDGER_ROWS_MAX) configs.clear()
+      known = ledger
+        .run(run)
+        .then((row) => (row?.config as unknown as { import?: ImportConfig })?.import ?? unknown)
+      configs.set(run, known)
+    }
+    return known
+  }
+}

@@ -1,0 +1,35 @@
+// A run that found no difference says that both sides are equal only where it compared them, to its end.
+
+import { expect, test } from 'vitest'
+import { printFindings } from '../../../src/cli/differences.ts'
+import { noDifferences } from '../../../src/core/differences.ts'
+import { emptyStates, type RunState } from '../../../src/core/states.ts'
+import type { Run } from '../../../src/ledger/ledger.ts'
+
+const said = (state: RunState, compared: number): string => {
+  const states = { ...emptyStates(), unchanged: compared }
+  const counts = { read: compared, states, replayed: 0, inDoubt: 0 }
+  const lines: string[] = []
+  const terminal = {
+    out: (line = '') => void lines.push(line),
+    err: () => {},
+    live: () => {},
+    endLive: () => {},
+    style: (_: string, text: string) => text,
+  }
+  const run = { kind: 'import', state, counts } as unknown as Run
+  printFindings(terminal, run, { found: noDifferences(), left: noDifferences(), groups: [] })
+  return lines.join('\n')
+}
+
+test.each<[RunState, number, RegExp]>([
+  ['complete', 3, /Both sides are equal, as far as they were compared/],
+  ['complete', 0, /No row was compared/],
+  ['failed', 0, /whether both sides are equal is not known/],
+  ['cancelled', 3, /whether both sides are equal is not known/],
+  ['running', 0, /No difference so far/],
+])('%s with %d rows compared', (state, compared, text) => {
+  expect(said(state, compared)).toMatch(text)
+  if (!(state === 'complete' && compared > 0))
+    expect(said(state, compared)).not.toContain('are equal, as far')
+})
