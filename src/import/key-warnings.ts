@@ -22,7 +22,8 @@ export async function toldOfKeys(
   { counts, isExact }: { counts: StageCounts; isExact: boolean },
 ): Promise<readonly string[]> {
   const { loose, merged, variants } = await ledger.keyFigures(run)
-  const { superseded } = counts
+  const { newer = 0 } = counts
+  const superseded = counts.superseded - newer
   return [
     ...(superseded > 0
       ? [
@@ -31,6 +32,11 @@ export async function toldOfKeys(
               ? `, ${figure(merged)} of them written otherwise (space around it, or another form of Unicode)`
               : ''
           }`,
+        ]
+      : []),
+    ...(newer > 0
+      ? [
+          `${rows(newer)} left out: a row with the same key that was read later is brought in already, and nothing older is written over it`,
         ]
       : []),
     ...(loose > 0

@@ -376,6 +376,8 @@ export interface Standing {
 export interface StageCounts {
   readonly planned: number
   readonly superseded: number
+  /** Those of `superseded` that gave way to a newer row of another run: rows of a retry. */
+  readonly newer?: number
   readonly unchanged: number
   readonly invalid: number
 }

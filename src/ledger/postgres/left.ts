@@ -2,26 +2,19 @@
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
 import { isLeft, liveStates } from '../rows.ts'
+import { isOfOlder, itemAt } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
 const packed = '((attempt.run::bigint << 32) | attempt.ordinal)'
 
-const isAccepted = (
-  item: string,
-  run: string,
-  since: '>' | '>=',
-): string => `(SELECT true FROM accepted
+const isAccepted = (item: string, run: string, more: string): string => `(SELECT true FROM accepted
   WHERE accepted.destination = ${run}
     AND hashtextextended(accepted.key, 0) = hashtextextended(${item}.key, 0)
-    AND accepted.key = ${item}.key AND accepted.run ${since} ${item}.run AND accepted.hash IS NOT NULL)`
-
-/** An item by both columns of its key, whatever the planner takes the table to be. */
-const itemAt = (run: string, ordinal: string): string =>
-  `LATERAL (SELECT * FROM items AS found WHERE found.run = ${run} AND found.ordinal = ${ordinal} LIMIT 1)`
+    AND accepted.key = ${item}.key AND accepted.hash IS NOT NULL AND ${more})`
 
 /**
  * The newest attempt, packed, of `item`, that was left over by a run that is over; null where a later one was brought in. A row
- * that gave way to a later one with its key is brought in with that one. Attempts of later runs have higher numbers, so both
+ * that gave way to a later one with its key is brought in with that one, of its own run (`twin`) or of another one. Attempts of later runs have higher numbers, so both
  * recursions end.
  */
 const newest = `(WITH RECURSIVE
@@ -44,7 +37,11 @@ const newest = `(WITH RECURSIVE
         max(${packed}) FILTER (WHERE runs.state NOT IN (${liveStates}) AND ${isLeft('attempt')}) AS left_over,
         max(${packed}) FILTER (WHERE
           attempt.state IN ('created', 'updated', 'unchanged') AND coalesce(attempt.verified, 'equal') = 'equal'
-          OR attempt.state = 'superseded' AND ${isAccepted('attempt', 'runs.destination', '>=')}) AS brought_in
+          OR attempt.state = 'superseded' AND ${isAccepted(
+            'attempt',
+            'runs.destination',
+            '(accepted.run >= attempt.run OR attempt.twin IS NULL)',
+          )}) AS brought_in
       FROM family JOIN ${itemAt('family.run', 'family.ordinal')} AS attempt ON true
         JOIN runs ON runs.id = attempt.run)
   SELECT left_over FROM attempts WHERE left_over > coalesce(brought_in, 0))`
@@ -61,7 +58,11 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
     WHERE ${kept === null ? 'item' : 'kept'}.run = $1 AND ${isLeft('item')} AND (${where})
     ORDER BY ${kept === null ? 'item' : 'kept'}.ordinal OFFSET 0) AS own
   JOIN ${itemAt('(own.newest >> 32)::integer', '(own.newest & 4294967295)::integer')} AS now
-    ON ${isAccepted('now', '(SELECT destination FROM runs WHERE id = now.run)', '>')} IS NULL`
+    ON ${isAccepted(
+      'now',
+      '(SELECT destination FROM runs WHERE id = now.run)',
+      `accepted.run > now.run AND NOT ${isOfOlder('now')}`,
+    )} IS NULL`
 
 /** What `now` was read from, beside `leftOf`. */
 export const withRaw = `LEFT JOIN LATERAL (SELECT raw FROM payloads

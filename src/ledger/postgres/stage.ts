@@ -7,6 +7,7 @@ import type { Database, Session } from './database.ts'
 import { beginningOf, boundOf, inParts, spreadOf } from '../choosing.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
 import { withPayload } from './items.ts'
+import { gaveWayToNewer } from './origins.ts'
 
 type StageMethods = Pick<
   Ledger,
@@ -161,6 +162,7 @@ export function stageMethods(db: Database): StageMethods {
 
     async finishStage(run, fence, source, onSlice) {
       const counts = { planned: 0, superseded: 0, unchanged: 0, invalid: 0 }
+      let newerRows = 0
       const segments: { first: number; last: number; planned: number }[] = []
       for (let first = 1; first <= source.rows; first += LEDGER_ROWS_MAX) {
         const last = Math.min(first + LEDGER_ROWS_MAX - 1, source.rows)
@@ -170,6 +172,7 @@ export function stageMethods(db: Database): StageMethods {
         })
         counts.planned += slice.planned
         counts.superseded += slice.superseded
+        newerRows += slice.newer
         counts.unchanged += slice.unchanged
         counts.invalid += slice.invalid
         if (slice.planned > 0) {
@@ -203,7 +206,7 @@ export function stageMethods(db: Database): StageMethods {
           ],
         )
       })
-      return counts
+      return { ...counts, ...(newerRows > 0 && { newer: newerRows }) }
     },
 
     async keepSample(run, fence, rows) {
@@ -299,11 +302,17 @@ async function decide(
     ORDER BY later.ordinal::bigint DESC LIMIT 1)`
   const ofKey = (column: string) => `(SELECT accepted.${column} FROM accepted WHERE destination = $4
     AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`
-  const superseded = await session.run(
+  const newer = await session.run(
+    `UPDATE items SET state = 'superseded'
+     WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`,
+    slice,
+  )
+  const later = await session.run(
     `UPDATE items SET state = 'superseded', twin = ${lastOfKey}
      WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND ordinal < ${lastOfKey}`,
     slice,
   )
+  const superseded = later + newer
   const unchanged = believes
     ? await session.run(
         `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
@@ -324,5 +333,5 @@ async function decide(
     slice,
   )
   const invalid = Number(row?.['invalid'])
-  return { planned: Number(row?.['planned']), superseded, unchanged, invalid }
+  return { planned: Number(row?.['planned']), superseded, newer, unchanged, invalid }
 }

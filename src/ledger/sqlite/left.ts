@@ -2,13 +2,14 @@
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
 import { isLeft, liveStates } from '../rows.ts'
+import { isOfOlder } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
 const packed = '((attempt.run << 32) | attempt.ordinal)'
 
 /**
  * The newest attempt, packed, of `items`, that was left over by a run that is over; null where a later one was brought in. A
- * row that gave way to a later one with its key is brought in with that one. Attempts of later runs have higher numbers, so both
+ * row that gave way to a later one with its key is brought in with that one, of its own run (`twin`) or of another one. Attempts of later runs have higher numbers, so both
  * recursions end.
  */
 const newest = `(WITH RECURSIVE
@@ -32,13 +33,13 @@ const newest = `(WITH RECURSIVE
   HAVING left_over > coalesce(max(CASE
     WHEN attempt.state IN ('created', 'updated', 'unchanged') AND coalesce(attempt.verified, 'equal') = 'equal'
       OR attempt.state = 'superseded' AND EXISTS (SELECT 1 FROM accepted
-        WHERE accepted.destination = runs.destination AND accepted.key = attempt.key AND accepted.run >= attempt.run
-          AND accepted.hash IS NOT NULL)
+        WHERE accepted.destination = runs.destination AND accepted.key = attempt.key
+          AND (accepted.run >= attempt.run OR attempt.twin IS NULL) AND accepted.hash IS NOT NULL)
     THEN ${packed} END), 0))`
 
 /**
  * `FROM` of a statement about the rows of the closed run `?1` that are left: `own` has their place in it, `now` the
- * newest attempt, whose key no later run has brought in. In order of ordinals.
+ * newest attempt, whose key no later run has brought in from a row as new. In order of ordinals.
  * @param kept a table with `raw` that only has rows that may be left: `own` then has its `raw`; null: all rows are looked at
  * @param where more about `items`, and `kept`
  */
@@ -51,7 +52,8 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
   CROSS JOIN items AS now ON now.run = (own.newest >> 32) AND now.ordinal = (own.newest & 4294967295)
     AND NOT EXISTS (SELECT 1 FROM accepted
       WHERE accepted.destination = (SELECT destination FROM runs WHERE id = now.run)
-        AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL)`
+        AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL
+        AND NOT ${isOfOlder('now')})`
 
 /** What `now` was read from, beside `leftOf`. */
 export const withRaw =

@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger.ts'
 import type { Database } from './database.ts'
 import { beginningOf, boundOf, spreadOf } from '../choosing.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
+import { gaveWayToNewer } from './origins.ts'
 
 type StageMethods = Pick<
   Ledger,
@@ -132,6 +133,10 @@ export function stageMethods(db: Database): StageMethods {
            (SELECT 1 FROM items AS later INDEXED BY items_key WHERE later.run = ?1 AND later.key = items.key
              AND later.ordinal > items.ordinal AND later.state <> 'invalid')`,
       )
+      const giveWay = db.sql(
+        `UPDATE items SET state = 'superseded'
+         WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`,
+      )
       const unchanged = db.sql(
         `UPDATE items SET state = 'unchanged', normalised = (SELECT accepted.normalised FROM accepted
            WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key)
@@ -149,15 +154,18 @@ export function stageMethods(db: Database): StageMethods {
          FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?`,
       )
       const counts = { planned: 0, superseded: 0, unchanged: 0, invalid: 0 }
+      let newerRows = 0
       const segments: { first: number; last: number; planned: number }[] = []
       for (let first = 1; first <= source.rows; first += LEDGER_ROWS_MAX) {
         const last = Math.min(first + LEDGER_ROWS_MAX - 1, source.rows)
         const planned = db.transaction(() => {
           checkFence(run, fence)
-          const superseded = supersede.run(run, first, last).changes
+          const newer = giveWay.run(run, first, last).changes
+          const superseded = newer + supersede.run(run, first, last).changes
           const same = source.believes === false ? 0 : unchanged.run(run, first, last).changes
           if (superseded + same > 0) drop.run(run, first, last)
           counts.superseded += superseded
+          newerRows += newer
           counts.unchanged += same
           const row = countPlanned.get(run, first, last)
           counts.invalid += Number(row?.['invalid'])
@@ -190,7 +198,7 @@ export function stageMethods(db: Database): StageMethods {
           run,
         )
       })
-      return counts
+      return { ...counts, ...(newerRows > 0 && { newer: newerRows }) }
     },
 
     async keepSample(run, fence, rows) {

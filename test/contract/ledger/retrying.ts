@@ -76,7 +76,7 @@ export function retryingTests(open: Open): void {
       of: ordinal,
     }))
     const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'retry', of })
-    await stage(ledger, run, again)
+    await stage(ledger, run, again, { believes: false })
     const [segment] = await ledger.openSegments(run)
     if (segment) {
       const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }
@@ -310,6 +310,85 @@ export function retryingTests(open: Open): void {
       expect(await taken(run)).toEqual([3, 4, 5, 7, 8])
       expect(await leftOf(run)).toEqual([3, 4, 5, 7, 8])
       expect(await opened.query(`SELECT ordinal FROM in_doubt WHERE run = ${run}`)).toEqual([])
+    })
+  })
+
+  describe('a row that is retried', () => {
+    /** A run in which 1 and 4 are `same`, 2 and 3 are invalid, and 5 is rejected. */
+    async function twice() {
+      const claim = await staged(ledger, [
+        row(1, 'same', 'first'),
+        badRow(2, 'same'),
+        badRow(3, null),
+        row(4, 'same', 'last'),
+        row(5, 'other'),
+      ])
+      const batch = await send(ledger, claim)
+      await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
+        outcome(4, 'created'),
+        outcome(5, 'rejected'),
+      ])
+      await close(ledger, claim.run)
+      return claim.run
+    }
+    const statesOf = async (run: number) =>
+      (await ledger.report(run, { states: ITEM_STATES, after: 0, limit: 9 })).map(
+        ({ state }) => state,
+      )
+
+    it('gives way to a later row with its key that its run brought in', async () => {
+      const run = await twice()
+      const again = await retry(run, [
+        [2, 'same'],
+        [3, 'same'],
+        [5, 'other'],
+      ])
+      expect(await statesOf(again)).toEqual(['superseded', 'superseded', 'created'])
+      expect(await taken(run)).toEqual([])
+      expect((await ledger.run(again))?.counts?.states).toMatchObject({ superseded: 2, created: 1 })
+    })
+
+    it('gives way to a later row of which another retry, or a retry of one, brought the key in', async () => {
+      const run = await twice()
+      const rejected = await retry(run, [[5, 'other']], 'rejected')
+      await retry(rejected, [[1, 'fifth']])
+      expect(await statesOf(await retry(run, [[3, 'fifth']]))).toEqual(['superseded'])
+      expect(await taken(run)).toEqual([2])
+    })
+
+    it('is sent over an older row with its key, although that one was retried later', async () => {
+      const run = await twice()
+      await retry(run, [[2, 'fourth']])
+      // 5 gets that key, is rejected, and is left: what was brought in is older.
+      const again = await retry(run, [[5, 'fourth']], 'rejected')
+      await retry(run, [[3, 'fourth']])
+      expect(await taken(run)).toEqual([5])
+      expect(await taken(again)).toEqual([1])
+      expect(await statesOf(await retry(run, [[5, 'fourth']], 'updated'))).toEqual(['updated'])
+      expect(await taken(run)).toEqual([])
+    })
+
+    it('gives way to a row of a later run that was unchanged, and to no older run that was retried', async () => {
+      const claim = await staged(ledger, [row(1, 'bad', 'was')])
+      await settle(ledger, claim, await send(ledger, claim), 'created')
+      await close(ledger, claim.run)
+      const one = await leftOver()
+      const { id: two } = await openRun(ledger)
+      await stage(ledger, two, [row(1, 'bad', 'was'), badRow(2, 'found')])
+      await close(ledger, two)
+      expect(await statesOf(two)).toEqual(['unchanged', 'invalid'])
+      expect(
+        await statesOf(
+          await retry(one, [
+            [4, 'bad'],
+            [5, 'found'],
+          ]),
+        ),
+      ).toEqual(['superseded', 'created'])
+      // 5 of the older run came in last; the row of the newer run is still left, and is sent.
+      expect(await taken(two)).toEqual([2])
+      expect(await statesOf(await retry(two, [[2, 'found']], 'updated'))).toEqual(['updated'])
+      expect(await taken(two)).toEqual([])
     })
   })
 

@@ -1,0 +1,36 @@
+// The row that an item was first read from: the item itself, or the row of the run that a retry, or a retry of a retry, is of.
+// Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
+
+/** Run and ordinal of that row in one number, in the order in which rows are read. */
+export const originOf = (run: string, ordinal: string): string => `(WITH RECURSIVE
+    origin (run, ordinal) AS (
+      SELECT ${run}, ${ordinal}
+      UNION ALL
+      SELECT runs.of_run, own.of_ordinal FROM origin
+        CROSS JOIN items AS own ON own.run = origin.run AND own.ordinal = origin.ordinal
+        CROSS JOIN runs ON runs.id = origin.run
+      WHERE runs.of_run IS NOT NULL AND own.of_ordinal IS NOT NULL)
+  SELECT min((run << 32) | ordinal) FROM origin)`
+
+/** Whether `item` is one whose values were accepted. */
+const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
+
+/**
+ * Whether a newer row than that of `items`, of the retry `?1`, was brought in with its key by another run, and is known to be
+ * held. Looks into the items of each run of the sync since the one that the row is of.
+ */
+export const gaveWayToNewer = `EXISTS (SELECT 1 FROM accepted
+    WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key)
+  AND EXISTS (SELECT 1 FROM runs AS own
+    CROSS JOIN runs AS since ON since.sync = own.sync AND since.mode = 'run' AND since.id < own.id
+      AND since.id >= (${originOf('items.run', 'items.ordinal')} >> 32) AND since.destination = own.destination
+    CROSS JOIN items AS newer INDEXED BY items_key ON newer.run = since.id AND newer.key = items.key
+    WHERE own.id = ?1 AND ${isBroughtIn('newer')}
+      AND ${originOf('newer.run', 'newer.ordinal')} > ${originOf('items.run', 'items.ordinal')})`
+
+/** Whether `accepted` was brought in from a row that was read before that of `item`. */
+export const isOfOlder = (
+  item: string,
+): string => `EXISTS (SELECT 1 FROM items AS brought INDEXED BY items_key
+    WHERE brought.run = accepted.run AND brought.key = accepted.key AND ${isBroughtIn('brought')}
+      AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)})`
