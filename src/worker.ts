@@ -16,10 +16,10 @@ import { loadConfig, placedMapping, readLedgerPlace, readSigningKey } from '../c
 import { importSync, mirrorSync } from '../workflows/names.ts'
 import { SHARED_QUEUE, taskQueueOf } from '../workflows/queues.ts'
 import { connector } from './connections.ts'
-import { ConfigError } from './core/errors.ts'
+import { ConfigError, LedgerError } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { findSync, type ImportSync, type SyncConfig } from './core/sync.ts'
-import { openLedger, openQuotaStore } from './ledger/open.ts'
+import { isSamePlace, openLedger, openQuotaStore } from './ledger/open.ts'
 import { mirrorOpener, sourceOpeners } from './openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
@@ -206,7 +206,16 @@ async function start(
       scheduleKeeper(client, { logger, project }),
       monitor.runs,
     ]),
-    loadSync: async (name, kind) => syncOfKind(await loadConfig(configFile, env), name, kind),
+    loadSync: async (name, kind) => {
+      const now = await loadConfig(configFile, env)
+      // Commands would look for the run in one ledger, and this worker keep it in another.
+      if (!isSamePlace(await readLedgerPlace(now.ledger, env), ledgerPlace))
+        throw new LedgerError(
+          'ledger_other',
+          `${configFile} names another ledger than ${ledger.place}, which this worker has open: start the worker again, or put the setting back`,
+        )
+      return syncOfKind(now, name, kind)
+    },
     placed: async (error) => await placedMapping(error, configFile, env),
     loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
     connect: connections.connect,

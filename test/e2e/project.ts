@@ -48,7 +48,8 @@ export interface Project {
   spawnWorker(): ChildProcess
   /** Runs the command in a process of its own. */
   cli(...args: string[]): Promise<{ code: number; out: string; err: string }>
-  start(sync: string, tuning?: object): Promise<WorkflowHandle>
+  /** On the queue of the ledger that the configuration names, or on another one. */
+  start(sync: string, tuning?: object, queue?: string): Promise<WorkflowHandle>
   /** Task queue of its workflows; makes the ledger where there is none. */
   queue(): Promise<string>
   ledger(): Ledger
@@ -168,9 +169,9 @@ export async function createProject(
         child.once('error', reject)
         child.once('close', (code) => resolve({ code: code ?? -1, out, err }))
       }),
-    start: async (sync, tuning = fastTuning) =>
+    start: async (sync, tuning = fastTuning, taskQueue) =>
       await client.workflow.start(importSync, {
-        taskQueue: await queue(),
+        taskQueue: taskQueue ?? (await queue()),
         workflowId: `import-${sync}-${Math.random().toString(36).slice(2)}`,
         args: [{ sync, tuning }],
       }),

@@ -1,7 +1,7 @@
 // A ledger that cannot take what must be written down: nothing is sent that is not in it.
 
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { HEARTBEAT_MS } from '../hang.ts'
@@ -69,4 +69,35 @@ test.each([
   const { code, err } = await project.cli('worker')
   expect(code).toBe(3)
   expect(err).toMatch(message)
+})
+
+test('a ledger that is removed under a worker, or named otherwise, takes no run until it is back', async () => {
+  project = await createProject()
+  project.write('contacts.csv', contactsCsv(20))
+  const config = readFileSync(project.configFile, 'utf8')
+  await project.startWorker()
+  // Whoever starts a run otherwise, such as a schedule, asks the queue that there was.
+  const queue = await project.queue()
+  const pendingOf = async (handle: Awaited<ReturnType<Project['start']>>) =>
+    (await handle.describe()).raw.pendingActivities?.[0]?.lastFailure?.message ?? ''
+
+  writeFileSync(project.configFile, config.replace('./ledger.db', './other.db'))
+  const named = await project.start('contacts', fastTuning, queue)
+  await expect
+    .poll(() => pendingOf(named))
+    .toMatch(/^blocked: ledger: .* names another ledger than/)
+  writeFileSync(project.configFile, config)
+  expect(await named.result()).toMatchObject({ state: 'complete' })
+
+  const aside = `${project.ledgerFile}.aside`
+  renameSync(project.ledgerFile, aside)
+  project.write('contacts.csv', contactsCsv(30))
+  const removed = await project.start('contacts', fastTuning, queue)
+  await expect
+    .poll(() => pendingOf(removed))
+    .toMatch(/^blocked: ledger: .* was removed or replaced/)
+  expect(project.held().size).toBe(20)
+  renameSync(aside, project.ledgerFile)
+  expect(await removed.result()).toMatchObject({ state: 'complete', books: { read: 30 } })
+  expect(project.held().size).toBe(30)
 })
