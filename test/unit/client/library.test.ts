@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { OPERATIONS, PROBLEM_CODES } from '../../../src/contract/index.ts'
 import { startService } from '../../../src/service/index.ts'
+import { HANG_MS } from '../../hang.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/client.md'), 'utf8')
@@ -23,7 +24,7 @@ beforeAll(async () => {
   const { stdout } = await exec(npm, ['pack', '--json', '--pack-destination', dir], {
     cwd: root,
     shell: process.platform === 'win32',
-    timeout: 60_000,
+    timeout: HANG_MS,
     maxBuffer: 16 * 1_024 * 1_024,
   })
   const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
@@ -86,7 +87,7 @@ test('the samples of docs/client.md compile against the packed types, run, and p
       const { stdout } = await exec(process.execPath, [join(programs, 'out', `${index}.js`)], {
         cwd: dir,
         env: { ...process.env, RECORDS_API_KEY: service.key },
-        timeout: 30_000,
+        timeout: HANG_MS,
       })
       expect(stdout.trimEnd().split('\n'), sample).toEqual(printedBy(sample))
     }

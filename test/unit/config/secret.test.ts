@@ -114,8 +114,8 @@ describe('from a command', () => {
   test('is stopped, with all it has started, when it takes too long', async () => {
     const file = join(await folder(), 'pid')
     const command = `echo ${secret}; sleep 60 & echo $! > ${file}; wait`
-    expect(await refusal({ command }, { PATH }, 2_000)).toBe(
-      'The key command took longer than 2 s and was stopped',
+    expect(await refusal({ command }, { PATH }, 5_000)).toBe(
+      'The key command took longer than 5 s and was stopped',
     )
     const pid = (await readFile(file, 'utf8')).trim()
     // Gone, or dead and not yet collected.
