@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { Client, WorkflowNotFoundError } from '@temporalio/client'
+import { Client } from '@temporalio/client'
 import {
   bundleWorkflowCode,
   DefaultLogger,
@@ -35,6 +35,7 @@ import { scheduleKeeper } from './schedules/keeper.ts'
 import { hasOldSchedule, isOldOfOurs, missingSchedules } from './schedules/watch.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
+import { isLiveWorkflow } from './temporal/is-live.ts'
 import { oldQueue } from './temporal/old-queue.ts'
 import { begunBy, onlyOwn } from './temporal/own-runs.ts'
 import { pollersOf, signOf } from './temporal/polling.ts'
@@ -187,15 +188,7 @@ async function start(
   const listening = await monitor.listen({ temporalPage, checks })
   opened.push(() => monitor.close())
 
-  const isLive = async ({ workflowId, workflowRunId }: Holder): Promise<boolean> => {
-    try {
-      const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()
-      return status.name === 'RUNNING'
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false
-      throw error
-    }
-  }
+  const isLive = async (holder: Holder): Promise<boolean> => await isLiveWorkflow(client, holder)
   const deps: ActivityDeps = {
     ledger,
     logger,

@@ -4,15 +4,22 @@ import { sumOfDifferences } from '../core/differences.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
 import { streamTotals } from './streams.ts'
-import { bar, duration, figure, safe } from './terminal.ts'
+import { bar, duration, figure, requestsText, safe } from './terminal.ts'
 
 type Line = (ledger: Ledger, run: Run) => Promise<string>
 
-const blocked = (run: Run): string =>
-  `${run.sync}  ${safe(run.message ?? 'blocked', 300)}; asking again`
+type Hints = Pick<CommandContext, 'hint'>
+
+/** A run that stands still: who has to do something about it. */
+const blocked = (run: Run, context: Hints): string => {
+  const why = safe(run.message ?? 'blocked', 300)
+  return run.reason === 'approval'
+    ? `${run.sync}  ${why}; waits for ${context.hint(`approve ${run.id}`)}, or reject`
+    : `${run.sync}  ${why}; asking again`
+}
 
 /** Of an import. `planned` is called once: staging is complete, and so many rows are to be sent. */
-export function importLine(planned: (rows: number) => void): Line {
+export function importLine(planned: (rows: number) => void, context: Hints): Line {
   let isPlanned = false
   let pushing: { readonly at: number; readonly done: number } | null = null
   return async (ledger, run) => {
@@ -21,12 +28,12 @@ export function importLine(planned: (rows: number) => void): Line {
       isPlanned = true
       planned(progress.planned)
     }
-    if (run.state === 'blocked') return blocked(run)
+    if (run.state === 'blocked') return blocked(run, context)
     if (run.rowsRead === null) return `${run.sync}  staging  ${figure(progress.read)} rows`
     const rejects = progress.rejected + progress.failed
     const done = progress.created + progress.updated + rejects
     if (progress.planned > 0 && done >= progress.planned)
-      return `${run.sync}  ${figure(done)} rows sent  verifying  ${figure(progress.requests)} requests`
+      return `${run.sync}  ${figure(done)} rows sent  verifying  ${requestsText(progress.requests)}`
     pushing ??= { at: Date.now(), done }
     const seconds = (Date.now() - pushing.at) / 1_000
     const rate = seconds > 0.5 ? (done - pushing.done) / seconds : 0
@@ -38,14 +45,14 @@ export function importLine(planned: (rows: number) => void): Line {
     return [
       `${run.sync}  ${bar(share)} ${Math.floor(share * 100)} %`,
       `${figure(done)} of ${figure(progress.planned)} rows${speed}`,
-      `${figure(progress.requests)} requests${rejects > 0 ? `, ${figure(rejects)} rejected` : ''}`,
+      `${requestsText(progress.requests)}${rejects > 0 ? `, ${figure(rejects)} rejected` : ''}`,
     ].join('  ')
   }
 }
 
 /** Of a reconciliation of an import: first it compares, then it may send. */
-export function compareLine(): Line {
-  const sending = importLine(() => {})
+export function compareLine(context: Hints): Line {
+  const sending = importLine(() => {}, context)
   return async (ledger, run) => {
     const progress = await ledger.progress(run.id)
     if (run.state === 'blocked' || run.rowsRead === null || progress.requests > 0)
@@ -71,14 +78,14 @@ export function mirrorLine(context: Pick<CommandContext, 'terminal' | 'hint'>): 
         )
       }
     }
-    if (run.state === 'blocked' && run.reason !== 'approval') return blocked(run)
+    if (run.state === 'blocked' && run.reason !== 'approval') return blocked(run, context)
     if (streams.length === 0) return `${run.sync}  asking what there is to mirror`
     const totals = streamTotals(streams)
     const waiting = streams.filter(({ state }) => state === 'approval').length
     return [
       `${run.sync}  ${figure(totals.ended)} of ${figure(streams.length)} tables`,
       `${figure(totals.read)} rows read, ${figure(totals.written)} changed, ${figure(totals.deleted)} deleted`,
-      `${figure(totals.requests)} requests`,
+      requestsText(totals.requests),
       ...(waiting > 0 ? [`${figure(waiting)} waiting for approval`] : []),
     ].join('  ')
   }

@@ -175,7 +175,12 @@ program
   .option('--no-service', 'start no Records Service')
   .option('--service-port <port>', 'port of the Records Service', port, 8080)
   .option('--limit <requests>', 'requests a minute that the service allows', perMinute)
-  .option('--temporal-port <port>', 'port of the Temporal server', port, 7233)
+  .option(
+    '--temporal-port <port>',
+    'port of the Temporal server; its UI has the one 1,000 above',
+    port,
+    7233,
+  )
   .description('Temporal server, worker and Records Service in one, for your own machine')
   .action(
     (options: { service: boolean; servicePort: number; limit?: number; temporalPort: number }) =>

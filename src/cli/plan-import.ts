@@ -81,7 +81,8 @@ export async function planImport(
           requests,
           requests_per_minute: perMinute,
           minutes,
-          rejects: groups,
+          // `isMore` is how `is_more` was spelled first.
+          rejects: groups.map((group) => ({ ...group, is_more: group.isMore === true })),
         }),
       )
       return EXIT.done
@@ -113,13 +114,15 @@ export async function planImport(
             .slice(0, 20)
             .map((group) => [
               group.items,
-              group.reason ?? '–',
+              `${group.reason ?? '–'}${group.isMore ? ' (also)' : ''}`,
               safe(group.column ?? '–', 30),
               safe(group.field ?? '–', 40),
               group.example,
             ]),
         ),
       )
+    if (groups.some(({ isMore }) => isMore))
+      terminal.out('(also): rows that are in another line too, because more than one cell is wrong')
     return EXIT.done
   } finally {
     terminal.endLive()

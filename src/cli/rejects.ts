@@ -103,6 +103,15 @@ function countTried(tried: Map<number, number>, items: readonly ReportedItem[]):
     if (attempt) tried.set(attempt.run, (tried.get(attempt.run) ?? 0) + 1)
 }
 
+/** With the names that the JSON of other commands has, beside those that it had first. */
+const spelled = (item: ReportedItem) => ({
+  ...item,
+  http_status: item.httpStatus,
+  record_id: item.recordId,
+  request_id: item.requestId,
+  in_doubt: item.inDoubt,
+})
+
 /** All in one file, or on standard output. Returns how many. */
 async function writeOne(
   context: CommandContext,
@@ -127,7 +136,7 @@ async function writeOne(
     written += items.length
     countTried(tried, items)
     const lines = items.map((item) =>
-      context.json ? `${writeJson(item as unknown as Json)}\n` : sheet.line(item),
+      context.json ? `${writeJson(spelled(item) as unknown as Json)}\n` : sheet.line(item),
     )
     // A program gets what was stored; a terminal would obey it.
     await write(isScreen ? harmless(lines.join('')) : lines.join(''))
@@ -173,7 +182,7 @@ export async function writeFolder(
   const used = new Set([OTHERS])
   let written = 0
   for await (const items of pagesOf(ledger, run)) {
-    if (written === 0) await makeFolder(directory)
+    if (written === 0) await makeFolder(directory, isPlan ? '--rejects' : '-d')
     written += items.length
     countTried(tried, items)
     const lines = new Map<Kind, string[]>()
@@ -211,15 +220,15 @@ export async function writeFolder(
 }
 
 /** @throws ConfigError where files are in it: somebody may have corrected them */
-async function makeFolder(directory: string): Promise<void> {
+async function makeFolder(directory: string, option: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch(() => {})
   const entries = await readdir(directory).catch(() => null)
   if (entries?.length !== 0)
     throw new ConfigError(directory, [
       {
         message: entries
-          ? 'the folder is not empty, and what is in it may have been corrected; expected a new one: name it with -d, or remove this one'
-          : 'the folder cannot be made; expected a place where this user may write: name it with -d',
+          ? `the folder is not empty, and what is in it may have been corrected; expected a new one: name it with ${option}, or remove this one`
+          : `the folder cannot be made; expected a place where this user may write: name it with ${option}`,
       },
     ])
 }

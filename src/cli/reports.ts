@@ -12,7 +12,7 @@ import { closedAt, findQuotas, quotaOfKey } from './forecast.ts'
 import { runNamed } from './run-named.ts'
 import { standingOf, standingText, type ImportStanding } from './standing.ts'
 import { streamTotals } from './streams.ts'
-import { figure, safe, table, utc, type Terminal } from './terminal.ts'
+import { figure, requestsText, safe, table, utc, type Terminal } from './terminal.ts'
 
 /** Rows that were read, those that were written (records, or rows of tables), and those that were not. */
 function figuresOf(
@@ -148,6 +148,11 @@ export async function status(context: CommandContext): Promise<number> {
         }),
       ),
     )
+    for (const { run } of rows) {
+      const stands = run && (run.state === 'paused' || run.state === 'blocked')
+      if (stands && run.message)
+        context.terminal.out(`Run ${run.id} of ${run.sync}: ${safe(run.message, 300)}`)
+    }
     for (const { run, quotaWait } of rows)
       if (run && quotaWait !== null)
         context.terminal.out(
@@ -227,13 +232,17 @@ export async function show(context: CommandContext, runText?: string): Promise<n
             .map((group) => [
               group.items,
               group.state,
-              group.reason ?? group.code ?? '–',
+              `${group.reason ?? group.code ?? '–'}${group.isMore ? ' (also)' : ''}`,
               safe(group.column ?? '–', 30),
               safe(group.field ?? '–', 40),
               group.example,
             ]),
         ),
       )
+      if (told.some(({ isMore }) => isMore))
+        terminal.out(
+          '(also): rows that are in another line too, because more than one cell is wrong',
+        )
       terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
     }
     return EXIT.done
@@ -290,7 +299,7 @@ function printHead(terminal: Terminal, run: Run, requests: number): void {
   terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
   terminal.out(`  workflow ${run.workflowId}`)
   const key = run.keyFingerprint ? `key#${run.keyFingerprint}, ` : ''
-  terminal.out(`  ${key}${figure(requests)} requests`)
+  terminal.out(`  ${key}${requestsText(requests)}`)
   if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
   for (const warning of run.warnings)
     terminal.out(terminal.style('yellow', `  warning: ${safe(warning, 300)}`))

@@ -16,6 +16,7 @@ import { follow, messageOf } from './follow.ts'
 import { forecast, quotaOfKey } from './forecast.ts'
 import { compareLine, importLine, mirrorLine } from './live.ts'
 import { needWorker } from './need-worker.ts'
+import { refuseSecondRun } from './second-run.ts'
 import { figure, safe } from './terminal.ts'
 import { ServerAway, untilEnded } from './until-ended.ts'
 
@@ -157,7 +158,8 @@ export async function startRun(
     const waiting = await connectTemporal(temporal, { retries: false })
     closing.push(waiting.close)
     // A ledger that cannot be read from here is said before anything is started.
-    if (!options.detach) await (await context.findLedger())?.close()
+    if (options.detach) await refuseSecondRun(context, client, sync.name)
+    else await (await context.findLedger())?.close()
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
     const handle = await client.workflow.start(type, {
       taskQueue: taskQueueOf(project),
@@ -176,12 +178,12 @@ export async function startRun(
       sync.kind === 'mirror'
         ? mirrorLine(context)
         : type === reconcile
-          ? compareLine()
+          ? compareLine(context)
           : importLine((rows) => {
               const sending = { sync, priority, rows, signal: following.signal }
               // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
               if (rows > 0) announce(context, sending).catch(() => {})
-            })
+            }, context)
     const followed = await follow({
       terminal,
       // Made by the worker when the run opens.
@@ -213,7 +215,8 @@ export async function startRun(
       const message =
         followed.error === null
           ? `${handle.workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
-          : messageOf(followed.error)
+          : // The form that is below is one of the Temporal UI.
+            messageOf(followed.error).replace(/\.? Copy what to write from below$/, '')
       if (context.json)
         terminal.out(
           JSON.stringify({ ...(ended ? runToJson(ended, account) : {}), error: { message } }),

@@ -199,3 +199,7 @@ export function bar(share: number, width = 24): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width)
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
+
+/** `1 request`, `2,000 requests` */
+export const requestsText = (count: number): string =>
+  count === 1 ? '1 request' : `${figure(count)} requests`

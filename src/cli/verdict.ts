@@ -38,10 +38,13 @@ export async function decide(
     const [yes, no] =
       run.kind === 'mirror'
         ? ['the deletions are made', 'the rows stay']
-        : ['the rows are sent', 'nothing is sent']
-    const names = streams.map((name) => safe(name, 80)).join(', ')
+        : run.purpose === 'reconcile'
+          ? ['it goes on with what it asked about', 'nothing is sent or deleted']
+          : ['approved, the rows are sent now', 'nothing is sent']
+    // An import has no streams: what waits is called by its sync.
+    const names = run.kind === 'mirror' ? streams.map((name) => safe(name, 80)).join(', ') : ''
     context.terminal.out(
-      `Run ${run.id} of ${run.sync}: ${verdict === 'approve' ? yes : no}: ${names}`,
+      `Run ${run.id} of ${run.sync}: ${verdict === 'approve' ? yes : no}${names && `: ${names}`}`,
     )
   }
   return EXIT.done

@@ -2,6 +2,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SyncError } from '../core/errors.ts'
 import type { Logger } from '../core/ports.ts'
 import { UI_PORT_ABOVE } from '../core/temporal-ui.ts'
 import { startService, type RunningService } from '../service/index.ts'
@@ -40,6 +41,20 @@ export interface Embedded {
 /** Starts all parts; what was started is stopped again where a later part fails. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { configFile, stateDir, logger, progress } = options
+  const uiPort = options.temporalPort === 0 ? 0 : options.temporalPort + UI_PORT_ABOVE
+  if (
+    options.servicePort &&
+    (options.servicePort === uiPort || options.servicePort === options.temporalPort)
+  )
+    throw new SyncError(
+      'port_taken',
+      `Port ${options.servicePort} is wanted twice: for the Records Service, and for ${
+        options.servicePort === uiPort
+          ? `the Temporal UI, which is ${UI_PORT_ABOVE} above the Temporal server's ${options.temporalPort}`
+          : 'the Temporal server'
+      }. Choose another --service-port or --temporal-port`,
+      { port: options.servicePort },
+    )
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -66,7 +81,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       cliPath: path,
       port: options.temporalPort,
       // Where `links` and the codec server look for it.
-      uiPort: options.temporalPort === 0 ? 0 : options.temporalPort + UI_PORT_ABOVE,
+      uiPort,
       logger,
       ...(options.keepHistory ? { dbFile: join(stateDir, 'temporal.db') } : {}),
     })

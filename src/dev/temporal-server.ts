@@ -49,8 +49,11 @@ export interface TemporalServer {
 
 /** Our search attributes are registered when it returns. @throws SyncError `port_taken`, `temporal_server_failed` */
 export async function startTemporal(options: StartTemporal): Promise<TemporalServer> {
-  for (const port of [options.port, options.headless ? 0 : options.uiPort]) {
-    if (port) await requireFree(port)
+  for (const [what, port] of [
+    ['server', options.port],
+    ['UI', options.headless ? 0 : options.uiPort],
+  ] as const) {
+    if (port) await requireFree(what, port)
   }
   if (options.dbFile !== undefined) {
     await fs.mkdir(path.dirname(path.resolve(options.dbFile)), { recursive: true, mode: 0o700 })
@@ -206,7 +209,7 @@ function accepts(address: string): Promise<boolean> {
   })
 }
 
-async function requireFree(port: number): Promise<void> {
+async function requireFree(what: 'server' | 'UI', port: number): Promise<void> {
   const taken = await listen(port).then(
     (server) => closed(server).then(() => null),
     (error: NodeJS.ErrnoException) => error,
@@ -216,7 +219,9 @@ async function requireFree(port: number): Promise<void> {
     taken.code === 'EADDRINUSE' ? 'is taken by another program' : `cannot be used (${taken.code})`
   throw new SyncError(
     'port_taken',
-    `Port ${port} on ${host} ${why}. Choose another port, or 0 for any free one. If a Temporal server runs there, use it: set TEMPORAL_ADDRESS=${host}:${port}`,
+    what === 'UI'
+      ? `Port ${port} on ${host}, for the Temporal UI, ${why}. It follows the port of the Temporal server: choose another one for that, or 0 for any free ones`
+      : `Port ${port} on ${host} ${why}. Choose another port, or 0 for any free one. If a Temporal server runs there, use it: set TEMPORAL_ADDRESS=${host}:${port}`,
     { port },
   )
 }

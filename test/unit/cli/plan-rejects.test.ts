@@ -31,6 +31,11 @@ test('writes a file for each kind of error, which no retry takes for rows of a r
   expect(lines[1]).toContain('"c-10","Name 10","nobody","10","11","run 0 row 10"')
   expect(service.stats().byOperation['batchUpsert']).toBeUndefined()
 
+  const twice = await said(config, (context) => plan(context, 'contacts', { rejects }))
+  expect(twice.err.join('\n')).toContain('name it with --rejects')
+  const json = await said(config, (context) => plan(context, 'contacts', {}), true)
+  expect(JSON.parse(json.out.join('')).rejects).toMatchObject([{ items: 5, is_more: false }])
+
   const none = await said(config, (context) => plan(context, 'contacts', {}))
   expect(none).toMatchObject({ code: 0 })
   expect(none.out.join('\n')).not.toContain('folder')
