@@ -151,10 +151,17 @@ export function shared(deps: SharedDeps) {
           blockedProbeMs: probes.blocked_probe_ms,
           logger,
         })
-        if (blocked && run !== null)
-          await setState(run, 'blocked', blocked.reason, blocked.message).catch(() => {
-            // A ledger that is full or away cannot take the note; the failure itself says it.
-          })
+        if (blocked) {
+          // A ledger that is full, away or damaged cannot take the note: then the log has it.
+          const noted =
+            run !== null &&
+            (await setState(run, 'blocked', blocked.reason, blocked.message).then(
+              () => true,
+              () => false,
+            ))
+          if (!noted)
+            logger.warn({ run, reason: blocked.reason, message: blocked.message }, 'work_blocked')
+        }
         throw failure
       }
     },

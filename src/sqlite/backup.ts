@@ -2,11 +2,12 @@
 
 import { closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
+import { forget } from './age.ts'
 
 const BUSY_MAX_MS = 10_000
 
 /**
- * Copies one state of the file, with what is in its WAL, into a new file that its owner alone may read. Returns its bytes.
+ * Copies one state of the file, with what is in its WAL but not its age, into a new file that its owner alone may read. Returns its bytes.
  * @throws of the file system (`EEXIST` where there is a file) and of SQLite; then there is no copy
  */
 export function backUp(path: string, to: string): number {
@@ -18,8 +19,9 @@ export function backUp(path: string, to: string): number {
     } finally {
       source.close()
     }
-    const copy = new DatabaseSync(to, { readOnly: true })
+    const copy = new DatabaseSync(to)
     try {
+      forget(copy)
       const rows = copy.prepare('PRAGMA quick_check').all() as { quick_check: string }[]
       if (rows[0]?.quick_check !== 'ok') throw new Error('The copy is damaged')
     } finally {

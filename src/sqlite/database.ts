@@ -11,6 +11,7 @@ import {
 import { SyncError } from '../core/errors.ts'
 import { makePrivate } from './private-file.ts'
 import { original, storable } from '../core/stored-text.ts'
+import { FileAge } from './age.ts'
 import { FileIdentity, otherNames } from './identity.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
@@ -157,6 +158,7 @@ export function openDatabase(
       'file',
     )
   let db: DatabaseSyncInstance
+  let age: FileAge | null
   try {
     if (!readOnly) makePrivate(path)
     db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs(subject) })
@@ -169,6 +171,7 @@ export function openDatabase(
     }
     db.exec('PRAGMA cache_size = -32768')
     migrate(db, path, readOnly, subject)
+    age = readOnly ? null : new FileAge(path, db)
   } catch (error) {
     throw translate(error, path, subject)
   }
@@ -183,7 +186,20 @@ export function openDatabase(
         `The ${subject.noun} ${path} was removed or replaced, or its -wal or -shm file was, while this process had it open; nothing more is written. Put it back, or start the process again to use what is there now`,
         'file',
       )
+    let isOver: boolean | undefined
+    try {
+      isOver = age?.isBack()
+    } catch (error) {
+      throw translate(error, path, subject)
+    }
+    if (isOver) throw older()
   }
+  const older = () =>
+    subject.fail(
+      `${subject.code}_replaced`,
+      `The ${subject.noun} ${path} was overwritten with an older copy, or with another file, while this process had it open; nothing more is written. Stop every process that has it open, remove its -wal and -shm files, put a whole copy in its place, and start again`,
+      'file',
+    )
   const lookNowAndThen = () => {
     if (performance.now() - lookedAt >= LOOK_MS) look()
   }
@@ -235,9 +251,12 @@ export function openDatabase(
       look()
       sql('BEGIN IMMEDIATE').run()
       try {
+        if (age?.isBack()) throw older()
         const result = work()
         look()
+        age?.count()
         sql('COMMIT').run()
+        age?.counted()
         return result
       } catch (error) {
         if (db.isTransaction) sql('ROLLBACK').run()

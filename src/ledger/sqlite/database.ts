@@ -6,13 +6,20 @@ import { MIGRATIONS } from './migrations.ts'
 
 export type { Database, Row, Statement } from '../../sqlite/database.ts'
 
+const RESTORE =
+  '. Stop every process that has it open, remove its -wal and -shm files, and put a backup in its place'
+
 const subject: Subject = {
   noun: 'ledger',
   code: 'ledger',
   hints: { missing: 'it is made by the first run', older: 'run a sync first' },
   migrations: MIGRATIONS,
   fail: (code, message, reason) =>
-    new LedgerError(code, message, reason === 'disk' ? 'disk' : 'ledger'),
+    new LedgerError(
+      code,
+      code === 'ledger_corrupt' ? `${message}${RESTORE}` : message,
+      reason === 'disk' ? 'disk' : 'ledger',
+    ),
 }
 
 /** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. @throws LedgerError */

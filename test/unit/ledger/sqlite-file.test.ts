@@ -12,7 +12,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises'
-import { renameSync } from 'node:fs'
+import { copyFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
@@ -23,6 +23,7 @@ import { isSamePlace, openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
+import { backUp } from '../../../src/sqlite/backup.ts'
 import { openRun, rows, stage, statesOf, stream } from '../../contract/ledger/scene.ts'
 
 let folder: string
@@ -94,7 +95,7 @@ describe('opening', () => {
     await writeFile(path, text)
     expect(await errorOf(() => openSqliteLedger(path))).toMatchObject({
       code: 'ledger_corrupt',
-      message: `The ledger ${path} is not a SQLite file, or it is damaged`,
+      message: `The ledger ${path} is not a SQLite file, or it is damaged. Stop every process that has it open, remove its -wal and -shm files, and put a backup in its place`,
     })
     expect(await readFile(path, 'utf8')).toBe(text)
   })
@@ -313,6 +314,78 @@ describe('a file that is removed or replaced while it is open', () => {
     renameSync(`${path}.aside`, path)
     expect(db.sql('SELECT count(*) AS n FROM destinations').get()).toEqual({ n: 0 })
     db.close()
+  })
+})
+
+describe('a file that is overwritten in place while it is open', () => {
+  const over = /was overwritten with an older copy, or with another file/
+  const checkpoint = (file: string) => {
+    const person = new DatabaseSync(file)
+    person.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    person.close()
+  }
+
+  it.each([
+    ['a backup', true, (to: string) => void backUp(path, to)],
+    ['a backup, with the log still there', false, (to: string) => void backUp(path, to)],
+    [
+      'a plain copy',
+      true,
+      (to: string) => {
+        checkpoint(path)
+        copyFileSync(path, to)
+      },
+    ],
+    ['a file of others', false, (to: string) => writeFileSync(to, 'x'.repeat(10_000))],
+    ['nothing', false, (to: string) => writeFileSync(to, '')],
+  ])('by %s takes nothing any more, and says so', async (_, isCheckpointed, make) => {
+    const copy = join(folder, 'copy.sqlite')
+    const ledger = openSqliteLedger(path)
+    make(copy)
+    // Another worker, which counts anew.
+    const other = openSqliteLedger(path)
+    const { id } = await openRun(other)
+    await stage(other, id, rows(3))
+    const mine = await openRun(ledger, 'run', 'mine')
+    await other.close()
+    if (isCheckpointed) checkpoint(path)
+    const before = await readFile(path)
+    copyFileSync(copy, path)
+    const error = await errorOf(() => ledger.settleLeftovers(mine.id))
+    expect(error).toMatchObject({ code: 'ledger_replaced', reason: 'ledger' })
+    expect(error.message).toMatch(over)
+    // Reads find out too, within a second: so does whoever asks whether the worker is ready.
+    await expect
+      .poll(() => ledger.runs({ limit: 1 }).catch(({ code }: LedgerError) => code))
+      .toBe('ledger_replaced')
+    expect(await readFile(path)).toEqual(await readFile(copy))
+    await writeFile(path, before)
+    // What it has of the other file in memory must not be written.
+    expect((await errorOf(() => ledger.settleLeftovers(mine.id))).message).toMatch(over)
+    await ledger.close()
+  })
+
+  it('is noticed in the database too, where the file looks as it should', () => {
+    const db = openDatabase(path)
+    const older = new DatabaseSync(path)
+    older.exec('PRAGMA application_id = 0')
+    older.close()
+    expect(() => db.transaction(() => {})).toThrow(over)
+    db.close()
+  })
+
+  it('by processes that write it in turn, with checkpoints between, is as it should be', async () => {
+    const one = openSqliteLedger(path)
+    const two = openSqliteLedger(path)
+    for (let turn = 0; turn < 3; turn++)
+      for (const ledger of [one, two]) {
+        const { id } = await openRun(ledger, 'run', `${turn}`)
+        checkpoint(path)
+        await ledger.closeRun(id, { state: 'failed', books: null })
+      }
+    expect(await one.runs({ limit: 10 })).toHaveLength(6)
+    await one.close()
+    await two.close()
   })
 })
 
