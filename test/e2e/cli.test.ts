@@ -139,6 +139,10 @@ test('Ctrl-C detaches: the run goes on to its end', async () => {
   expect(await exited).toBe(0)
   expect(said).toContain('Detached; the run goes on')
   expect(project.held().size).toBeLessThan(8_000)
+  // Nobody would hear of a second run that ends at once.
+  const second = await project.cli('run', 'contacts', '--detach', '--json')
+  expect(second.code).toBe(3)
+  expect(second.out).toContain('already running: run 1')
   project.gate.open()
   await expect.poll(() => project.held().size).toBe(8_000)
 })
