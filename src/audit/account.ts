@@ -76,7 +76,7 @@ function readBackChanges(booked: Books, now: Books): (readonly [string, number, 
   if (readBack === undefined) return []
   const counted = now.readBack ?? NOTHING_READ
   return READ_BACK_NAMES.map(
-    (name) => [`read back ${name}`, readBack[name], counted[name]] as const,
+    (name) => [`read back ${name}`, readBack[name] ?? 0, counted[name] ?? 0] as const,
   )
 }
 

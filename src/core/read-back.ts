@@ -6,6 +6,8 @@ import { NOTHING_READ, READ_BACK_NAMES, type Books, type ReadBack } from './stat
 type Part = { readonly name: keyof ReadBack; readonly rows: number; readonly meaning: string }
 
 const MEANINGS: Readonly<Record<keyof ReadBack, string>> = {
+  overwritten:
+    'accepted, but a later row has the same record at the service, which holds the values of that one',
   equal: 'read back as they were sent',
   different: 'accepted, but the service holds another value',
   missing: 'accepted, but not found by their key',
@@ -15,9 +17,9 @@ const MEANINGS: Readonly<Record<keyof ReadBack, string>> = {
 
 /** What was found otherwise, the worst first; and how many rows were as they were sent. */
 export function readBackParts({ readBack = NOTHING_READ }: Pick<Books, 'readBack'>): Part[] {
-  return READ_BACK_NAMES.filter((name) => readBack[name] > 0).map((name) => ({
+  return READ_BACK_NAMES.filter((name) => (readBack[name] ?? 0) > 0).map((name) => ({
     name,
-    rows: readBack[name],
+    rows: readBack[name] ?? 0,
     meaning: MEANINGS[name],
   }))
 }
@@ -26,11 +28,15 @@ export function readBackParts({ readBack = NOTHING_READ }: Pick<Books, 'readBack
 export function readBackText(books: Pick<Books, 'readBack'>): string | null {
   const parts = readBackParts(books)
   const differing = parts.filter(({ name }) => name === 'missing' || name === 'different')
+  const overwritten = parts.find(({ name }) => name === 'overwritten')
   const normalised = parts.find(({ name }) => name === 'normalised')
   const rows = differing.reduce((sum, part) => sum + part.rows, 0)
   const counts = differing.map((part) => `${figure(part.rows)} ${part.name}`).join(', ')
   const texts = [
     ...(rows > 0 ? [`${count(rows)} accepted and read back otherwise: ${counts}`] : []),
+    ...(overwritten
+      ? [`${count(overwritten.rows)} overwritten by a later row of the same record`]
+      : []),
     ...(normalised ? [`${count(normalised.rows)} normalised by the service`] : []),
   ]
   return texts.join('; ') || null

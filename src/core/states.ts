@@ -66,6 +66,8 @@ export interface ReadBack {
   readonly different: number
   /** Accepted, and not found by its key. */
   readonly missing: number
+  /** Accepted, and then a later row of the run, of another key, was written to the same record. Left out where there is none. */
+  readonly overwritten?: number
   /** Sent twice, and read back the same other value both times: the service's own form of it. Not sent a third time. */
   readonly normalised: number
 }
@@ -73,6 +75,7 @@ export interface ReadBack {
 export const READ_BACK_NAMES = [
   'missing',
   'different',
+  'overwritten',
   'normalised',
   'equal',
 ] as const satisfies readonly (keyof ReadBack)[]
@@ -95,7 +98,7 @@ export interface Books {
 
 /** Rows that were accepted, and that the service does not hold as they were sent. */
 export const readBackDiffers = ({ readBack = NOTHING_READ }: Books): number =>
-  readBack.different + readBack.missing
+  readBack.different + readBack.missing + (readBack.overwritten ?? 0)
 
 /** Rows in a state that a person has to look at. */
 export const rejectsOf = ({ states }: Pick<Books, 'states'>): number =>

@@ -9,6 +9,11 @@ import { beatWhile } from '../runs/beat-while.ts'
 import { placeOf } from './place.ts'
 import type { ImportDeps } from './ports.ts'
 
+/** Reason of a row whose record holds the values of a later row. */
+const SAME_RECORD = 'same_record'
+const overwrittenBy = (line: number) =>
+  `row ${line} has another key and the same record at the service; it comes last, and the record holds its values`
+
 const TWIN_REFUSED =
   'another row of the run has the same record at the service; this one comes last, and the service refused it when it was sent again'
 
@@ -38,7 +43,12 @@ export async function settleTwins(
     const answer = await beatWhile(deps, sending)
     const outcome = outcomeOf(twin, answer.data[0]!)
     // The state stays what it was; what is no longer accepted must be due again on the next run.
-    if (outcome.state !== 'updated' && outcome.state !== 'created')
+    if (outcome.state === 'updated' || outcome.state === 'created')
+      await ledger.recordTwin(run, twin.ordinal, {
+        reason: SAME_RECORD,
+        detail: overwrittenBy(twin.ordinal),
+      })
+    else
       await ledger.recordVerified(run, [
         {
           ordinal: twin.ordinal,

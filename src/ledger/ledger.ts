@@ -577,6 +577,15 @@ export interface Ledger {
   ): Promise<readonly WrittenItem[]>
   /** Books what reading back showed, in a live run; items keep a terminal state. At most 1,000. */
   recordVerified(run: number, items: readonly Verified[]): Promise<void>
+  /**
+   * The item was sent after all others of its record: it is accepted, no other key of the record is, and the other items of the
+   * run are `overwritten`, told with this reason and detail.
+   */
+  recordTwin(
+    run: number,
+    ordinal: number,
+    told: { readonly reason: string; readonly detail: string },
+  ): Promise<void>
   /** Items above `after` whose record was written by another item of the run too, and that come last: to be sent once more. */
   twins(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>
 

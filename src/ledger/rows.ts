@@ -53,21 +53,25 @@ export const regularPurposes = "'sync', 'backfill'"
 /** Runs after the last complete one of which the streams are looked at, to tell how old a mirror's tables are. */
 export const STREAM_RUNS_MAX = 20
 
-/** Whether a closed run left an item over: what it brought in is accepted, and was found where it was read back. */
+/**
+ * Whether a closed run left an item over: what it brought in is accepted, and was found where it was read back. A row that a later
+ * one has overwritten is none: whoever sends it alone writes what is older over what is newer.
+ */
 export const isLeft = (item: string): string =>
-  `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified <> 'equal')`
+  `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
 /** Of an item that nothing is told of. */
 export const NOTHING_TOLD = { reason: null, detail: null, column: null, value: null } as const
 
 /** Adds what reading back showed of items of a state to its counts. */
 export function addReadBack(
-  counts: Record<keyof ReadBack, number>,
+  counts: { -readonly [Name in keyof ReadBack]: number },
   row: { state: ItemState; verified: unknown; normalised: boolean; items: number },
 ): void {
   const { state, verified, normalised, items } = row
   if (normalised) counts.normalised += items
   else if (state !== 'created' && state !== 'updated') return
+  else if (verified === 'overwritten') counts.overwritten = (counts.overwritten ?? 0) + items
   else if (verified === 'equal' || verified === 'different' || verified === 'missing')
     counts[verified] += items
 }

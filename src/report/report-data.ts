@@ -91,7 +91,7 @@ export interface BooksData {
   readonly in_doubt: number
   /** What reading back showed, the worst first; none where nothing was read back. */
   readonly read_back: readonly {
-    readonly name: 'missing' | 'different' | 'normalised' | 'equal'
+    readonly name: 'missing' | 'different' | 'overwritten' | 'normalised' | 'equal'
     readonly rows: number
     readonly meaning: string
   }[]

@@ -87,6 +87,67 @@ describe('keys of a service that compares exactly', () => {
     expect(made.service.count(made.contact)).toBe(2)
   })
 
+  it.each(['none', 'all'] as const)(
+    'are one record where the service folds them: the last row wins in every run, and the first is told (verify: %s)',
+    async (verify) => {
+      const made = await scene({ matching: 'folded' }, { verify })
+      const { service, contact } = made
+      const held = () =>
+        service.records(contact).map(({ properties }) => properties['acme_first_name'])
+      const file = (upper: string, lower: string) => {
+        const of20 = (id: string, first: string) =>
+          Array.from({ length: 20 }, (_, index) => of(`${id}${index}`, `${first} ${index}`))
+        made.rows(COLUMNS, cells([...of20('CI', upper), ...of20('ci', lower), of('own', 'apart')]))
+      }
+      const last = (first: string) => [
+        ...Array.from({ length: 20 }, (_, index) => `${first} ${index}`),
+        'apart',
+      ]
+      const ended = {
+        state: 'complete_with_differences',
+        message: expect.stringContaining(
+          '20 rows were overwritten by a later row of the same record',
+        ),
+        books: { readBack: { overwritten: 20 } },
+      }
+      file('first', 'last')
+      expect(await made.run(fast)).toMatchObject(ended)
+      expect(held().toSorted()).toEqual(last('last').toSorted())
+      // Only the earlier rows change, then nothing does, then only the later ones.
+      for (const [upper, lower] of [
+        ['other', 'last'],
+        ['other', 'last'],
+        ['other', 'newer'],
+      ] as const) {
+        file(upper, lower)
+        const { run, ...again } = await made.run(fast)
+        expect(again).toMatchObject(ended)
+        expect(again.books.states.unchanged).toBe(1)
+        expect(held().toSorted()).toEqual(last(lower).toSorted())
+        const [group] = await made.ledger.rejectGroups(run)
+        expect(group).toMatchObject({ reason: 'same_record', items: 20, example: 1 })
+        // Nobody sends the older ones alone.
+        expect(await made.retry(run, {}, fast)).toMatchObject({ rows: 0 })
+      }
+    },
+    120_000,
+  )
+
+  it('of which a run has the earlier one only: the later one is sent again by the next', async () => {
+    const made = await scene({ matching: 'folded' }, { verify: 'none' })
+    made.rows(COLUMNS, cells([of('ab', 'one')]))
+    await made.run(fast)
+    made.rows(COLUMNS, cells([of('AB', 'two')]))
+    expect(await made.run(fast)).toMatchObject({ state: 'complete' })
+    made.rows(COLUMNS, cells([of('AB', 'two'), of('ab', 'one')]))
+    expect(await made.run(fast)).toMatchObject({
+      state: 'complete_with_differences',
+      books: { readBack: { overwritten: 1 } },
+    })
+    const [record] = made.service.records(made.contact)
+    expect(record!.properties['acme_first_name']).toBe('one')
+  })
+
   it('of e-mail are one record, in whatever case they come', async () => {
     const made = await scene(
       {},

@@ -16,7 +16,7 @@ import {
 } from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
 import type { Database } from './database.ts'
-import { acceptItems, itemsAt, noteRead, withPayload } from './items.ts'
+import { acceptItems, itemsAt, noteRead, takeOver, withPayload } from './items.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -25,6 +25,7 @@ type CloseMethods = Pick<
   | 'written'
   | 'recordVerified'
   | 'twins'
+  | 'recordTwin'
   | 'settleLeftovers'
   | 'books'
   | 'closeRun'
@@ -109,6 +110,31 @@ export function closeMethods(
           other.map(({ seen }) => seen ?? null),
           other.map(({ verdict }) => (verdict === 'normalised' ? 1 : 0)),
         ])
+      })
+    },
+
+    async recordTwin(run, ordinal, { reason, detail }) {
+      await db.transaction(async (session) => {
+        const live = `SELECT 1 FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR SHARE`
+        if (!(await session.one(live, [run]))) return
+        const at = itemsAt(run, [{ ordinal }])
+        await session.run(
+          `UPDATE accepted SET hash = item.hash
+           FROM (SELECT items.key, items.hash, runs.destination FROM items JOIN runs ON runs.id = items.run
+             WHERE items.run = $1 AND items.ordinal = $2 OFFSET 0) AS item
+           WHERE accepted.destination = item.destination AND accepted.key = item.key
+             AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`,
+          [run, ordinal],
+        )
+        await session.run(takeOver, at)
+        await session.run(
+          `UPDATE items SET verified = 'overwritten', reason = $3, detail = $4
+           FROM (SELECT run, ordinal, record_id FROM items WHERE run = $1 AND ordinal = $2 OFFSET 0) AS last
+           WHERE hashtextextended(items.record_id, items.run) = hashtextextended(last.record_id, last.run)
+             AND items.record_id = last.record_id AND items.run + 0 = last.run AND items.ordinal <> last.ordinal
+             AND items.state IN ('created', 'updated')`,
+          [run, ordinal, reason, detail],
+        )
       })
     },
 

@@ -30,6 +30,19 @@ export const acceptItems = (marks: string, more = 'normalised = 0'): string => `
     SET key = excluded.key, record_id = excluded.record_id, hash = excluded.hash, marks = ${marks},
       ${keepsLast}, run = excluded.run, ${more}`
 
+/**
+ * The records of the wanted items hold their values now, of several the last one's, and no longer those that were accepted for
+ * other keys of the record.
+ */
+export const takeOver = `
+  UPDATE accepted SET hash = NULL
+  FROM (SELECT DISTINCT ON (items.record_id) items.record_id, items.key, ${destination} AS destination
+      ${wanted} JOIN items ON ${isWanted} WHERE items.record_id IS NOT NULL
+      ORDER BY items.record_id, items.ordinal DESC) AS item
+  WHERE accepted.destination = item.destination
+    AND hashtextextended(accepted.record_id, 0) = hashtextextended(item.record_id, 0)
+    AND accepted.record_id = item.record_id AND accepted.key <> item.key`
+
 /** Forgets what was accepted of the wanted items' keys. */
 export const forgetItems = `
   UPDATE accepted SET hash = NULL

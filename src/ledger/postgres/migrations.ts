@@ -285,4 +285,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accepted ADD COLUMN seen text;
   ALTER TABLE accepted ADD COLUMN normalised smallint NOT NULL DEFAULT 0;
   `,
+  `
+  -- Keys of one record: what is written under one of them is written over the others.
+  CREATE INDEX accepted_record ON accepted (destination, hashtextextended(record_id, 0)) WHERE record_id IS NOT NULL;
+  `,
 ]

@@ -5,7 +5,15 @@ import { FenceLost } from '../../core/errors.ts'
 import type { Ledger, PlannedItem, RequestOutcome, SentBatch, Segment } from '../ledger.ts'
 import { plannedOfRow } from '../rows.ts'
 import type { Database, Session } from './database.ts'
-import { acceptItems, forgetItems, isWanted, itemsAt, wanted, withPayload } from './items.ts'
+import {
+  acceptItems,
+  forgetItems,
+  isWanted,
+  itemsAt,
+  wanted,
+  withPayload,
+  takeOver,
+} from './items.ts'
 
 type PushMethods = Pick<
   Ledger,
@@ -221,6 +229,7 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
           ...itemsAt(run, written),
           written.map(({ marks }) => marks),
         ])
+        await session.run(takeOver, itemsAt(run, written))
         const twins = await session.all(
           `SELECT items.ordinal, others.last AS twin ${wanted} JOIN items ON ${isWanted} JOIN LATERAL
              (SELECT other.ordinal AS last FROM items AS other

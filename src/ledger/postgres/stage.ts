@@ -302,6 +302,13 @@ async function decide(
     ORDER BY later.ordinal::bigint DESC LIMIT 1)`
   const ofKey = (column: string) => `(SELECT accepted.${column} FROM accepted WHERE destination = $4
     AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`
+  // Rows of one record are sent together: which of them it holds is known only then.
+  const ofSameRecord = `(SELECT true FROM accepted AS other JOIN LATERAL
+      (SELECT 1 FROM items AS same
+       WHERE hashtextextended(same.key, same.run) = hashtextextended(other.key, items.run)
+         AND same.key = other.key AND same.run + 0 = items.run AND same.state <> 'invalid' LIMIT 1) AS found ON true
+    WHERE other.destination = $4 AND hashtextextended(other.record_id, 0) = hashtextextended(${ofKey('record_id')}, 0)
+      AND other.record_id = ${ofKey('record_id')} AND other.key <> items.key LIMIT 1)`
   const newer = await session.run(
     `UPDATE items SET state = 'superseded'
      WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`,
@@ -316,7 +323,8 @@ async function decide(
   const unchanged = believes
     ? await session.run(
         `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
-         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash = ${ofKey('hash')}`,
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash = ${ofKey('hash')}
+           AND ${ofSameRecord} IS NULL`,
         [...slice, destination],
       )
     : 0

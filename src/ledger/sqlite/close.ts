@@ -18,6 +18,7 @@ import {
 } from '../rows.ts'
 import { sealRun } from './account.ts'
 import type { Database } from './database.ts'
+import { takenOver } from './push.ts'
 import { runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -26,6 +27,7 @@ type CloseMethods = Pick<
   | 'written'
   | 'recordVerified'
   | 'twins'
+  | 'recordTwin'
   | 'settleLeftovers'
   | 'books'
   | 'closeRun'
@@ -119,6 +121,23 @@ export function closeMethods(
               isNormalised ? 1 : 0,
             )
         }
+      })
+    },
+
+    async recordTwin(run, ordinal, { reason, detail }) {
+      db.transaction(() => {
+        if (!db.sql(`SELECT 1 FROM runs WHERE id = ? AND state IN (${liveStates})`).get(run)) return
+        db.sql(
+          `UPDATE accepted SET hash = (SELECT hash FROM items WHERE run = ?1 AND ordinal = ?2)
+           WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
+             AND key = (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`,
+        ).run(run, ordinal)
+        db.sql(takenOver).run(run, ordinal)
+        db.sql(
+          `UPDATE items INDEXED BY items_record SET verified = 'overwritten', reason = ?3, detail = ?4
+           WHERE run = ?1 AND record_id = (SELECT record_id FROM items WHERE run = ?1 AND ordinal = ?2)
+             AND ordinal <> ?2 AND state IN ('created', 'updated')`,
+        ).run(run, ordinal, reason, detail)
       })
     },
 

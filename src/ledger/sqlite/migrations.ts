@@ -264,4 +264,8 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE accepted ADD COLUMN seen TEXT;
   ALTER TABLE accepted ADD COLUMN normalised INTEGER NOT NULL DEFAULT 0;
   `,
+  `
+  -- Keys of one record: what is written under one of them is written over the others.
+  CREATE INDEX accepted_record ON accepted (destination, record_id) WHERE record_id IS NOT NULL;
+  `,
 ]

@@ -6,6 +6,12 @@ import type { Ledger, PlannedItem, SentBatch, Segment } from '../ledger.ts'
 import { keepsLast, plannedOfRow } from '../rows.ts'
 import type { Database } from './database.ts'
 
+/** The record of an item holds its values now, and no longer those that were accepted for other keys of the record. */
+export const takenOver = `UPDATE accepted INDEXED BY accepted_record SET hash = NULL
+  WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
+    AND record_id = (SELECT record_id FROM items WHERE run = ?1 AND ordinal = ?2)
+    AND key <> (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`
+
 type PushMethods = Pick<
   Ledger,
   | 'openSegments'
@@ -197,6 +203,7 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
          ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
            marks = excluded.marks, normalised = 0, ${keepsLast}, run = excluded.run`,
       )
+      const takeOver = db.sql(takenOver)
       const twins = db.sql(
         `SELECT items.ordinal, max(other.ordinal) AS twin
          FROM items JOIN items AS other INDEXED BY items_record
@@ -234,8 +241,10 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
               run,
               item.ordinal,
             )
-          if (item.state === 'created' || item.state === 'updated')
+          if (item.state === 'created' || item.state === 'updated') {
             accept.run(destination, item.marks, run, item.ordinal)
+            takeOver.run(run, item.ordinal)
+          }
           tally[item.state]++
         }
         for (const row of twins.all(run, ...range)) {

@@ -137,12 +137,18 @@ export function stageMethods(db: Database): StageMethods {
         `UPDATE items SET state = 'superseded'
          WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`,
       )
+      // Rows of one record are sent together: which of them it holds is known only then.
       const unchanged = db.sql(
         `UPDATE items SET state = 'unchanged', normalised = (SELECT accepted.normalised FROM accepted
            WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key)
          WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND EXISTS
            (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
-             AND accepted.key = items.key AND accepted.hash = items.hash)`,
+             AND accepted.key = items.key AND accepted.hash = items.hash)
+           AND NOT EXISTS (SELECT 1 FROM accepted AS own CROSS JOIN accepted AS other INDEXED BY accepted_record
+               CROSS JOIN items AS same INDEXED BY items_key
+             WHERE own.destination = (SELECT destination FROM runs WHERE id = ?1) AND own.key = items.key
+               AND other.destination = own.destination AND other.record_id = own.record_id AND other.key <> own.key
+               AND same.run = ?1 AND same.key = other.key AND same.state <> 'invalid')`,
       )
       const drop = db.sql(
         `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
