@@ -1,8 +1,8 @@
 // `status` and `show`: what the ledger says.
 
-import { LIVE_STATES, readBackDiffers, rejectsOf } from '../core/states.ts'
+import { isComplete, LIVE_STATES, readBackDiffers, rejectsOf } from '../core/states.ts'
 import { sumOfDifferences } from '../core/differences.ts'
-import { reconcileOf } from '../core/purpose.ts'
+import { isWhole, reconcileOf } from '../core/purpose.ts'
 import type { QuotaStore } from '../core/ports.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
@@ -42,15 +42,25 @@ function figuresOf(
 interface Verified {
   /** When the last whole reconciliation without a difference began. */
   readonly through: string | null
-  /** Records that the last reconciliation left different. */
+  /** Records that the last whole reconciliation left different, or one of a part since. */
   readonly left: number
 }
+
+/** Reconciliations that are looked through for the last whole one. */
+const COMPARED_MAX = 50
 
 const NEVER: Verified = { through: null, left: 0 }
 
 async function verifiedOf(ledger: Ledger, sync: string): Promise<Verified> {
-  const { verifiedThrough: through, last } = await ledger.reconciled(sync)
-  const left = last ? sumOfDifferences((await ledger.differenceCounts(last.id)).left) : 0
+  const { verifiedThrough: through } = await ledger.reconciled(sync)
+  let left = 0
+  for (const run of await ledger.runs({ sync, limit: COMPARED_MAX, isCompared: true })) {
+    if (!isComplete(run.state)) continue
+    left = Math.max(left, sumOfDifferences((await ledger.differenceCounts(run.id)).left))
+    // A part takes nothing back of what a whole one found.
+    const scope = reconcileOf(run.config)
+    if (scope !== null && isWhole(scope)) break
+  }
   return { through, left }
 }
 

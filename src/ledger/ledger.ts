@@ -409,7 +409,7 @@ export interface Ledger {
   run(id: number): Promise<Run | null>
   /** Null for a sync that never ran. Reads a few rows, however many runs there were. */
   standing(sync: string): Promise<Standing | null>
-  /** Newest first. `isCompared`: false leaves reconciliations out. */
+  /** Newest first. `isCompared`: true gives reconciliations alone, false leaves them out. */
   runs(filter: { sync?: string; limit: number; isCompared?: boolean }): Promise<readonly Run[]>
   setRunState(
     id: number,

@@ -104,8 +104,8 @@ export function runMethods(db: Database, now: () => string): RunMethods {
       const row = await db.one(`SELECT ${RUN_COLUMNS} FROM runs WHERE id = $1`, [id])
       return row ? runOfRow(row) : null
     },
-    async runs({ sync, limit, isCompared = true }) {
-      const which = `mode = 'run'${isCompared ? '' : " AND purpose <> 'reconcile'"}`
+    async runs({ sync, limit, isCompared }) {
+      const which = `mode = 'run'${isCompared === undefined ? '' : ` AND purpose ${isCompared ? '=' : '<>'} 'reconcile'`}`
       const rows =
         sync === undefined
           ? await db.all(

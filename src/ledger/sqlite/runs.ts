@@ -101,8 +101,8 @@ export function runMethods(db: Database, now: () => string): RunMethods {
     async run(id) {
       return byId(id)
     },
-    async runs({ sync, limit, isCompared = true }) {
-      const which = `mode = 'run'${isCompared ? '' : " AND purpose <> 'reconcile'"}`
+    async runs({ sync, limit, isCompared }) {
+      const which = `mode = 'run'${isCompared === undefined ? '' : ` AND purpose ${isCompared ? '=' : '<>'} 'reconcile'`}`
       const rows =
         sync === undefined
           ? db.sql(`SELECT * FROM runs WHERE ${which} ORDER BY id DESC LIMIT ?`).all(limit)

@@ -1,5 +1,6 @@
 // What `status`, `show`, `rejects` and the live line say of a mirror's runs, from a real ledger.
 
+import type { Json } from '../../../src/core/json.ts'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -109,6 +110,60 @@ test('status: a reconciliation does not take the place of the last import', asyn
     books: await ledger.books(compared.id),
   })
   expect(await states()).toMatch(/contacts +1 +complete /)
+})
+
+test('status: a reconciliation of a part takes nothing back of what a whole one found', async () => {
+  const compared = async (where: object | null, left: number) => {
+    const scope = {
+      sample: null,
+      where,
+      only: null,
+      repair: false,
+      deleteExtra: false,
+      full: false,
+    }
+    const { id } = await ledger
+      .openRun({
+        sync: 'contacts',
+        kind: 'import',
+        mode: 'run',
+        workflowId: 'reconcile',
+        workflowRunId: 'r',
+        config: { reconcile: scope } as unknown as Json,
+        purpose: 'reconcile',
+      })
+      .then((opened) => ('run' in opened ? opened.run : opened.heldBy))
+    const differences = Array.from({ length: left }, (_, index) => ({
+      stream: 'svc_contact',
+      key: `k-${index}`,
+      recordId: null,
+      ordinal: null,
+      kind: 'extra' as const,
+      field: null,
+      whose: 'source' as const,
+      ours: null,
+      theirs: null,
+    }))
+    await ledger.noteDifferences(id, differences, { repaired: false })
+    await ledger.closeRun(id, {
+      state: left > 0 ? 'complete_with_differences' : 'complete',
+      books: await ledger.books(id),
+    })
+  }
+  const left = async () => {
+    const { out } = await said(config, status, true)
+    const rows = JSON.parse(out[0]!) as { sync: string; differences_left: number }[]
+    return rows.find(({ sync }) => sync === 'contacts')!.differences_left
+  }
+  const part = { property: 'svc_city', digest: 'd' }
+  await compared(null, 3)
+  expect(await left()).toBe(3)
+  await compared(part, 0)
+  expect(await left()).toBe(3)
+  await compared(part, 5)
+  expect(await left()).toBe(5)
+  await compared(null, 0)
+  expect(await left()).toBe(0)
 })
 
 test('status: rows read and written of a mirror, beside those of an import', async () => {
