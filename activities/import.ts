@@ -164,8 +164,12 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       ])
       logger.warn({ run, keyless }, 'deletions_left')
     } else if (isRepair && scope.deleteExtra) {
-      const refused = await deleteExtra(importDeps, { run, config: sync.import })
+      const { refused, written } = await deleteExtra(importDeps, { run, config: sync.import })
       if (refused > 0) logger.warn({ run, refused }, 'deletions_refused')
+      if (written > 0)
+        await ledger.addWarnings(run, [
+          `extra records that were not deleted, because another sync has written them since they were compared: ${written}`,
+        ])
     }
     const progress = await ledger.progress(run)
     await settleTwins(importDeps, { run, config: sync.import })

@@ -6,6 +6,7 @@ import {
   type DifferenceCounts,
   type DifferenceKind,
 } from '../core/differences.ts'
+import { reconcileOf } from '../core/purpose.ts'
 import { isComplete, LIVE_STATES } from '../core/states.ts'
 import type { DifferenceGroup, Ledger, Run } from '../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
@@ -114,5 +115,7 @@ export function nextOf(
   const sendable = sumOfDifferences(left) - left.extra
   return sendable > 0
     ? `Send what differs: ${context.hint(`retry ${run.id}`)}`
-    : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`
+    : reconcileOf(run.config)?.deleteExtra === true && LIVE_STATES.includes(run.state)
+      ? null
+      : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`
 }

@@ -5,10 +5,11 @@ import type { Decided } from '../../workflows/messages.ts'
 import { approve, reject } from '../../workflows/names.ts'
 import { SyncError } from '../core/errors.ts'
 import { systemClock } from '../core/ports.ts'
+import { reconcileOf } from '../core/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { liveRunNamed, withRun } from './message-run.ts'
-import { safe } from './terminal.ts'
+import { figure, safe } from './terminal.ts'
 
 const UPDATES = { approve, reject } as const
 const ASKS_MAX = 10
@@ -21,6 +22,7 @@ export async function decide(
   { verdict, stream }: { readonly verdict: 'approve' | 'reject'; readonly stream: string | null },
 ): Promise<number> {
   const run = await liveRunNamed(context, runText)
+  const doing = run.purpose === 'reconcile' ? await planOf(context, run) : ''
   const streams = await withRun(context, run, true, async ({ update }) => {
     for (let ask = 1; ; ask++) {
       try {
@@ -39,7 +41,7 @@ export async function decide(
       run.kind === 'mirror'
         ? ['the deletions are made', 'the rows stay']
         : run.purpose === 'reconcile'
-          ? ['it goes on with what it asked about', 'nothing is sent or deleted']
+          ? [doing, 'nothing is sent or deleted']
           : ['approved, the rows are sent now', 'nothing is sent']
     // An import has no streams: what waits is called by its sync.
     const names = run.kind === 'mirror' ? streams.map((name) => safe(name, 80)).join(', ') : ''
@@ -48,6 +50,22 @@ export async function decide(
     )
   }
   return EXIT.done
+}
+
+/** What a reconciliation of an import does once it may: `5 rows are sent, 32 records are deleted`. */
+async function planOf(context: CommandContext, run: Run): Promise<string> {
+  if (reconcileOf(run.config)?.deleteExtra !== true) return 'approved, the rows are sent now'
+  const ledger = await context.openLedger()
+  try {
+    const { planned } = await ledger.progress(run.id)
+    const { extra } = (await ledger.differenceCounts(run.id)).left
+    const count = (number: number, what: string) =>
+      number === 1 ? `1 ${what} is` : `${figure(number)} ${what}s are`
+    const sent = planned > 0 ? [`${count(planned, 'row')} sent`] : []
+    return [...sent, `${count(extra, 'record')} deleted`].join(', ')
+  } finally {
+    await ledger.close()
+  }
 }
 
 const isNothingWaiting = (error: unknown): boolean =>

@@ -101,7 +101,8 @@ function readResult(item: unknown): BatchItemResult {
     if (!read.success) throw new Distrust('a failed item has no problem')
     return { ...result, problem: read.data }
   }
-  if (problem != null) throw new Distrust('an accepted item has a problem')
+  // The second is no member of the contract, but says the opposite of the status.
+  if (problem != null || item['error'] != null) throw new Distrust('an accepted item has a problem')
   return result
 }
 

@@ -15,6 +15,7 @@ import { beatWhile } from '../runs/beat-while.ts'
 import { differences } from './compare.ts'
 import { lookUp, lookUpKeys, sentOf } from './look-up.ts'
 import { marker, markOf, readMarks } from './marks.ts'
+import { placeOf } from './place.ts'
 import type { ImportDeps } from './ports.ts'
 import { isNormalised, readDigest } from './read-back.ts'
 import { configsOf } from './run-configs.ts'
@@ -87,28 +88,37 @@ async function findExtra(
   isLate: () => boolean,
 ): Promise<boolean> {
   const { ledger, signal, tuning } = deps
+  const left = await placeOf<Record<string, number>>(ledger, run, 'written_elsewhere', {})
   // Bounded by the keys: every page goes on after the one before it.
   for (let after = await ledger.keptPlace(run, config.object_type); ;) {
     signal.throwIfAborted()
     const page = await ledger.absentKeys(run, { after, limit: LEDGER_ROWS_MAX })
     const parts = slices(page.keys)
-    const done = new Set<(typeof parts)[number]>()
+    /** What was looked at, with the syncs that write a record of it too. */
+    const done = new Map<(typeof parts)[number], readonly string[]>()
     /** The place behind the parts that are done without a gap. */
     const keep = async () => {
       const gap = parts.findIndex((part) => !done.has(part))
       const last = gap < 0 ? page.next : (parts[gap - 1]?.at(-1)?.place ?? null)
-      if (last !== null) await ledger.keepPlace(run, config.object_type, last)
+      for (const part of gap < 0 ? parts : parts.slice(0, gap))
+        for (const sync of done.get(part)!) left.kept[sync] = (left.kept[sync] ?? 0) + 1
+      if (last === null) return
+      await left.keep(left.kept)
+      await ledger.keepPlace(run, config.object_type, last)
     }
     const look = async (slice: (typeof parts)[number]) => {
       const keys = slice.map(({ key }) => key)
       const found = await lookUpKeys(deps, config, matching, keys, [matching.name])
-      const extra = slice.flatMap(({ key, recordId }) => {
-        const record = found.get(key)
-        // A record of the key that is another one is not ours.
-        return record?.id === recordId ? [extraOf(config, key, record)] : []
-      })
+      // A record of the key that is another one is not ours.
+      const ours = slice.flatMap(({ key, recordId }) =>
+        recordId !== null && found.get(key)?.id === recordId ? [{ key, recordId }] : [],
+      )
+      const elsewhere = await ledger.writtenElsewhere(run, ours)
+      const extra = ours
+        .filter(({ key }) => !elsewhere.has(key))
+        .map(({ key }) => extraOf(config, key, found.get(key)!))
       if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
-      done.add(slice)
+      done.set(slice, [...elsewhere.values()])
     }
     try {
       await inLanes(parts, tuning.in_flight, look)
@@ -116,11 +126,17 @@ async function findExtra(
       await keep()
     }
     deps.beat()
-    if (page.next === null) return true
+    if (page.next === null) {
+      await ledger.addWarnings(run, Object.entries(left.kept).map(leftText))
+      return true
+    }
     after = page.next
     if (isLate()) return false
   }
 }
+
+const leftText = ([sync, records]: [string, number]): string =>
+  `${records === 1 ? '1 record' : `${records} records`} that the source has no row of ${records === 1 ? 'is' : 'are'} left as ${records === 1 ? 'it is' : 'they are'}: the sync "${sync}" writes ${records === 1 ? 'it' : 'them'} too`
 
 const extraOf = (config: ImportConfig, key: string, record: RecordRepresentation): Difference => ({
   stream: config.object_type,

@@ -12,7 +12,7 @@ import { lookUp } from './look-up.ts'
 import { placeOf } from './place.ts'
 import { matchingOf } from './types.ts'
 
-/** Records that a reconciliation deletes, by its rows, before it asks. */
+/** Records that a reconciliation deletes before it asks, by those that its sync has written: what it deletes, and its rows. */
 const DELETES_MAX_PERCENT = 1
 const DELETES_UNASKED = 10
 
@@ -82,14 +82,15 @@ export function readsAll({ purpose, config }: Pick<Run, 'purpose' | 'config'>): 
   return scope === null ? purpose === 'sync' : isWhole(scope)
 }
 
-/** Deletions ask above a share of the rows, few of them never. */
+/** Deletions ask above a share of the records, few of them never. */
 async function deletions({ ledger }: ImportDeps, run: number): Promise<Excess[]> {
   const { extra } = (await ledger.differenceCounts(run)).left
   const { read } = await ledger.progress(run)
-  const isExcess = extra > DELETES_UNASKED && extra * 100 > read * DELETES_MAX_PERCENT
+  const all = read + extra
+  const isExcess = extra > DELETES_UNASKED && extra * 100 > all * DELETES_MAX_PERCENT
   if (!isExcess) return []
-  const is = percent(extra, Math.max(read, 1))
-  return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT }]
+  const is = percent(extra, all)
+  return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT, records: extra }]
 }
 
 /** With one decimal, upwards: what is above a limit does not look equal to it. */

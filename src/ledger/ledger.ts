@@ -618,7 +618,18 @@ export interface Ledger {
     differences: readonly Difference[],
     options: { repaired: boolean },
   ): Promise<void>
-  /** The record of this key was deleted on purpose: nothing is accepted for it any more, and its difference is mended. */
+  /**
+   * Of these records of the run's destination, those that other syncs have written too, with one of the syncs, by key: of the
+   * same origin, org and object type, they have the same record, or the same key of the same matching property.
+   */
+  writtenElsewhere(
+    run: number,
+    records: readonly { key: string; recordId: string }[],
+  ): Promise<ReadonlyMap<string, string>>
+  /**
+   * The record of this key was deleted on purpose: nothing is accepted for it any more, whichever sync wrote it, and its
+   * difference is mended.
+   */
   recordDeleted(run: number, records: readonly { key: string; recordId: string }[]): Promise<void>
   /** Marks the differences as mended of which the item was created or updated, and did not read back otherwise. */
   settleDifferences(run: number): Promise<void>

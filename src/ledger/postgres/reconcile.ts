@@ -26,6 +26,7 @@ type ReconcileMethods = Pick<
   | 'recordCompared'
   | 'absentKeys'
   | 'noteDifferences'
+  | 'writtenElsewhere'
   | 'recordDeleted'
   | 'settleDifferences'
   | 'differenceCounts'
@@ -134,6 +135,11 @@ async function recordPart(session: Session, run: number, part: readonly Comparis
   }
 }
 
+/** The destinations that hold records of the same kind as the destination `own` of a run, itself included. */
+const besides = `FROM runs JOIN destinations AS own ON own.id = runs.destination
+  JOIN destinations AS other ON other.origin = own.origin AND other.org_id = own.org_id
+    AND other.object_type = own.object_type`
+
 export function reconcileMethods(db: Database): ReconcileMethods {
   return {
     async uncompared(run, { after, limit }) {
@@ -197,8 +203,36 @@ export function reconcileMethods(db: Database): ReconcileMethods {
         })
     },
 
+    async writtenElsewhere(run, records) {
+      const rows = await db.all(
+        `SELECT asked.key, min(held.sync COLLATE "C") AS sync
+         FROM unnest($2::text[], $3::text[]) AS asked (key, record_id) CROSS JOIN LATERAL
+           (SELECT other.sync ${besides} AND other.sync <> own.sync
+              AND other.matching_property = own.matching_property
+            JOIN accepted ON accepted.destination = other.id
+              AND hashtextextended(accepted.key, 0) = hashtextextended(asked.key, 0)
+              AND accepted.key = asked.key
+            WHERE runs.id = $1
+            UNION ALL
+            SELECT other.sync ${besides} AND other.sync <> own.sync
+            JOIN accepted ON accepted.destination = other.id AND accepted.record_id = asked.record_id
+              AND hashtextextended(accepted.record_id, 0) = hashtextextended(asked.record_id, 0)
+            WHERE runs.id = $1) AS held
+         GROUP BY asked.key`,
+        [run, records.map(({ key }) => key), records.map(({ recordId }) => recordId)],
+      )
+      return new Map(rows.map((row) => [String(row['key']), String(row['sync'])]))
+    },
+
     async recordDeleted(run, records) {
       await db.transaction(async (session) => {
+        await session.run(
+          `DELETE FROM accepted USING unnest($2::text[]) AS gone (record_id)
+           WHERE accepted.destination IN (SELECT other.id ${besides} WHERE runs.id = $1)
+             AND hashtextextended(accepted.record_id, 0) = hashtextextended(gone.record_id, 0)
+             AND accepted.record_id = gone.record_id`,
+          [run, records.map(({ recordId }) => recordId)],
+        )
         await session.run(
           `DELETE FROM accepted USING unnest($2::text[]) AS gone (key)
            WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)

@@ -26,6 +26,7 @@ type ReconcileMethods = Pick<
   | 'recordCompared'
   | 'absentKeys'
   | 'noteDifferences'
+  | 'writtenElsewhere'
   | 'recordDeleted'
   | 'settleDifferences'
   | 'differenceCounts'
@@ -37,6 +38,29 @@ type ReconcileMethods = Pick<
 >
 
 export function reconcileMethods(db: Database): ReconcileMethods {
+  /** The destinations of the run's origin, org and object type, by their syncs. */
+  const besides = (run: number) => {
+    const own = db
+      .sql(
+        `SELECT destinations.* FROM runs JOIN destinations ON destinations.id = runs.destination
+         WHERE runs.id = ?`,
+      )
+      .get(run)
+    if (own === undefined) return []
+    return db
+      .sql(
+        `SELECT id, sync, matching_property FROM destinations
+         WHERE origin = ? AND org_id = ? AND object_type = ? ORDER BY sync, id`,
+      )
+      .all(String(own['origin']), Number(own['org_id']), String(own['object_type']))
+      .map((row) => ({
+        id: Number(row['id']),
+        sync: String(row['sync']),
+        isOwn: row['sync'] === own['sync'],
+        hasSameKeys: row['matching_property'] === own['matching_property'],
+      }))
+  }
+
   const insertDifference = (
     run: number,
     difference: Parameters<typeof differenceValues>[0],
@@ -152,16 +176,38 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       }
     },
 
+    async writtenElsewhere(run, records) {
+      const others = besides(run).filter(({ isOwn }) => !isOwn)
+      const byKey = db.sql('SELECT 1 FROM accepted WHERE destination = ? AND key = ?')
+      const byRecord = db.sql(
+        'SELECT 1 FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
+      )
+      const written = new Map<string, string>()
+      for (const { key, recordId } of records) {
+        const other = others.find(
+          ({ id, hasSameKeys }) =>
+            (hasSameKeys && byKey.get(id, key)) || byRecord.get(id, recordId),
+        )
+        if (other) written.set(key, other.sync)
+      }
+      return written
+    },
+
     async recordDeleted(run, records) {
       const forget = db.sql(
         'DELETE FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = ?) AND key = ?',
+      )
+      const forgetElsewhere = db.sql(
+        'DELETE FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
       )
       const mend = db.sql(
         "UPDATE differences INDEXED BY differences_subject SET repaired = 1 WHERE run = ? AND subject = ? AND kind = 'extra'",
       )
       db.transaction(() => {
+        const all = besides(run)
         for (const { key, recordId } of records) {
           forget.run(run, key)
+          for (const { id } of all) forgetElsewhere.run(id, recordId)
           mend.run(run, subjectOf({ key, recordId }))
         }
       })

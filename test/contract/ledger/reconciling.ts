@@ -567,6 +567,42 @@ export function reconcilingTests(open: Open): void {
       expect(await accepted(ledger, rows(3))).toEqual([1, 3])
     })
 
+    it('of records that another sync has written are told, by key or by record', async () => {
+      await accept(ledger, rows(4))
+      const write = async (sync: string, items: readonly StagedItem[], more: object) => {
+        const { id: run } = await openRun(ledger, 'run', sync)
+        await stage(ledger, run, items, { believes: false, destination: { sync, ...more } })
+        const [segment] = await ledger.openSegments(run)
+        const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
+        await settle(ledger, claim, await send(ledger, claim), 'updated')
+        await close(ledger, run)
+      }
+      await write('by key', [row(1, 'k1')], {})
+      await write('by record', [row(1, 'x'), row(2, 'other key')], {
+        matchingProperty: 'svc_email',
+      })
+      await write('same key of another property', [row(1, 'k3')], { matchingProperty: 'svc_email' })
+      const third = [row(1, 'x'), row(2, 'y'), row(3, 'k3')]
+      await write('other org', third, { orgId: 99 })
+      await write('other type', third, { objectType: 'svc_company' })
+      const { run } = await reconcile([row(1, 'k4')])
+      const records = [
+        { key: 'k1', recordId: 'no record' },
+        { key: 'k2', recordId: 'record 2' },
+        { key: 'k3', recordId: 'record 3' },
+      ]
+      expect([...(await ledger.writtenElsewhere(run, records))].toSorted()).toEqual([
+        ['k1', 'by key'],
+        ['k2', 'by record'],
+      ])
+      expect(await ledger.writtenElsewhere(run, [])).toEqual(new Map())
+      await ledger.recordDeleted(run, records)
+      const { id: next } = await openRun(ledger, 'plan', 'by record')
+      const by = { destination: { sync: 'by record', matchingProperty: 'svc_email' } }
+      await stage(ledger, next, [row(1, 'x'), row(2, 'other key')], by)
+      expect(await statesOf(ledger, next)).toEqual({ 1: 'unchanged', 2: 'planned' })
+    })
+
     it('go when old runs are pruned, also those of a mirror', async () => {
       const mirror = await opening()
       const many = Array.from({ length: 1_000 }, (_, index) => ofRecord(`r${index}`))

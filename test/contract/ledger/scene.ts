@@ -1,6 +1,7 @@
 // What the tests of every ledger driver share: rows, runs, and the questions they ask.
 
 import type {
+  Destination,
   Ledger,
   ItemOutcome,
   Run,
@@ -91,6 +92,7 @@ export async function openRun(
 export interface StageOptions {
   readonly rowsPerSegment?: number
   readonly orgId?: number
+  readonly destination?: Partial<Destination>
   readonly watermark?: Watermark
   readonly believes?: boolean
 }
@@ -104,7 +106,7 @@ export async function stage(
 ) {
   await ledger.bindDestination(
     run,
-    { ...destination, orgId: options.orgId ?? destination.orgId },
+    { ...destination, orgId: options.orgId ?? destination.orgId, ...options.destination },
     { keyFingerprint: 'fp', warnings: [], schema: {} },
   )
   const fence = await ledger.beginStage(run, ['id', 'name'])

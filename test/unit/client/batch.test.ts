@@ -148,3 +148,10 @@ test.each([200, 201, 207])('status %i is believed', async (status) => {
   const raw = await client.call('batchCreate', { path: { object_type: 't' }, body: { data: [] } })
   expect(raw.body.summary.total).toBe(2)
 })
+
+test('an item of success that holds an error is not believed', () => {
+  const summary = { total: 1, succeeded: 1, failed: 0 }
+  const item = { ...result(0, 200), error: { code: 'forbidden', status: 403 } }
+  expect(() => readBatch({ data: [item], summary }, 1)).toThrow('an accepted item has a problem')
+  expect(readBatch({ data: [{ ...item, error: null }], summary }, 1).data).toHaveLength(1)
+})

@@ -382,8 +382,15 @@ test('a repair that would delete many asks a person first', async () => {
   scene.rows(HEAD, names(170))
   await scene.run()
   scene.rows(HEAD, names(50))
-  const refused = await scene.reconcile({ repair: true, deleteExtra: true })
+  const asked: (string | null)[] = []
+  const refused = await scene.reconcile(
+    { repair: true, deleteExtra: true },
+    { noteWait: (message) => asked.push(message) },
+  )
   expect(refused.state).toBe('cancelled')
+  expect(asked).toContain(
+    '120 records wait to be deleted: 70.6 % of those that the sync has written; above 1 % a person is asked',
+  )
   expect(scene.service.records(CONTACT)).toHaveLength(170)
   // One of them may not be deleted, as the service says.
   const { id: kept } = (await scene.held('c-60'))!

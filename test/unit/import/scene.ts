@@ -52,6 +52,12 @@ export interface RunOptions {
   readonly connect?: ImportActivityDeps['connect']
   /** What puts places into the errors of a mapping. */
   readonly placed?: NonNullable<ImportActivityDeps['placed']>
+  /** Another sync of the same ledger, over the same file. */
+  readonly as?: { readonly name: string; readonly import?: Partial<ImportConfig> }
+  /** Told why the run waits for a person. */
+  readonly noteWait?: (message: string | null) => unknown
+  /** Called before the run is closed. */
+  readonly beforeClose?: () => Promise<unknown>
   /** Whether a person approves what waits. */
   readonly approves?: boolean
   /** How the run ends, whatever it did: `lost` never closes its books. Default: it finishes. */
@@ -126,7 +132,7 @@ export async function importSceneOn<Service extends SceneService>(
     await ledger.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const sync: ImportSync = {
+  const first: ImportSync = {
     name: 'contacts',
     kind: 'import',
     import: {
@@ -144,6 +150,9 @@ export async function importSceneOn<Service extends SceneService>(
   let executions = 0
 
   const work = async (task: Task | null, options: RunOptions): Promise<RunEnd> => {
+    const sync: ImportSync = options.as
+      ? { ...first, name: options.as.name, import: { ...first.import, ...options.as.import } }
+      : first
     const before = service.stats().requests
     const seen = options.through?.(client) ?? client
     const activities = importActivities({
@@ -196,6 +205,7 @@ export async function importSceneOn<Service extends SceneService>(
       }
     const excesses = isReviewDue ? (await call(activities.reviewImport, step)).excesses : []
     const isRefused = excesses.length > 0 && options.approves !== true
+    if (excesses.length > 0) options.noteWait?.((await ledger.run(run))!.message)
     if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: !isRefused })
     const push = async () => {
       for (const segment of staged.segments)
@@ -208,6 +218,7 @@ export async function importSceneOn<Service extends SceneService>(
         if (options.ending === undefined) throw error
       })
     if (options.ending === 'lost') return await theRun(run, staged.rows, before)
+    await options.beforeClose?.()
     const kind = isRefused ? 'cancelled' : (options.ending ?? 'finished')
     const closed = await call(activities.closeImport, { ...step, ending: { kind } })
     return { ...(await theRun(run, staged.rows, before)), ...closed }
@@ -232,7 +243,7 @@ export async function importSceneOn<Service extends SceneService>(
     retry: (of, choice = {}, options = {}) => work({ retry: { of, choice } }, options),
     reconcile: (scope = {}, options = {}) => work({ reconcile: { ...WHOLE, ...scope } }, options),
     async held(externalId) {
-      const { matching_property: property, object_type: type } = sync.import
+      const { matching_property: property, object_type: type } = first.import
       const filter = { property, op: 'eq', value: externalId } as const
       const { data } = await client.queryRecords(type, { filter })
       return data[0] ?? null

@@ -182,6 +182,7 @@ async function reconciled(ledger: Ledger): Promise<void> {
     kind: 'extra' as const,
   }))
   for (const repaired of [false, true]) await ledger.noteDifferences(run, extra, { repaired })
+  await ledger.writtenElsewhere(run, [{ key: 'x', recordId: 'r' }])
   await ledger.recordDeleted(run, [{ key: keys[0]?.key ?? 'x', recordId: 'r' }])
   await ledger.settleDifferences(run)
   await ledger.differenceCounts(run)

@@ -1,0 +1,79 @@
+// Two syncs of one ledger that write the same records: neither deletes what the other writes, and what one deletes is not
+// believed by the other any more.
+
+import { expect, test } from 'vitest'
+import { clientWith, CONTACT, importScene } from './scene.ts'
+
+const NAMES = {
+  svc_external_id: { column: 'id' },
+  svc_first_name: { column: 'name' },
+  svc_email: { column: 'email' },
+} as const
+const HEAD = ['id', 'name', 'email']
+const rows = (...ids: string[]) => ids.map((id) => [id, 'Ann', `${id}@x.example`])
+const DELETES = { repair: true, deleteExtra: true } as const
+
+const warningsOf = async (scene: Awaited<ReturnType<typeof importScene>>, run: number) =>
+  (await scene.ledger.run(run))!.warnings
+
+test.each([
+  ['the same key', {}],
+  ['another key', { matching_property: 'svc_email' }],
+] as const)('a record that another sync writes by %s is not extra', async (_, more) => {
+  const scene = await importScene(NAMES)
+  const other = { name: 'other', import: more }
+  scene.rows(HEAD, rows('a', 'b', 'c'))
+  await scene.run({ as: other })
+  scene.rows(HEAD, rows('a', 'b', 'c', 'own'))
+  await scene.run()
+  scene.rows(HEAD, rows('a'))
+  const end = await scene.reconcile(DELETES)
+  expect(end.differences.map(({ key }) => key)).toEqual(['own'])
+  expect(scene.service.records(CONTACT)).toHaveLength(3)
+  expect(await warningsOf(scene, end.run)).toContain(
+    '2 records that the source has no row of are left as they are: the sync "other" writes them too',
+  )
+  scene.rows(HEAD, rows('a', 'b', 'c'))
+  expect((await scene.run({ as: other })).books.states.unchanged).toBe(3)
+})
+
+test('a record that another sync has written since it was found extra is not deleted', async () => {
+  const scene = await importScene(NAMES)
+  scene.rows(HEAD, rows('a', 'b', 'c'))
+  await scene.run()
+  scene.rows(HEAD, rows('a'))
+  const end = await scene.reconcile(DELETES, {
+    beforeClose: async () => {
+      scene.rows(HEAD, rows('b'))
+      await scene.run({ as: { name: 'other' } })
+    },
+  })
+  expect(end.state).toBe('complete_with_differences')
+  expect(scene.service.records(CONTACT)).toHaveLength(2)
+  expect(await warningsOf(scene, end.run)).toContain(
+    'extra records that were not deleted, because another sync has written them since they were compared: 1',
+  )
+})
+
+test('what is deleted is forgotten by every sync that wrote it', async () => {
+  const scene = await importScene(NAMES)
+  const other = { name: 'other', import: { matching_property: 'svc_email' } }
+  scene.rows(HEAD, rows('a', 'b'))
+  await scene.run()
+  scene.rows(HEAD, rows('a'))
+  // Written by the other sync while the deletion is under way.
+  const end = await scene.reconcile(DELETES, {
+    through: (client) =>
+      clientWith(client, {
+        batchDelete: async (...given) => {
+          scene.rows(HEAD, rows('b'))
+          await scene.run({ as: other })
+          return await client.batchDelete(...given)
+        },
+      }),
+  })
+  expect(end.state).toBe('complete')
+  expect(scene.service.records(CONTACT)).toHaveLength(1)
+  scene.rows(HEAD, rows('b'))
+  expect((await scene.run({ as: other })).books.states.created).toBe(1)
+})
