@@ -9,6 +9,9 @@ import type { Ledger, Run } from '../ledger/ledger.ts'
 /** Another worker, perhaps the right one, is asked after this. */
 const againAfter = '5s'
 
+/** How often work is given back whose run no ledger seems to hold: for an hour, then it fails and says so. */
+const GIVEN_BACK_MAX = 720
+
 type Functions = Readonly<Record<string, (...input: never[]) => Promise<unknown>>>
 type Execution = { readonly workflowId: string; readonly runId: string }
 
@@ -27,14 +30,14 @@ export function onlyOwn<Activities extends object>(
   { isAlone, mayOpen }: Queue,
 ): Activities {
   const isOwn = async (input: { readonly run?: number } | undefined): Promise<boolean> => {
-    const { workflowExecution: execution } = Context.current().info
+    const { workflowExecution: execution, attempt } = Context.current().info
     if (execution === undefined) return false
     const isHolder = (run: Run) =>
       run.workflowId === execution.workflowId && run.workflowRunId === execution.runId
     if (typeof input?.run === 'number') {
       try {
         const run = await ledger.run(input.run)
-        return run === null ? isAlone : isHolder(run)
+        return run === null ? isAlone && attempt > GIVEN_BACK_MAX : isHolder(run)
       } catch {
         // A ledger that does not answer is said by the work itself.
         return isAlone
