@@ -220,6 +220,39 @@ export function closingTests(open: Open): void {
       expect(await accepted(ledger, rows(4))).toEqual([1, 4])
     })
 
+    it('of a record that two keys write is that of the last row; the other is overwritten, and not left', async () => {
+      const pair = [row(1, 'A'), row(2, 'a'), row(3, 'own')]
+      const claim = await staged(ledger, pair)
+      const batch = await send(ledger, claim)
+      const outcomes = [1, 2, 3].map((ordinal) =>
+        outcome(ordinal, 'created', { recordId: ordinal === 3 ? 'own' : 'same' }),
+      )
+      await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, outcomes)
+      const [twin] = await ledger.twins(claim.run, { after: 0, limit: 2 })
+      expect(twin).toMatchObject({ ordinal: 2 })
+      await ledger.recordTwin(claim.run, 2, { reason: 'same_record', detail: 'row 2 comes last' })
+      const { readBack } = await ledger.books(claim.run)
+      expect(readBack).toMatchObject({ overwritten: 1, different: 0 })
+      expect(await ledger.written(claim.run, { after: 0, every: 1, limit: 9 })).toMatchObject([
+        { ordinal: 2 },
+        { ordinal: 3 },
+      ])
+      await close(ledger, claim.run)
+      expect(await ledger.retryRows(claim.run, {}, { after: 0, limit: 9 })).toEqual([])
+      // The last row alone is believed; with the other one in the file both are due.
+      expect(await accepted(ledger, [row(1, 'a'), row(2, 'own')])).toEqual([1, 2])
+      expect(await accepted(ledger, [row(1, 'A')])).toEqual([])
+      expect(await accepted(ledger, pair)).toEqual([3])
+      // Who writes the record under the other key takes back what was accepted under this one.
+      const alone = await staged(ledger, [row(1, 'A', 'b')])
+      const again = await send(ledger, alone)
+      await ledger.settle(alone.run, alone.segment, alone.fence, again, answered, [
+        outcome(1, 'updated', { recordId: 'same' }),
+      ])
+      await close(ledger, alone.run)
+      expect(await accepted(ledger, [row(1, 'a'), row(2, 'own')])).toEqual([2])
+    })
+
     it('tells what else is wrong with a row, in a group of its own', async () => {
       const more = [
         { reason: 'not_a_number', column: 'age', field: 'svc_age', value: 'x', detail: 'a number' },

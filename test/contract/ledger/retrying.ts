@@ -370,7 +370,10 @@ export function retryingTests(open: Open): void {
 
     it('gives way to a row of a later run that was unchanged, and to no older run that was retried', async () => {
       const claim = await staged(ledger, [row(1, 'bad', 'was')])
-      await settle(ledger, claim, await send(ledger, claim), 'created')
+      const sent = await send(ledger, claim)
+      await ledger.settle(claim.run, claim.segment, claim.fence, sent, answered, [
+        outcome(1, 'created', { recordId: 'of another key' }),
+      ])
       await close(ledger, claim.run)
       const one = await leftOver()
       const { id: two } = await openRun(ledger)
