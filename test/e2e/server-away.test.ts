@@ -7,6 +7,7 @@ import { Client, Connection } from '@temporalio/client'
 import { afterEach, expect, inject, test, vi } from 'vitest'
 import { ServerAway, untilEnded } from '../../src/cli/until-ended.ts'
 import { silentLogger } from '../../src/core/ports.ts'
+import { SEARCH_ATTRIBUTES } from '../../src/core/search-attributes.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { startWorker } from '../../src/worker.ts'
@@ -148,9 +149,19 @@ test('a server that lost its database: attributes, runs and schedules are looked
   await first.stop()
   const again = await startTemporal({ ...options, port: Number(address.split(':')[1]) })
   stops.push(() => again.stop())
-  await vi.waitFor(() => expect(told).toContain('search_attributes_lost'), soon)
   const connection = await Connection.connect({ address })
   stops.push(() => connection.close())
+  // This server registers them when it starts; one that lost its database has none.
+  told.length = 0
+  const searchAttributes = Object.keys(SEARCH_ATTRIBUTES)
+  await connection.operatorService.removeSearchAttributes({ namespace, searchAttributes })
+  await vi.waitFor(() => expect(told).toContain('search_attributes_lost'), soon)
+  await vi.waitFor(async () => {
+    const listed = await connection.operatorService.listSearchAttributes({ namespace })
+    expect(Object.keys(listed.customAttributes ?? {})).toEqual(
+      expect.arrayContaining(searchAttributes),
+    )
+  }, soon)
   const handle = await new Client({ connection }).workflow.start(importSync, {
     taskQueue: await project.queue(),
     workflowId: 'after',

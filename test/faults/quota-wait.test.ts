@@ -66,10 +66,10 @@ test('a long wait leaves the activity, benign, and comes back when it is over', 
   expect(activity.lastFailure!.message).toContain('waiting is normal')
   const seconds = (time: typeof activity.scheduledTime) => Number(time?.seconds ?? 0)
   const waitS = seconds(activity.scheduledTime) - seconds(activity.lastAttemptCompleteTime)
-  expect(waitS).toBeGreaterThan(3_500)
-  expect(waitS).toBeLessThanOrEqual(3_601)
-  // Three batches were out together; nothing was sent after the first answer.
-  expect(refused).toBeLessThanOrEqual(3)
+  // Whoever is refused asks again within a minute, however long the service says: a wait may end early.
+  expect(waitS).toBeGreaterThan(1)
+  expect(waitS).toBeLessThanOrEqual(60)
+  expect(activity.attempt).toBeGreaterThan(0)
   await handle.cancel()
   await expect(handle.result()).rejects.toThrow()
   await expectCancelled()
