@@ -3,9 +3,11 @@
 import type { WorkflowHandle } from '@temporalio/client'
 import { LIVE_STATES } from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
+import { LedgerAway, type LedgerPatience } from './ledger-away.ts'
 import type { Terminal } from './terminal.ts'
 
 const pollMs = 200
+const awayPollMs = 2_000
 
 /** How following ended. */
 export type Followed =
@@ -27,6 +29,7 @@ export function messageOf(error: unknown): string {
 export async function follow(options: {
   terminal: Terminal
   ledger: () => Promise<Ledger | null>
+  patience: LedgerPatience
   sync: string
   handle: WorkflowHandle
   /** Ends when the workflow ends, rejecting where it failed; gives up on abort. Says when its server does not answer. */
@@ -34,7 +37,7 @@ export async function follow(options: {
   /** What a person is shown of the run while it goes on; null shows nothing. */
   line: ((ledger: Ledger, run: Run) => Promise<string>) | null
 }): Promise<Followed> {
-  const { terminal, handle } = options
+  const { terminal, handle, patience } = options
   const ended: { error: unknown }[] = []
   // The wait is one long request: left alone it would keep a detached process alive.
   const waiting = new AbortController()
@@ -51,38 +54,55 @@ export async function follow(options: {
     () => ended.push({ error: null }),
     (error: unknown) => ended.push({ error }),
   )
-  let detached = false
+  const detaching = new AbortController()
+  const detached = detaching.signal
   let wake = () => {}
   const onSignal = () => {
-    detached = true
+    detaching.abort()
     wake()
   }
   process.once('SIGINT', onSignal)
   let ledger: Ledger | null = null
-  const findRun = async (): Promise<Run | null> => {
+  /** As it was read last. */
+  let run: Run | null = null
+  const findRun = async () => {
     ledger ??= await options.ledger()
     const runs = (await ledger?.runs({ sync: options.sync, limit: 10 })) ?? []
-    return runs.find((run) => run.workflowId === handle.workflowId) ?? null
+    run = runs.find(({ workflowId }) => workflowId === handle.workflowId) ?? null
+    return run
+  }
+  const look = async () => {
+    const found = await findRun()
+    if (found && ledger && options.line) terminal.live(await options.line(ledger, found))
+    return found
   }
   try {
     // Bounded by the run: it ends, or a person detaches.
-    while (ended.length === 0 && !detached) {
-      const run = await findRun()
-      if (run && ledger && options.line) terminal.live(await options.line(ledger, run))
+    while (ended.length === 0 && !detached.aborted) {
+      const found = (await patience.once(look))?.value
       // What the ledger says is as good: the books are closed before the workflow ends.
-      if (isAway && run && !LIVE_STATES.includes(run.state))
-        return { kind: 'ended', run, error: null }
+      if (isAway && found && !LIVE_STATES.includes(found.state))
+        return { kind: 'ended', run: found, error: null }
       await Promise.race([
         result,
         new Promise<void>((resolve) => {
           wake = resolve
-          setTimeout(resolve, pollMs).unref()
+          setTimeout(resolve, patience.isAway ? awayPollMs : pollMs).unref()
         }),
       ])
     }
     terminal.endLive()
-    const run = await findRun()
-    return ended[0] ? { kind: 'ended', run, error: ended[0].error } : { kind: 'detached', run }
+    const end = ended[0]
+    if (!end) {
+      await patience.once(findRun)
+      return { kind: 'detached', run }
+    }
+    const found = await patience.until(findRun, detached)
+    return found ? { kind: 'ended', run, error: end.error } : { kind: 'detached', run }
+  } catch (error) {
+    if (!(error instanceof LedgerAway)) throw error
+    // That the run failed is known without its books.
+    return { kind: 'ended', run, error: ended[0]?.error ?? error }
   } finally {
     waiting.abort()
     process.removeListener('SIGINT', onSignal)

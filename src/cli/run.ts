@@ -14,6 +14,7 @@ import { connectTemporal, EXIT, exitCodeOf, temporalOf, type CommandContext } fr
 import { nextOf } from './differences.ts'
 import { follow, messageOf } from './follow.ts'
 import { forecast, quotaOfKey } from './forecast.ts'
+import { LedgerAway, ledgerPatience } from './ledger-away.ts'
 import { compareLine, importLine, mirrorLine } from './live.ts'
 import { needWorker } from './need-worker.ts'
 import { refuseSecondRun } from './second-run.ts'
@@ -184,8 +185,15 @@ export async function startRun(
               // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
               if (rows > 0) announce(context, sending).catch(() => {})
             }, context)
+    const patience = ledgerPatience({
+      noteAway: (away) =>
+        terminal.err(
+          away ? 'The ledger does not answer; the run goes on. Asking again' : 'The ledger is back',
+        ),
+    })
     const followed = await follow({
       terminal,
+      patience,
       // Made by the worker when the run opens.
       ledger: () => context.findLedger(),
       sync: sync.name,
@@ -200,8 +208,19 @@ export async function startRun(
       return EXIT.done
     }
     const ended = followed.run
-    if (followed.error instanceof ServerAway) {
-      const { code, message } = followed.error
+    let account: Account | null = null
+    let { error } = followed
+    // What the books say is read once more; where the ledger stays away, the end is not known here.
+    const isUnknown = error instanceof ServerAway || error instanceof LedgerAway
+    if (ended && !isUnknown)
+      try {
+        account = (await patience.until(() => accountOfRun(context, ended)))?.value ?? null
+      } catch (failure) {
+        if (!(failure instanceof LedgerAway)) throw failure
+        error ??= failure
+      }
+    if (error instanceof ServerAway || error instanceof LedgerAway) {
+      const { code, message } = error
       const found = ended && runToJson(ended, null)
       if (context.json) terminal.out(JSON.stringify({ ...found, error: { code, message } }))
       else {
@@ -210,20 +229,19 @@ export async function startRun(
       }
       return EXIT.unknown
     }
-    const account = ended && (await accountOfRun(context, ended))
-    if (followed.error !== null || !ended) {
+    if (error !== null || !ended) {
       const message =
-        followed.error === null
+        error === null
           ? `${handle.workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
           : // The form that is below is one of the Temporal UI.
-            messageOf(followed.error).replace(/\.? Copy what to write from below$/, '')
+            messageOf(error).replace(/\.? Copy what to write from below$/, '')
       if (context.json)
         terminal.out(
           JSON.stringify({ ...(ended ? runToJson(ended, account) : {}), error: { message } }),
         )
       else {
         terminal.err(terminal.style('red', safe(message, 2_000)))
-        if (account) printAccount(terminal, ended, account)
+        if (ended && account) printAccount(terminal, ended, account)
       }
       return EXIT.stopped
     }

@@ -1,8 +1,6 @@
 // A Temporal server that is away for a while, and one that comes back without its database: a command that follows a run does
 // not say that it failed, and a worker finds out what was lost.
 
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { Client, Connection } from '@temporalio/client'
 import { afterEach, expect, inject, test, vi } from 'vitest'
 import { ServerAway, untilEnded } from '../../src/cli/until-ended.ts'
@@ -10,8 +8,11 @@ import { silentLogger } from '../../src/core/ports.ts'
 import { SEARCH_ATTRIBUTES } from '../../src/core/search-attributes.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
+import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { startWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
+import { startPostgres } from '../postgres.ts'
+import { startWay as openWay } from '../way.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
 
 const soon = { timeout: 600_000, interval: 200 }
@@ -20,36 +21,10 @@ afterEach(async () => {
   for (const stop of stops.splice(0).toReversed()) await stop()
 })
 
-/** A way to the server that can be closed. */
 async function startWay(address: string) {
-  const [host, port] = address.split(':')
-  const sockets = new Set<Socket>()
-  let isOpen = true
-  const server = createServer((socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
-    if (!isOpen) return socket.destroy()
-    const there = connect(Number(port), host)
-    sockets.add(there)
-    there
-      .on('error', () => {})
-      .on('close', () => {
-        sockets.delete(there)
-        socket.destroy()
-      })
-    socket.on('close', () => there.destroy())
-    socket.pipe(there).pipe(socket)
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const set = (open: boolean) => {
-    isOpen = open
-    if (!open) for (const socket of sockets) socket.destroy()
-  }
-  stops.push(() => {
-    set(false)
-    server.close()
-  })
-  return { address: `127.0.0.1:${(server.address() as AddressInfo).port}`, set }
+  const way = await openWay(address)
+  stops.push(() => way.close())
+  return way
 }
 
 async function newProject(): Promise<Project> {
@@ -76,6 +51,40 @@ test('while the server is away, run goes by the ledger', async () => {
   const { code, out, err } = await following
   expect(err).toContain('The Temporal server does not answer; the run goes on')
   expect(err).not.toMatch(/MaxListeners/)
+  expect(out).toMatch(/Run 1 of contacts: complete/)
+  expect(code).toBe(0)
+}, 600_000)
+
+test('while the ledger is away, run asks it again and tells how the run ended', async () => {
+  const postgres = await startPostgres()
+  stops.push(() => postgres.stop())
+  const config = defaultConfig.replace(
+    'connections:',
+    'ledger: { postgres: "${LEDGER_URL}" }\nconnections:',
+  )
+  const project = await createProject({ config, service: { latencyMs: 50 } })
+  stops.push(() => project.stop())
+  project.write('contacts.csv', contactsCsv(2_000))
+  const url = new URL(await postgres.newDatabase())
+  project.env['LEDGER_URL'] = url.href
+  await project.startWorker()
+  const way = await startWay(url.host)
+  const far = new URL(url)
+  far.host = way.address
+  project.env['LEDGER_URL'] = far.href
+  const following = project.cli('run', 'contacts', '--tuning', '{"in_flight":1}')
+  const ledger = await openPostgresLedger({ url: url.href, schema: 'records_sync' })
+  stops.push(() => ledger.close())
+  await vi.waitFor(async () => expect(await ledger.run(1)).not.toBeNull(), soon)
+  way.set(false)
+  await vi.waitFor(
+    async () => expect(await ledger.run(1)).toMatchObject({ state: 'complete' }),
+    soon,
+  )
+  way.set(true)
+  const { code, out, err } = await following
+  expect(err).toContain('The ledger does not answer; the run goes on. Asking again')
+  expect(err).toContain('The ledger is back')
   expect(out).toMatch(/Run 1 of contacts: complete/)
   expect(code).toBe(0)
 }, 600_000)
