@@ -58,10 +58,8 @@ test('while the server is away, run goes by the ledger', async () => {
 test('while the ledger is away, run asks it again and tells how the run ended', async () => {
   const postgres = await startPostgres()
   stops.push(() => postgres.stop())
-  const config = defaultConfig.replace(
-    'connections:',
-    'ledger: { postgres: "${LEDGER_URL}" }\nconnections:',
-  )
+  const place = 'ledger: { postgres: "${LEDGER_URL}" }'
+  const config = defaultConfig.replace('ledger: ./ledger.db', place)
   const project = await createProject({ config, service: { latencyMs: 50 } })
   stops.push(() => project.stop())
   project.write('contacts.csv', contactsCsv(2_000))
