@@ -133,9 +133,15 @@ export function createDelivery(
     return refused
   }
 
-  const seeThrough = async (first: Noted, firstPermit: Permit): Promise<number> => {
+  /** `mayBeDone`: an earlier sending of the batch may have been carried out. */
+  const seeThrough = async (
+    first: Noted,
+    firstPermit: Permit,
+    mayBeDone = false,
+  ): Promise<number> => {
     let note = first
     let permit = firstPermit
+    let isDoubtful = mayBeDone
     for (let sending = 0; ; sending++) {
       const { batch } = note
       const result = await send(note, permit)
@@ -167,6 +173,11 @@ export function createDelivery(
         throw new Blocked(failure.block, failure.message, tuning.blocked_probe_ms)
       }
       await ledger.recordNoAnswer(run, batch, ended)
+      isDoubtful ||= failure.outcomeUnknown
+      /** Nobody is left in doubt by a batch that certainly was not carried out. */
+      const leave = async () => {
+        if (!isDoubtful) await ledger.release(run, segment, fence, batch, ended)
+      }
       // This process was late, not the service.
       const isLate = failure instanceof NotSentInTime
       if (!isLate) failuresInRow++
@@ -176,8 +187,16 @@ export function createDelivery(
       // It may be minutes: the activity is alive meanwhile.
       if (!isLate) await beatWhile(deps, clock.sleep(failure.retryAfterMs ?? wait, signal))
       // What stays `sent` is sent again by the next attempt of this segment.
-      if (mustStop()) return 0
-      permit = await acquire()
+      if (mustStop()) {
+        await leave()
+        return 0
+      }
+      try {
+        permit = await acquire()
+      } catch (error) {
+        await leave()
+        throw error
+      }
       note = await resend(batch, permit, failure.outcomeUnknown)
     }
   }
@@ -213,7 +232,8 @@ export function createDelivery(
   return {
     acquire,
     deliver,
-    redeliver: async (batch, permit) => await seeThrough(await resend(batch, permit, true), permit),
+    redeliver: async (batch, permit) =>
+      await seeThrough(await resend(batch, permit, true), permit, true),
     requests: () => requests,
   }
 }
