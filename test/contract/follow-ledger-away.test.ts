@@ -37,7 +37,7 @@ async function scene(awayMaxMs?: number) {
   const noted: boolean[] = []
   const lines: string[] = []
   let resolve = () => {}
-  let reject = (_: Error) => {}
+  let reject: (error: Error) => void = () => {}
   const promise = new Promise<void>((done, failed) => ([resolve, reject] = [done, failed]))
   const end = { resolve: () => resolve(), reject: (error: Error) => reject(error) }
   const following = follow({
