@@ -58,7 +58,9 @@ async function planOf(context: CommandContext, run: Run): Promise<string> {
   const ledger = await context.openLedger()
   try {
     const { planned } = await ledger.progress(run.id)
-    const { extra } = (await ledger.differenceCounts(run.id)).left
+    // Where a key is not known nothing is deleted.
+    const deletes = (await ledger.keyFigures(run.id)).keyless === 0
+    const extra = deletes ? (await ledger.differenceCounts(run.id)).left.extra : 0
     const count = (number: number, what: string) =>
       number === 1 ? `1 ${what} is` : `${figure(number)} ${what}s are`
     const sent = planned > 0 ? [`${count(planned, 'row')} sent`] : []
