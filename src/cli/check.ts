@@ -11,6 +11,7 @@ import { silentLogger } from '../core/ports.ts'
 import type { MirrorSync } from '../core/sync.ts'
 import { compileMapping } from '../import/map.ts'
 import { readTarget } from '../import/target.ts'
+import { readUrl } from '../monitoring/deliver.ts'
 import { warningsOfRows } from './check-rows.ts'
 import { EXIT, ownLines, type CommandContext } from './context.ts'
 import { findQuotas } from './forecast.ts'
@@ -212,6 +213,13 @@ export async function check(
     await connections.close()
     await quotas?.close()
   }
+  for (const [name, { url }] of Object.entries(config.notifications))
+    await examine(`notification ${name}`, async () => {
+      await readUrl(url, context.env)
+      return {
+        message: `its URL can be read; ${context.hint(`notify ${name}`)} sends a test message`,
+      }
+    })
   findings.push(...permissionFindings(config, options.fixPermissions ?? false, context))
   const ok = findings.every((finding) => finding.ok)
   if (context.json) context.terminal.out(JSON.stringify({ ok, findings }))

@@ -10,6 +10,7 @@ import { inLanes } from '../core/lanes.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import { isWhole, type ReconcileScope } from '../core/purpose.ts'
 import type { ImportConfig } from '../core/sync.ts'
+import type { CorrectedRow } from '../ledger/corrected.ts'
 import type { Accepted, Comparison, RunSchema, UncomparedItem } from '../ledger/ledger.ts'
 import { beatWhile } from '../runs/beat-while.ts'
 import { differences } from './compare.ts'
@@ -89,21 +90,29 @@ async function findExtra(
 ): Promise<boolean> {
   const { ledger, signal, tuning } = deps
   const left = await placeOf<Record<string, number>>(ledger, run, 'written_elsewhere', {})
+  const corrected = await placeOf(ledger, run, 'corrected', { records: 0, named: '' })
   // Bounded by the keys: every page goes on after the one before it.
   for (let after = await ledger.keptPlace(run, config.object_type); ;) {
     signal.throwIfAborted()
     const page = await ledger.absentKeys(run, { after, limit: LEDGER_ROWS_MAX })
     const parts = slices(page.keys)
-    /** What was looked at, with the syncs that write a record of it too. */
-    const done = new Map<(typeof parts)[number], readonly string[]>()
+    /** What was looked at, and what of it is left: the syncs that write a record of it too, and the rows that were corrected. */
+    const done = new Map<
+      (typeof parts)[number],
+      { readonly syncs: readonly string[]; readonly rows: readonly CorrectedRow[] }
+    >()
     /** The place behind the parts that are done without a gap. */
     const keep = async () => {
       const gap = parts.findIndex((part) => !done.has(part))
       const last = gap < 0 ? page.next : (parts[gap - 1]?.at(-1)?.place ?? null)
-      for (const part of gap < 0 ? parts : parts.slice(0, gap))
-        for (const sync of done.get(part)!) left.kept[sync] = (left.kept[sync] ?? 0) + 1
+      for (const part of gap < 0 ? parts : parts.slice(0, gap)) {
+        const { syncs, rows } = done.get(part)!
+        for (const sync of syncs) left.kept[sync] = (left.kept[sync] ?? 0) + 1
+        for (const row of rows) noteCorrected(corrected.kept, row)
+      }
       if (last === null) return
       await left.keep(left.kept)
+      await corrected.keep(corrected.kept)
       await ledger.keepPlace(run, config.object_type, last)
     }
     const look = async (slice: (typeof parts)[number]) => {
@@ -114,11 +123,16 @@ async function findExtra(
         recordId !== null && found.get(key)?.id === recordId ? [{ key, recordId }] : [],
       )
       const elsewhere = await ledger.writtenElsewhere(run, ours)
-      const extra = ours
-        .filter(({ key }) => !elsewhere.has(key))
+      const others = ours.filter(({ key }) => !elsewhere.has(key))
+      const brought = await ledger.broughtByCorrection(
+        run,
+        others.map(({ key }) => key),
+      )
+      const extra = others
+        .filter(({ key }) => !brought.has(key))
         .map(({ key }) => extraOf(config, key, found.get(key)!))
       if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
-      done.set(slice, [...elsewhere.values()])
+      done.set(slice, { syncs: [...elsewhere.values()], rows: [...brought.values()] })
     }
     try {
       await inLanes(parts, tuning.in_flight, look)
@@ -127,7 +141,10 @@ async function findExtra(
     }
     deps.beat()
     if (page.next === null) {
-      await ledger.addWarnings(run, Object.entries(left.kept).map(leftText))
+      await ledger.addWarnings(run, [
+        ...Object.entries(left.kept).map(leftText),
+        ...(corrected.kept.records > 0 ? [correctedText(corrected.kept)] : []),
+      ])
       return true
     }
     after = page.next
@@ -136,7 +153,34 @@ async function findExtra(
 }
 
 const leftText = ([sync, records]: [string, number]): string =>
-  `${records === 1 ? '1 record' : `${records} records`} that the source has no row of ${records === 1 ? 'is' : 'are'} left as ${records === 1 ? 'it is' : 'they are'}: the sync "${sync}" writes ${records === 1 ? 'it' : 'them'} too`
+  `${staysText(records)}: the sync "${sync}" writes ${records === 1 ? 'it' : 'them'} too`
+
+const staysText = (records: number): string =>
+  records === 1
+    ? '1 record that the source has no row of is left as it is'
+    : `${records} records that the source has no row of are left as they are`
+
+/** Corrected rows that a warning names. */
+const NAMED_MAX = 10
+
+interface CorrectedRecords {
+  records: number
+  /** The first rows, as people read them. */
+  named: string
+}
+
+function noteCorrected(kept: CorrectedRecords, { run, ordinal }: CorrectedRow): void {
+  kept.records++
+  if (kept.records > NAMED_MAX) return
+  const row =
+    ordinal === null ? `run ${run}, whose rows are not kept any more` : `run ${run} row ${ordinal}`
+  kept.named += kept.named === '' ? row : `, ${row}`
+}
+
+function correctedText({ records, named }: CorrectedRecords): string {
+  const more = records > NAMED_MAX ? ` and ${records - NAMED_MAX} more` : ''
+  return `${staysText(records)}: ${records === 1 ? 'it' : 'they'} came in by a correction of ${named}${more}`
+}
 
 const extraOf = (config: ImportConfig, key: string, record: RecordRepresentation): Difference => ({
   stream: config.object_type,

@@ -2,6 +2,7 @@
 // cursor (design sections 3 to 5). Promises kept here: every source row has exactly one item; a stale worker settles
 // nothing (fences); no transaction touches more than 1,000 rows.
 
+import type { CorrectedRow } from './corrected.ts'
 import type { BlockReason } from '../core/errors.ts'
 import type { Difference, DifferenceCounts, DifferenceKind, Whose } from '../core/differences.ts'
 import type { Json } from '../core/json.ts'
@@ -626,6 +627,15 @@ export interface Ledger {
     run: number,
     records: readonly { key: string; recordId: string }[],
   ): Promise<ReadonlyMap<string, string>>
+  /**
+   * Of these keys of the run's destination, those that a correction brought in: a retry of a row that had no key or another
+   * one, which no run has read from the source since. With the row that was corrected; where it is not kept any more, with the
+   * retry and no row.
+   */
+  broughtByCorrection(
+    run: number,
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, CorrectedRow>>
   /**
    * The record of this key was deleted on purpose: nothing is accepted for it any more, whichever sync wrote it, and its
    * difference is mended.

@@ -24,7 +24,7 @@ export async function deliver(
   const endMs = performance.now() + DELIVERY_MAX_MS
   let url: URL
   try {
-    url = checkedUrl(await readSecret(source, env, { timeoutMs: SECRET_MAX_MS }))
+    url = await readUrl(source, env)
   } catch (error) {
     return error instanceof SyncError ? error.message : 'its URL cannot be read'
   }
@@ -36,6 +36,14 @@ export async function deliver(
     if (endMs - performance.now() <= waitMs) return refusal
     await clock.sleep(waitMs)
   }
+}
+
+/**
+ * Where a notification is posted to. No message has anything of it.
+ * @throws SyncError `secret_unavailable`, `notification_url_invalid`
+ */
+export async function readUrl(source: SecretSource, env: Environment): Promise<URL> {
+  return checkedUrl(await readSecret(source, env, { timeoutMs: SECRET_MAX_MS }))
 }
 
 /** @throws SyncError `notification_url_invalid` */

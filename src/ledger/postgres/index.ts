@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
 import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
+import { correctedMethods } from './corrected.ts'
 import type { Connection } from './connection.ts'
 import { openDatabase, type Subject } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
@@ -48,6 +49,7 @@ export async function openPostgresLedger(
     ...pushMethods(db, now),
     ...keyMethods(db),
     ...reconcileMethods(db),
+    ...correctedMethods(db),
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),
     ...reportMethods(db),

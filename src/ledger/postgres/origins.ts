@@ -16,10 +16,11 @@ export const originOf = (run: string, ordinal: string): string => `(WITH RECURSI
   SELECT min((origin.run::bigint << 32) | origin.ordinal) FROM origin)`
 
 /** Whether `item` is one whose values were accepted. */
-const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
+export const isBroughtIn = (item: string): string =>
+  `${item}.state IN ('created', 'updated', 'unchanged')`
 
 /** Items of `run` with `key`, by the index of keys. */
-const itemsWith = (run: string, key: string, alias: string): string =>
+export const itemsWith = (run: string, key: string, alias: string): string =>
   `hashtextextended(${alias}.key, ${alias}.run) = hashtextextended(${key}, ${run})
       AND ${alias}.key = ${key} AND ${alias}.run + 0 = ${run}`
 

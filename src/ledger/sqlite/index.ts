@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
 import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
+import { correctedMethods } from './corrected.ts'
 import { openDatabase, type Database } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
 import { keyMethods } from './keys.ts'
@@ -43,6 +44,7 @@ export function ledgerOn(
     ...pushMethods(db, now),
     ...keyMethods(db),
     ...reconcileMethods(db),
+    ...correctedMethods(db),
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),
     ...reportMethods(db),

@@ -13,7 +13,8 @@ export const originOf = (run: string, ordinal: string): string => `(WITH RECURSI
   SELECT min((run << 32) | ordinal) FROM origin)`
 
 /** Whether `item` is one whose values were accepted. */
-const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
+export const isBroughtIn = (item: string): string =>
+  `${item}.state IN ('created', 'updated', 'unchanged')`
 
 /**
  * Whether a newer row than that of `items`, of the retry `?1`, was brought in with its key by another run, and is known to be

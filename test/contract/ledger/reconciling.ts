@@ -412,6 +412,75 @@ export function reconcilingTests(open: Open): void {
     })
   })
 
+  describe('keys that a correction brought in', () => {
+    const retry = async (of: number, items: readonly (readonly [of: number, key: string])[]) => {
+      const task = { purpose: 'retry', of } as const
+      const again = items.map(([ordinal, key], index) => ({ ...row(index + 1, key), of: ordinal }))
+      const claim = await staged(ledger, again, { believes: false, task })
+      await settle(ledger, claim, await send(ledger, claim), 'created')
+      await close(ledger, claim.run)
+      return claim.run
+    }
+    const corrected = async (run: number, ...keys: string[]) =>
+      Object.fromEntries(await ledger.broughtByCorrection(run, keys))
+
+    it('are told with the row that they are of, through retries of retries', async () => {
+      const claim = await staged(ledger, [
+        row(1, 'k1'),
+        badRow(2, null),
+        badRow(3, 'same'),
+        row(4, 'mistyped'),
+        badRow(5, null),
+      ])
+      await settle(ledger, claim, await send(ledger, claim), ['created', 'rejected'])
+      await close(ledger, claim.run)
+      const of = claim.run
+      await retry(of, [
+        [2, 'k2'],
+        [3, 'same'],
+        [4, 'k4'],
+      ])
+      const { id: between } = await openRun(ledger, 'run', 'contacts', 'import', {
+        purpose: 'retry',
+        of,
+      })
+      await stage(ledger, between, [{ ...badRow(1, null), of: 5 }], { believes: false })
+      await close(ledger, between)
+      await retry(between, [[1, 'k5']])
+      const { run } = await reconcile([row(1, 'k1')])
+      expect(await corrected(run, 'k1', 'k2', 'same', 'k4', 'k5', 'never')).toEqual({
+        k2: { run: of, ordinal: 2 },
+        k4: { run: of, ordinal: 4 },
+        k5: { run: of, ordinal: 5 },
+      })
+      expect(await corrected(run)).toEqual({})
+    })
+
+    it('are those of the source once it has had a row of them itself', async () => {
+      const of = (await staged(ledger, [badRow(1, null), badRow(2, null), row(3, 'a')])).run
+      await close(ledger, of)
+      await retry(of, [
+        [1, 'k1'],
+        [2, 'k2'],
+      ])
+      const { id: own } = await openRun(ledger)
+      await stage(ledger, own, [row(1, 'k1')])
+      expect(await statesOf(ledger, own)).toEqual({ 1: 'unchanged' })
+      await close(ledger, own)
+      const { run } = await reconcile([row(1, 'x')])
+      expect(await corrected(run, 'k1', 'k2')).toEqual({ k2: { run: of, ordinal: 2 } })
+    })
+
+    it('are told also where the rows are not kept any more', async () => {
+      const of = (await staged(ledger, [badRow(1, null), row(2, 'a')])).run
+      await close(ledger, of)
+      const by = await retry(of, [[1, 'k1']])
+      for (let removed = 1; removed > 0;) removed = await ledger.prune(never)
+      const { run } = await reconcile([row(1, 'x')])
+      expect(await corrected(run, 'k1')).toEqual({ k1: { run: by, ordinal: null } })
+    })
+  })
+
   describe('differences', () => {
     const opening = async () => (await openRun(ledger, 'run', 'crm', 'mirror', asks.task)).id
     const ofRecord = (id: string, more: Partial<Difference> = {}): Difference =>

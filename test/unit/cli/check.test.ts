@@ -227,3 +227,48 @@ syncs:
   expect(found.out.join(' ').replace(/ +/g, ' ')).toMatch(message)
   expect(found.code).toBe(code)
 })
+
+test('the place of each notification is read, and nothing is posted', async () => {
+  const posted: string[] = []
+  const receiver = createServer((request, response) => {
+    posted.push(request.url!)
+    response.end()
+  })
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void receiver.close())
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const config = join(dir, 'records-sync.yaml')
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/secret-path`
+  const write = (...notifications: string[]) =>
+    writeFileSync(
+      config,
+      `connections: {}\nsyncs: {}\nnotifications:\n${notifications.map((each) => `  ${each}\n`).join('')}`,
+    )
+  const found = async () => {
+    const { code, out } = await said(config, (context) => check(context, { operations: false }))
+    return { code, text: out.join(' ').replace(/ +/g, ' ') }
+  }
+  writeFileSync(join(dir, 'hook'), url, { mode: 0o600 })
+  writeFileSync(join(dir, 'page'), 'ftp://example.com/secret-path', { mode: 0o600 })
+  write('good: { url: { file: ./hook } }')
+  const good = await found()
+  expect(good.code).toBe(0)
+  expect(good.text).toMatch(
+    /ok notification good: its URL can be read; .*notify good sends a test message/,
+  )
+  write(
+    'good: { url: { file: ./hook } }',
+    'unset: { url: "${RECORDS_SYNC_TEST_UNSET}" }',
+    'lost: { url: { file: ./lost } }',
+    'strange: { url: { file: ./page } }',
+  )
+  const bad = await found()
+  expect(bad.code).toBe(2)
+  expect(bad.text).toContain('ok notification good')
+  expect(bad.text).toMatch(/failed notification unset: .*`RECORDS_SYNC_TEST_UNSET` is not set/)
+  expect(bad.text).toMatch(/failed notification lost: There is no .*lost/)
+  expect(bad.text).toMatch(/failed notification strange: its URL was expected to begin with https/)
+  expect(bad.text).not.toContain('secret-path')
+  expect(posted).toEqual([])
+})
