@@ -63,3 +63,16 @@ test('a record of a row that was sent again as it was is extra where the row is 
   expect(end.differences.map(({ key }) => key)).toEqual(['b'])
   expect(scene.service.records(CONTACT)).toHaveLength(1)
 })
+
+test('a record of a row that has no key in the source is not offered for deletion', async () => {
+  const scene = await importScene(NAMES)
+  scene.rows(HEAD, [...rows('a'), ['', 'Ann', 'b@x.example']])
+  const first = await scene.run()
+  await correct(scene, first.run, [[2, ['b', 'Ann', 'b@x.example']]])
+  const looked = await scene.reconcile()
+  expect(looked.differences).toEqual([])
+  expect(looked.state).toBe('complete_with_rejects')
+  expect((await scene.ledger.run(looked.run))!.warnings).toContain(
+    `1 record that the source has no row of is left as it is: it came in by a correction of run ${first.run} row 2`,
+  )
+})
