@@ -18,6 +18,7 @@ import { layOut } from './lay-out.ts'
 import type { CallParts } from './lay-out.ts'
 import { NoAnswer } from './network-errors.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
+import type { ServiceClock } from './service-clock.ts'
 import type { Transport, WireAnswer, WireRequest } from './transport.ts'
 
 /** Options of every method. */
@@ -53,6 +54,7 @@ export interface CallDeps {
   /** How often a read is asked again that failed for the moment. */
   readonly retries: number
   readonly clock: Clock
+  readonly serviceClock: ServiceClock
   readonly logger: Logger
   /** Path before `/rest/v1`. */
   readonly prefix: string
@@ -199,6 +201,7 @@ export function createCaller(deps: CallDeps): Caller {
       else permit.unused()
       throw noAnswerFailure(named, error)
     }
+    deps.serviceClock.note(answer.headers['date'], clock.now())
     permit.observe({
       status: answer.status,
       limit: answer.headers['ratelimit-limit'],

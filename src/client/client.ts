@@ -42,6 +42,7 @@ import type { UpsertItem } from './one-by-one.ts'
 import type { CallParts } from './lay-out.ts'
 import { Pacer } from './pacer/pacer.ts'
 import { eachAggregatePage, eachPage } from './pages.ts'
+import { ServiceClock } from './service-clock.ts'
 import { createTransport } from './transport.ts'
 import type { Transport } from './transport.ts'
 
@@ -135,6 +136,7 @@ export class RecordsClient {
       quota,
       publicQuota,
       clock,
+      serviceClock: new ServiceClock(),
       logger,
       prefix,
       formOf,
@@ -172,6 +174,11 @@ export class RecordsClient {
   /** Reads the key again, which may be another one by now; where it cannot be read, the one in use stays. */
   renewKey(): Promise<void> {
     return this.keys.renew()
+  }
+
+  /** By how many ms the service's clock is ahead of ours, by the `Date` of its newest answer; null where none told it. */
+  clockAheadMs(): number | null {
+    return this.callDeps.serviceClock.aheadMs
   }
 
   /** Waits for the requests in flight; later ones fail. */

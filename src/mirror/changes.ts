@@ -25,6 +25,8 @@ export interface ChangesParts extends EndlessParts {
   rowOf(record: RecordRepresentation): MirrorRow
   instantOf(value: unknown): string | null
   count(rows: number): void
+  /** Where it begins, if it has not come anywhere; null for everything. Default: the overlap before the watermark. */
+  readonly from?: string | null
   /** What the position knows: the watermark, and where this run has come in its read, which begins before that. */
   known(): { readonly watermark: string | null; readonly reached: string | null }
   moveTo(watermark: string | null, reached: string): void
@@ -33,7 +35,8 @@ export interface ChangesParts extends EndlessParts {
 /** Reads to the end of what had changed when it began. Returns whether it came there. */
 export async function readChanges(parts: ChangesParts): Promise<boolean> {
   const known = parts.known()
-  let start = known.reached ?? since(known.watermark, parts.overlapMs)
+  const { from = since(known.watermark, parts.overlapMs) } = parts
+  let start = known.reached ?? from
   let high: string | null | undefined
   let read = 0
   // Bounded: each new beginning has come further, or is counted.

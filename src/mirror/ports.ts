@@ -22,6 +22,7 @@ export type MirrorClient = Pick<
   | 'aggregateRecords'
   | 'listAssociations'
   | 'associationEdgePages'
+  | 'clockAheadMs'
 >
 
 /** Times and sizes that a run may set; production values are the defaults. */

@@ -68,6 +68,14 @@ export type Phase =
   | 'window'
   | 'done'
 
+/** When a read of the stream began, by our clock, and the service's clock then. */
+export interface ClockPlace {
+  /** Of our clock, ms since 1970. */
+  at: number
+  /** By how much the service's was ahead; null where it did not tell. */
+  aheadMs: number | null
+}
+
 /** One run of a stream. */
 export interface RunPlace {
   id: number
@@ -76,6 +84,8 @@ export interface RunPlace {
   /** Changes up to this modification time were merged by this run, the overlap included. */
   reached: string | null
   tally: Tally
+  /** When it began to read changes, by our clock, and from where on it reads them; null for everything. */
+  began?: { at: number; from: string | null }
   /** What a person should know of the run, in sentences. */
   said?: string[]
   /** Whether the table is known not to be what the service has, and the run could not mend it. */
@@ -104,6 +114,8 @@ export interface Position {
   unfit?: number
   /** When the service was asked last: the clock of another worker may be behind. */
   askedAt?: string
+  /** Of the last read that came to its end: whatever changed before it is in the table. */
+  clock?: ClockPlace
   listing: Listing | null
   /** The last run that worked on it; all that a run knows of itself goes when the next one begins. */
   run: RunPlace

@@ -13,7 +13,7 @@ import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { Account } from './account.ts'
 import { readChanges, since } from './changes.ts'
 import { compareCounts } from './compare.ts'
-import { earlier, instantAt, instantOf } from './instant.ts'
+import { earlier, instantAt, instantOf, isLater } from './instant.ts'
 import { beginListing, beginWindow, goOnListing } from './listing.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
@@ -27,6 +27,7 @@ import {
 } from './position.ts'
 import type { Reader } from './reader.ts'
 import { compileRow } from './shapes.ts'
+import { earliest, wentBackText } from './service-clock.ts'
 import { sweep } from './sweep.ts'
 import { lookBack } from './went-back.ts'
 import type { RecordsJob, Work } from './work.ts'
@@ -56,6 +57,9 @@ export interface RecordsParts {
   /** Properties that have no column, because no database can write their names. */
   readonly omitted: readonly string[]
 }
+
+/** Times that changes are read from an earlier time, because the service's clock went back meanwhile. */
+const ROUNDS_MAX = 2
 
 /** Names are shown, at most. */
 const OMITTED_MAX = 5
@@ -96,6 +100,9 @@ export class Records {
       this.#position.run = window
         ? beginningIn(window, job.run)
         : beginning(job.run, job.full || this.#isListingDue())
+    const { askedAt } = this.#position
+    // A position of an older version tells when the service was asked last; the overlap is there for the rest.
+    if (askedAt) this.#position.clock ??= { at: Date.parse(askedAt), aheadMs: null }
     this.#account = new Account(deps, { run: job.run, ...parts })
     if (parts.omitted.length > 0) this.#account.say(omittedText(parts.omitted))
     parts.reader.goOnFrom(this.#position.askedAt)
@@ -231,6 +238,8 @@ export class Records {
         readers: tuning.readers,
         instantOf,
       })
+      const at = Date.parse(position.listing.startedAt)
+      position.clock = { at, aheadMs: this.#deps.client.clockAheadMs() }
       position.columns = columns
       position.unfit = 0
       position.listedAt = null
@@ -281,22 +290,10 @@ export class Records {
     const position = this.#position
     const modified = this.#modified
     if (modified !== null) {
-      const overlapMs = this.#overlapMs()
-      const from = since(position.watermark, overlapMs)
       const isWhole = position.run.reached === null
       const beganAt = this.#reader.now()
-      const isComplete = await readChanges({
-        ...this.#work.parts,
-        modified: modified.name,
-        overlapMs,
-        counted: position.counted,
-        known: () => ({ watermark: position.watermark, reached: position.run.reached }),
-        moveTo: (watermark, reached) => {
-          position.watermark = watermark
-          position.run.reached = reached
-        },
-      })
-      if (!isComplete) return { state: 'again' }
+      const from = await this.#readChanges(modified.name)
+      if (from === undefined) return { state: 'again' }
       if (!position.run.full && isWhole && from !== null) await lookBack(this.#work, from, beganAt)
     } else if ((position.counted ?? 0) > LISTED_ALWAYS_MAX) {
       const { full_every_hours: hours } = this.#job.config
@@ -306,6 +303,44 @@ export class Records {
     }
     position.run.phase = position.run.full ? 'sweep' : 'compare'
     return undefined
+  }
+
+  /** Returns where the changes were read from, once they are read to their end. */
+  async #readChanges(modified: string): Promise<string | null | undefined> {
+    const position = this.#position
+    const { run, clock } = position
+    const { client } = this.#deps
+    const overlapMs = this.#overlapMs()
+    const mark = position.watermark
+    const startBy = (aheadMs: number | null) => since(earliest(mark, clock, aheadMs), overlapMs)
+    const began = (run.began ??= { at: this.#deps.clock.now(), from: startBy(null) })
+    for (let round = 0; ; round++) {
+      const isComplete = await readChanges({
+        ...this.#work.parts,
+        modified,
+        overlapMs,
+        from: began.from,
+        counted: position.counted,
+        known: () => ({ watermark: position.watermark, reached: run.reached }),
+        moveTo: (watermark, reached) => {
+          position.watermark = watermark
+          run.reached = reached
+        },
+      })
+      if (!isComplete) return undefined
+      // Asked after the read: its answers tell the service's clock of now.
+      const aheadMs = client.clockAheadMs()
+      const wentBack = wentBackText(clock, aheadMs)
+      if (wentBack !== null) this.#account.say(wentBack)
+      const from = startBy(aheadMs)
+      const isBelow = began.from !== null && from !== null && isLater(began.from, from)
+      if (!isBelow || round === ROUNDS_MAX) {
+        position.clock = { at: began.at, aheadMs }
+        return began.from
+      }
+      began.from = from
+      run.reached = null
+    }
   }
 
   async #compare(): Promise<StreamResult | undefined> {

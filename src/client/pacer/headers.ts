@@ -84,7 +84,7 @@ function items(field: string | null | undefined): ReadonlyMap<string, number>[] 
   })
 }
 
-function parseHttpDate(text: string, nowMs: number): number | null {
+export function parseHttpDate(text: string, nowMs: number): number | null {
   const parts = dateForms.map((form) => form.exec(text)?.groups).find((groups) => groups)
   if (!parts) return null
   const date = Number(parts['date'])
