@@ -153,8 +153,13 @@ export function createDelivery(
         await ledger.settle(run, segment, fence, batch, result.ended, outcomes)
         return 0
       }
+      // This sending was not carried out; an earlier one may have been, and then the batch stays in doubt.
+      const notDone = async (ended: RequestOutcome) => {
+        if (isDoubtful) await ledger.recordNoAnswer(run, batch, ended)
+        else await ledger.release(run, segment, fence, batch, ended)
+      }
       if (result.kind === 'wait') {
-        await ledger.release(run, segment, fence, batch, result.ended)
+        await notDone(result.ended)
         throw result.error
       }
       const { failure, ended } = result
@@ -168,13 +173,13 @@ export function createDelivery(
         return await isolate(batch, failure, ended)
       }
       if (failure.disposition === 'halt') {
-        if (failure.outcomeUnknown) await ledger.recordNoAnswer(run, batch, ended)
-        else await ledger.release(run, segment, fence, batch, ended)
+        isDoubtful ||= failure.outcomeUnknown
+        await notDone(ended)
         throw new Blocked(failure.block, failure.message, tuning.blocked_probe_ms)
       }
       await ledger.recordNoAnswer(run, batch, ended)
       isDoubtful ||= failure.outcomeUnknown
-      /** Nobody is left in doubt by a batch that certainly was not carried out. */
+      /** Nobody is left in doubt by a batch that certainly was not carried out; its answer is noted already. */
       const leave = async () => {
         if (!isDoubtful) await ledger.release(run, segment, fence, batch, ended)
       }

@@ -1,12 +1,14 @@
 // Runs that end before their time, and answers that say nothing certain: told as what they are.
 
 import { expect, test } from 'vitest'
+import { QuotaWait, ServiceFailure } from '../../../src/core/errors.ts'
 import { emptyStates } from '../../../src/core/states.ts'
 import { close } from '../../../src/import/close.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openRun, row } from '../../contract/ledger/scene.ts'
 import { startOtherService } from '../../other-service/index.ts'
-import { importSceneOn } from './scene.ts'
+import type { ImportClient } from '../../../src/import/ports.ts'
+import { clientWith, importScene, importSceneOn } from './scene.ts'
 
 test('a run that ends while its source is read says that it was not read to its end', async () => {
   const ledger = openSqliteLedger(':memory:')
@@ -41,4 +43,52 @@ test('items answered 500 and sent again are replayed', async () => {
   expect(books.states.created).toBeLessThan(200)
   // "created" is a lower bound, and the flag says by how much at most.
   expect(books.states.created + books.replayed).toBeGreaterThanOrEqual(200)
+})
+
+test('a batch that may have been carried out stays in doubt, whatever its second sending is told', async () => {
+  const lost = new ServiceFailure('batchUpsert: the connection broke', {
+    kind: 'no_answer',
+    disposition: 'retry',
+    block: 'service',
+    outcomeUnknown: true,
+  })
+  const refusals: Record<string, () => Error> = {
+    'a wait for the quota': () => new QuotaWait(300_000),
+    'a refused key': () =>
+      new ServiceFailure('batchUpsert: the service answered 401', {
+        kind: 'problem',
+        disposition: 'halt',
+        block: 'auth',
+        outcomeUnknown: false,
+        status: 401,
+      }),
+  }
+  for (const [what, refusal] of Object.entries(refusals)) {
+    const s = await importScene({ svc_external_id: { column: 'id' } })
+    s.rows(
+      ['id'],
+      Array.from({ length: 120 }, (_, index) => [`c-${index}`]),
+    )
+    let sendings = 0
+    const through = (client: ImportClient) =>
+      clientWith(client, {
+        batchUpsert: async (...given) => {
+          if (sendings++ === 0) {
+            await client.batchUpsert(...given)
+            throw lost
+          }
+          given[3]?.permit?.unused()
+          throw refusal()
+        },
+      })
+    const tuning = { in_flight: 1, resend_backoff_ms: [1] }
+    await expect(s.run({ through, tuning })).rejects.toThrow()
+    const { states } = await s.ledger.books(1)
+    expect({ what, sent: states.sent, planned: states.planned }).toEqual({
+      what,
+      sent: 50,
+      planned: 70,
+    })
+    expect(await s.held('c-0')).not.toBeNull()
+  }
 })
