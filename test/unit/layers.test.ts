@@ -60,7 +60,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   sources: { value: ['core', 'contract'], type: ['client', 'warehouses'], packages: ['csv-parse'] },
   postgres: { value: ['core'], packages: ['pg'], node: [] },
   warehouses: {
-    value: ['core', 'contract', 'postgres'],
+    value: ['core', 'contract', 'postgres', 'sqlite'],
     type: ['client'],
     packages: ['@duckdb/node-api', 'pg', 'pg-copy-streams'],
   },

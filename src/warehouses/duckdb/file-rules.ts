@@ -4,6 +4,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { SyncError } from '../../core/errors.ts'
+import { isLedgerFile } from '../../sqlite/own-tables.ts'
 import type { AskRows } from './query-check.ts'
 import { quoted } from './sql.ts'
 
@@ -59,6 +60,12 @@ export class FileRules {
           'reads a file that is private',
           'expected data files; keys and ledgers are none',
         )
+    // A backup, or any other copy, whatever its name.
+    if (found.inode !== null && isLedgerFile(file))
+      throw refused(
+        'reads a file that is private',
+        'expected data files; copies of a ledger are none',
+      )
   }
 }
 

@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { loadConfig, readWarehousePlace } from '../../../config/index.ts'
+import { openLedger } from '../../../src/ledger/open.ts'
 import { openWarehouse } from '../../../src/warehouses/index.ts'
 
 let base: string
@@ -47,6 +48,8 @@ warehouses:
 syncs: {}
 `,
   )
+  const ledger = await openLedger({ sqlite: at('backup.bin') })
+  await ledger.close()
   const instance = await DuckDBInstance.create(at('lake.duckdb'))
   const connection = await instance.connect()
   for (const statement of [
@@ -142,6 +145,8 @@ describe('a query', () => {
     ['**/*.csv', 'private'],
     ['hard.csv', 'private'],
     ['.records-sync/c.csv', 'private'],
+    ['backup.bin', 'private'],
+    ['back*.bin', 'private'],
   ])('reads no file that is not for it: %s', async (path, why) => {
     for (const query of [
       `FROM read_text('${path}')`,
