@@ -84,7 +84,10 @@ test.each(['port', 'uiPort'] as const)('says that a taken %s is taken', async (w
   const port = await takenPort()
   const failure = start({ headless: false, [which]: port })
   await expect(failure).rejects.toMatchObject({ code: 'port_taken', details: { port } })
-  await expect(failure).rejects.toThrow(`Port ${port} on 127.0.0.1 is taken by another program`)
+  const what = which === 'uiPort' ? ', for the Temporal UI,' : ''
+  await expect(failure).rejects.toThrow(
+    `Port ${port} on 127.0.0.1${what} is taken by another program`,
+  )
 })
 
 test('quotes the last words of a server that ends at its start', async () => {
