@@ -71,6 +71,8 @@ test('while the ledger is away, run asks it again and tells how the run ended', 
   far.host = way.address
   project.env['LEDGER_URL'] = far.href
   const following = project.cli('run', 'contacts', '--tuning', '{"in_flight":1}')
+  // The worker's configuration still names the ledger that it has open.
+  project.env['LEDGER_URL'] = url.href
   const ledger = await openPostgresLedger({ url: url.href, schema: 'records_sync' })
   stops.push(() => ledger.close())
   await vi.waitFor(async () => expect(await ledger.run(1)).not.toBeNull(), soon)
