@@ -6,6 +6,7 @@ import { canonicalDecimal, decimalOfNumber, exactNumber } from '../core/decimal.
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../core/json.ts'
 import { LosslessNumber, decimalOf, numberOfDecimal } from '../core/lossless-number.ts'
 import type { PropertyMapping } from '../core/sync.ts'
+import { isUnit } from './units.ts'
 
 /** What a coercion needs to know of the property. */
 export interface CoercionContext {
@@ -77,6 +78,8 @@ const asNumber: Coercion = (cell, { mapping, valueType }) => {
     : value(number)
 }
 
+const ISO_UNIT = 'an ISO 4217 code such as EUR'
+
 const asCurrency: Coercion = (cell, { mapping, units }) => {
   const separator = mapping.decimal ?? '.'
   const amount = decimalOfCell(cell, separator)
@@ -86,10 +89,11 @@ const asCurrency: Coercion = (cell, { mapping, units }) => {
       `a plain decimal amount such as 1234${separator}50, without symbol or separators`,
     )
   const unit = mapping.unit ?? ''
-  if (!/^[A-Z]{3}$/.test(unit))
-    return refuse('unit_missing', 'an ISO 4217 code such as EUR in the unit column')
-  if (units.size > 0 && !units.has(unit))
-    return refuse('unit_unknown', `one of the units ${[...units].slice(0, 20).join(', ')}`)
+  if (!/^[A-Z]{3}$/.test(unit)) return refuse('unit_missing', `${ISO_UNIT} in the unit column`)
+  if (!isUnit(unit, units)) {
+    const some = [...units].slice(0, 20).join(', ')
+    return refuse('unit_unknown', units.size > 0 ? `one of the units ${some}` : ISO_UNIT)
+  }
   return value({ amount, unit })
 }
 

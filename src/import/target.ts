@@ -3,11 +3,13 @@
 
 import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../contract/index.ts'
 import { MappingError, ServiceFailure, type MappingProblem } from '../core/errors.ts'
+import { isJsonObject } from '../core/json.ts'
 import { listed, nearest, suggestion } from '../core/nearest.ts'
 import type { ImportConfig, ImportSync, PropertyMapping } from '../core/sync.ts'
 import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
 import { keyOf } from './key.ts'
 import type { ImportDeps } from './ports.ts'
+import { isUnit } from './units.ts'
 
 /** What the service says about the destination of an import. */
 export interface Target {
@@ -142,6 +144,22 @@ function whatItHas({ columns }: SourceShape): string {
 const escaped = (character: string): string =>
   `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
 
+/** Names each unit of a mapping that amounts cannot have, and the setting that it is in. */
+function checkUnits(
+  { unit, value }: PropertyMapping,
+  units: ReadonlySet<string>,
+  wrong: (unit: string, setting: 'unit' | 'value') => void,
+): void {
+  if (unit !== undefined && !isUnit(unit, units)) wrong(unit, 'unit')
+  for (const amount of [value].flat())
+    if (
+      isJsonObject(amount) &&
+      typeof amount['unit'] === 'string' &&
+      !isUnit(amount['unit'], units)
+    )
+      wrong(amount['unit'], 'value')
+}
+
 /** Whether one property can be written as it is mapped. Returns the property where it exists. */
 export function checkProperty(
   name: string,
@@ -176,16 +194,27 @@ export function checkProperty(
       'format',
     )
   const type = mapping.type ?? property.field_type
+  const fieldType = target.fieldTypes.find((one) => one.name === property.field_type)
+  const units = new Set(fieldType?.units)
   const hasUnit = source.hasUnits || mapping.unit || mapping.unit_column
   if (type === 'currency' && mapping.column !== undefined && !hasUnit)
     wrong(`property ${name} is a currency: give its unit or its unit_column`)
   if (type === 'number' && (mapping.unit ?? mapping.unit_column) !== undefined)
     wrong(`property ${name} is a number: unit and unit_column are for currencies`)
+  if (type === 'currency')
+    checkUnits(mapping, units, (unit, setting) => {
+      const found =
+        units.size === 0
+          ? 'a currency code of ISO 4217'
+          : `one that the service takes${suggestion(unit, [...units].toSorted(), 'units')}`
+      wrong(`unit ${unit} of ${name} is not ${found}`, setting)
+    })
   if (mapping.split !== undefined && !property.is_multi)
     wrong(`property ${name} holds one value: split does not apply`, 'split')
-  const served = target.fieldTypes.find((one) => one.name === property.field_type)?.value_type
   const isTyped = mapping.column === undefined || mapping.type !== undefined
-  const read = isTyped ? null : readWithoutType(property.field_type, served ?? 'string')
+  const read = isTyped
+    ? null
+    : readWithoutType(property.field_type, fieldType?.value_type ?? 'string')
   if (read !== null)
     warnings.push(
       `${name} has the field type ${property.field_type}, which is not known here: its cells are read as ${read}; if they are something else, give its mapping a type: ${Object.keys(COERCIONS).join(', ')}`,

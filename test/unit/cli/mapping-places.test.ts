@@ -64,6 +64,19 @@ test.each(commands)('%s: every wrong name of a mapping', async (_, command) => {
   expect(text).toContain('did you mean `name`?; it has: id, name')
 })
 
+test.each(commands)('%s: a currency that is not there', async (_, command) => {
+  const config = await project('svc_contact', [
+    'svc_external_id: id',
+    'svc_lifetime_value: { column: id, unit: EUU }',
+  ])
+  const { code, out, err } = await command(config)
+  expect(code).not.toBe(0)
+  const text = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
+  expect(text).toContain(
+    'FILE:12:49: unit EUU of svc_lifetime_value is not one that the service takes; did you mean `EUR`?',
+  )
+})
+
 test.each(commands)('%s: an object type that is not there', async (_, command) => {
   const config = await project('svc_contacts', ['svc_external_id: id'])
   const { out, err } = await command(config)

@@ -178,10 +178,44 @@ describe('compileMapping', () => {
       {},
       /column "cur"/,
     ],
+    [
+      'a currency that the service does not take',
+      { ...id, svc_value: { column: 'id', unit: 'EUU' } },
+      {},
+      /^unit EUU of svc_value is not one that the service takes; did you mean `EUR`\?$/,
+    ],
+    [
+      'a constant in a currency that the service does not take',
+      { ...id, svc_value: { value: { amount: '1', unit: 'GBP' } } },
+      {},
+      /^unit GBP of svc_value is not one that the service takes; units: `EUR`, `USD`$/,
+    ],
   ])('refuses %s', (_, mappings, more, message) => {
     const problems = problemsOf(() => compile(mappings, ['id'], more))
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatch(message)
+  })
+
+  describe('where the service lists no units', () => {
+    const open = { ...target(), fieldTypes: [fieldType('currency', 'object')] }
+    const compiled = (mapping: PropertyMapping) =>
+      compileMapping('contacts', config({ ...id, svc_value: mapping }), open, ['id', 'cur'])
+
+    it('refuses a currency that does not exist', () => {
+      const problems = problemsOf(() => compiled({ column: 'id', unit: 'EUU' }))
+      expect(problems).toEqual(['unit EUU of svc_value is not a currency code of ISO 4217'])
+    })
+
+    it.each(['EUR', 'XCG', 'VED', 'XAU'])('takes %s', (unit) => {
+      expect(problemsOf(() => compiled({ column: 'id', unit }))).toEqual([])
+    })
+
+    it('sets a row aside whose own currency does not exist', () => {
+      const plan = compiled({ column: 'id', unit_column: 'cur' })
+      const mapped = (unit: string) => plan.map({ ordinal: 1, line: 2, cells: ['7', unit] })
+      expect(mapped('EUR')).toMatchObject({ valid: true })
+      expect(mapped('EUU')).toMatchObject({ valid: false, reason: 'unit_unknown' })
+    })
   })
 
   it('names what was probably meant for every wrong name, and what there is once', () => {

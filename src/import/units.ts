@@ -1,0 +1,12 @@
+// Units of currency amounts: which codes there are.
+
+const names = new Intl.DisplayNames('en', { type: 'currency', fallback: 'none' })
+
+/**
+ * Whether amounts may have this unit. What the service lists decides; where it lists nothing, any code of ISO 4217 will do, old ones
+ * and those of metals included.
+ */
+export function isUnit(unit: string, served: ReadonlySet<string>): boolean {
+  if (served.size > 0) return served.has(unit)
+  return /^[A-Z]{3}$/.test(unit) && names.of(unit) !== undefined
+}
