@@ -17,8 +17,13 @@ export function describeService(command: Command, execute: Execute): void {
     .option('--port <port>', '0 for a free one', port, 8080)
     .option(
       '--host <address>',
-      'address to listen on; anything but loopback needs TLS',
+      'address to listen on; anything but loopback needs --tls-cert and --tls-key, or --plain-http',
       '127.0.0.1',
+    )
+    .option(
+      '--plain-http',
+      'speak HTTP beyond loopback: for a proxy before it that speaks TLS',
+      false,
     )
     .option('--public-url <url>', 'address that clients use, such as that of a proxy before it')
     .option('--data <file>', 'SQLite file that keeps records and keys; default: in memory only')

@@ -24,6 +24,8 @@ import { figure } from './terminal.ts'
 export interface ServiceCommandOptions {
   readonly port: number
   readonly host: string
+  /** Listen without TLS although others can reach `host`. */
+  readonly plainHttp?: boolean
   readonly publicUrl?: string
   readonly data?: string
   readonly schema?: string
@@ -62,10 +64,16 @@ export async function service(
   const faults = faultsOf(options)
   const deprecation = deprecationOf(options)
   if (!tls && !isLoopback(options.host)) {
+    const place = `plain HTTP on ${options.host}, where others can listen`
+    if (!options.plainHttp)
+      throw usage(
+        '--host',
+        `${place}; keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or --plain-http where a proxy before it speaks TLS`,
+      )
     terminal.err(
       terminal.style(
         'yellow',
-        `Warning: plain HTTP on ${options.host}, where others can listen. Keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or put TLS in front.`,
+        `Warning: ${place}. Let nobody reach it but a proxy that speaks TLS.`,
       ),
     )
   }

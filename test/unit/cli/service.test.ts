@@ -59,7 +59,8 @@ async function started(...args: string[]) {
 }
 
 /** A command line that is refused, without a process of its own. */
-async function inProcess(...args: string[]): Promise<{ code: number; err: string }> {
+async function inProcess(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  let out = ''
   let err = ''
   const terminal = {
     ...createTerminal({ out: process.stdout, err: process.stderr }),
@@ -67,14 +68,17 @@ async function inProcess(...args: string[]): Promise<{ code: number; err: string
   }
   const context = createContext({ config: 'records-sync.yaml', json: false }, terminal)
   let code: number = EXIT.usage
-  const program = new Command().exitOverride().configureOutput({ writeErr: terminal.err })
+  const program = new Command().exitOverride().configureOutput({
+    writeErr: terminal.err,
+    writeOut: (text) => void (out += text),
+  })
   describeService(program.command('service'), async (work) => {
     code = await work(context).catch((error: unknown) => report(error, context))
   })
   await program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
     if (!(error instanceof CommanderError)) throw error
   })
-  return { code, err }
+  return { code, out, err }
 }
 
 /** A request whose answer has begun, slowly. */
@@ -176,12 +180,24 @@ describe('options', () => {
     expect(err).toContain("required option '--data <file>' not specified")
   })
 
-  it('warn where keys would travel in the clear', async () => {
-    // An address that no machine has: the warning comes before the failure.
-    const { code, err } = await inProcess('service', '--port', '0', '--host', '192.0.2.1')
-    expect(err).toContain('Keys go only over HTTPS')
-    expect(err).toContain('Cannot listen on 192.0.2.1')
-    expect(code).toBe(EXIT.stopped)
+  it('are refused where keys would travel in the clear, unless a flag says so', async () => {
+    // An address that no machine has.
+    const away = ['service', '--port', '0', '--host', '192.0.2.1']
+    const refused = await inProcess(...away)
+    expect(refused.err).toContain('--host: plain HTTP on 192.0.2.1, where others can listen')
+    expect(refused.err).toContain('--tls-cert and --tls-key')
+    expect(refused.err).toContain('--plain-http')
+    expect(refused.code).toBe(EXIT.usage)
+
+    const plain = await inProcess(...away, '--plain-http')
+    expect(plain.err).toContain('Warning: plain HTTP on 192.0.2.1')
+    expect(plain.err).toContain('Cannot listen on 192.0.2.1')
+    expect(plain.code).toBe(EXIT.stopped)
+
+    const help = await inProcess('service', '--help')
+    expect(help.out.replaceAll(/\s+/g, ' ')).toContain(
+      'anything but loopback needs --tls-cert and --tls-key, or --plain-http',
+    )
   })
 })
 
