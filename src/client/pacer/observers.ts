@@ -1,6 +1,6 @@
 // Two guesses at what a limiter without windows will answer next: that every request counts for 60 seconds (a log), or that
 // a bucket fills evenly. Each is corrected by every Remaining, and the one that errs less is believed
-// (rate-limits report, sections 4.2 and 4.4). Times are seconds.
+// (src/README.md, "Pacing"). Times are seconds.
 
 import { PERIOD_S } from './reset-clock.ts'
 
