@@ -92,7 +92,7 @@ program
   )
 program
   .command('status')
-  .description('every sync with its latest run')
+  .description('every sync with its latest run, and the latest reconciliation where that is newer')
   .action(() => execute(async (context) => (await import('./reports.ts')).status(context)))
 program
   .command('show')

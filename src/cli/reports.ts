@@ -72,12 +72,21 @@ function verifiedText({ through, left }: Verified): string | null {
   return [through === null ? null : minute(through), differ].filter(Boolean).join(', ') || null
 }
 
-/** The run that tells how a sync stands: the live one, or else the newest that moved rows; a reconciliation only compares. */
-async function latestOf(ledger: Ledger | null, sync: string): Promise<Run | undefined> {
-  const [newest] = (await ledger?.runs({ sync, limit: 1 })) ?? []
-  if (newest?.purpose !== 'reconcile' || LIVE_STATES.includes(newest.state)) return newest
-  const [moved] = await ledger!.runs({ sync, limit: 1, isCompared: false })
-  return moved ?? newest
+/** The runs that tell how a sync stands. */
+interface Latest {
+  /** The live one, or else the newest that moved rows; where there is none, the newest reconciliation. */
+  readonly run: Run | undefined
+  readonly reconciliation: Run | undefined
+}
+
+async function latestOf(ledger: Ledger | null, sync: string): Promise<Latest> {
+  const first = async (isCompared?: boolean) =>
+    (await ledger?.runs({ sync, limit: 1, ...(isCompared !== undefined && { isCompared }) }))?.[0]
+  const newest = await first()
+  const isCompared = newest?.purpose === 'reconcile'
+  const reconciliation = isCompared ? newest : await first(true)
+  if (!isCompared || LIVE_STATES.includes(newest.state)) return { run: newest, reconciliation }
+  return { run: (await first(false)) ?? newest, reconciliation }
 }
 
 /** Until when a run at work waits for the quota of its org, as all processes know it; null where it does not. */
@@ -103,7 +112,20 @@ function quotaWaitText(context: CommandContext, run: Run, untilMs: number): stri
   return `${sync} waits for the quota until ${utc(untilMs, Date.now())}, as the service asked; see ${context.hint('quota')}`
 }
 
-/** Every configured sync with its latest run. */
+/** A run as the table has it, but for the last column. */
+function cellsOf(run: Run, account: Account | null, standing: ImportStanding | null) {
+  const stands = run.reason ? `${run.state}: ${run.reason}` : run.state
+  const state = standing ? `${stands}, ${standingText(standing)}` : stands
+  return [
+    run.sync,
+    run.id,
+    run.purpose === 'sync' ? state : `${state} (${run.purpose})`,
+    minute(run.openedAt, 19),
+    ...figuresOf(run, account, standing),
+  ]
+}
+
+/** Every configured sync with its latest run, and the reconciliation since. */
 export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
   const ledger = await context.findLedger()
@@ -111,13 +133,16 @@ export async function status(context: CommandContext): Promise<number> {
   try {
     const rows = []
     for (const sync of Object.keys(config.syncs)) {
-      const run = await latestOf(ledger, sync)
+      const { run, reconciliation } = await latestOf(ledger, sync)
+      const account = async (of: Run | undefined) =>
+        ledger && of ? await accountOf(ledger, of) : null
       if (run && LIVE_STATES.includes(run.state)) quotas ??= await findQuotas(context)
       rows.push({
         quotaWait: await quotaWaitOf(context, quotas, run),
         sync,
         run,
-        account: ledger && run ? await accountOf(ledger, run) : null,
+        account: await account(run),
+        compared: reconciliation && { run: reconciliation, account: await account(reconciliation) },
         standing: ledger && run ? await standingOf(ledger, run) : null,
         verified: ledger ? await verifiedOf(ledger, sync) : NEVER,
       })
@@ -125,13 +150,14 @@ export async function status(context: CommandContext): Promise<number> {
     if (context.json) {
       context.terminal.out(
         JSON.stringify(
-          rows.map(({ sync, run, account, standing, verified, quotaWait }) => ({
+          rows.map(({ sync, run, account, compared, standing, verified, quotaWait }) => ({
             ...(run ? runToJson(run, account) : { sync, run: null }),
             ...(standing && {
               phase: standing.phase,
               percent: standing.percent,
               progress: standing.progress,
             }),
+            latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
             verified_through: verified.through,
             differences_left: verified.left,
             waits_for_quota_until: quotaWait === null ? null : new Date(quotaWait).toISOString(),
@@ -143,17 +169,12 @@ export async function status(context: CommandContext): Promise<number> {
     context.terminal.out(
       table(
         ['sync', 'run', 'state', 'started', 'rows', 'written', 'rejects', 'verified through'],
-        rows.map(({ sync, run, account, standing, verified }) => {
-          if (!run) return [sync, null, 'never run', null, null, null, null, null]
-          const stands = run.reason ? `${run.state}: ${run.reason}` : run.state
-          const state = standing ? `${stands}, ${standingText(standing)}` : stands
+        rows.flatMap(({ sync, run, account, compared, standing, verified }) => {
+          if (!run) return [[sync, null, 'never run', null, null, null, null, null]]
+          const isNewer = compared !== undefined && compared.run.id > run.id
           return [
-            sync,
-            run.id,
-            run.purpose === 'sync' ? state : `${state} (${run.purpose})`,
-            minute(run.openedAt, 19),
-            ...figuresOf(run, account, standing),
-            verifiedText(verified),
+            [...cellsOf(run, account, standing), verifiedText(verified)],
+            ...(isNewer ? [[...cellsOf(compared.run, compared.account, null), null]] : []),
           ]
         }),
       ),

@@ -10,6 +10,7 @@ import { rejects } from '../../../src/cli/rejects.ts'
 import { show, status } from '../../../src/cli/reports.ts'
 import { run as runCommand } from '../../../src/cli/run.ts'
 import { decide } from '../../../src/cli/verdict.ts'
+import type { RunState } from '../../../src/core/states.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { accept, openRun, rows, stream } from '../../contract/ledger/scene.ts'
@@ -110,6 +111,33 @@ test('status: a reconciliation does not take the place of the last import', asyn
     books: await ledger.books(compared.id),
   })
   expect(await states()).toMatch(/contacts +1 +complete /)
+})
+
+test('status: the latest reconciliation stands beside the run that moved rows', async () => {
+  const closed = async (purpose: 'sync' | 'reconcile', state: RunState) => {
+    const { id } = await openRun(ledger, 'run', 'contacts', 'import', { purpose })
+    await ledger.closeRun(id, { state, books: await ledger.books(id) })
+  }
+  await closed('sync', 'complete')
+  await closed('reconcile', 'complete')
+  await closed('reconcile', 'failed')
+  const lines = async () =>
+    (await said(config, status)).out.filter((line) => line.startsWith('contacts '))
+  expect(await lines()).toEqual([
+    expect.stringMatching(/^contacts +1 +complete +\d{4}-/),
+    expect.stringMatching(/^contacts +3 +failed \(reconcile\) +\d{4}-/),
+  ])
+  const json = async () =>
+    (JSON.parse((await said(config, status, true)).out[0]!) as Record<string, unknown>[])[0]
+  expect(await json()).toMatchObject({
+    run: 1,
+    purpose: 'sync',
+    latest_reconciliation: { run: 3, purpose: 'reconcile', state: 'failed' },
+  })
+
+  await closed('sync', 'complete')
+  expect(await lines()).toEqual([expect.stringMatching(/^contacts +4 +complete +\d{4}-/)])
+  expect(await json()).toMatchObject({ run: 4, latest_reconciliation: { run: 3 } })
 })
 
 test('status: a reconciliation of a part takes nothing back of what a whole one found', async () => {
