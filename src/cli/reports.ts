@@ -1,10 +1,11 @@
 // `status` and `show`: what the ledger says.
 
-import { isComplete, LIVE_STATES, readBackDiffers, rejectsOf } from '../core/states.ts'
+import { isComplete, LIVE_STATES, rejectsOf } from '../core/states.ts'
 import { sumOfDifferences } from '../core/differences.ts'
 import { isWhole, reconcileOf } from '../core/purpose.ts'
 import type { QuotaStore } from '../core/ports.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
+import { broughtIn, leftOf, leftText } from '../report/left.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { findingsOf, nextOf } from './differences.ts'
@@ -217,13 +218,15 @@ export async function show(context: CommandContext, runText?: string): Promise<n
     const retries = await ledger.retries(run.id)
     const groups = await ledger.rejectGroups(run.id)
     const left = findings === null ? await leftOf(ledger, run, groups.length > 0) : null
+    const leftGroups = left && (await ledger.rejectGroups(run.id, { isLeft: true }))
     const progress = await ledger.progress(run.id)
     if (context.json) {
       terminal.out(
         JSON.stringify({
           ...runToJson(run, { kind: 'import', books, findings }),
-          retries: retries.map(({ id, state, counts }) => ({
+          retries: retries.map(({ id, of, state, counts }) => ({
             run: id,
+            of,
             state,
             states: counts?.states ?? null,
           })),
@@ -233,7 +236,7 @@ export async function show(context: CommandContext, runText?: string): Promise<n
             rows: left.rows,
             of: left.of,
             by_run: left.byRun,
-            rejects: left.groups,
+            rejects: leftGroups,
           },
         }),
       )
@@ -243,16 +246,15 @@ export async function show(context: CommandContext, runText?: string): Promise<n
     terminal.out()
     printAccount(terminal, run, { kind: 'import', books, findings })
     for (const again of retries) {
-      const states = again.counts?.states
-      const brought = states ? states.created + states.updated + states.unchanged : null
-      const what = brought === null ? again.state : `${figure(brought)} brought in`
-      terminal.out(`  Retried by run ${again.id}: ${what}`)
+      const what = again.counts ? `${figure(broughtIn(again.counts))} brought in` : again.state
+      const of = again.of === run.id ? '' : ` (retry of run ${again.of})`
+      terminal.out(`  Retried by run ${again.id}${of}: ${what}`)
     }
     if (left && (left.rows < left.of || retries.length > 0))
-      terminal.out(`  ${leftText(left, run)}`)
+      terminal.out(`  ${leftText(left, run.id)}`)
     const next = findings && nextOf(context, run, findings)
     if (next) terminal.out(`  ${next}`)
-    const told = left?.groups ?? groups
+    const told = leftGroups ?? groups
     if (told.length > 0 && findings === null) {
       terminal.out()
       terminal.out(
@@ -280,43 +282,6 @@ export async function show(context: CommandContext, runText?: string): Promise<n
   } finally {
     await ledger.close()
   }
-}
-
-type RejectGroups = Awaited<ReturnType<Ledger['rejectGroups']>>
-
-/** What is left of the rejects of a closed run. */
-interface Left {
-  readonly rows: number
-  /** So many rejects the run had. */
-  readonly of: number
-  /** By the run that tried them last. */
-  readonly byRun: readonly { readonly run: number; readonly rows: number }[]
-  readonly groups: RejectGroups
-}
-
-/** Null of a run that is not over, or had none, or whose rows are not kept any more. */
-async function leftOf(ledger: Ledger, run: Run, isKept: boolean): Promise<Left | null> {
-  if (!isKept || !run.counts || LIVE_STATES.includes(run.state)) return null
-  const byRun = await ledger.leftByRun(run.id)
-  return {
-    rows: byRun.reduce((sum, { rows }) => sum + rows, 0),
-    of: rejectsOf(run.counts) + readBackDiffers(run.counts),
-    byRun,
-    groups: await ledger.rejectGroups(run.id, { isLeft: true }),
-  }
-}
-
-/** `86 of 104 brought in by later runs, 18 left: 15 as run 7 left them, 3 not sent again` */
-function leftText({ rows, of, byRun }: Left, { id }: Run): string {
-  const parts = byRun.map((part) =>
-    part.run === id
-      ? `${figure(part.rows)} not sent again`
-      : `${figure(part.rows)} as run ${part.run} left ${part.rows === 1 ? 'it' : 'them'}`,
-  )
-  const brought = `${figure(of - rows)} of ${figure(of)} brought in by later runs`
-  return rows === 0
-    ? `${brought}, none left`
-    : `${brought}, ${figure(rows)} left: ${parts.join(', ')}`
 }
 
 /** What a run is, and how it stands. */

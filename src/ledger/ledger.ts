@@ -483,7 +483,7 @@ export interface Ledger {
     correction: number | null,
     rows: readonly { ordinal: number; raw: readonly Json[] }[],
   ): Promise<number>
-  /** The retries of a run, oldest first. */
+  /** The retries of a run, and theirs, oldest first. */
   retries(run: number): Promise<readonly Run[]>
   /** Which of at most 1,000 keys the items of a run have, of the ordinals `upTo`. */
   stagedKeys(

@@ -31,6 +31,7 @@ import type {
   ReportData,
   StreamData,
 } from './report-data.ts'
+import { broughtIn, leftOf } from './left.ts'
 import { verdictOf, type Hint } from './verdict.ts'
 
 /** What a report takes from around the ledger. */
@@ -82,6 +83,8 @@ export async function collectReport(
     streams: streams && streams.map(streamOf),
     comparison,
   }
+  const errors = await errorsOf(ledger, run, books)
+  const left = comparison ? null : await leftOf(ledger, run, errors.groups.length > 0)
   return {
     v: 1,
     made_at: madeAt,
@@ -103,22 +106,21 @@ export async function collectReport(
     figures: figuresOf(run, books, streams, comparison),
     ...found,
     work: await workOf(ledger, run, streams, limitPerMinute),
-    errors: await errorsOf(ledger, run, books),
+    errors,
+    left: left && { rows: left.rows, of: left.of, by_run: left.byRun },
     retry_of: run.of,
     retries: (await ledger.retries(run.id)).map((retry) => ({
       run: retry.id,
+      of: retry.of,
       state: retry.state,
       opened_at: retry.openedAt,
       rows: retry.rowsRead,
-      mended: retry.counts && heldOf(retry.counts),
+      mended: retry.counts && broughtIn(retry.counts),
     })),
     provenance: await provenanceOf(ledger, run, ui),
     commands: { rejects: hint(`rejects ${run.id}`), audit: hint('audit') },
   }
 }
-
-/** Rows that the service holds as the source has them. */
-const heldOf = ({ states }: Books): number => states.created + states.updated + states.unchanged
 
 const rowsIn = (books: Books, states: readonly ItemState[]): number =>
   states.reduce((sum, state) => sum + books.states[state], 0)

@@ -24,7 +24,9 @@ export interface ReportData {
   readonly errors: Errors
   /** Of a retry: the run whose rows it took. */
   readonly retry_of: number | null
-  /** Runs that took rows of this one again, oldest first. */
+  /** What is left of the rows that were not accepted; null while the run is live, and where nothing of it is known. */
+  readonly left: LeftOver | null
+  /** Runs that took rows of this one again, and those that took theirs, oldest first. */
   readonly retries: readonly Retry[]
   readonly provenance: Provenance
   /** What to type for the rows themselves, and to check the ledger. */
@@ -197,12 +199,23 @@ export interface ErrorGroup {
   readonly example_row: number
 }
 
+export interface LeftOver {
+  /** That no later run brought in: no retry, no retry of one, and no regular run. */
+  readonly rows: number
+  /** So many there were. */
+  readonly of: number
+  /** By the run that tried them last. */
+  readonly by_run: readonly { readonly run: number; readonly rows: number }[]
+}
+
 export interface Retry {
   readonly run: number
+  /** The run that it is a retry of: this one, or one of its retries. */
+  readonly of: number | null
   readonly state: RunState
   readonly opened_at: string
   readonly rows: number | null
-  /** Rows that the service holds now; null while the retry is live. */
+  /** Rows that the service holds as they were sent; null while the retry is live. */
   readonly mended: number | null
 }
 

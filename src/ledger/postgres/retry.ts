@@ -68,7 +68,11 @@ export function retryMethods(db: Database): RetryMethods {
 
     async retries(run) {
       const rows = await db.all(
-        `SELECT ${RUN_COLUMNS} FROM runs WHERE of_run = $1 AND mode = 'run' ORDER BY id`,
+        `WITH RECURSIVE chain (id) AS (
+           SELECT id FROM runs WHERE of_run = $1 AND mode = 'run'
+           UNION
+           SELECT runs.id FROM chain JOIN runs ON runs.of_run = chain.id AND runs.mode = 'run')
+         SELECT ${RUN_COLUMNS} FROM runs WHERE id IN (SELECT id FROM chain) ORDER BY id`,
         [run],
       )
       return rows.map(runOfRow)

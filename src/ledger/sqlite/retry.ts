@@ -68,7 +68,13 @@ export function retryMethods(db: Database): RetryMethods {
 
     async retries(run) {
       return db
-        .sql("SELECT * FROM runs WHERE of_run = ? AND mode = 'run' ORDER BY id")
+        .sql(
+          `WITH RECURSIVE chain (id) AS (
+             SELECT id FROM runs WHERE of_run = ? AND mode = 'run'
+             UNION
+             SELECT runs.id FROM chain CROSS JOIN runs ON runs.of_run = chain.id AND runs.mode = 'run')
+           SELECT * FROM runs WHERE id IN (SELECT id FROM chain) ORDER BY id`,
+        )
         .all(run)
         .map(runOfRow)
     },

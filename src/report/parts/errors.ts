@@ -3,6 +3,7 @@
 import { miniBar } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { counted, figure, moment } from '../figures.ts'
+import { leftText } from '../left.ts'
 import type { ErrorGroup, Errors, ReportData } from '../report-data.ts'
 import { folded, part, rankedTable, type Ranked } from './part.ts'
 
@@ -44,32 +45,45 @@ function rankedError(group: ErrorGroup, highest: number): Ranked {
 }
 
 /** Runs that took this one's rows again; nothing where there are none. */
-export function retriesPart({ retries, errors }: ReportData): Markup | null {
-  if (retries.length === 0) return null
+export function retriesPart({
+  run: { run: id },
+  retries,
+  errors,
+  left,
+}: ReportData): Markup | null {
+  if (retries.length === 0 && (left === null || left.rows === left.of)) return null
   return part(
     'retries',
     'Retries',
-    `What later runs did about the ${counted(errors.rows, 'row')} that this one left over.`,
-    html`<table class="tabled">
-      <thead>
-        <tr>
-          <th scope="col">Run</th>
-          <th scope="col">State</th>
-          <th scope="col" class="n">Rows</th>
-          <th scope="col" class="n">Mended</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${retries.map(
-          ({ run, state, opened_at: at, rows, mended }) =>
-            html`<tr>
-              <th scope="row">${run}<span class="of">${moment(at)}</span></th>
-              <td>${state.replaceAll('_', ' ')}</td>
-              <td class="n">${rows === null ? '–' : figure(rows)}</td>
-              <td class="n">${mended === null ? '–' : figure(mended)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>`,
+    `What later runs did about the ${counted(errors.rows, 'row')} that this one left over${
+      left === null ? '' : `: ${leftText({ ...left, byRun: left.by_run }, id)}`
+    }.`,
+    retries.length === 0
+      ? html``
+      : html`<table class="tabled">
+          <thead>
+            <tr>
+              <th scope="col">Run</th>
+              <th scope="col">State</th>
+              <th scope="col" class="n">Rows</th>
+              <th scope="col" class="n">Mended</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${retries.map(
+              ({ run, of, state, opened_at: at, rows, mended }) =>
+                html`<tr>
+                  <th scope="row">
+                    ${run}<span class="of"
+                      >${of !== id && of !== null && `of run ${of}, `}${moment(at)}</span
+                    >
+                  </th>
+                  <td>${state.replaceAll('_', ' ')}</td>
+                  <td class="n">${rows === null ? '–' : figure(rows)}</td>
+                  <td class="n">${mended === null ? '–' : figure(mended)}</td>
+                </tr>`,
+            )}
+          </tbody>
+        </table>`,
   )
 }

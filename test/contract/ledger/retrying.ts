@@ -87,7 +87,7 @@ export function retryingTests(open: Open): void {
   }
 
   describe('a retry', () => {
-    it('names the run that it is of, which knows its retries, oldest first', async () => {
+    it('names the run that it is of, which knows its retries and theirs, oldest first', async () => {
       const of = await leftOver()
       expect(await ledger.run(of)).toMatchObject({ purpose: 'sync', of: null })
       expect(await ledger.retries(of)).toEqual([])
@@ -98,6 +98,10 @@ export function retryingTests(open: Open): void {
       const second = await retry(of, [[3, 'conflict']])
       expect(await ledger.run(second)).toMatchObject({ purpose: 'retry', of })
       expect((await ledger.retries(of)).map(({ id }) => id)).toEqual([first, second])
+      // A retry of a retry takes rows of the first run as well.
+      const third = await retry(first, [[1, 'rejected']])
+      expect((await ledger.retries(of)).map(({ id }) => id)).toEqual([first, second, third])
+      expect((await ledger.retries(first)).map(({ id }) => id)).toEqual([third])
       const [item] = await ledger.report(second, { states: ['created'], after: 0, limit: 1 })
       expect(item).toMatchObject({ ordinal: 1, of: 3 })
     })

@@ -7,6 +7,8 @@ import { expect, test } from 'vitest'
 import { takeCorrections } from '../../../src/cli/corrections.ts'
 import { rejects } from '../../../src/cli/rejects.ts'
 import { show } from '../../../src/cli/reports.ts'
+import { collectReport } from '../../../src/report/collect.ts'
+import { renderReport } from '../../../src/report/html.ts'
 import { CONTACT, importScene } from '../import/scene.ts'
 import { said } from './said.ts'
 
@@ -88,11 +90,18 @@ syncs:
     return (JSON.parse(out.join('')) as { left: { rows: number; of: number; by_run: unknown } })
       .left
   }
-  return { ...scene, config, corrected, shown, left }
+  const report = async (of: number) =>
+    await collectReport(scene.ledger, (await scene.ledger.run(of))!, {
+      madeAt: new Date().toISOString(),
+      hint: (command) => command,
+      ui: null,
+      limitPerMinute: null,
+    })
+  return { ...scene, config, corrected, shown, left, report }
 }
 
 test('rejects, corrected, sent again: three rounds, each with what the one before has corrected', async () => {
-  const { run, retry, corrected, shown, left, held } = await begun()
+  const { run, retry, config, corrected, shown, left, held, report } = await begun()
   const first = await run()
   expect(first.books.states.invalid).toBe(9)
   expect(await left(first.run)).toMatchObject({ rows: 9, of: 9 })
@@ -137,6 +146,28 @@ test('rejects, corrected, sent again: three rounds, each with what the one befor
   for (const of of [first, second, third]) expect(await left(of.run)).toMatchObject({ rows: 0 })
   expect((await shown(first.run)).join('\n')).toContain(
     '9 of 9 brought in by later runs, none left',
+  )
+  // Nine rows, by a retry, another one, and a retry of the first retry.
+  const chain = [
+    [second.run, first.run],
+    [third.run, first.run],
+    [fourth.run, second.run],
+  ]
+  const data = await report(first.run)
+  expect(data.left).toEqual({ rows: 0, of: 9, by_run: [] })
+  expect(data.retries.map(({ run: id, of, mended }) => [id, of, mended])).toEqual(
+    chain.map((pair) => [...pair, 3]),
+  )
+  const page = renderReport(data).replaceAll(/<[^>]*>/g, '')
+  expect(page).toContain(
+    '9 rows that this one left over: 9 of 9 brought in by later runs, none left',
+  )
+  expect(page).toContain(`of run ${second.run}, `)
+  const { out } = await said(config, (context) => show(context, String(first.run)), true)
+  const { retries } = JSON.parse(out.join('')) as { retries: { run: number; of: number }[] }
+  expect(retries.map(({ run: id, of }) => [id, of])).toEqual(chain)
+  expect((await shown(first.run)).join('\n')).toContain(
+    `Retried by run ${fourth.run} (retry of run ${second.run}): 3 brought in`,
   )
   for (let index = 0; index < ROWS; index++)
     expect((await held(`k${index}`))?.properties).toMatchObject({

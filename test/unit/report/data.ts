@@ -164,15 +164,24 @@ export function reportData(more: Partial<ReportData> = {}): ReportData {
       omitted: 0,
     },
     retry_of: null,
+    left: { rows: 33, of: 151, by_run: [{ run: 13, rows: 33 }] },
     retries: [
       {
         run: 13,
+        of: 12,
         state: 'complete_with_rejects',
         opened_at: '2026-11-21T14:40:00.000Z',
         rows: 151,
         mended: 118,
       },
-      { run: 15, state: 'running', opened_at: '2026-11-21T15:05:00.000Z', rows: 33, mended: null },
+      {
+        run: 15,
+        of: 13,
+        state: 'running',
+        opened_at: '2026-11-21T15:05:00.000Z',
+        rows: 33,
+        mended: null,
+      },
     ],
     provenance: {
       from: 'file contacts.csv',
@@ -268,6 +277,7 @@ export function comparedData(more: Partial<Comparison> = {}): ReportData {
     books: booksData({ unchanged: 198_742, unsent: 1_258 }),
     comparison,
     errors: { rows: 0, groups: [], omitted: 0 },
+    left: null,
     retries: [],
   }
 }
@@ -319,6 +329,7 @@ export function mirrorData(): ReportData {
     ],
     work: { requests: 124, limit_per_minute: 600, outcomes: null, rate: null },
     errors: { rows: 0, groups: [], omitted: 0 },
+    left: null,
     retries: [],
   }
 }
