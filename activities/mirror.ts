@@ -15,7 +15,7 @@ import type { Window } from '../src/core/watermark.ts'
 import type { StreamBooks } from '../src/ledger/ledger.ts'
 import { beating } from '../src/mirror/beating.ts'
 import { closeMirror } from '../src/mirror/close.ts'
-import { discover } from '../src/mirror/discover.ts'
+import { checkProject, discover } from '../src/mirror/discover.ts'
 import {
   DEFAULT_MIRROR_TUNING,
   type Discovered,
@@ -110,7 +110,10 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     await setState(run, 'blocked', 'approval', message)
   }
 
-  /** The client for the org that the tables mirror, or will mirror: rows of two orgs are never in one table. */
+  /**
+   * The client for the org that the tables mirror, or will mirror: rows of two orgs are never in one table, nor those of two
+   * projects.
+   */
   const clientOf = async (
     sync: MirrorSync,
     tables: MirrorTables,
@@ -129,8 +132,12 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     },
   ) => {
     const { from, schema } = sync.mirror
-    const owner = await tables.owner()
-    if (owner !== null) return await deps.connect(from, readHome(owner), sight)
+    const holder = await tables.holder()
+    if (holder !== null) {
+      // Looked at again by each activity: the schema may have been taken over since the run began.
+      await checkProject(tables.place, holder, ledger)
+      return await deps.connect(from, readHome(holder.owner), sight)
+    }
     if (!isFirst)
       throw new Blocked(
         'warehouse',

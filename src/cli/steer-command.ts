@@ -1,4 +1,4 @@
-// The command lines that start a backfill and steer a run.
+// The command lines that start a backfill, steer a run, and take the tables of a mirror over.
 
 import type { Command } from 'commander'
 import type { BackfillOptions } from './backfill.ts'
@@ -59,4 +59,12 @@ export function describeSteering(program: Command, execute: Execute): void {
           return await decide(context, run, { verdict, stream: options.stream ?? null })
         }),
       )
+  program
+    .command('take-over')
+    .argument('<sync>', 'a mirror')
+    .requiredOption('--from <project>', 'the project that keeps them now, as the refusal names it')
+    .description('make the tables of a mirror this project’s: the ledger that kept them is lost')
+    .action((sync: string, options: { from: string }) =>
+      execute(async (context) => (await import('./take-over.ts')).takeOver(context, sync, options)),
+    )
 }

@@ -1,5 +1,7 @@
 // The rules of a mirror's tables that hold in every warehouse.
 
+import { SyncError } from './errors.ts'
+
 /** The names of the columns that every table has. */
 export const OWN_COLUMNS = [
   '_id',
@@ -29,3 +31,22 @@ export const NAME_BYTES_MAX = 63
 
 /** Records up to which a type without modification times is listed by every run. */
 export const LISTED_ALWAYS_MAX = 1_000
+
+/** Whose tables those of a schema are. */
+export interface Holder {
+  /** The org whose records they mirror: `https://api.example.com org 7`. */
+  readonly owner: string
+  /** The project that fills them; null where a release made them that knew no projects. */
+  readonly project: string | null
+}
+
+/** Two projects in one schema would undo each other's work, and each tell its own counts of it. `where`: such as `The schema crm`. */
+export const ofOtherProject = (
+  where: string,
+  { owner, project }: Holder,
+  ours: string,
+): SyncError =>
+  new SyncError(
+    'warehouse_other_project',
+    `${where} holds the mirror of ${owner}, which the project ${project} keeps with a ledger of its own; this is the project ${ours}. Name another \`schema\` for this mirror. Where that ledger is lost and this project is to go on with its tables: records-sync take-over SYNC --from ${project}`,
+  )

@@ -1,10 +1,12 @@
 // What a run has to do: the object types that are mirrored, and the definitions of their associations, which are a table of
-// their own. Promise kept here: nothing is written into a schema that mirrors another org.
+// their own. Promise kept here: nothing is written into a schema that mirrors another org, or that another project fills.
 
 import type { AssociationWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
+import { ofOtherProject, type Holder } from '../core/mirror.ts'
 import type { MirrorSync } from '../core/sync.ts'
 import type { Window } from '../core/watermark.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { mirrorDefinitions } from './definitions.ts'
 import { chosen, noteGone } from './gone.ts'
 import type { Discovered, MirrorDeps, StreamRef } from './ports.ts'
@@ -23,14 +25,14 @@ export interface DiscoverJob {
 
 /**
  * Asks the service what there is: four requests, in a window three.
- * @throws SyncError `warehouse_other_mirror`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
+ * @throws SyncError `warehouse_other_mirror`, `warehouse_other_project`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
 export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Discovered> {
   const { client, tables } = deps
   const { mirror: config } = job.sync
   const reader = new Reader(deps)
   const self = await reader.ask((options) => client.readSelf(options))
-  await tables.own(`${client.origin} org ${self.org_id}`)
+  await tables.own(`${client.origin} org ${self.org_id}`, await deps.ledger.project())
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
   const { names: mirrored } = chosen(config, types)
@@ -59,6 +61,17 @@ export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Disc
   if (isWindow) return { streams, sortable }
   await mirrorDefinitions(deps, job.run, config, { definitions, types }, reader)
   return { streams, sortable }
+}
+
+/** @throws SyncError `warehouse_other_project` where another project fills the tables */
+export async function checkProject(
+  place: string,
+  holder: Holder,
+  ledger: Pick<Ledger, 'project'>,
+): Promise<void> {
+  const ours = await ledger.project()
+  if (holder.project !== null && holder.project !== ours)
+    throw ofOtherProject(`The warehouse ${place}`, holder, ours)
 }
 
 /** Those of them that the run is limited to. */

@@ -10,9 +10,9 @@ import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
 import { instantAt } from './instant.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamJob, StreamResult } from './ports.ts'
-import { addMerge, noTally, tallyOf, type Tally } from './position.ts'
+import { addMerge, isSameRun, noTally, tallyOf, type Opened, type Tally } from './position.ts'
 import { Reader } from './reader.ts'
-import { edgesOf } from './streams.ts'
+import { edgesOf, openedRun } from './streams.ts'
 import { textStream } from './text-table.ts'
 
 /** Records whose edges are merged together. */
@@ -33,6 +33,7 @@ interface EdgesPosition {
   /** `after`: last id of the changed ones that this run has looked at. */
   run: {
     id: number
+    openedAt?: string
     full: boolean
     phase: 'changed' | 'all' | 'done'
     after: string | null
@@ -59,13 +60,13 @@ export async function mirrorEdges(
   const wanted = `${type}_edges`
   const stream = await textStream(tables, { name, wanted, columns: COLUMNS })
   const { fence, position: stored } = await tables.claim(name)
-  const position = positionOf(stored, job)
+  const position = positionOf(stored, await openedRun(deps.ledger, job.run, name), job.full)
   const endsAtMs = clock.now() + (job.full ? tuning.stream_ms : tuning.edges_ms)
   const work = new Edges(deps, job, { source, stream, fence, position, endsAtMs })
   return await work.run()
 }
 
-function positionOf(stored: string | null, { run, full }: StreamJob): EdgesPosition {
+function positionOf(stored: string | null, opened: Opened, full: boolean): EdgesPosition {
   const known = stored === null ? null : (JSON.parse(stored) as EdgesPosition)
   const position = known ?? {
     v: 1,
@@ -75,11 +76,13 @@ function positionOf(stored: string | null, { run, full }: StreamJob): EdgesPosit
     sweptAt: null,
     run: null!,
   }
-  if (position.run?.id === run) {
+  if (position.run && isSameRun(position.run, opened)) {
     position.run.tally = tallyOf(position.run.tally)
     return position
   }
-  return { ...position, run: { id: run, full, phase: 'changed', after: null, tally: noTally() } }
+  const { id, openedAt } = opened
+  const run = { id, openedAt, full, phase: 'changed' as const, after: null, tally: noTally() }
+  return { ...position, run }
 }
 
 class Edges {

@@ -76,9 +76,19 @@ export interface ClockPlace {
   aheadMs: number | null
 }
 
+/** The run that works on a stream. Numbers of runs begin anew where a ledger was lost or put back. */
+export interface Opened {
+  readonly id: number
+  readonly openedAt: string
+  /** Whether its ledger knows that it has worked on the stream. */
+  readonly hasBegun: boolean
+}
+
 /** One run of a stream. */
 export interface RunPlace {
   id: number
+  /** Absent where an older version began it. */
+  openedAt?: string
   phase: Phase
   full: boolean
   /** Changes up to this modification time were merged by this run, the overlap included. */
@@ -157,21 +167,28 @@ export function addMerge(tally: Tally, counts: MergeCounts): void {
 }
 
 /** The state of a run that has done nothing yet. */
-export function beginning(id: number, full: boolean): RunPlace {
-  return { id, phase: full ? 'list' : 'changes', full, reached: null, tally: noTally() }
+export function beginning({ id, openedAt }: Opened, full: boolean): RunPlace {
+  const phase = full ? 'list' : 'changes'
+  return { id, openedAt, phase, full, reached: null, tally: noTally() }
 }
 
 /** The same of a run with a window. */
-export function beginningIn({ from, to }: Window, id: number): RunPlace {
+export function beginningIn({ from, to }: Window, { id, openedAt }: Opened): RunPlace {
   const window = { from, to, listing: null }
-  return { id, phase: 'window', full: false, reached: null, tally: noTally(), window }
+  return { id, openedAt, phase: 'window', full: false, reached: null, tally: noTally(), window }
 }
 
-/** Whether the position is that of this very run. Ids begin anew where a ledger was lost. */
-export function isOf(run: RunPlace, id: number, window: Window | null): boolean {
+/** Whether a position is that of this very run. */
+export const isSameRun = (
+  run: Pick<RunPlace, 'id' | 'openedAt'>,
+  { id, openedAt, hasBegun }: Opened,
+): boolean => run.id === id && (run.openedAt === undefined ? hasBegun : run.openedAt === openedAt)
+
+/** The same where the run has a window, or none. */
+export function isOf(run: RunPlace, opened: Opened, window: Window | null): boolean {
   const { from = null, to = null } = run.window ?? {}
   return (
-    run.id === id &&
+    isSameRun(run, opened) &&
     (run.window === undefined) === (window === null) &&
     from === (window?.from ?? null) &&
     to === (window?.to ?? null)

@@ -24,6 +24,7 @@ import {
   type Listing,
   type Phase,
   type Position,
+  type Opened,
 } from './position.ts'
 import type { Reader } from './reader.ts'
 import { compileRow } from './shapes.ts'
@@ -53,6 +54,7 @@ export interface RecordsParts {
   readonly stream: MirrorStream
   readonly fence: number
   readonly position: Position
+  readonly opened: Opened
   readonly reader: Reader
   /** Properties that have no column, because no database can write their names. */
   readonly omitted: readonly string[]
@@ -96,10 +98,10 @@ export class Records {
     const endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#position = parts.position
     const { window = null } = job
-    if (!isOf(this.#position.run, job.run, window))
+    if (!isOf(this.#position.run, parts.opened, window))
       this.#position.run = window
-        ? beginningIn(window, job.run)
-        : beginning(job.run, job.full || this.#isListingDue())
+        ? beginningIn(window, parts.opened)
+        : beginning(parts.opened, job.full || this.#isListingDue())
     const { askedAt } = this.#position
     // A position of an older version tells when the service was asked last; the overlap is there for the rest.
     if (askedAt) this.#position.clock ??= { at: Date.parse(askedAt), aheadMs: null }

@@ -12,6 +12,7 @@ import type { MirrorDeps, StreamResult } from './ports.ts'
 import { beginning, beginningIn, firstPosition, readPosition } from './position.ts'
 import { Reader } from './reader.ts'
 import { modifiedOf, Records } from './records.ts'
+import { openedRun } from './streams.ts'
 import type { RecordsJob } from './work.ts'
 
 /** Times that a table is looked at again because somebody else took a name for it. */
@@ -40,10 +41,18 @@ async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
   await checkName(tables, type)
   const { stream, omitted } = await prepare(deps, job.config, schema)
   const { fence, position: stored } = await tables.claim(type)
-  const first = () =>
-    firstPosition(window ? beginningIn(window, job.run) : beginning(job.run, true))
+  const opened = await openedRun(deps.ledger, job.run, type)
+  const first = () => firstPosition(window ? beginningIn(window, opened) : beginning(opened, true))
   const position = stored === null ? first() : readPosition(stored, deps.tables.place, type)
-  const work = new Records(deps, job, { schema, stream, omitted, fence, position, reader })
+  const work = new Records(deps, job, {
+    schema,
+    stream,
+    omitted,
+    fence,
+    position,
+    opened,
+    reader,
+  })
   return await work.run()
 }
 

@@ -1,7 +1,8 @@
 // The streams of a run in its books, and what they are called.
 
-import type { StreamBooks } from '../ledger/ledger.ts'
-import { noTally } from './position.ts'
+import { SyncError } from '../core/errors.ts'
+import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
+import { noTally, type Opened } from './position.ts'
 
 const EDGES = 'edges of '
 
@@ -23,3 +24,15 @@ export const waiting = (stream: string): StreamBooks => ({
   tableCount: null,
   message: null,
 })
+
+/** A run as the position of a stream tells it. */
+export async function openedRun(
+  ledger: Pick<Ledger, 'run' | 'streams'>,
+  id: number,
+  stream: string,
+): Promise<Opened> {
+  const run = await ledger.run(id)
+  if (run === null) throw new SyncError('no_run', `There is no run ${id} in the ledger`)
+  const row = (await ledger.streams(id)).find((one) => one.stream === stream)
+  return { id, openedAt: run.openedAt, hasBegun: (row?.mode ?? null) !== null }
+}

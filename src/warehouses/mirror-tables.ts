@@ -2,6 +2,8 @@
 // deletion, changes and the position that says so change in one transaction; a row never gives way to an older version of itself
 // that was asked for earlier; whoever was overtaken (fences) changes nothing; a reader sees whole merges only.
 
+import type { Holder } from '../core/mirror.ts'
+
 /** What a column holds: exact decimals; dates; instants in UTC; JSON texts. With `list`: any number of them, in order. */
 export interface ColumnType {
   readonly holds: 'text' | 'decimal' | 'boolean' | 'date' | 'instant' | 'json'
@@ -154,12 +156,16 @@ export interface MirrorTables {
   /** Whether the database can hold such an id. A batch takes no other. */
   holdsId(id: string): boolean
   /**
-   * Makes the schema where it is missing, and notes whose records it mirrors (such as `https://… org 7`).
-   * @throws SyncError `warehouse_other_mirror` where it holds those of somebody else, or tables that no mirror made
+   * Makes the schema where it is missing, and notes whose records it mirrors (such as `https://… org 7`) and for which project. A
+   * schema without a project becomes that of the first one that asks.
+   * @throws SyncError `warehouse_other_mirror` where it holds those of somebody else, or tables that no mirror made;
+   *   `warehouse_other_project` where another project fills it
    */
-  own(owner: string): Promise<void>
-  /** Whose records the schema mirrors, as `own` noted it; null where no mirror made it. */
-  owner(): Promise<string | null>
+  own(owner: string, project: string): Promise<void>
+  /** Whose records the schema mirrors and for which project, as `own` noted it; null where no mirror made it. */
+  holder(): Promise<Holder | null>
+  /** Makes the schema of the project `from` that of another one. False where it is not `from`'s. */
+  takeOver(from: string, to: string): Promise<boolean>
   /**
    * The streams there are, or those of them that `of` names; live columns first in the order in which they were made.
    * @throws SyncError `warehouse_altered` where a table of theirs, or a column, is missing or has another type: which, and

@@ -22,7 +22,16 @@ import { openWarehouse } from '../../src/warehouses/index.ts'
 import type { MirrorStream } from '../../src/warehouses/mirror-tables.ts'
 import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
 import type { OpenOptions } from '../../src/warehouses/warehouse.ts'
-import { at, column, contact, contacts, making, NOTHING, OWNER } from './mirror-tables/scene.ts'
+import {
+  at,
+  column,
+  contact,
+  contacts,
+  making,
+  NOTHING,
+  OWNER,
+  PROJECT,
+} from './mirror-tables/scene.ts'
 
 let folder: string
 let file: string
@@ -43,7 +52,7 @@ async function open(options: OpenOptions = {}, path = file) {
 /** Tables with the stream `contacts`, taken over, and one row in a batch. */
 async function begun(options: OpenOptions = {}) {
   const tables = await open(options)
-  await tables.own(OWNER)
+  await tables.own(OWNER, PROJECT)
   await tables.change([making(contacts)])
   const { fence } = await tables.claim(contacts.name)
   const batch = await tables.batch(contacts)
@@ -212,7 +221,7 @@ describe('a file', () => {
         }
       })
     const first = await open()
-    await first.own(OWNER)
+    await first.own(OWNER, PROJECT)
     await first.change(streams.map(making))
     await first.close()
     for (let time = 0; time < 5; time++) {
@@ -238,7 +247,7 @@ describe('a file', () => {
     const before = ours()
     const streams = ['a', 'b', 'c'].map((name) => ({ ...contacts, name, table: name }))
     const all = await Promise.all(streams.map(() => open()))
-    await Promise.all(all.map((tables) => tables.own(OWNER)))
+    await Promise.all(all.map((tables) => tables.own(OWNER, PROJECT)))
     await all[0]!.change(streams.map(making))
     await Promise.all(
       streams.map(async (stream, index) => {
@@ -273,7 +282,7 @@ describe('a file', () => {
     expect(await tables.streams()).toEqual([])
     expect((await errorOf(tables.change([making(contacts)]))).code).toBe('warehouse_missing')
     expect(existsSync(file)).toBe(false)
-    await tables.own(OWNER)
+    await tables.own(OWNER, PROJECT)
     expect(readdirSync(folder)).toEqual(['dwh.duckdb'])
   })
 
@@ -281,7 +290,7 @@ describe('a file', () => {
     const { tables, batch, into } = await begun()
     rmSync(file)
     expect((await errorOf(batch.merge(into))).code).toBe('warehouse_missing')
-    await tables.own(OWNER)
+    await tables.own(OWNER, PROJECT)
     expect(await tables.streams()).toEqual([])
   })
 
@@ -290,7 +299,7 @@ describe('a file', () => {
     ['empty', Buffer.alloc(0)],
   ])('that is %s is refused in words of ours', async (_, content) => {
     writeFileSync(file, content)
-    expect(await errorOf((await open()).own(OWNER))).toMatchObject({
+    expect(await errorOf((await open()).own(OWNER, PROJECT))).toMatchObject({
       code: 'warehouse_damaged',
       message: `The warehouse dwh (${file}), schema crm is no DuckDB file, or a damaged one; put a whole one back, or remove it and its .wal, and it is mirrored anew`,
     })
@@ -375,7 +384,7 @@ describe('a disk', () => {
 describe('a table', () => {
   it('may have 1,000 columns, made at once or added', async () => {
     const tables = await open()
-    await tables.own(OWNER)
+    await tables.own(OWNER, PROJECT)
     const holds = ['text', 'decimal', 'instant'] as const
     const columns = Array.from({ length: 1_000 }, (_, n) => column(`p${n}`, holds[n % 3]!))
     const wide: MirrorStream = { name: 'wide', table: 'wide', columns }
@@ -413,7 +422,7 @@ describe('kill -9', () => {
       const stream = ${JSON.stringify(contacts)}
       process.stdout.write('begins')
       const tables = await openMirrorTables('dwh', ${JSON.stringify({ duckdb: file, folder })}, 'crm')
-      await tables.own(${JSON.stringify(OWNER)})
+      await tables.own(${JSON.stringify(OWNER)}, ${JSON.stringify(PROJECT)})
       if ((await tables.streams()).length === 0)
         await tables.change([{ name: stream.name, table: stream.table, add: stream.columns, retire: [], revive: [] }])
       const { fence, position } = await tables.claim(stream.name)
@@ -439,7 +448,7 @@ describe('kill -9', () => {
       child.kill('SIGKILL')
       await once(child, 'exit')
       const tables = await open()
-      await tables.own(OWNER)
+      await tables.own(OWNER, PROJECT)
       if ((await tables.streams()).length === 0) continue
       const position = (await tables.claim(contacts.name)).position ?? '0'
       const merged = Number(position)

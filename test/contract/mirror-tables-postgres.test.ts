@@ -17,6 +17,7 @@ import {
   listColumn,
   NOTHING,
   OWNER,
+  PROJECT,
   sceneOf,
 } from './mirror-tables/scene.ts'
 import { errorOf } from './warehouse.suite.ts'
@@ -194,7 +195,7 @@ describe('the mirror in a PostgreSQL', () => {
       expect(error.message).not.toContain('secret')
       return /denies its user a permission: (.*)$/.exec(error.message)?.[1]
     }
-    expect(await denied((await open('new')).own(OWNER))).toBe(
+    expect(await denied((await open('new')).own(OWNER, PROJECT))).toBe(
       'GRANT CREATE ON DATABASE … TO it, or let it own the schema new',
     )
     expect(await denied(guest.streams())).toBe(
@@ -450,7 +451,7 @@ describe('the mirror in a PostgreSQL', () => {
     const gone = new URL((await place()).url)
     gone.port = '1'
     const tables = await openPostgresMirror('dwh', { url: gone.href }, 'crm')
-    const error = await errorOf(tables.own(OWNER))
+    const error = await errorOf(tables.own(OWNER, PROJECT))
     expect(error).toBeInstanceOf(Blocked)
     expect(error.message).toContain('cannot be reached; it is asked again')
     expect(error.message).not.toContain('password')

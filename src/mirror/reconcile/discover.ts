@@ -1,5 +1,5 @@
-// What a reconciliation of a mirror has to do. Promise kept here: nothing is written into the warehouse, and what mirrors
-// another org is not compared.
+// What a reconciliation of a mirror has to do. Promise kept here: none of the tables is written to, and what mirrors another org,
+// or is another project's, is not compared.
 
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
@@ -19,8 +19,8 @@ export interface DiscoverReconcileJob {
 /**
  * Asks the service what there is: three requests. The streams are those of records; edges and association definitions are
  * not compared.
- * @throws SyncError `reconcile_unread` where the mirror never ran, `warehouse_other_mirror`, `mirror_types`; Blocked,
- *   ServiceFailure, QuotaWait
+ * @throws SyncError `reconcile_unread` where the mirror never ran, `warehouse_other_mirror`,
+ *   `warehouse_other_project`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
 export async function discoverReconcile(
   deps: MirrorDeps,
@@ -34,8 +34,8 @@ export async function discoverReconcile(
     )
   const reader = new Reader(deps)
   const self = await reader.ask((options) => client.readSelf(options))
-  // There are tables, so this only looks whose they are.
-  await tables.own(`${client.origin} org ${self.org_id}`)
+  // There are tables, so this looks whose they are; where no project is noted yet, it notes this one.
+  await tables.own(`${client.origin} org ${self.org_id}`, await ledger.project())
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
   const names = limited({ sync, only: scope.only }, chosen(sync.mirror, types).names)

@@ -3,6 +3,7 @@
 import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import { FILE, type Ask } from './attached.ts'
+import { noteProject } from './holder.ts'
 import { named, quoted, rowsOf, typeOf } from './sql.ts'
 
 const LAYOUT = 1
@@ -38,7 +39,11 @@ const lower = (name: string): string => name.toLowerCase()
 const textOfType = ({ holds, list }: ColumnType): string => (list ? `${holds}[]` : holds)
 
 /** Makes the schema and its books where they are missing. In a transaction. */
-export async function ownSchema(ask: Ask, { place, schema }: Home, owner: string): Promise<void> {
+export async function ownSchema(
+  ask: Ask,
+  { place, schema }: Home,
+  { owner, project }: { readonly owner: string; readonly project: string },
+): Promise<void> {
   const other = (sentence: string) =>
     new SyncError(
       'warehouse_other_mirror',
@@ -48,7 +53,7 @@ export async function ownSchema(ask: Ask, { place, schema }: Home, owner: string
   const there = await tablesIn(ask, schema)
   if (there.size === 0) {
     await ask(`CREATE SCHEMA IF NOT EXISTS ${FILE}.${named(schema)}`)
-    await ask(`CREATE TABLE ${books.mirror} (owner VARCHAR, version INTEGER)`)
+    await ask(`CREATE TABLE ${books.mirror} (owner VARCHAR, version INTEGER, project VARCHAR)`)
     await ask(
       `CREATE TABLE ${books.streams} (name VARCHAR, table_name VARCHAR, fence BIGINT, position VARCHAR)`,
     )
@@ -56,7 +61,9 @@ export async function ownSchema(ask: Ask, { place, schema }: Home, owner: string
       `CREATE TABLE ${books.columns} (stream VARCHAR, column_name VARCHAR, property VARCHAR, part VARCHAR,
          field_type VARCHAR, type VARCHAR, live BOOLEAN, ordinal INTEGER)`,
     )
-    await ask(`INSERT INTO ${books.mirror} VALUES (${quoted(owner)}, ${LAYOUT})`)
+    await ask(
+      `INSERT INTO ${books.mirror} VALUES (${[quoted(owner), LAYOUT, quoted(project)].join()})`,
+    )
     return
   }
   if (!there.has('_records_sync_mirror'))
@@ -73,13 +80,7 @@ export async function ownSchema(ask: Ask, { place, schema }: Home, owner: string
     throw other(
       `was made by another version of records-sync (layout ${String(version)}; expected ${LAYOUT})`,
     )
-}
-
-/** Whose records the schema mirrors; null where it has no books. In a transaction. */
-export async function readOwner(ask: Ask, schema: string): Promise<string | null> {
-  if (!(await hasBooks(ask, schema))) return null
-  const [row] = await ask(`SELECT owner FROM ${booksIn(schema).mirror}`)
-  return row?.[0] == null ? null : String(row[0])
+  await noteProject(ask, { place, schema }, project)
 }
 
 /** The streams in the books, each of them checked against its table. In a transaction. */

@@ -4,6 +4,7 @@
 import { dirname } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
+import type { Holder } from '../../core/mirror.ts'
 import type {
   Deletion,
   HeldRow,
@@ -21,13 +22,13 @@ import {
   claimStream,
   ownSchema,
   readNames,
-  readOwner,
   readPosition,
   readStreams,
   storePosition,
   type Home,
 } from './catalogue.ts'
 import { realFile } from './file-gate.ts'
+import { readHolder, takeOver } from './holder.ts'
 import { openBatch } from './merge.ts'
 import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
 import { HALF } from './staged.ts'
@@ -100,13 +101,18 @@ class DuckdbMirror implements MirrorTables {
     return !HALF.test(id)
   }
 
-  own(owner: string): Promise<void> {
-    return this.#use((ask) => ownSchema(ask, this.#home, owner), true)
+  own(owner: string, project: string): Promise<void> {
+    return this.#use((ask) => ownSchema(ask, this.#home, { owner, project }), true)
   }
 
-  async owner(): Promise<string | null> {
+  async holder(): Promise<Holder | null> {
     if (!this.#attached.exists()) return null
-    return await this.#use((ask) => readOwner(ask, this.#home.schema))
+    return await this.#use((ask) => readHolder(ask, this.#home.schema))
+  }
+
+  async takeOver(from: string, to: string): Promise<boolean> {
+    if (!this.#attached.exists()) return false
+    return await this.#use((ask) => takeOver(ask, this.#home.schema, [from, to]))
   }
 
   async streams(of?: readonly string[]): Promise<readonly MirrorStream[]> {

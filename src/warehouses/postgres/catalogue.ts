@@ -4,6 +4,7 @@ import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import { checkNothingBeside } from './beside.ts'
 import type { Lease, Values } from './connections.ts'
+import { noteProject } from './holder.ts'
 import { quoted, sqlType, typeOf, typeText } from './names.ts'
 
 const LAYOUT = 1
@@ -39,7 +40,11 @@ const booksIn = (home: Home) => ({
 })
 
 /** Makes the schema and its books where they are missing. In a transaction. */
-export async function ownSchema(lease: Lease, home: Home, owner: string): Promise<void> {
+export async function ownSchema(
+  lease: Lease,
+  home: Home,
+  { owner, project }: { readonly owner: string; readonly project: string },
+): Promise<void> {
   const { schema, place } = home
   const refuse = (code: string, sentence: string) =>
     new SyncError(`warehouse_${code}`, `The warehouse ${place} ${sentence}`)
@@ -71,7 +76,7 @@ export async function ownSchema(lease: Lease, home: Home, owner: string): Promis
         'other_mirror',
         `holds the mirror of ${found?.[0] ?? 'nobody'}, not of ${owner}; name another \`schema\` for this mirror`,
       )
-    return
+    return await noteProject(lease, home, project)
   }
   if (hasTables === 't')
     throw refuse(
@@ -81,21 +86,14 @@ export async function ownSchema(lease: Lease, home: Home, owner: string): Promis
   // Asking first, because making what is there already needs a permission that the owner of the schema may lack.
   if (exists !== 't') await lease.ask(`CREATE SCHEMA ${quoted(schema)}`)
   await lease.ask(
-    `CREATE TABLE ${books.mirror} (owner text NOT NULL, version integer NOT NULL);
+    `CREATE TABLE ${books.mirror} (owner text NOT NULL, version integer NOT NULL, project text);
      CREATE TABLE ${books.streams} (name text PRIMARY KEY, table_name text NOT NULL UNIQUE,
        fence bigint NOT NULL DEFAULT 0, position text);
      CREATE TABLE ${books.columns} (stream text NOT NULL, column_name text NOT NULL, property text NOT NULL,
        part text NOT NULL, field_type text NOT NULL, type text NOT NULL, live boolean NOT NULL,
        ordinal integer NOT NULL, PRIMARY KEY (stream, column_name));`,
   )
-  await lease.ask(`INSERT INTO ${books.mirror} VALUES ($1, $2)`, [owner, LAYOUT])
-}
-
-/** Whose records the schema mirrors; null where it has no books. */
-export async function readOwner(lease: Lease, home: Home): Promise<string | null> {
-  if (!(await hasBooks(lease, home))) return null
-  const { rows } = await lease.ask(`SELECT owner FROM ${booksIn(home).mirror}`)
-  return rows[0]?.[0] ?? null
+  await lease.ask(`INSERT INTO ${books.mirror} VALUES ($1, $2, $3)`, [owner, LAYOUT, project])
 }
 
 /** The streams of the books, none where there are no books yet; each of them checked against its table. */

@@ -1,6 +1,7 @@
 // A schema of a PostgreSQL database as the tables of a mirror. Any number of processes may work on it: who writes a stream
 // holds the row of its fence until the end of his transaction. Whatever is lost with a connection, the next call has another.
 
+import type { Holder } from '../../core/mirror.ts'
 import type {
   Deletion,
   HeldRow,
@@ -17,7 +18,6 @@ import {
   claimStream,
   ownSchema,
   readNames,
-  readOwner,
   readPosition,
   readStreams,
   storePosition,
@@ -27,6 +27,7 @@ import { Connections } from './connections.ts'
 import { UNSTORABLE } from './copy.ts'
 import { openBatch } from './merge.ts'
 import { needsOf, type Needs } from './failures.ts'
+import { readHolder, takeOver } from './holder.ts'
 import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
 
 /**
@@ -61,9 +62,15 @@ class PostgresMirror implements MirrorTables {
     return !UNSTORABLE.test(id)
   }
 
-  own(owner: string): Promise<void> {
+  own(owner: string, project: string): Promise<void> {
     return this.#connections.use(this.#needs.own, (lease) =>
-      lease.transaction(() => ownSchema(lease, this.#home, owner)),
+      lease.transaction(() => ownSchema(lease, this.#home, { owner, project })),
+    )
+  }
+
+  takeOver(from: string, to: string): Promise<boolean> {
+    return this.#connections.use(this.#needs.write, (lease) =>
+      takeOver(lease, this.#home, [from, to]),
     )
   }
 
@@ -71,8 +78,8 @@ class PostgresMirror implements MirrorTables {
     return this.#connections.use(this.#needs.read, (lease) => readStreams(lease, this.#home, of))
   }
 
-  owner(): Promise<string | null> {
-    return this.#connections.use(this.#needs.read, (lease) => readOwner(lease, this.#home))
+  holder(): Promise<Holder | null> {
+    return this.#connections.use(this.#needs.read, (lease) => readHolder(lease, this.#home))
   }
 
   streamNames(): Promise<readonly string[]> {

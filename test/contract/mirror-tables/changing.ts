@@ -19,6 +19,7 @@ import {
   making,
   NOTHING,
   OWNER,
+  PROJECT,
   quoted,
   sceneOf,
   type OpenPlace,
@@ -65,23 +66,72 @@ export function changingTests(place: OpenPlace): void {
   describe('an owner', () => {
     it('is noted once, and nobody else gets in', async () => {
       const scene = await sceneOf(place)
-      await scene.tables.own(OWNER)
+      await scene.tables.own(OWNER, PROJECT)
       const other = await scene.another()
-      await other.own(OWNER)
-      const error = await errorOf(other.own('https://api.example.com org 8'))
+      await other.own(OWNER, PROJECT)
+      const error = await errorOf(other.own('https://api.example.com org 8', PROJECT))
       expect(error.code).toBe('warehouse_other_mirror')
       expect(error.message).toContain('org 7')
-      expect(await other.owner()).toBe(OWNER)
-      expect(await (await scene.another('nobodys')).owner()).toBeNull()
-      await scene.tables.own(OWNER)
+      expect(await other.holder()).toEqual({ owner: OWNER, project: PROJECT })
+      expect(await (await scene.another('nobodys')).holder()).toBeNull()
+      await scene.tables.own(OWNER, PROJECT)
       expect(await scene.tables.streams()).toEqual([contacts])
+    })
+
+    it('is one project, until another takes the schema over from it', async () => {
+      const scene = await sceneOf(place)
+      const theirs = await scene.another()
+      const error = await errorOf(theirs.own(OWNER, '00000002'))
+      expect(error).toMatchObject({ code: 'warehouse_other_project' })
+      expect(error.message).toContain(theirs.place)
+      expect(error.message).toContain(`${OWNER}, which the project ${PROJECT} keeps`)
+      expect(error.message).toContain('this is the project 00000002')
+      expect(error.message).toContain(`records-sync take-over SYNC --from ${PROJECT}`)
+      expect(await theirs.holder()).toEqual({ owner: OWNER, project: PROJECT })
+      // It names whom it takes the schema from, so that only what was looked at is taken.
+      expect(await theirs.takeOver('00000003', '00000002')).toBe(false)
+      expect(await theirs.holder()).toEqual({ owner: OWNER, project: PROJECT })
+      expect(await theirs.takeOver(PROJECT, '00000002')).toBe(true)
+      await theirs.own(OWNER, '00000002')
+      expect(await theirs.streams()).toEqual([contacts])
+      const late = await errorOf(scene.tables.own(OWNER, PROJECT))
+      expect(late).toMatchObject({ code: 'warehouse_other_project' })
+      expect(late.message).toContain('the project 00000002 keeps')
+    })
+
+    it('is the first project that comes, where an older release made the schema', async () => {
+      const scene = await sceneOf(place)
+      await scene.merge(contacts, [[at(1), [contact('1', 'x')]]], { position: 'mine' })
+      await scene.place.alter('ALTER TABLE "crm"."_records_sync_mirror" DROP COLUMN project')
+      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: null })
+      expect(await scene.tables.takeOver(PROJECT, '00000002')).toBe(false)
+      const refused = await errorOf(scene.tables.own('https://api.example.com org 8', '00000002'))
+      expect(refused.code).toBe('warehouse_other_mirror')
+      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: null })
+      await scene.tables.own(OWNER, '00000002')
+      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: '00000002' })
+      expect((await errorOf(scene.tables.own(OWNER, PROJECT))).code).toBe('warehouse_other_project')
+      expect((await scene.tables.claim(contacts.name)).position).toBe('mine')
+      expect(await scene.names(contacts)).toEqual({ '1': 'x' })
+    })
+
+    it('is one of two projects that ask an older schema at the same time', async () => {
+      const scene = await sceneOf(place)
+      await scene.place.alter('ALTER TABLE "crm"."_records_sync_mirror" DROP COLUMN project')
+      const handles = [await scene.another(), await scene.another()]
+      const owned = await Promise.allSettled(
+        handles.map((tables, index) => tables.own(OWNER, `0000000${index}`)),
+      )
+      expect(owned.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+      const refused = owned.find((result) => result.status === 'rejected')
+      expect(refused?.reason).toMatchObject({ code: 'warehouse_other_project' })
     })
 
     it('gets one schema of two that ask at the same time', async () => {
       const scene = await sceneOf(place, [])
       const handles = [await scene.another('new'), await scene.another('new')]
       const owned = await Promise.allSettled(
-        handles.map((tables, index) => tables.own(`https://api.example.com org ${index}`)),
+        handles.map((tables, index) => tables.own(`https://api.example.com org ${index}`, PROJECT)),
       )
       expect(owned.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
       const refused = owned.find((result) => result.status === 'rejected')
@@ -92,13 +142,13 @@ export function changingTests(place: OpenPlace): void {
       const scene = await sceneOf(place, [])
       await scene.place.alter('CREATE SCHEMA "empty"')
       const empty = await scene.another('empty')
-      await empty.own(OWNER)
+      await empty.own(OWNER, PROJECT)
       await empty.change([making(contacts)])
       expect(await empty.streams()).toEqual([contacts])
       await scene.place.alter('CREATE SCHEMA "theirs"')
       await scene.place.alter('CREATE TABLE "theirs"."customers" (id integer)')
       const theirs = await scene.another('theirs')
-      expect((await errorOf(theirs.own(OWNER))).code).toBe('warehouse_other_mirror')
+      expect((await errorOf(theirs.own(OWNER, PROJECT))).code).toBe('warehouse_other_mirror')
       expect(await scene.ask('SELECT CAST(id AS text) FROM "theirs"."customers"')).toEqual([])
       const tables = await scene.ask(
         "SELECT table_name FROM information_schema.tables WHERE table_schema = 'theirs'",
@@ -109,7 +159,7 @@ export function changingTests(place: OpenPlace): void {
     it('has a schema that says nothing of the next one', async () => {
       const scene = await sceneOf(place)
       const other = await scene.another('other')
-      await other.own('https://api.example.com org 8')
+      await other.own('https://api.example.com org 8', PROJECT)
       expect(await other.streams()).toEqual([])
       expect(await other.tableNames()).toEqual([])
       expect(await other.streamNames()).toEqual([])

@@ -31,6 +31,7 @@ export interface MirrorPlace {
 export type OpenPlace = () => Promise<MirrorPlace>
 
 export const OWNER = 'https://api.example.com org 7'
+export const PROJECT = '3f9ac2b1'
 
 /** The instant so many minutes after another. */
 export const at = (minutes: number): string =>
@@ -251,7 +252,7 @@ export async function sceneOf(
   const tables = await place.open(schema)
   onTestFinished(() => tables.close())
   const scene = new Scene(place, schema, tables)
-  await tables.own(OWNER)
+  await tables.own(OWNER, PROJECT)
   if (streams.length > 0) await scene.make(...streams)
   return scene
 }

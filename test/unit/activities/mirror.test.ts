@@ -140,7 +140,10 @@ const failing = (error: Error) => () => {
 /** Tables of the service's org, in which the work fails. */
 const tablesFailing = (error: Error, more: Partial<MirrorTables> = {}) => {
   const tables: Partial<MirrorTables> = {
-    owner: async () => `${client.origin} org ${service.orgId}`,
+    holder: async () => ({
+      owner: `${client.origin} org ${service.orgId}`,
+      project: await ledger.project(),
+    }),
     streams: failing(error),
     close: async () => {},
     ...more,
@@ -267,7 +270,8 @@ test('a run that was closed is left alone, and closing it again says how it ende
 })
 
 test('tables of another org: nothing is read into them, and the run waits for the right key', async () => {
-  const owner = (orgId: number) => ({ owner: async () => `${client.origin} org ${orgId}` })
+  const holding = (owner: string) => ({ holder: async () => ({ owner, project: null }) })
+  const owner = (orgId: number) => holding(`${client.origin} org ${orgId}`)
   openTables = tablesFailing(new QuotaWait(60_000), owner(service.orgId + 1))
   await ledger.setRunState(run, 'blocked', 'auth', 'the key was revoked')
   expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
@@ -279,7 +283,7 @@ test('tables of another org: nothing is read into them, and the run waits for th
     ),
   )
   // The connection leads elsewhere.
-  openTables = tablesFailing(new QuotaWait(60_000), { owner: async () => 'https://a.test org 3' })
+  openTables = tablesFailing(new QuotaWait(60_000), holding('https://a.test org 3'))
   expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
   expect((await stateOf()).message).toContain(`leads to ${client.origin}, the run is for org 3 at`)
   openTables = tablesFailing(new QuotaWait(60_000))
@@ -288,10 +292,20 @@ test('tables of another org: nothing is read into them, and the run waits for th
 })
 
 test('a schema that is gone in the middle of a run blocks it: the streams that were done would be missing', async () => {
-  openTables = tablesFailing(new QuotaWait(60_000), { owner: async () => null })
+  openTables = tablesFailing(new QuotaWait(60_000), { holder: async () => null })
   expect(await attempt()).toMatchObject({ type: 'Blocked', nonRetryable: false })
   expect(await stateOf()).toMatchObject({ state: 'blocked', reason: 'warehouse' })
   expect((await stateOf()).message).toContain(
     'the schema crm_copy, in which this run has begun, is gone',
   )
+})
+
+test('a schema that another project took over in the middle of a run: nothing more is written into it', async () => {
+  const holder = { owner: `${client.origin} org ${service.orgId}`, project: '00000002' }
+  openTables = tablesFailing(new QuotaWait(60_000), { holder: async () => holder })
+  const { nonRetryable, message } = await attempt()
+  expect(nonRetryable).toBe(true)
+  expect(message).toContain('which the project 00000002 keeps')
+  expect(message).toContain(`this is the project ${await ledger.project()}`)
+  expect(await rowOf('svc_contact')).toMatchObject({ state: 'failed', message })
 })

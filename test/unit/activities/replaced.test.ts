@@ -17,7 +17,7 @@ test('an older copy of the file: the streams that were done differ', async () =>
   const open = () => openMirrorTables('lake', { duckdb: file, folder }, 'crm')
   const write = async (run: number) => {
     const tables = await open()
-    await tables.own('https://a.test org 1')
+    await tables.own('https://a.test org 1', '3f9ac2b1')
     if ((await tables.streamNames()).length === 0)
       await tables.change([{ name: 'svc_deal', table: 'deal', add: [], retire: [], revive: [] }])
     const { fence } = await tables.claim('svc_deal')

@@ -58,7 +58,7 @@ test('the ledger, with what is beside it, a lock and a mirror are private where 
 
     const duckdb = join(home, 'lake.duckdb')
     const tables = await openMirrorTables('lake', { duckdb, folder: home }, 'crm', {})
-    await tables.own('https://crm.example.com org 7')
+    await tables.own('https://crm.example.com org 7', '3f9ac2b1')
     await tables.close()
     expect(mode(duckdb)).toBe('600')
   })

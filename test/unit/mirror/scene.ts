@@ -116,6 +116,8 @@ export interface Scene<Service extends SceneService = RunningService> {
   readonly ledger: Ledger
   run(options?: RunOptions): Promise<RunEnd>
   reconcile(options?: ReconcileOptions): Promise<ReconcileEnd>
+  /** Goes on with another ledger: a new one, or the file at the path. */
+  replaceLedger(path?: string): Promise<void>
   /** Rows of a SELECT, as cells. */
   sql(query: string): Promise<readonly (readonly Json[])[]>
   /** Statements of a person in the warehouse. */
@@ -142,7 +144,8 @@ export async function mirrorSceneOn<Service extends SceneService>(
   const place = options.place ?? { duckdb: join(folder, 'w.duckdb'), folder }
   const service = await start()
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
-  const ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
+  let ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
+  let ledgers = 1
   onTestFinished(async () => {
     await client.close()
     await service.close()
@@ -339,7 +342,22 @@ export async function mirrorSceneOn<Service extends SceneService>(
   const difference = (type = CONTACT) =>
     differenceOf({ service, client, sql, schema: SCHEMA }, type)
 
-  return { service, client, ledger, run, reconcile, sql, alter, difference }
+  return {
+    service,
+    client,
+    get ledger() {
+      return ledger
+    },
+    run,
+    reconcile,
+    async replaceLedger(path = join(folder, `ledger-${++ledgers}.db`)) {
+      await ledger.close()
+      ledger = await openLedger({ sqlite: path })
+    },
+    sql,
+    alter,
+    difference,
+  }
 }
 
 const toldOf = ({

@@ -313,12 +313,22 @@ describe('a window that is left', () => {
 
   test('is no other run, though ledgers that were lost count anew', () => {
     const window = { from: '2026-01-01T00:00:00.000Z', to: null }
-    expect(isOf(beginningIn(window, 7), 7, window)).toBe(true)
-    expect(isOf(beginningIn(window, 7), 8, window)).toBe(false)
-    expect(isOf(beginningIn(window, 7), 7, null)).toBe(false)
-    expect(isOf(beginningIn(window, 7), 7, { from: null, to: null })).toBe(false)
-    expect(isOf(beginning(7, true), 7, { from: null, to: null })).toBe(false)
-    expect(isOf(beginning(7, false), 7, null)).toBe(true)
+    const seven = { id: 7, openedAt: '2026-02-01T00:00:00.000Z', hasBegun: true }
+    const eight = { ...seven, id: 8 }
+    const later = { ...seven, openedAt: '2026-02-02T00:00:00.000Z' }
+    const unbounded = { from: null, to: null }
+    expect(isOf(beginningIn(window, seven), seven, window)).toBe(true)
+    expect(isOf(beginningIn(window, seven), eight, window)).toBe(false)
+    expect(isOf(beginningIn(window, seven), later, window)).toBe(false)
+    expect(isOf(beginningIn(window, seven), seven, null)).toBe(false)
+    expect(isOf(beginningIn(window, seven), seven, unbounded)).toBe(false)
+    expect(isOf(beginning(seven, true), seven, unbounded)).toBe(false)
+    expect(isOf(beginning(seven, false), seven, null)).toBe(true)
+    expect(isOf(beginning(seven, false), later, null)).toBe(false)
+    // An older version does not tell when the run was opened.
+    const { openedAt: _, ...older } = beginning(seven, false)
+    expect(isOf(older, seven, null)).toBe(true)
+    expect(isOf(older, { ...later, hasBegun: false }, null)).toBe(false)
   })
 })
 
