@@ -172,7 +172,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         ])
     }
     const progress = await ledger.progress(run)
-    await settleTwins(importDeps, { run, config: sync.import })
+    await settleTwins(importDeps, { run, config: sync.import, schema: row.schema })
     const config = isRepair ? ({ ...sync.import, verify: 'all' } as const) : sync.import
     const written = progress.created + progress.updated
     const verified = await verify(importDeps, { run, config, schema: row.schema, written })

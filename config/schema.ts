@@ -316,7 +316,9 @@ const importing = z.strictObject({
   verify: z
     .enum(['none', 'sample', 'all'])
     .default('sample')
-    .describe('How much of what was written is read back and compared.'),
+    .describe(
+      'How much of what was written is read back and compared. A row whose answer shows something else than was sent is read back whatever this says.',
+    ),
   rows_min: z
     .number()
     .int()

@@ -16,6 +16,7 @@ import type {
   Segment,
   SentBatch,
 } from '../ledger/ledger.ts'
+import { answerReader } from './answered.ts'
 import { sendBefore } from './fresh.ts'
 import { marker } from './marks.ts'
 import { outcomeOf, refusedOutcome, takeApart } from './outcome.ts'
@@ -65,6 +66,7 @@ export function createDelivery(
   const { ledger, client, clock, tuning, signal, priority } = deps
   const { run, config, schema, segment, fence } = job
   const marksOf = schema && marker(config, schema)
+  const readAnswer = answerReader(config, schema)
   let requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   let failuresInRow = 0
@@ -147,9 +149,10 @@ export function createDelivery(
       const result = await send(note, permit)
       if (result.kind === 'answer') {
         failuresInRow = 0
-        const outcomes = batch.items.map((item, index) =>
-          marked(item, outcomeOf(item, result.answer.data[index]!)),
-        )
+        const outcomes = batch.items.map((item, index) => {
+          const told = result.answer.data[index]!
+          return readAnswer(item, marked(item, outcomeOf(item, told)), told.record)
+        })
         await ledger.settle(run, segment, fence, batch, result.ended, outcomes)
         return 0
       }

@@ -110,6 +110,10 @@ const core = (text: string): string =>
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '')
 
+/** Whether two texts have the same letters and digits, whatever stands between them. */
+export const hasSameLetters = (one: string, other: string): boolean =>
+  core(one) !== '' && core(one) === core(other)
+
 /** Texts of which one has all letters and digits of the other, in their order: cut short, written with a prefix, without tags. */
 function hasInCommon(one: Value, other: Value): boolean {
   const [sent, held] = [single(one), single(other)]

@@ -11,7 +11,11 @@ import type { ImportDeps } from './ports.ts'
 import type { Matching } from './types.ts'
 
 type Sent = Readonly<Record<string, Json>>
-type Found = Map<string, RecordRepresentation>
+
+/** Records by key, and by id, for what the service keeps under another form of its key. */
+class Found extends Map<string, RecordRepresentation> {
+  readonly byId = new Map<string, RecordRepresentation>()
+}
 
 /** The properties of an item's payload. */
 export const sentOf = (item: { readonly payload: string }): Sent =>
@@ -84,7 +88,7 @@ async function findValues(
 ): Promise<Found> {
   const distinct = new Map(given.map((value) => [canonicalJson(value), value]))
   const values = [...distinct.values()]
-  const found: Found = new Map()
+  const found = new Found()
   for (let first = 0; first < values.length; first += IN_VALUES_MAX)
     await readAll(deps, config, matching, values.slice(first, first + IN_VALUES_MAX), names, found)
   return found
@@ -108,6 +112,7 @@ async function readAll(
     )
     const answer = await beatWhile(deps, reading)
     for (const record of answer.data) {
+      found.byId.set(record.id, record)
       const held = record.properties[matching.name] as Json
       for (const value of Array.isArray(held) ? held : [held]) {
         const key = keyOf(value as Json, matching.type, matching.folds)

@@ -6,7 +6,7 @@ import { hash as digestOf } from 'node:crypto'
 import { shownText } from '../core/differences.ts'
 import { canonicalJson, type Json } from '../core/json.ts'
 import type { ImportConfig } from '../core/sync.ts'
-import type { UncomparedItem, Verified } from '../ledger/ledger.ts'
+import type { Told, UncomparedItem, Verified } from '../ledger/ledger.ts'
 import { canonical } from './compare.ts'
 import type { Earlier } from './earlier.ts'
 import { isFormOf, isNotTaken, NO_VALUE } from './forms.ts'
@@ -52,7 +52,7 @@ export const isNormalised = (item: Pick<UncomparedItem, 'hash' | 'accepted'>, re
 const OLD = 'the service keeps its old value'
 
 /** What kind of difference it is, in words; the values themselves stay in the ledger. */
-function classOf(sent: Json | undefined, held: Json | undefined): string {
+export function classOf(sent: Json | undefined, held: Json | undefined): string {
   if (held === undefined || held === null) return 'no value'
   if (typeof sent !== typeof held || Array.isArray(sent) !== Array.isArray(held))
     return 'a value of another shape'
@@ -65,6 +65,37 @@ function classOf(sent: Json | undefined, held: Json | undefined): string {
 }
 
 const shown = (value: Json | undefined): string => shownText(canonicalJson(value ?? null))
+
+/** What a person is told of an item, field by field, the first of `fields` first. */
+export function toldOfFields(
+  config: ImportConfig,
+  about: {
+    sent: Values
+    held: Values
+    fields: readonly string[]
+    /** Before the value that is not as it was sent. */
+    verb: string
+    kindOf: (field: string) => string
+    reason: string
+  },
+): Told & { readonly field: string } {
+  const { sent, held, fields, verb, kindOf, reason } = about
+  const first = fields[0]!
+  const named = fields
+    .slice(0, NAMED_MAX)
+    .map(
+      (field) =>
+        `${field}: sent ${shown(sent[field])}, ${verb} ${shown(heldOf(held, field))} (${kindOf(field)})`,
+    )
+  const more = fields.length > NAMED_MAX ? `; and ${fields.length - NAMED_MAX} more` : ''
+  return {
+    reason,
+    field: `/properties/${first}`,
+    detail: `${named.join('; ')}${more}`,
+    column: config.properties[first]?.column ?? null,
+    value: shown(sent[first]),
+  }
+}
 
 /**
  * What is booked of an item whose record was looked up.
@@ -95,25 +126,19 @@ export function verdictOf(
     return { verdict: 'normalised', field: null, readBack, seen, told: null }
   // What is no form of what was sent is what a person has to look at first.
   const inOrder = [...others, ...fields.filter((field) => !others.includes(field))]
-  const first = inOrder[0]!
   const kindOf = (field: string) => {
     const { before, held: now } = marksOf(field)
     return isNotTaken(before, now) && now !== NO_VALUE
       ? OLD
       : classOf(sent[field], heldOf(held, field))
   }
-  const named = inOrder
-    .slice(0, NAMED_MAX)
-    .map(
-      (field) =>
-        `${field}: sent ${shown(sent[field])}, the service holds ${shown(heldOf(held, field))} (${kindOf(field)})`,
-    )
-  const more = fields.length > NAMED_MAX ? `; and ${fields.length - NAMED_MAX} more` : ''
-  const told = {
+  const told = toldOfFields(config, {
+    sent,
+    held,
+    fields: inOrder,
+    verb: 'the service holds',
+    kindOf,
     reason: READ_BACK_DIFFERENT,
-    detail: `${named.join('; ')}${more}`,
-    column: config.properties[first]?.column ?? null,
-    value: shown(sent[first]),
-  }
-  return { verdict: 'different', field: `/properties/${first}`, readBack, seen, told }
+  })
+  return { verdict: 'different', field: told.field, readBack, seen, told }
 }

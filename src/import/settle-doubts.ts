@@ -16,8 +16,8 @@ export async function settleDoubts(
 ): Promise<void> {
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
   try {
-    const config = { ...(stored as unknown as ImportSync).import, verify: 'none' } as const
-    const job = { run, config, schema, written: 0 }
+    const config = (stored as unknown as ImportSync).import
+    const job = { run, config, schema, written: null }
     const { read, equal } = await verify({ ...deps, signal }, job)
     if (read > 0) deps.logger.info({ run, read, equal }, 'doubts_settled')
   } catch (error) {

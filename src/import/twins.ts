@@ -2,6 +2,8 @@
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
 import type { ImportConfig } from '../core/sync.ts'
+import type { RunSchema } from '../ledger/ledger.ts'
+import { answerReader } from './answered.ts'
 import { bodyOf } from './deliver.ts'
 import { sendWhileOpen } from './fresh.ts'
 import { outcomeOf } from './outcome.ts'
@@ -20,10 +22,11 @@ const TWIN_REFUSED =
 /** Sends the later row of each pair once more. Returns how many were sent. */
 export async function settleTwins(
   deps: ImportDeps,
-  job: { run: number; config: ImportConfig },
+  job: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
-  const { run, config } = job
+  const { run, config, schema } = job
+  const readAnswer = answerReader(config, schema)
   const place = await placeOf(ledger, run, 'twins', { after: 0 })
   let sent = 0
   let { after } = place.kept
@@ -41,12 +44,14 @@ export async function settleTwins(
       ),
     )
     const answer = await beatWhile(deps, sending)
-    const outcome = outcomeOf(twin, answer.data[0]!)
+    const told = answer.data[0]!
+    const outcome = readAnswer(twin, outcomeOf(twin, told), told.record)
     // The state stays what it was; what is no longer accepted must be due again on the next run.
     if (outcome.state === 'updated' || outcome.state === 'created')
       await ledger.recordTwin(run, twin.ordinal, {
         reason: SAME_RECORD,
         detail: overwrittenBy(twin.ordinal),
+        answered: outcome.answered ?? null,
       })
     else
       await ledger.recordVerified(run, [

@@ -1,12 +1,14 @@
-// Verify: what was written is read back, by `in` filters of 100 keys, and compared. Accepted but different is a result
-// of its own. Items whose answer was lost are settled by asking, before anyone is told that they failed. What was read back is
-// booked page by page: whoever begins again after a failure goes on with what was not read yet.
+// Verify: what was written is read back, by `in` filters of 100 keys, and compared: as much of it as the sync says, and every item
+// whose answer showed something else. Accepted but different is a result of its own. Items whose answer was lost are settled by
+// asking, before anyone is told that they failed. What was read back is booked page by page: whoever begins again after a failure
+// goes on with what was not read yet.
 
 import { IN_VALUES_MAX, type PropertyWire } from '../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../core/limits.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { RunSchema, Verified, WrittenItem } from '../ledger/ledger.ts'
 import { beatWhile } from '../runs/beat-while.ts'
+import { ANSWERED_OTHER_RECORD } from './answered.ts'
 import { differences } from './compare.ts'
 import { earlierOf } from './earlier.ts'
 import { lookUp, sentOf } from './look-up.ts'
@@ -35,22 +37,36 @@ async function propertiesOf(
   return (await beatWhile(deps, reading)).properties
 }
 
+const OTHER_RECORDS = `the service answered rows with records of other keys than were sent (${ANSWERED_OTHER_RECORD}): what it wrote there is not known; look at these records`
+
+/** Another record was written, as far as the service says; that the right one is as it was sent does not tell which. */
+const stillOther = (read: ReturnType<typeof verdictOf>): ReturnType<typeof verdictOf> =>
+  read.verdict === 'equal' || read.verdict === 'normalised'
+    ? { verdict: 'different', field: null, readBack: null, seen: null, told: null }
+    : read
+
 /** Verifies a run's written items as the sync says, and settles those in doubt. */
 export async function verify(
   deps: ImportDeps,
-  job: { run: number; config: ImportConfig; schema: RunSchema | null; written: number },
+  job: {
+    run: number
+    config: ImportConfig
+    schema: RunSchema | null
+    /** Null where only what is in doubt is asked for. */
+    written: number | null
+  },
 ): Promise<VerifyResult> {
   const { ledger } = deps
   const { run, config, schema } = job
   const marksOf = schema && marker(config, schema)
   const earlierFor = earlierOf(ledger, job)
   const result = { read: 0, equal: 0, different: 0, missing: 0, normalised: 0 }
-  const every =
-    config.verify === 'all'
-      ? 1
-      : config.verify === 'sample'
-        ? Math.max(1, Math.floor(job.written / VERIFY_SAMPLE_ROWS))
-        : Number.MAX_SAFE_INTEGER
+  const everyOf = {
+    all: () => 1,
+    sample: (written: number) => Math.max(1, Math.floor(written / VERIFY_SAMPLE_ROWS)),
+    none: () => Number.MAX_SAFE_INTEGER,
+  }
+  const every = job.written === null ? null : everyOf[config.verify](job.written)
   let after = 0
   let properties: readonly PropertyWire[] | null = null
   // Bounded by the run's items: every pass moves `after` forward.
@@ -64,17 +80,19 @@ export async function verify(
     const matching = matchingOf(config, properties, schema)
     const found = await lookUp(deps, config, matching, items, Object.keys(config.properties))
     const verdictFor = async (item: WrittenItem): Promise<Verified> => {
-      const record = found.get(item.key)
+      // Under another form of its key, where the service has one.
+      const record = found.get(item.key) ?? found.byId.get(item.recordId ?? '')
       const sent = sentOf(item)
       const held = (record?.properties ?? {}) as Sent
       const fields = record ? differences(sent, held, typeOf) : []
       const { lastRead } = item
       const earlier = await earlierFor(item, sent)
-      const verdict = verdictOf(record ? { sent, held, fields, earlier } : null, {
+      const read = verdictOf(record ? { sent, held, fields, earlier } : null, {
         config,
         typeOf,
         lastRead,
       })
+      const verdict = item.answered === ANSWERED_OTHER_RECORD ? stillOther(read) : read
       result.read++
       result[verdict.verdict]++
       return {
@@ -89,6 +107,11 @@ export async function verify(
     const verdicts: Verified[] = []
     for (const item of items) verdicts.push(await verdictFor(item))
     await ledger.recordVerified(run, verdicts)
+    const others = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
+    if (others > 0) {
+      deps.logger.warn({ run, items: others }, 'other_records_answered')
+      await ledger.addWarnings(run, [OTHER_RECORDS])
+    }
     deps.beat()
   }
 }

@@ -149,6 +149,16 @@ export interface ItemOutcome {
   readonly inDoubt: boolean
   /** Of what was accepted: the marks of its values (src/import/marks.ts). */
   readonly marks: string | null
+  /** Of what was accepted: what its answer shows otherwise than it was sent. Such an item is `answered` until it is read back. */
+  readonly answered?: (Told & { readonly field: string }) | null
+}
+
+/** What a person is told of an accepted item that is not as it was sent. */
+export interface Told {
+  readonly reason: string
+  readonly detail: string
+  readonly column: string | null
+  readonly value: string | null
 }
 
 /** How one request ended. */
@@ -199,6 +209,8 @@ export interface WrittenItem {
   readonly lastRead: string | null
   /** What is known of the key; null where nothing was accepted for it. */
   readonly known: KnownMarks | null
+  /** What its answer showed otherwise, as a reason; null where it showed nothing, or the item was read back since. */
+  readonly answered: string | null
 }
 
 /** Marks of a key's values: those that were sent last and before that, and what an earlier run has seen of them. */
@@ -224,13 +236,8 @@ export interface Verified {
   readonly readBack?: string | null
   /** Of the same: marks of what was sent, is held, and was held before (src/import/earlier.ts). */
   readonly seen?: string | null
-  /** What a person is told of an accepted item that is not as it was sent. */
-  readonly told?: {
-    readonly reason: string
-    readonly detail: string
-    readonly column: string | null
-    readonly value: string | null
-  } | null
+  /** Where it is null, what is told of the item already stays, unless it is equal. */
+  readonly told?: Told | null
 }
 
 /** What was accepted for a key. */
@@ -570,22 +577,26 @@ export interface Ledger {
 
   /**
    * Written and doubtful items above `after` that were not read back yet, in ordinal order; of the written ones, every
-   * `every`-th by ordinal.
+   * `every`-th by ordinal, and those that are `answered`. Where `every` is null, the doubtful ones alone.
    */
   written(
     run: number,
-    options: { after: number; every: number; limit: number },
+    options: { after: number; every: number | null; limit: number },
   ): Promise<readonly WrittenItem[]>
   /** Books what reading back showed, in a live run; items keep a terminal state. At most 1,000. */
   recordVerified(run: number, items: readonly Verified[]): Promise<void>
   /**
    * The item was sent after all others of its record: it is accepted, no other key of the record is, and the other items of the
-   * run are `overwritten`, told with this reason and detail.
+   * run are `overwritten`, told with this reason and detail. `answered`: as in `ItemOutcome`; the item is not accepted then.
    */
   recordTwin(
     run: number,
     ordinal: number,
-    told: { readonly reason: string; readonly detail: string },
+    told: {
+      readonly reason: string
+      readonly detail: string
+      readonly answered?: ItemOutcome['answered']
+    },
   ): Promise<void>
   /** Items above `after` whose record was written by another item of the run too, and that come last: to be sent once more. */
   twins(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>

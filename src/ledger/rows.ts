@@ -61,7 +61,25 @@ export const isLeft = (item: string): string =>
   `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
 /** Of an item that nothing is told of. */
-export const NOTHING_TOLD = { reason: null, detail: null, column: null, value: null } as const
+export const NOTHING_TOLD = {
+  reason: null,
+  field: null,
+  detail: null,
+  column: null,
+  value: null,
+} as const
+
+/**
+ * A column of what is told of an item that is read back. What its answer told stays only where the reading tells nothing of its
+ * own and does not find it equal.
+ * @param verdict, reason, value of the reading, as SQL
+ */
+export const toldInstead = (
+  column: string,
+  told: { readonly verdict: string; readonly reason: string; readonly value: string },
+): string =>
+  `${column} = CASE WHEN items.verified = 'answered' AND (${told.verdict} = 'equal' OR ${told.reason} IS NOT NULL) THEN ${told.value}
+     ELSE coalesce(${told.value}, items.${column}) END`
 
 /** Adds what reading back showed of items of a state to its counts. */
 export function addReadBack(
@@ -72,6 +90,8 @@ export function addReadBack(
   if (normalised) counts.normalised += items
   else if (state !== 'created' && state !== 'updated') return
   else if (verified === 'overwritten') counts.overwritten = (counts.overwritten ?? 0) + items
+  // What the answer showed counts until it is read.
+  else if (verified === 'answered') counts.different += items
   else if (verified === 'equal' || verified === 'different' || verified === 'missing')
     counts[verified] += items
 }
@@ -230,6 +250,7 @@ export const writtenOfRow = (row: Row): WrittenItem => ({
   recordId: text(row['record_id']),
   inDoubt: Number(row['in_doubt']) === 1,
   lastRead: text(row['last_read']),
+  answered: text(row['answered']),
   known:
     row['known_run'] === null
       ? null

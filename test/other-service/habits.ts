@@ -47,6 +47,13 @@ export interface Habits {
   // What it answers
   readonly batchItems: 'record' | 'bare' | '204'
   readonly batchStatus: 200 | 207
+  /** What an item of a batch upsert writes, whatever was sent: itself, a record of another key, or another value. */
+  readonly writes: 'sent' | 'otherkey' | 'otherval'
+  /**
+   * What the record in an answer to a batch upsert is: as it is held, as it was before, with another key or value than it is held
+   * with, or without the properties other than its key.
+   */
+  readonly answers: 'held' | 'before' | 'otherkey' | 'otherval' | 'partial'
   /** Whether a create and an update of one record answer with it. */
   readonly singleWrites: 'record' | 'nothing'
   readonly self: 'schema' | 'prose'
@@ -80,6 +87,8 @@ export const DEFAULT_HABITS: Habits = {
   clockAhead: 0,
   batchItems: 'record',
   batchStatus: 200,
+  writes: 'sent',
+  answers: 'held',
   singleWrites: 'record',
   self: 'schema',
   pages: 'full',

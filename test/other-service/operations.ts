@@ -123,7 +123,10 @@ const property = (definition: PropertyDef, naming: Naming): JsonObject => ({
 function batch(
   call: Call,
   keys: readonly string[],
-  each: (item: JsonObject, index: number) => { status: 200 | 201 | 204; record: Rec | null },
+  each: (
+    item: JsonObject,
+    index: number,
+  ) => { status: 200 | 201 | 204; record: Rec | null; shown?: JsonObject },
 ): Answer {
   const { body, habits, random, docs } = call
   onlyKeys(body, ['data'])
@@ -145,11 +148,12 @@ function batch(
     const isFault = fault !== null && random() < fault.rate
     try {
       const isApplied = !isFault || random() < fault.applied
-      const { status, record } = isApplied ? each(item, index) : { status: 204, record: null }
+      const written = isApplied ? each(item, index) : { status: 204, record: null }
+      const { status, record } = written
       if (isFault) throw failure(fault.status)
       if (habits.batchItems === '204') return { index, status: 204 }
       const isBare = record === null || habits.batchItems === 'bare'
-      return { index, status, ...(!isBare && { record: representation(record) }) }
+      return { index, status, ...(!isBare && { record: written.shown ?? representation(record) }) }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       return { index, status: error.status, problem: atItem(error, index).body(docs, null) }
@@ -183,6 +187,33 @@ function upsert({ org, query }: Call, type: TypeDef, values: JsonObject) {
   return record
     ? { status: 200 as const, record: org.update(type, record, values) }
     : { status: 201 as const, record: org.create(type, values) }
+}
+
+/** The same with what the service makes of it: see `Habits.writes` and `Habits.answers`. */
+function upsertItem(call: Call, type: TypeDef, values: JsonObject) {
+  const { org, query, habits } = call
+  const key = query.get('matching_property') ?? ''
+  const before = upsertTarget(org, type, key, values)
+  const { status, record } = upsert(call, type, otherwise(values, key, habits.writes))
+  const { properties } = representation(record) as { properties: JsonObject }
+  const shown = {
+    held: properties,
+    before: before?.properties ?? properties,
+    otherkey: otherwise(properties, key, 'otherkey'),
+    otherval: otherwise(properties, key, 'otherval'),
+    partial: { [key]: properties[key] ?? null },
+  }[habits.answers]
+  return { status, record, shown: { ...representation(record), properties: shown } }
+}
+
+/** With another key, or with another value of each text that is no key. */
+function otherwise(values: JsonObject, key: string, how: Habits['writes']): JsonObject {
+  if (how === 'otherkey') return { ...values, [key]: `zzz-${String(values[key])}` }
+  if (how === 'sent') return values
+  const isText = (name: string, value: Json) => name !== key && name.endsWith('first_name') && value
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, isText(name, value) ? 'WRONG' : value]),
+  )
 }
 
 function link(call: Call): Answer {
@@ -356,7 +387,7 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     const type = writable(call, 'update')
     writable(call, 'create')
     return batch(call, ['properties'], (item) =>
-      upsert(call, type, item['properties'] as JsonObject),
+      upsertItem(call, type, item['properties'] as JsonObject),
     )
   },
   batchDelete: (call) => {

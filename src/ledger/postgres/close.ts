@@ -12,11 +12,12 @@ import {
   liveStates,
   marksOnceVerified,
   plannedOfRow,
+  toldInstead,
   writtenOfRow,
 } from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
 import type { Database } from './database.ts'
-import { acceptItems, itemsAt, noteRead, takeOver, withPayload } from './items.ts'
+import { acceptItems, bookAnswered, itemsAt, noteRead, takeOver, withPayload } from './items.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -50,6 +51,7 @@ export function closeMethods(
     async written(run, { after, every, limit }) {
       const rows = await db.all(
         `SELECT ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
+           CASE WHEN verified = 'answered' THEN reason END AS answered,
            CASE WHEN known_seen_run < $1 THEN last_read END AS last_read, known_run, known_marks, known_last_run,
            known_last_marks, known_seen_run, known_seen
          FROM items ${withPayload} LEFT JOIN LATERAL
@@ -57,8 +59,8 @@ export function closeMethods(
             WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
               AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
               AND accepted.key = items.key LIMIT 1) AS known ON true
-         WHERE items.run = $1 AND ordinal > $2 AND verified IS NULL
-           AND ((state IN ('created', 'updated') AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent')
+         WHERE items.run = $1 AND ordinal > $2 AND (verified = 'answered' AND $3::bigint IS NOT NULL OR verified IS NULL
+           AND ((state IN ('created', 'updated') AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent'))
          ORDER BY ordinal LIMIT $4`,
         [run, after, every, limit],
       )
@@ -71,15 +73,16 @@ export function closeMethods(
       const equal = read.filter(isEqual)
       const other = read.filter(({ verdict }) => verdict !== 'equal')
       const told = read.map((item) => item.told ?? NOTHING_TOLD)
+      const reading = { verdict: 'told.verdict', reason: 'told.reason' }
+      const instead = (column: string) =>
+        toldInstead(column, { ...reading, value: `told.${column}` })
       await db.transaction(async (session) => {
         // A closed run stays as it was sealed.
         const live = `SELECT 1 FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR SHARE`
         if (!(await session.one(live, [run]))) return
         await session.run(
-          `UPDATE items SET verified = told.verdict, field = coalesce(told.field, items.field),
-             normalised = told.normalised, reason = coalesce(told.reason, items.reason),
-             detail = coalesce(told.detail, items.detail), "column" = coalesce(told."column", items."column"),
-             value = coalesce(told.value, items.value),
+          `UPDATE items SET verified = told.verdict, normalised = told.normalised,
+             ${['field', 'reason', 'detail', '"column"', 'value'].map(instead).join(', ')},
              state = CASE WHEN state = 'sent' THEN (CASE WHEN told.verdict = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
              in_doubt = CASE WHEN state = 'sent' AND told.verdict <> 'equal' THEN 1 ELSE 0 END,
              record_id = coalesce(items.record_id, told.record_id)
@@ -113,22 +116,33 @@ export function closeMethods(
       })
     },
 
-    async recordTwin(run, ordinal, { reason, detail }) {
+    async recordTwin(run, ordinal, { reason, detail, answered = null }) {
       await db.transaction(async (session) => {
         const live = `SELECT 1 FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR SHARE`
         if (!(await session.one(live, [run]))) return
         const at = itemsAt(run, [{ ordinal }])
         await session.run(
-          `UPDATE accepted SET hash = item.hash
+          `UPDATE accepted SET hash = CASE WHEN $3::integer = 1 THEN NULL ELSE item.hash END
            FROM (SELECT items.key, items.hash, runs.destination FROM items JOIN runs ON runs.id = items.run
              WHERE items.run = $1 AND items.ordinal = $2 OFFSET 0) AS item
            WHERE accepted.destination = item.destination AND accepted.key = item.key
              AND hashtextextended(accepted.key, 0) = hashtextextended(item.key, 0)`,
-          [run, ordinal],
+          [run, ordinal, answered === null ? 0 : 1],
         )
+        // The last sending's answer counts.
+        const told = answered ?? NOTHING_TOLD
+        await session.run(bookAnswered, [
+          ...at,
+          answered && 'answered',
+          [told.reason],
+          [told.field],
+          [told.detail],
+          [told.column],
+          [told.value],
+        ])
         await session.run(takeOver, at)
         await session.run(
-          `UPDATE items SET verified = 'overwritten', reason = $3, detail = $4
+          `UPDATE items SET verified = 'overwritten', reason = $3, detail = $4, field = NULL, "column" = NULL, value = NULL
            FROM (SELECT run, ordinal, record_id FROM items WHERE run = $1 AND ordinal = $2 OFFSET 0) AS last
            WHERE hashtextextended(items.record_id, items.run) = hashtextextended(last.record_id, last.run)
              AND items.record_id = last.record_id AND items.run + 0 = last.run AND items.ordinal <> last.ordinal

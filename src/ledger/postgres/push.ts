@@ -7,6 +7,7 @@ import { plannedOfRow } from '../rows.ts'
 import type { Database, Session } from './database.ts'
 import {
   acceptItems,
+  bookAnswered,
   forgetItems,
   isWanted,
   itemsAt,
@@ -230,6 +231,22 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
           written.map(({ marks }) => marks),
         ])
         await session.run(takeOver, itemsAt(run, written))
+        const otherwise = written.flatMap(({ ordinal, answered }) =>
+          answered ? [{ ordinal, ...answered }] : [],
+        )
+        if (otherwise.length > 0) {
+          await session.run(bookAnswered, [
+            ...itemsAt(run, otherwise),
+            'answered',
+            otherwise.map(({ reason }) => reason),
+            otherwise.map(({ field }) => field),
+            otherwise.map(({ detail }) => detail),
+            otherwise.map(({ column }) => column),
+            otherwise.map(({ value }) => value),
+          ])
+          // Until they are read back, nobody knows that the service holds what was sent.
+          await session.run(forgetItems, itemsAt(run, otherwise))
+        }
         const twins = await session.all(
           `SELECT items.ordinal, others.last AS twin ${wanted} JOIN items ON ${isWanted} JOIN LATERAL
              (SELECT other.ordinal AS last FROM items AS other

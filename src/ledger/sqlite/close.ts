@@ -14,11 +14,12 @@ import {
   liveStates,
   marksOnceVerified,
   plannedOfRow,
+  toldInstead,
   writtenOfRow,
 } from '../rows.ts'
 import { sealRun } from './account.ts'
 import type { Database } from './database.ts'
-import { takenOver } from './push.ts'
+import { bookAnswered, takenOver } from './push.ts'
 import { runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -57,12 +58,13 @@ export function closeMethods(
       return db
         .sql(
           `SELECT items.ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
+             CASE WHEN verified = 'answered' THEN reason END AS answered,
              CASE WHEN accepted.read_back_run < ?1 THEN accepted.read_back END AS last_read, ${KNOWN_COLUMNS}
            FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
              LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
                AND accepted.key = items.key
-           WHERE items.run = ?1 AND items.ordinal > ?2 AND verified IS NULL
-             AND ((state IN ('created', 'updated') AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent')
+           WHERE items.run = ?1 AND items.ordinal > ?2 AND (verified = 'answered' AND ?3 IS NOT NULL OR verified IS NULL
+             AND ((state IN ('created', 'updated') AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent'))
            ORDER BY items.ordinal LIMIT ?4`,
         )
         .all(run, after, every, limit)
@@ -70,9 +72,11 @@ export function closeMethods(
     },
 
     async recordVerified(run, items) {
+      const told = (column: string, value: string) =>
+        toldInstead(column, { verdict: '?1', reason: '?7', value })
       const book = db.sql(
-        `UPDATE items SET verified = ?1, field = coalesce(?2, field), normalised = ?6, reason = coalesce(?7, reason),
-           detail = coalesce(?8, detail), "column" = coalesce(?9, "column"), value = coalesce(?10, value),
+        `UPDATE items SET verified = ?1, normalised = ?6, ${told('field', '?2')}, ${told('reason', '?7')},
+           ${told('detail', '?8')}, ${told('"column"', '?9')}, ${told('value', '?10')},
            state = CASE WHEN state = 'sent' THEN (CASE WHEN ?1 = 'equal' THEN 'updated' ELSE 'failed' END) ELSE state END,
            in_doubt = CASE WHEN state = 'sent' AND ?1 <> 'equal' THEN 1 ELSE 0 END,
            record_id = coalesce(record_id, ?3)
@@ -124,17 +128,30 @@ export function closeMethods(
       })
     },
 
-    async recordTwin(run, ordinal, { reason, detail }) {
+    async recordTwin(run, ordinal, { reason, detail, answered = null }) {
       db.transaction(() => {
         if (!db.sql(`SELECT 1 FROM runs WHERE id = ? AND state IN (${liveStates})`).get(run)) return
         db.sql(
-          `UPDATE accepted SET hash = (SELECT hash FROM items WHERE run = ?1 AND ordinal = ?2)
+          `UPDATE accepted SET hash = CASE WHEN ?3 THEN NULL ELSE (SELECT hash FROM items WHERE run = ?1 AND ordinal = ?2) END
            WHERE destination = (SELECT destination FROM runs WHERE id = ?1)
              AND key = (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`,
-        ).run(run, ordinal)
+        ).run(run, ordinal, answered === null ? 0 : 1)
+        // The last sending's answer counts.
+        const { field, ...told } = answered ?? NOTHING_TOLD
+        db.sql(bookAnswered).run(
+          run,
+          ordinal,
+          answered && 'answered',
+          told.reason,
+          field,
+          told.detail,
+          told.column,
+          told.value,
+        )
         db.sql(takenOver).run(run, ordinal)
         db.sql(
-          `UPDATE items INDEXED BY items_record SET verified = 'overwritten', reason = ?3, detail = ?4
+          `UPDATE items INDEXED BY items_record SET verified = 'overwritten', reason = ?3, detail = ?4, field = NULL,
+             "column" = NULL, value = NULL
            WHERE run = ?1 AND record_id = (SELECT record_id FROM items WHERE run = ?1 AND ordinal = ?2)
              AND ordinal <> ?2 AND state IN ('created', 'updated')`,
         ).run(run, ordinal, reason, detail)

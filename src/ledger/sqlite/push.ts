@@ -12,6 +12,10 @@ export const takenOver = `UPDATE accepted INDEXED BY accepted_record SET hash = 
     AND record_id = (SELECT record_id FROM items WHERE run = ?1 AND ordinal = ?2)
     AND key <> (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`
 
+/** Notes what the answer of an item showed otherwise; or, without a verdict, that it showed nothing. */
+export const bookAnswered = `UPDATE items SET verified = ?3, reason = ?4, field = ?5, detail = ?6, "column" = ?7, value = ?8
+  WHERE run = ?1 AND ordinal = ?2 AND coalesce(verified, 'answered') = 'answered'`
+
 type PushMethods = Pick<
   Ledger,
   | 'openSegments'
@@ -204,6 +208,12 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
            marks = excluded.marks, normalised = 0, ${keepsLast}, run = excluded.run`,
       )
       const takeOver = db.sql(takenOver)
+      const noteAnswered = db.sql(bookAnswered)
+      // Until it is read back, nobody knows that the service holds what was sent.
+      const doubt = db.sql(
+        `UPDATE accepted SET hash = NULL WHERE destination = ?1
+           AND key = (SELECT key FROM items WHERE run = ?2 AND ordinal = ?3)`,
+      )
       const twins = db.sql(
         `SELECT items.ordinal, max(other.ordinal) AS twin
          FROM items JOIN items AS other INDEXED BY items_record
@@ -244,6 +254,12 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
           if (item.state === 'created' || item.state === 'updated') {
             accept.run(destination, item.marks, run, item.ordinal)
             takeOver.run(run, item.ordinal)
+            if (item.answered) {
+              const { reason, field, detail, column, value } = item.answered
+              const place = [run, item.ordinal, 'answered'] as const
+              noteAnswered.run(...place, reason, field, detail, column, value)
+              doubt.run(destination, run, item.ordinal)
+            }
           }
           tally[item.state]++
         }

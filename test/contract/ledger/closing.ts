@@ -108,6 +108,7 @@ export function closingTests(open: Open): void {
           recordId: 'record 1',
           inDoubt: false,
           lastRead: null,
+          answered: null,
           known: expect.objectContaining({ run: claim.run, marks: 'marks of 1', seen: null }),
         },
         expect.objectContaining({ ordinal: 2, state: 'sent', recordId: null, inDoubt: true }),
@@ -251,6 +252,118 @@ export function closingTests(open: Open): void {
       ])
       await close(ledger, alone.run)
       expect(await accepted(ledger, [row(1, 'a'), row(2, 'own')])).toEqual([2])
+    })
+
+    describe('what an answer shows otherwise than it was sent', () => {
+      const told = (reason: string) => ({
+        reason,
+        field: '/properties/name',
+        detail: 'sent and answered',
+        column: 'name',
+        value: '"a"',
+      })
+      const state = [
+        'verified',
+        'reason',
+        'field',
+        'detail',
+        '"column"',
+        'value',
+        'record_id',
+      ].join(', ')
+      const items = (run: number) =>
+        `SELECT ${state} FROM items WHERE run = ${run} ORDER BY ordinal`
+      const blank = { reason: null, field: null, detail: null, column: null, value: null }
+
+      it('counts as different, is not accepted, and is read back before it is told', async () => {
+        const claim = await staged(ledger, rows(5))
+        const batch = await send(ledger, claim)
+        const { run } = claim
+        const other = { recordId: null, answered: told('answered_other_record') }
+        await ledger.settle(run, claim.segment, claim.fence, batch, answered, [
+          outcome(1, 'created', { answered: told('answered_different') }),
+          outcome(2, 'updated', { answered: told('answered_different') }),
+          outcome(3, 'updated', { answered: told('answered_different') }),
+          outcome(4, 'created', other),
+          outcome(5, 'created', { answered: null }),
+        ])
+        expect((await ledger.books(run)).readBack).toMatchObject({ different: 4, equal: 0 })
+        const none = { after: 0, every: Number.MAX_SAFE_INTEGER, limit: 9 }
+        const due = await ledger.written(run, none)
+        expect(due.map((item) => [item.ordinal, item.answered])).toEqual([
+          [1, 'answered_different'],
+          [2, 'answered_different'],
+          [3, 'answered_different'],
+          [4, 'answered_other_record'],
+        ])
+        expect(await ledger.written(run, { ...none, every: 1 })).toHaveLength(5)
+        expect(await ledger.written(run, { ...none, every: null })).toEqual([])
+        const missing = { reason: 'read_back_missing', detail: 'gone', column: null, value: null }
+        const read = { recordId: null, field: null }
+        await ledger.recordVerified(run, [
+          { ...read, ordinal: 1, verdict: 'equal', marks: 'm' },
+          { ...read, ordinal: 2, verdict: 'normalised', readBack: 'digest', marks: 'm' },
+          { ...read, ordinal: 3, verdict: 'missing', told: missing },
+          { ...read, ordinal: 4, verdict: 'different', recordId: 'the right one' },
+        ])
+        expect(await opened.query(items(run))).toEqual([
+          { verified: 'equal', ...blank, record_id: 'record 1' },
+          { verified: 'equal', ...blank, record_id: 'record 2' },
+          { verified: 'missing', ...blank, ...missing, record_id: 'record 3' },
+          {
+            verified: 'different',
+            ...told('answered_other_record'),
+            record_id: 'the right one',
+          },
+          { verified: null, ...blank, record_id: 'record 5' },
+        ])
+        expect(await ledger.written(run, none)).toEqual([])
+        expect((await ledger.books(run)).readBack).toEqual({
+          equal: 1,
+          normalised: 1,
+          missing: 1,
+          different: 1,
+        })
+        await close(ledger, run)
+        expect(await accepted(ledger, rows(5))).toEqual([1, 2, 5])
+      })
+
+      it('and is not read back, is left over, and not accepted', async () => {
+        const claim = await staged(ledger, rows(2))
+        const batch = await send(ledger, claim)
+        const { run } = claim
+        await ledger.settle(run, claim.segment, claim.fence, batch, answered, [
+          outcome(1, 'created', { answered: told('answered_different') }),
+          outcome(2, 'created'),
+        ])
+        await close(ledger, run)
+        const retried = await ledger.retryRows(run, {}, { after: 0, limit: 9 })
+        expect(retried.map(({ ordinal }) => ordinal)).toEqual([1])
+        expect(await accepted(ledger, rows(2))).toEqual([2])
+      })
+
+      it('of a record that two keys write is what its last sending shows', async () => {
+        for (const last of [null, told('answered_different')]) {
+          const claim = await staged(ledger, [row(1, 'A', 'x'), row(2, 'a', 'x')], {
+            believes: false,
+          })
+          const batch = await send(ledger, claim)
+          const { run } = claim
+          const same = { recordId: 'same', answered: told('answered_different') }
+          await ledger.settle(run, claim.segment, claim.fence, batch, answered, [
+            outcome(1, 'updated', same),
+            outcome(2, 'updated', same),
+          ])
+          const overwritten = { reason: 'same_record', detail: 'row 2 comes last' }
+          await ledger.recordTwin(run, 2, { ...overwritten, answered: last })
+          expect(await opened.query(items(run))).toEqual([
+            { verified: 'overwritten', ...blank, ...overwritten, record_id: 'same' },
+            { verified: last && 'answered', ...blank, ...last, record_id: 'same' },
+          ])
+          await close(ledger, run)
+          expect(await accepted(ledger, [row(1, 'a', 'x')])).toEqual(last === null ? [1] : [])
+        }
+      })
     })
 
     it('tells what else is wrong with a row, in a group of its own', async () => {
