@@ -15,6 +15,7 @@ import {
   StillUnderWay,
   SyncError,
 } from '../src/core/errors.ts'
+import { tooManyOpenFiles } from '../src/core/open-files.ts'
 import type { Logger } from '../src/core/ports.ts'
 
 const ledgerRetryMs = 10_000
@@ -59,6 +60,15 @@ function later(
   }
 }
 
+/** Tried again for a while. */
+function again(type: string, message: string, attempt: number): Translated {
+  const nonRetryable = attempt >= unknownAttemptsMax
+  return {
+    failure: bare(ApplicationFailure.create({ type, message, nonRetryable })),
+    blocked: null,
+  }
+}
+
 /** Turns any error of an activity into the failure that may be stored. `waitMs` says how long a blocked run waits. */
 export function translate(
   error: unknown,
@@ -83,6 +93,8 @@ export function translate(
   if (error instanceof MappingError) return final('MappingInvalid', error.message, [error.problems])
   if (error instanceof SourceError) return final('SourceInvalid', error.message, [error.details])
   if (error instanceof FenceLost) return final('FenceLost', error.message, [error.details])
+  const full = tooManyOpenFiles(error)
+  if (full) return again('TooManyOpenFiles', full.message, context.attempt)
   if (error instanceof SyncError) return final('SyncFailed', error.message, [{ code: error.code }])
   const name = error instanceof Error ? error.name : typeof error
   const frames =
@@ -90,14 +102,6 @@ export function translate(
       ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
       : []
   context.logger.error({ name, frames }, 'activity_failed_unexpectedly')
-  return {
-    failure: bare(
-      ApplicationFailure.create({
-        type: 'InternalError',
-        message: `An unexpected ${name} stopped the work; the worker log has the place`,
-        nonRetryable: context.attempt >= unknownAttemptsMax,
-      }),
-    ),
-    blocked: null,
-  }
+  const message = `An unexpected ${name} stopped the work; the worker log has the place`
+  return again('InternalError', message, context.attempt)
 }

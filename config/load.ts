@@ -14,6 +14,7 @@ import type {
   RecordsFrom,
   SyncConfig,
 } from '../src/core/sync.ts'
+import { tooManyOpenFiles } from '../src/core/open-files.ts'
 import { parseEvery, type ScheduleConfig } from '../src/core/schedule.ts'
 import { crossCheck } from './checks.ts'
 import { readDocument } from './document.ts'
@@ -129,6 +130,8 @@ export async function readText(path: string): Promise<string> {
   } catch (error) {
     if (error instanceof ConfigError) throw error
     const code = (error as NodeJS.ErrnoException).code
+    const full = tooManyOpenFiles(error)
+    if (full) throw full
     throw code === 'ENOENT' || code === 'ENOTDIR'
       ? refuse('there is no such file; `records-sync init` makes one')
       : refuse(`the file cannot be read (${code ?? 'unknown reason'})`)

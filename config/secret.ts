@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { constants, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { SyncError } from '../src/core/errors.ts'
+import { tooManyOpenFiles } from '../src/core/open-files.ts'
 import type { Environment } from './environment.ts'
 
 /** Where a secret is: a variable of the environment, a file (absolute path), or a shell command that prints it. */
@@ -64,6 +65,8 @@ async function readSecretFile(path: string): Promise<string> {
     return (await handle.readFile('utf8')).replace(/\r?\n$/, '')
   } catch (error) {
     if (error instanceof SyncError) throw error
+    const full = tooManyOpenFiles(error)
+    if (full) throw full
     const code = (error as NodeJS.ErrnoException).code
     throw unavailable(
       code === 'ENOENT'

@@ -3,6 +3,7 @@
 import { relative, resolve } from 'node:path'
 import type { Config } from '../../config/index.ts'
 import { ConfigError, LedgerError, SyncError } from '../core/errors.ts'
+import { tooManyOpenFiles } from '../core/open-files.ts'
 import { ownWords } from '../core/own-words.ts'
 import type { QuotaStore } from '../core/ports.ts'
 import { isComplete, type RunState } from '../core/states.ts'
@@ -117,7 +118,11 @@ export function ownLines(error: unknown, terminal: Pick<Terminal, 'isScreen'>): 
 const OWN_LINES_MAX = 12
 
 /** Prints an error as a person or a program wants it, and says with which code to end. */
-export function report(error: unknown, context: Pick<CommandContext, 'terminal' | 'json'>): number {
+export function report(
+  caught: unknown,
+  context: Pick<CommandContext, 'terminal' | 'json'>,
+): number {
+  const error = tooManyOpenFiles(caught) ?? caught
   const code = error instanceof SyncError ? error.code : 'internal_error'
   const message = error instanceof Error ? error.message : String(error)
   if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))

@@ -23,6 +23,8 @@ const certificateCode =
   /^(?:CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_)/
 
 const clientClosed = () => 'the client is closed'
+const noMoreFiles = (peer: string) =>
+  `no connection to ${peer}: no more files can be opened (ulimit -n)`
 const words: Readonly<Record<string, (peer: string) => string>> = {
   ECONNREFUSED: (peer) => `connection refused by ${peer}`,
   ENOTFOUND: (peer) => `the host name of ${peer} does not resolve`,
@@ -31,6 +33,8 @@ const words: Readonly<Record<string, (peer: string) => string>> = {
   ENETUNREACH: (peer) => `the network of ${peer} cannot be reached`,
   ETIMEDOUT: (peer) => `the connection to ${peer} timed out`,
   UND_ERR_CONNECT_TIMEOUT: (peer) => `no connection to ${peer} in time`,
+  EMFILE: noMoreFiles,
+  ENFILE: noMoreFiles,
   UND_ERR_CLOSED: clientClosed,
   UND_ERR_DESTROYED: clientClosed,
 }

@@ -6,6 +6,7 @@ import { constants, open, type FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { SourceError } from '../../core/errors.ts'
+import { tooManyOpenFiles } from '../../core/open-files.ts'
 import type { Fault } from './faults.ts'
 
 const PIECE_BYTES = 65_536
@@ -28,7 +29,7 @@ export async function openFile(path: string, fault: Fault): Promise<InputFile> {
     return await inputFile(handle, fault)
   } catch (error) {
     await handle.close()
-    throw error instanceof SourceError ? error : unreadable(fault)
+    throw error instanceof SourceError ? error : (tooManyOpenFiles(error) ?? unreadable(fault))
   }
 }
 
@@ -42,7 +43,7 @@ async function openHandle(path: string, fault: Fault): Promise<FileHandle> {
       throw fault('csv_missing', 'there is no such file; expected a CSV file')
     if (code === 'EACCES' || code === 'EPERM')
       throw fault('csv_unreadable', 'this user may not read the file; expected read permission')
-    throw unreadable(fault)
+    throw tooManyOpenFiles(error) ?? unreadable(fault)
   }
 }
 
