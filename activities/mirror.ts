@@ -4,7 +4,7 @@
 import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import { sumOfDifferences } from '../src/core/differences.ts'
-import { Blocked, SyncError } from '../src/core/errors.ts'
+import { Blocked, MirrorInvalid, SyncError, type MappingProblem } from '../src/core/errors.ts'
 import { readHome, type Home } from '../src/core/home.ts'
 import type { Priority } from '../src/core/ports.ts'
 import { reconcileOf, type ReconcileScope, type Task } from '../src/core/purpose.ts'
@@ -110,6 +110,14 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     await setState(run, 'blocked', 'approval', message)
   }
 
+  /** Problems of a sync's settings, with their places in the configuration. */
+  const placedOf =
+    ({ name }: MirrorSync) =>
+    async (problem: MappingProblem): Promise<string> => {
+      const placed = await deps.placed?.(new MirrorInvalid(name, [problem]))
+      return (placed instanceof MirrorInvalid && placed.problems[0]) || problem.message
+    }
+
   /**
    * The client for the org that the tables mirror, or will mirror: rows of two orgs are never in one table, nor those of two
    * projects.
@@ -206,10 +214,15 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
           : { ...connected, sight: began }
         const around = { client, signal, priority, probeMs: waitMs }
         const tables = sight === null ? held : deletingInSight(held, sight, around)
+        const placed = placedOf(sync)
         return await body(
-          { ledger, client, tables, clock, logger, tuning, priority, signal, beat },
+          { ledger, client, tables, clock, logger, tuning, priority, signal, beat, placed },
           { sync, keyFingerprint, sight },
         )
+      } catch (error) {
+        if (!(error instanceof SyncError && error.code === 'mirror_property')) throw error
+        const path = ['modification_property', String(error.details['type'])]
+        throw new MirrorInvalid(sync.name, [{ message: error.message, path }])
       } finally {
         await held.close()
       }

@@ -1,33 +1,60 @@
-// Where in the configuration a mapping is wrong that only the service, or the source, could tell.
+// Where in the configuration a sync is wrong in what only the service, or the source, could tell.
 
-import { formatIssue, MappingError } from '../src/core/errors.ts'
-import { readDocument } from './document.ts'
+import {
+  formatIssue,
+  MappingError,
+  MirrorInvalid,
+  type MappingProblem,
+} from '../src/core/errors.ts'
+import { readDocument, type ConfigDocument } from './document.ts'
 import type { Environment } from './environment.ts'
+import { valueAt } from './issues.ts'
 import { readText } from './load.ts'
 
 /**
- * The error, with `file:line:column` for each of its problems where it is one of a mapping; as it is where the file cannot be
- * read, or has the sync no more.
+ * The error, with `file:line:column` for each of its problems where it is one of a mapping or of a mirror; as it is where the
+ * file cannot be read, or has the sync no more.
  */
 export async function placedMapping(
   error: unknown,
   file: string,
   env: Environment,
 ): Promise<unknown> {
-  if (!(error instanceof MappingError) || error.sync === null) return error
-  const sync = ['syncs', error.sync, 'import']
+  const isMirror = error instanceof MirrorInvalid
+  if (!isMirror && !(error instanceof MappingError && error.sync !== null)) return error
+  const sync = ['syncs', error.sync!, isMirror ? 'mirror' : 'import']
   try {
     const document = readDocument(await readText(file), env)
     if (!document.has(sync)) return error
-    return new MappingError(error.sync, error.found, ({ message, path }) => {
-      // `svc_id: id` is short for a mapping with a column.
-      const [at, isShort] = document.has([...sync, ...path])
-        ? [[...sync, ...path], false]
-        : [[...sync, ...path.slice(0, 2)], path.length === 3]
-      const isName = path.length === 2 && !isShort
-      return formatIssue(file, { message, ...document.place(at, isName ? 'key' : 'value') })
-    })
+    const place = isMirror ? placeInMirror : placeInImport
+    const placed = (problem: MappingProblem) =>
+      formatIssue(file, { message: problem.message, ...place(document, sync, problem) })
+    return isMirror
+      ? new MirrorInvalid(error.sync, error.found, placed)
+      : new MappingError(error.sync, error.found, placed)
   } catch {
     return error
   }
+}
+
+type Place = ReturnType<ConfigDocument['place']>
+
+function placeInImport(document: ConfigDocument, sync: string[], { path }: MappingProblem): Place {
+  // `svc_id: id` is short for a mapping with a column.
+  const [at, isShort] = document.has([...sync, ...path])
+    ? [[...sync, ...path], false]
+    : [[...sync, ...path.slice(0, 2)], path.length === 3]
+  const isName = path.length === 2 && !isShort
+  return document.place(at, isName ? 'key' : 'value')
+}
+
+/** Of a list, the entry that is meant. */
+function placeInMirror(
+  document: ConfigDocument,
+  sync: string[],
+  { path: [setting = '', name = ''], at }: MappingProblem,
+): Place {
+  const value = valueAt(document.data, [...sync, setting])
+  const entry = Array.isArray(value) ? value.indexOf(name) : name
+  return document.place([...sync, setting, ...(entry === -1 || entry === '' ? [] : [entry])], at)
 }

@@ -9,7 +9,7 @@ import {
   type ObjectSchema,
   type PropertyWire,
 } from '../contract/index.ts'
-import { SyncError } from '../core/errors.ts'
+import { MirrorInvalid, SyncError, type MappingProblem } from '../core/errors.ts'
 import { figure } from '../core/figures.ts'
 import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
 import type { MirrorSync } from '../core/sync.ts'
@@ -34,7 +34,7 @@ export interface MirrorTarget {
 
 /**
  * Asks the service: three requests, and one for each object type.
- * @throws SyncError `mirror_invalid` naming every problem at once
+ * @throws MirrorInvalid naming every problem at once
  */
 export async function readMirrorTarget(
   client: Pick<
@@ -43,18 +43,22 @@ export async function readMirrorTarget(
   >,
   { name: sync, mirror }: MirrorSync,
 ): Promise<MirrorTarget> {
-  const problems: string[] = []
+  const problems: MappingProblem[] = []
+  const wrong = (message: string, path: readonly string[], at?: 'key') =>
+    problems.push({ message, path, ...(at && { at }) })
   const warnings: string[] = []
   const ask = { priority: 'interactive' } as const
   const readable = (await client.listObjectTypes(ask)).map(({ name }) => name).toSorted()
   const fieldTypes = await client.listFieldTypes(ask)
   const definitions = await client.listAssociations(ask)
 
-  const there = (setting: string, names: readonly string[]) =>
+  const there = (setting: string, names: readonly string[], at?: 'key') =>
     names.filter((name) => {
       if (readable.includes(name)) return true
-      problems.push(
+      wrong(
         `${setting}: there is no object type ${name}, or the key cannot read it${suggestion(name, readable, 'object types')}`,
+        [setting, name],
+        at,
       )
       return false
     })
@@ -64,24 +68,34 @@ export async function readMirrorTarget(
       ? readable.filter((name) => !mirror.except.includes(name))
       : there('object_types', mirror.object_types).toSorted()
   if (names.length === 0 && problems.length === 0)
-    problems.push('object_types: the key can read no object type that is mirrored')
+    wrong('object_types: the key can read no object type that is mirrored', ['object_types'])
 
-  for (const type of there('modification_property', Object.keys(mirror.modification_property)))
+  for (const type of there(
+    'modification_property',
+    Object.keys(mirror.modification_property),
+    'key',
+  ))
     if (!names.includes(type))
-      problems.push(`modification_property: ${type} is not mirrored; it is not in object_types`)
+      wrong(
+        `modification_property: ${type} is not mirrored; it is not in object_types`,
+        ['modification_property', type],
+        'key',
+      )
   const associations = mirror.associations.flatMap((name) => {
     const found = definitions.find((one) => one.name === name)
     if (!found)
-      problems.push(
+      wrong(
         `associations: there is no association ${name}, or the key cannot read what it links${suggestion(
           name,
           definitions.map((one) => one.name),
           'associations',
         )}`,
+        ['associations', name],
       )
     else if (!names.includes(found.source))
-      problems.push(
+      wrong(
         `associations: ${name} begins at ${found.source}, which is not mirrored; add it to object_types`,
+        ['associations', name],
       )
     else if (!names.includes(found.target))
       warnings.push(`${name} leads to ${found.target}, whose records are not mirrored`)
@@ -101,7 +115,7 @@ export async function readMirrorTarget(
         modified = modificationProperty(schema, mirror.modification_property[schema.name])
       } catch (error) {
         if (!(error instanceof SyncError)) throw error
-        problems.push(error.message)
+        wrong(error.message, ['modification_property', schema.name])
       }
       if (modified && !sortable.has(modified.field_type)) {
         warnings.push(`${schema.name}: the service does not sort by ${modified.name}`)
@@ -111,8 +125,7 @@ export async function readMirrorTarget(
       types.push({ schema, modified })
     }
   }
-  if (problems.length > 0)
-    throw new SyncError('mirror_invalid', `Sync "${sync}": ${problems.join('; ')}`)
+  if (problems.length > 0) throw new MirrorInvalid(sync, problems)
   if (timeless.length > 0)
     warnings.push(
       `nothing tells when a record of ${listed(timeless)} was changed last: up to ${figure(LISTED_ALWAYS_MAX)} records are read whole by every run; above that, changes are found only by the full listing every ${mirror.full_every_hours} h. \`modification_property\` can name what tells it`,

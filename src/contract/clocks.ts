@@ -46,6 +46,7 @@ export function modificationProperty(
         ? 'no property of that type would do'
         : `these would do: ${others.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}`
     }`,
+    { type: schema.name },
   )
 }
 

@@ -75,11 +75,13 @@ export class SourceError extends SyncError {
   }
 }
 
-/** One thing that is wrong in a mapping. */
+/** One thing that is wrong in a sync, as only the service, or the source, could tell. */
 export interface MappingProblem {
   readonly message: string
-  /** Path of the setting within the import, such as `properties`, `svc_email`, `column`. */
+  /** Path of the setting within the import or the mirror, such as `properties`, `svc_email`, `column`; of a list its entry. */
   readonly path: readonly string[]
+  /** Which part of the setting it is about. Default: the value. */
+  readonly at?: 'key'
 }
 
 /** A mapping that the object type's schema does not allow. Nothing is written. */
@@ -97,6 +99,25 @@ export class MappingError extends SyncError {
     const problems = found.map(placed)
     const subject = sync === null ? 'Mapping' : `Mapping of sync "${sync}"`
     super('mapping_invalid', `${subject}: ${problems.join('; ')}`)
+    this.sync = sync
+    this.found = found
+    this.problems = problems
+  }
+}
+
+/** A mirror whose settings the service does not allow. */
+export class MirrorInvalid extends SyncError {
+  readonly sync: string
+  readonly problems: readonly string[]
+  readonly found: readonly MappingProblem[]
+  /** @param placed each problem with its place in the configuration */
+  constructor(
+    sync: string,
+    found: readonly MappingProblem[],
+    placed: (problem: MappingProblem) => string = ({ message }) => message,
+  ) {
+    const problems = found.map(placed)
+    super('mirror_invalid', `Sync "${sync}": ${problems.join('; ')}`)
     this.sync = sync
     this.found = found
     this.problems = problems

@@ -8,7 +8,7 @@ import type { MirrorSync } from '../core/sync.ts'
 import type { Window } from '../core/watermark.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { mirrorDefinitions } from './definitions.ts'
-import { chosen, noteGone } from './gone.ts'
+import { chosen, noteGone, placedIn } from './gone.ts'
 import type { Discovered, MirrorDeps, StreamRef } from './ports.ts'
 import { Reader } from './reader.ts'
 import { edgesOf, waiting } from './streams.ts'
@@ -54,8 +54,12 @@ export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Disc
     await deps.ledger.noteStream(job.run, waiting(kind === 'edges' ? edgesOf(name) : name))
   if (job.only == null) {
     await noteGone(deps, job.run, config, types)
-    for (const { stream, message } of unfound)
-      await deps.ledger.noteStream(job.run, { ...waiting(stream), state: 'failed', message })
+    for (const { association, message: words } of unfound) {
+      const path = ['associations', association]
+      const message = await placedIn(deps, { message: words, path })
+      const stream = waiting(`association ${association}`)
+      await deps.ledger.noteStream(job.run, { ...stream, state: 'failed', message })
+    }
   }
   const sortable = fieldTypes.filter((one) => one.sortable).map(({ name }) => name)
   if (isWindow) return { streams, sortable }
@@ -90,7 +94,7 @@ export function limited(
 
 /** An association whose edges cannot be mirrored, and why. */
 interface Unfound {
-  readonly stream: string
+  readonly association: string
   readonly message: string
 }
 
@@ -107,7 +111,7 @@ function sourcesOf(
     if (definition && names.includes(definition.source)) sources.add(definition.source)
     else
       unfound.push({
-        stream: `association ${name}`,
+        association: name,
         message: definition
           ? `the association ${name} begins at ${definition.source}, whose records are not mirrored; add it to object_types`
           : `the association ${name} is not listed, so the key cannot read what it links, or it is gone; there is: ${definitions.map((one) => one.name).join(', ') || 'none'}`,

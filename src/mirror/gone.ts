@@ -2,6 +2,7 @@
 // were removed. Promise kept here: each of them is a stream of the run and says so; the others are mirrored all the same.
 
 import { instantAt } from './instant.ts'
+import type { MappingProblem } from '../core/errors.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { ObjectSummary } from '../contract/index.ts'
 import { isDefinitions } from './definitions.ts'
@@ -34,7 +35,7 @@ export function chosen(
 
 /** Notes the types that are not listed as streams of the run: with `all` those that have a table, otherwise those that are named. */
 export async function noteGone(
-  deps: Pick<MirrorDeps, 'ledger' | 'tables'>,
+  deps: Pick<MirrorDeps, 'ledger' | 'tables' | 'placed'>,
   run: number,
   { object_types: wanted, except }: Pick<MirrorConfig, 'object_types' | 'except'>,
   types: readonly ObjectSummary[],
@@ -65,18 +66,25 @@ export async function noteGone(
     const isKnown = known.includes(name)
     const standing = isKnown ? await standingOf(deps, name) : null
     const ages = standing?.since ? `ages since ${standing.since}` : 'stays as it is'
+    const message = isKnown
+      ? `object type ${name} is not listed any more, so the key cannot read it, or it is gone; its table ${ages}`
+      : `there is no object type ${name}, or the key cannot read it; it can read: ${readable}`
     await ledger.noteStream(run, {
       ...waiting(name),
       table: standing?.table ?? null,
       tableCount: standing?.rows ?? null,
       state: 'failed',
       differs: isKnown,
-      message: isKnown
-        ? `object type ${name} is not listed any more, so the key cannot read it, or it is gone; its table ${ages}`
-        : `there is no object type ${name}, or the key cannot read it; it can read: ${readable}`,
+      message: await placedIn(deps, { message, path: ['object_types', name] }),
     })
   }
 }
+
+/** What is wrong with a setting, with its place where that is known. */
+export const placedIn = async (
+  deps: Pick<MirrorDeps, 'placed'>,
+  problem: MappingProblem,
+): Promise<string> => (await deps.placed?.(problem)) ?? problem.message
 
 /** What can be said of a table without its type; a table that was altered says less. */
 async function standingOf(

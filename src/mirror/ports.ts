@@ -1,6 +1,7 @@
 // What the mirror asks of its surroundings. The composition root hands these in; the tests hand in others.
 
 import type { RecordsClient } from '../client/index.ts'
+import type { MappingProblem } from '../core/errors.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
 import type { Sight } from '../core/sight.ts'
 import type { Window } from '../core/watermark.ts'
@@ -78,6 +79,8 @@ export interface MirrorDeps {
   readonly priority: Priority
   /** Aborted on cancel, pause and shutdown. What was read and not merged is read again. */
   readonly signal: AbortSignal
+  /** What is wrong with a setting, with its place in the configuration file. Default: as it is. */
+  placed?(problem: MappingProblem): Promise<string>
   /** Says that the work moves: once per page, and every few seconds of a wait. */
   beat(rows?: number): void
 }

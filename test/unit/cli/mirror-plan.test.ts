@@ -171,8 +171,7 @@ test('only what the key can read is there', async () => {
   expect(await checked(other.config)).toMatchObject({
     code: 2,
     ok: false,
-    message:
-      'Sync "crm_tables": object_types: there is no object type svc_contact, or the key cannot read it; object types: `svc_company`',
+    message: `Sync "crm_tables": ${other.config}:4:70: object_types: there is no object type svc_contact, or the key cannot read it; object types: \`svc_company\``,
   })
 })
 
@@ -209,35 +208,35 @@ test('check: a mirror that can run, and a file that is made later', async () => 
 test.each([
   [
     'object_types: [svc_contcat, svc_company]',
-    'object_types: there is no object type svc_contcat, or the key cannot read it; did you mean `svc_contact`?',
+    'FILE:4:70: object_types: there is no object type svc_contcat, or the key cannot read it; did you mean `svc_contact`?',
   ],
   [
     'except: [svc_companies]',
-    'except: there is no object type svc_companies, or the key cannot read it; did you mean `svc_company`?',
+    'FILE:4:64: except: there is no object type svc_companies, or the key cannot read it; did you mean `svc_company`?',
   ],
   [
     'associations: [svc_contact_compan]',
-    'associations: there is no association svc_contact_compan, or the key cannot read what it links; did you mean `svc_contact_company`?',
+    'FILE:4:70: associations: there is no association svc_contact_compan, or the key cannot read what it links; did you mean `svc_contact_company`?',
   ],
   [
     'object_types: [svc_company], associations: [svc_contact_company]',
-    'associations: svc_contact_company begins at svc_contact, which is not mirrored; add it to object_types',
+    'FILE:4:99: associations: svc_contact_company begins at svc_contact, which is not mirrored; add it to object_types',
   ],
   [
     'modification_property: { svc_contcat: svc_created_at }',
-    'modification_property: there is no object type svc_contcat, or the key cannot read it; did you mean `svc_contact`?',
+    'FILE:4:80: modification_property: there is no object type svc_contcat, or the key cannot read it; did you mean `svc_contact`?',
   ],
   [
     'object_types: [svc_company], modification_property: { svc_contact: svc_created_at }',
-    'modification_property: svc_contact is not mirrored; it is not in object_types',
+    'FILE:4:109: modification_property: svc_contact is not mirrored; it is not in object_types',
   ],
   [
     'object_types: [svc_company], modification_property: { svc_company: svc_name }',
-    'modification_property of svc_company: svc_name is of field type text; expected a datetime; these would do: svc_last_contacted_at, svc_created_at, svc_updated_at',
+    'FILE:4:122: modification_property of svc_company: svc_name is of field type text; expected a datetime; these would do: svc_last_contacted_at, svc_created_at, svc_updated_at',
   ],
 ])('check and plan name what is wrong: %s', async (mirror, problem) => {
   const { config } = project(mirror)
-  const message = `Sync "crm_tables": ${problem}`
+  const message = `Sync "crm_tables": ${problem.replace('FILE', config)}`
   expect(await checked(config)).toMatchObject({ code: 2, ok: false, message })
   expect(await planned(config)).toMatchObject({ code: 3, out: [], err: [message] })
 })
@@ -245,7 +244,9 @@ test.each([
 test('every slip is named at once', async () => {
   const { config } = project('object_types: [svc_a, svc_contact], associations: [b]')
   const { message } = await checked(config)
-  expect(message).toMatch(/no object type svc_a, .*; associations: there is no association b, /)
+  expect(message).toMatch(
+    /:4:70: object_types: there is no object type svc_a, .*:4:106: associations: there is no association b, /,
+  )
 })
 
 test('a link to records that are not mirrored is a warning', async () => {
