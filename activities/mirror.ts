@@ -263,9 +263,9 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
 
     mirrorStream: (input) =>
       noted(input, () =>
-        work(input, false, async (mirrorDeps, { sync }) => {
+        work(input, false, async (mirrorDeps, { sync, sight }) => {
           const { run, stream, sortable, full, window = null, verdict } = input
-          const job = { run, stream, sortable, full, window, verdict, config: sync.mirror }
+          const job = { run, stream, sortable, full, window, verdict, sight, config: sync.mirror }
           const result = await mirrorStream(mirrorDeps, job)
           logger.info({ run, ...stream, ...result }, 'mirror_stream')
           if (result.state === 'approval') await settleState(run)
@@ -284,10 +284,10 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
 
     reconcileStream: (input) =>
       noted(input, () =>
-        work(input, false, async (mirrorDeps, { sync }) => {
+        work(input, false, async (mirrorDeps, { sync, sight }) => {
           const { run, stream, sortable, verdict } = input
           const scope = await scopeOf(run)
-          const job = { run, stream, sortable, scope, verdict, config: sync.mirror }
+          const job = { run, stream, sortable, scope, verdict, sight, config: sync.mirror }
           const result = await reconcileStream(mirrorDeps, job)
           logger.info({ run, ...stream, ...result }, 'mirror_stream')
           if (result.state === 'approval') await settleState(run)

@@ -5,6 +5,7 @@
 import { figure } from '../core/figures.ts'
 import { readChanges } from './changes.ts'
 import { ASKED_MAX, confirm, remove } from './deletions.ts'
+import { lessThanBefore, settleSight } from './last-sight.ts'
 import { narrow } from './narrow.ts'
 import type { StreamResult } from './ports.ts'
 import type { Position } from './position.ts'
@@ -45,6 +46,10 @@ export async function compareCounts(work: Work): Promise<StreamResult | undefine
     if (moved === 0) break
   }
   judge(work, surplus, moved)
+  // As many rows as records, and every change read: whatever the table has, the key sees.
+  const isWhole = surplus === 0 && (position.run.full || work.modified !== null)
+  if (isWhole || lessThanBefore(work.job.sight, position) === null)
+    settleSight(position, work.job.sight)
   return undefined
 }
 

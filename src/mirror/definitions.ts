@@ -3,6 +3,7 @@
 import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { MirrorConfig } from '../core/sync.ts'
+import { named } from '../core/sight.ts'
 import type { MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
 import type { Reader } from './reader.ts'
@@ -61,7 +62,7 @@ export async function mirrorDefinitions(
       (await deps.tables.streamNames()).includes(BESIDE)
   const name = isTaken ? BESIDE : DEFINITIONS
   try {
-    await mirrorThem(deps, run, { config, name, definitions: found.definitions, reader })
+    await mirrorThem(deps, run, { ...found, config, name, reader })
   } catch (error) {
     if (!(error instanceof SyncError) || error.code !== 'warehouse_altered') throw error
     const { message } = error
@@ -76,11 +77,13 @@ async function mirrorThem(
     config,
     name,
     definitions,
+    types,
     reader,
   }: {
     readonly config: MirrorConfig
     readonly name: string
     readonly definitions: readonly AssociationWire[]
+    readonly types: readonly ObjectSummary[]
     readonly reader: Reader
   },
 ): Promise<void> {
@@ -103,11 +106,11 @@ async function mirrorThem(
     await batch.drop()
   }
   // The list came whole, in one answer.
-  const deleted = await tables.delete(stream, fence, 'null', {
-    before,
-    how: config.deletions,
-    at: reader.now(),
-  })
+  const unlisted = await unlistedOf(tables, stream, { before, config, types })
+  const { gone, message, differs } = unlisted
+  const how = { before, how: config.deletions, at: reader.now() }
+  const deleted =
+    gone.length === 0 ? 0 : await tables.delete(stream, fence, 'null', { ...how, ids: gone })
   await ledger.noteStream(run, {
     ...waiting(name),
     ...counts,
@@ -120,6 +123,69 @@ async function mirrorThem(
     misfits: 0,
     serviceCount: definitions.length,
     tableCount: (await tables.count(stream)).rows,
-    differs: false,
+    differs,
+    message,
   })
+}
+
+/** Definitions that are looked through together; there are as many as associations. */
+const PAGE = 1_000
+
+/**
+ * The definitions that were not listed: those that go, and what is to be said of those whose types are not listed either. Such a
+ * one says nothing of itself: it stays for as long as its type is to be mirrored, as the table of that type does.
+ */
+async function unlistedOf(
+  tables: Pick<MirrorTables, 'ids' | 'rows'>,
+  stream: MirrorStream,
+  {
+    before,
+    config: { object_types: wanted, except },
+    types,
+  }: {
+    readonly before: string
+    readonly config: MirrorConfig
+    readonly types: readonly ObjectSummary[]
+  },
+): Promise<{
+  readonly gone: string[]
+  readonly message: string | null
+  readonly differs: boolean
+}> {
+  const there = new Set(types.map(({ name }) => name))
+  const isWanted = (type: string) =>
+    wanted === 'all' ? !except.includes(type) : wanted.includes(type)
+  const live = stream.columns.filter((column) => column.live)
+  const ends = ['source', 'target'].map((end) => live.findIndex(({ property }) => property === end))
+  const gone: string[] = []
+  const told = {
+    stay: { rows: 0, lost: new Set<string>() },
+    go: { rows: 0, lost: new Set<string>() },
+  }
+  for (let after: string | null = null; ;) {
+    const ids: readonly string[] = await tables.ids(stream, {
+      after,
+      limit: PAGE,
+      seenBefore: before,
+    })
+    for (const { id, cells } of await tables.rows(stream, ids)) {
+      const lost = ends.map((at) => String(cells[at])).filter((type) => !there.has(type))
+      const isHeld = lost.some(isWanted)
+      if (!isHeld) gone.push(id)
+      if (lost.length === 0) continue
+      const group = told[isHeld ? 'stay' : 'go']
+      group.rows++
+      for (const type of lost) group.lost.add(type)
+    }
+    if (ids.length < PAGE) break
+    after = ids.at(-1)!
+  }
+  const text = ({ rows, lost }: (typeof told)['go'], what: string) =>
+    rows === 0
+      ? []
+      : [
+          `${rows} association ${rows === 1 ? 'definition is' : 'definitions are'} not listed any more, and neither is ${named([...lost].toSorted())}: ${what}`,
+        ]
+  const message = [...text(told.stay, 'they stay'), ...text(told.go, 'they were deleted')]
+  return { gone, message: message.join('; ') || null, differs: told.stay.rows > 0 }
 }

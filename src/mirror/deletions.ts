@@ -1,11 +1,12 @@
 // Which rows are deleted, and when. Promises kept here: a row goes only after the service answered 404 for it, or two complete
 // listings lacked it and the service answered 404 for each of a sample of them; more than the configured share waits for a
-// person; a listing that lacks what the service itself counts deletes nothing.
+// person, and anything at all where the key sees less than before; a listing that lacks what the service itself counts deletes nothing.
 
 import { inLanes } from '../core/lanes.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
+import { lessThanBefore, otherKeyText, settleSight } from './last-sight.ts'
 import type { Merger } from './merger.ts'
 import type { StreamResult, Verdict } from './ports.ts'
 import type { Reader } from './reader.ts'
@@ -63,11 +64,10 @@ export async function remove(
   const { deps, job, stream, position, account } = work
   const { rows: of } = await deps.tables.count(stream)
   const share = `${rows} of ${of} rows`
-  const may = permission(rows, of, job.config, job.verdict)
+  const isLess = lessThanBefore(job.sight, position) !== null
+  const may = permission(rows, of, job.config, job.verdict, isLess)
   if (may === 'ask') {
-    account.ask(
-      `${share} would be deleted, more than ${job.config.deletions_max_percent} %; approve or reject it`,
-    )
+    account.ask(`${share} would be deleted, ${whyAsked(job.config, isLess)}; approve or reject it`)
     return { state: 'approval', rows, of }
   }
   if (may === 'refused') {
@@ -89,8 +89,17 @@ export async function remove(
     await deletePage(work, gone.before, ids)
     done += ids.length
   }
+  const told = isLess ? null : otherKeyText(rows, job.sight, position)
+  if (told !== null) account.say(told)
+  if (isLess) settleSight(position, job.sight)
   return undefined
 }
+
+/** Why a person is asked. */
+export const whyAsked = (
+  { deletions_max_percent: percent }: Pick<MirrorConfig, 'deletions_max_percent'>,
+  isLess: boolean,
+): string => (isLess ? 'and the key may only not see them any more' : `more than ${percent} %`)
 
 /** Deletes in one transaction with the position that says so. */
 async function deletePage(work: Work, before: string, ids: readonly string[]): Promise<void> {
@@ -106,14 +115,16 @@ async function deletePage(work: Work, before: string, ids: readonly string[]): P
   tally.deleted += deleted - ids.length
 }
 
-/** What may be done about so many deletions of a table with so many rows. */
+/** What may be done about so many deletions of a table with so many rows. `isLess`: the key sees less than before. */
 export function permission(
   rows: number,
   of: number,
   config: Pick<MirrorConfig, 'deletions_max_percent'>,
   verdict: Verdict | null,
+  isLess: boolean,
 ): 'granted' | 'refused' | 'ask' {
-  if (rows <= UNASKED_ROWS || rows * 100 <= of * config.deletions_max_percent) return 'granted'
+  const isLittle = rows <= UNASKED_ROWS || rows * 100 <= of * config.deletions_max_percent
+  if (isLittle && !isLess) return 'granted'
   if (verdict === null) return 'ask'
   if (!verdict.approved) return 'refused'
   return rows <= verdict.rows ? 'granted' : 'ask'

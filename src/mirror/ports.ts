@@ -126,4 +126,6 @@ export interface StreamJob {
    */
   readonly window?: Window | null
   readonly verdict: Verdict | null
+  /** What the key saw when the run began. Default: not known, so it is not compared with that of the run before. */
+  readonly sight?: Sight | null
 }

@@ -2,6 +2,7 @@
 // cannot disagree, and a warehouse that is gone begins anew.
 
 import { SyncError } from '../core/errors.ts'
+import type { Sight } from '../core/sight.ts'
 import type { Window } from '../core/watermark.ts'
 import type { MergeCounts } from '../warehouses/mirror-tables.ts'
 
@@ -126,6 +127,10 @@ export interface Position {
   askedAt?: string
   /** Of the last read that came to its end: whatever changed before it is in the table. */
   clock?: ClockPlace
+  /** What the key saw when the table was known to hold what it saw. */
+  sight?: Sight
+  /** Properties that were not there any more, since then. */
+  lost?: string[]
   listing: Listing | null
   /** The last run that worked on it; all that a run knows of itself goes when the next one begins. */
   run: RunPlace

@@ -14,6 +14,7 @@ import { Account } from './account.ts'
 import { readChanges, since } from './changes.ts'
 import { compareCounts } from './compare.ts'
 import { earlier, instantAt, instantOf, isLater } from './instant.ts'
+import { lessThanBefore, noteLost } from './last-sight.ts'
 import { beginListing, beginWindow, goOnListing } from './listing.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
@@ -98,6 +99,7 @@ export class Records {
     const endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#position = parts.position
     const { window = null } = job
+    if (window === null) noteLost(this.#position, parts.stream)
     if (!isOf(this.#position.run, parts.opened, window))
       this.#position.run = window
         ? beginningIn(window, parts.opened)
@@ -107,6 +109,8 @@ export class Records {
     if (askedAt) this.#position.clock ??= { at: Date.parse(askedAt), aheadMs: null }
     this.#account = new Account(deps, { run: job.run, ...parts })
     if (parts.omitted.length > 0) this.#account.say(omittedText(parts.omitted))
+    const less = window === null ? lessThanBefore(job.sight, this.#position) : null
+    if (less !== null) this.#account.say(less)
     parts.reader.goOnFrom(this.#position.askedAt)
     parts.reader.goOnFrom(this.#position.listing?.startedAt)
     this.#merger = new Merger(deps, {

@@ -6,11 +6,13 @@ import type { Difference, DifferenceKind } from '../../core/differences.ts'
 import { SyncError } from '../../core/errors.ts'
 import { figure } from '../../core/figures.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
+import type { Sight } from '../../core/sight.ts'
 import type { MirrorConfig } from '../../core/sync.ts'
 import type { StreamBooks } from '../../ledger/ledger.ts'
 import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
-import { permission } from '../deletions.ts'
+import { permission, whyAsked } from '../deletions.ts'
 import { evolve } from '../evolve.ts'
+import { lessThanBefore } from '../last-sight.ts'
 import { waiting } from '../streams.ts'
 import type { MirrorDeps, StreamRef, StreamResult, Verdict } from '../ports.ts'
 import { addMerge, readPosition, type Position } from '../position.ts'
@@ -36,6 +38,8 @@ export interface ReconcileStreamJob {
   readonly scope: ReconcileScope
   readonly config: MirrorConfig
   readonly verdict: Verdict | null
+  /** What the key saw when the run began. Default: not known, so it is not compared with that of the mirror's last run. */
+  readonly sight?: Sight | null
 }
 
 /**
@@ -113,6 +117,8 @@ class Reconciliation {
   readonly #requestsBefore: number
   /** What is later was not read by the mirror. */
   readonly #mark: string | null
+  /** In what the key sees less than that of the mirror's last run. */
+  readonly #less: string | null
   #table: Pick<StreamBooks, 'tableCount' | 'misfits'> = { tableCount: null, misfits: null }
   #refused: string | null = null
   #asked: string | null = null
@@ -123,6 +129,7 @@ class Reconciliation {
     this.#job = job
     this.#parts = parts
     this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
+    this.#less = lessThanBefore(job.sight, position)
     this.#mark = axis.kind === 'modified' ? position.watermark : position.listedAt
     const how = job.scope.sample !== null ? 'sample' : job.scope.full ? 'read' : 'counted'
     this.#place = parts.kept ?? firstPlace({ axis: axis.kind, how, watermark: this.#mark })
@@ -253,9 +260,10 @@ class Reconciliation {
     const { stream, schema, reader } = this.#parts
     const { rows: of } = await tables.count(stream)
     const share = `${gone.length} of ${of} rows`
-    const may = permission(gone.length, of, config, verdict)
+    const isLess = this.#less !== null
+    const may = permission(gone.length, of, config, verdict, isLess)
     if (may === 'ask') {
-      this.#asked = `${share} would be deleted, more than ${config.deletions_max_percent} %; approve or reject it`
+      this.#asked = `${share} would be deleted, ${whyAsked(config, isLess)}; approve or reject it`
       await this.#keep()
       return { state: 'approval', rows: gone.length, of }
     }
@@ -355,13 +363,14 @@ class Reconciliation {
       pending === 1 ? ['record', 'it comes', 'it was'] : ['records', 'they come', 'they were']
     const then = this.#job.scope.repair ? `${was} read too` : `${comes} with its next run`
     const parts = [
+      ...[this.#asked, this.#less].filter((text) => text !== null),
       ...(pending === 0
         ? []
         : [`${figure(pending)} ${records} changed since the mirror ran last; ${then}`]),
       ...(axis === 'created' && how === 'counted'
         ? ['counted by time of creation, which does not tell of values that changed; full does']
         : []),
-      ...[this.#asked, this.#refused].filter((text) => text !== null),
+      ...(this.#refused === null ? [] : [this.#refused]),
     ]
     return parts.length === 0 ? null : parts.join('; ')
   }

@@ -652,6 +652,28 @@ test('rows that wait are read together, a thousand at most, and those of other c
 /** What happens to a record of a small world. */
 const EVENTS = ['row lost', 'row marked', 'stale', 'gone', 'forged', 'newer', 'changed'] as const
 
+test('a repair with a key that sees less than that of the last run asks before it deletes a row', async () => {
+  const s = await mirrorScene({ service: { seedRecords: 40 } })
+  const org = { key: 'a', reach: 'org', user: 'ada', types: null } as const
+  const user = { ...org, key: 'b', reach: 'user' } as const
+  await s.run({ sight: org })
+  await s.client.deleteRecord(CONTACT, [...s.service.records(CONTACT)][0]!.id)
+  const asked: number[] = []
+  const reject = ({ rows }: { rows: number }) => {
+    asked.push(rows)
+    return { approved: false, rows }
+  }
+  const scope = { repair: true }
+  const left = await s.reconcile({ scope, sight: user, verdict: reject })
+  expect({ asked, state: left.state }).toEqual({ asked: [1], state: 'complete_with_differences' })
+  expect(left.streams[CONTACT]!.message).toMatch(
+    /the key \(key#b\) sees less than that of the run before \(key#a\).*rejected/,
+  )
+  const again = await s.reconcile({ scope, sight: org, verdict: reject })
+  expect({ asked, state: again.state }).toEqual({ asked: [1], state: 'complete' })
+  expect(again.streams[CONTACT]).toMatchObject({ deleted: 1 })
+})
+
 test('counting finds in any world what reading everything finds, and a repair makes it whole', async () => {
   const { s } = await contacts(160)
   const tuning = { rows_per_range: 20, readers: 1 }

@@ -12,6 +12,7 @@ import type { Difference } from '../../../src/core/differences.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
 import { WHOLE, type ReconcileScope } from '../../../src/core/purpose.ts'
+import type { Sight } from '../../../src/core/sight.ts'
 import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
 import type { Window } from '../../../src/core/watermark.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
@@ -67,6 +68,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal
   /** What a person says where a deletion waits; null leaves it waiting. */
   readonly verdict?: (asked: { rows: number; of: number }) => Verdict | null
+  /** What the key sees. Default: not known. */
+  readonly sight?: Sight
   /** The client, as the run sees it. */
   readonly through?: (client: MirrorClient) => MirrorClient
   readonly tables?: (tables: MirrorTables) => MirrorTables
@@ -85,7 +88,7 @@ export interface RunEnd {
 
 export interface ReconcileOptions extends Pick<
   RunOptions,
-  'config' | 'tuning' | 'through' | 'tables' | 'verdict' | 'clock'
+  'config' | 'tuning' | 'through' | 'tables' | 'verdict' | 'clock' | 'sight'
 > {
   readonly scope?: Partial<ReconcileScope>
   /** For each activity; what it throws ends that activity, and the next one goes on. Default: one, which is not aborted. */
@@ -203,7 +206,8 @@ export async function mirrorSceneOn<Service extends SceneService>(
       for (const stream of streams) {
         let verdict: Verdict | null = null
         for (let calls = 0; calls < 500; calls++) {
-          const job = { run: id, stream, sortable, full: how.full ?? false, window, verdict }
+          const { full = false, sight = null } = how
+          const job = { run: id, stream, sortable, full, window, verdict, sight }
           const work = mirrorStream(deps, { ...job, config: sync.mirror })
           const result = how.retry ? await work.catch(() => null) : await work
           if (result === null) continue
@@ -283,6 +287,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
             scope,
             config: sync.mirror,
             verdict,
+            sight: how.sight ?? null,
           }
           const result: StreamResult = await work(signal, (deps) =>
             reconcileStream(deps, job),

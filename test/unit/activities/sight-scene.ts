@@ -1,0 +1,209 @@
+// Runs of a mirror by its activities, whose key may be replaced at any moment. The service, the ledger and the tables are real.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DefaultLogger } from '@temporalio/worker'
+import { MockActivityEnvironment } from '@temporalio/testing'
+import { onTestFinished } from 'vitest'
+import { mirrorActivities, type MirrorActivities } from '../../../activities/mirror.ts'
+import { RecordsClient } from '../../../src/client/index.ts'
+import type { Json } from '../../../src/core/json.ts'
+import { silentLogger, systemClock } from '../../../src/core/ports.ts'
+import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
+import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
+import type { StreamBooks } from '../../../src/ledger/ledger.ts'
+import type { Discovered, MirrorClient, StreamResult, Verdict } from '../../../src/mirror/ports.ts'
+import { startService } from '../../../src/service/index.ts'
+import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+
+export const CONTACT = 'svc_contact'
+export const COMPANY = 'svc_company'
+export const LINK = 'svc_contact_company'
+export const read = { read: true, write: false }
+const person = (id: string) => ({ id, displayName: id, admin: false, permissions: 'all' as const })
+
+export async function sightScene(more: Partial<MirrorConfig> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'records-sync-sight-'))
+  const service = await startService({ users: [person('ada'), person('ben')] })
+  const keys = { inFile: service.key }
+  const client = new RecordsClient({ baseUrl: service.url, key: () => keys.inFile, retries: 0 })
+  const ada = new RecordsClient({
+    baseUrl: service.url,
+    key: service.mintKey({ userId: 'ada' }),
+  })
+  const ledger = openSqliteLedger(join(folder, 'ledger.db'))
+  const place = { duckdb: join(folder, 'w.duckdb'), folder }
+  onTestFinished(async () => {
+    await Promise.all([client.close(), ada.close()])
+    await service.close()
+    await ledger.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const sync: MirrorSync = {
+    name: 'copy',
+    kind: 'mirror',
+    mirror: {
+      from: 'crm',
+      to: 'lake',
+      schema: 'crm',
+      object_types: [CONTACT, COMPANY],
+      except: [],
+      associations: [],
+      schema_changes: 'evolve',
+      deletions: 'soft',
+      deletions_max_percent: 10,
+      full_every_hours: 24,
+      overlap_seconds: 60,
+      modification_property: {},
+      ...more,
+    },
+  }
+  /** Called before each operation of the client that a mirror uses. */
+  const hooks: { before: (operation: string) => void; self: (self: object) => object } = {
+    before: () => {},
+    self: (self) => self,
+  }
+  const hooked = (of: RecordsClient): MirrorClient =>
+    new Proxy(of, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]): unknown => {
+          hooks.before(String(name))
+          const result: unknown = Reflect.apply(value, target, args)
+          if (name !== 'readSelf') return result
+          return (result as Promise<object>).then((self) => hooks.self(self))
+        }
+      },
+    })
+  const activities: MirrorActivities = mirrorActivities({
+    ledger,
+    clock: systemClock,
+    logger: silentLogger,
+    loadSync: async () => sync,
+    isLive: async () => true,
+    connect: async (_, home, sight) => {
+      await client.renewKey()
+      return {
+        client: hooked(home === null ? client : client.forHome(home, sight)),
+        keyFingerprint: await client.keyFingerprint(),
+      }
+    },
+    openMirrorTables: async () => await openMirrorTables('lake', place, 'crm'),
+    watch: { changed: async () => {} },
+  })
+  const environment = () => new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
+
+  /**
+   * The whole run; an activity that fails for the moment is tried again once `mend` was called. `approved`: what a person says
+   * where deletions wait.
+   */
+  async function run(
+    mend: () => void = () => {},
+    {
+      full = true,
+      approved = null,
+      config = {},
+    }: { full?: boolean; approved?: boolean | null; config?: Partial<MirrorConfig> } = {},
+  ) {
+    const run: MirrorSync = { ...sync, mirror: { ...sync.mirror, ...config } }
+    const opened = await ledger.openRun({
+      sync: 'copy',
+      kind: 'mirror',
+      mode: 'run',
+      workflowId: 'w',
+      workflowRunId: 'r',
+      config: run as unknown as Json,
+    })
+    if (!('run' in opened)) throw new Error('a run is open')
+    const { id } = opened.run
+    const step = { run: id, tuning: {}, priority: 'mirror' as const }
+    const { discoverMirror, mirrorStream, noteVerdict, closeMirror } = activities
+    const discovering: Parameters<typeof discoverMirror>[0] = step
+    const found: Discovered = await environment().run(discoverMirror, discovering)
+    const { streams, sortable, sight = null } = found
+    const blocks: { reason: string | null; message: string | null }[] = []
+    const asked: { stream: string; rows: number; of: number; message: string | null }[] = []
+    for (const stream of streams) {
+      let verdict: Verdict | null = null
+      for (let attempt = 0; attempt < 10; attempt++) {
+        const input: Parameters<typeof mirrorStream>[0] = {
+          ...step,
+          sight,
+          stream,
+          sortable,
+          full,
+          verdict,
+        }
+        const streaming: Promise<StreamResult> = environment().run(mirrorStream, input)
+        const result = await streaming.catch(async (error: { nonRetryable?: boolean }) => {
+          const { state, reason, message } = (await ledger.run(id))!
+          if (state === 'blocked') blocks.push({ reason, message })
+          if (error.nonRetryable === true) return { state: 'done' } as StreamResult
+          mend()
+          return { state: 'again' } as StreamResult
+        })
+        if (result.state === 'done') break
+        if (result.state !== 'approval') continue
+        const { reason, message } = (await ledger.run(id))!
+        if (reason !== 'approval') throw new Error(`waits for approval, and is blocked: ${reason}`)
+        const { rows, of } = result
+        asked.push({ stream: `${stream.kind} ${stream.name}`, rows, of, message })
+        // Nobody answers within the time.
+        verdict = { approved: approved ?? false, rows }
+        const noting: Parameters<typeof noteVerdict>[0] = {
+          ...step,
+          stream,
+          approved: verdict.approved,
+        }
+        await environment().run(noteVerdict, noting)
+      }
+    }
+    const closing: Parameters<typeof closeMirror>[0] = { ...step, ending: { kind: 'finished' } }
+    const end: { state: string; message: string | null } = await environment().run(
+      closeMirror,
+      closing,
+    )
+    const books = await ledger.streams(id)
+    const said: Record<string, StreamBooks> = Object.fromEntries(
+      books.map((one) => [one.stream, one]),
+    )
+    return { ...end, blocks, asked, streams: said }
+  }
+
+  /** Rows that are there. */
+  async function rows(name: string): Promise<number> {
+    const tables = await openMirrorTables('lake', place, 'crm')
+    try {
+      const [stream] = await tables.streams([name])
+      return (await tables.count(stream!)).rows
+    } finally {
+      await tables.close()
+    }
+  }
+
+  /** Puts another key in the file, once the operation is asked for the first time, and revokes the one that was there. */
+  const replaceAt = (operation: string, options: Parameters<typeof service.mintKey>[0]) => {
+    hooks.before = (name) => {
+      if (name !== operation) return
+      hooks.before = () => {}
+      service.revokeKey(keys.inFile)
+      keys.inFile = service.mintKey(options)
+    }
+  }
+  const put = () => (keys.inFile = service.mintKey({ reach: 'org' }))
+  /** Puts another key in the file between two runs, and revokes the one that was there. */
+  const replace = (options: Parameters<typeof service.mintKey>[0]) => {
+    service.revokeKey(keys.inFile)
+    keys.inFile = service.mintKey(options)
+  }
+  return { service, client, ada, hooks, sync, run, rows, replaceAt, replace, put }
+}
+
+export const create = async (client: RecordsClient, count: number, svc_private: boolean) => {
+  const items = Array.from({ length: count }, (_, n) => ({
+    properties: { svc_external_id: `${svc_private}-${n}`, svc_private },
+  }))
+  await client.batchUpsert(CONTACT, 'svc_external_id', { items })
+}
