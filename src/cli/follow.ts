@@ -1,4 +1,4 @@
-// Follows a run: a live line from the ledger until the workflow ends. Ctrl-C detaches; the run goes on.
+// Follows a run: a live line from the ledger until the workflow ends, or enough of it is known. Ctrl-C detaches; the run goes on.
 
 import type { WorkflowHandle } from '@temporalio/client'
 import { LIVE_STATES } from '../core/states.ts'
@@ -36,6 +36,8 @@ export async function follow(options: {
   untilEnded(signal: AbortSignal, noteAway: (isAway: boolean) => void): Promise<unknown>
   /** What a person is shown of the run while it goes on; null shows nothing. */
   line: ((ledger: Ledger, run: Run) => Promise<string>) | null
+  /** Whether what is known is enough to stop following. Default: never. */
+  isEnough?(run: Run | null): boolean
 }): Promise<Followed> {
   const { terminal, handle, patience } = options
   const ended: { error: unknown }[] = []
@@ -83,6 +85,7 @@ export async function follow(options: {
       // What the ledger says is as good: the books are closed before the workflow ends.
       if (isAway && found && !LIVE_STATES.includes(found.state))
         return { kind: 'ended', run: found, error: null }
+      if (options.isEnough?.(run)) break
       await Promise.race([
         result,
         new Promise<void>((resolve) => {

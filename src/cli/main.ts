@@ -77,7 +77,7 @@ program
 program
   .command('run')
   .argument('<sync>')
-  .option('--detach', 'start the run and return at once', false)
+  .option('--detach', 'start the run, and return once a worker has it', false)
   .option('--full', 'of a mirror: read everything again, not only what changed', false)
   .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
   .addOption(

@@ -14,7 +14,7 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--reason <reasons...>', 'only rows with one of these reasons; in_doubt is one')
     .option('--rows <list>', 'only these rows, such as 3,7-12')
     .option('--file <files...>', 'rows as you corrected them in the files that rejects wrote')
-    .option('--detach', 'start the run and return at once', false)
+    .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('send again what a run left over: rejected, failed, in doubt, unsent; follow it')
     .action((run: string, options: RetryOptions) =>
@@ -33,7 +33,7 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--where <column=value>', 'of an import: only rows with this value in this column')
     .option('--object-types <names...>', 'of a mirror: only these')
     .option('--full', 'of a mirror: read every record instead of counting', false)
-    .option('--detach', 'start the run and return at once', false)
+    .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('compare both sides of a sync, by key and field; follow it')
     .action((sync: string, options: ReconcileOptions) =>

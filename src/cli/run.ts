@@ -12,6 +12,7 @@ import { tunable, tuningProblem } from '../core/tuning.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { connectTemporal, EXIT, exitCodeOf, temporalOf, type CommandContext } from './context.ts'
 import { nextOf } from './differences.ts'
+import { BEGIN_MAX_MS, heldBy, openedOr, tellStarted } from './detached.ts'
 import { follow, messageOf } from './follow.ts'
 import { forecast, quotaOfKey } from './forecast.ts'
 import { LedgerAway, ledgerPatience } from './ledger-away.ts'
@@ -22,8 +23,10 @@ import { figure, safe } from './terminal.ts'
 import { ServerAway, untilEnded } from './until-ended.ts'
 
 export interface RunOptions {
-  /** Start and return at once. */
+  /** Start, and return once a worker has opened the run. */
   readonly detach: boolean
+  /** How long that may take, ms; default 60 s. */
+  readonly beginMaxMs?: number
   /** A JSON object of `tuning` settings. */
   readonly tuning?: string | undefined
   /** What the run is to others that share the org's quota. Default: what it is, an import or a mirror. */
@@ -147,7 +150,7 @@ export async function startRun(
   context: CommandContext,
   config: Config,
   { sync, type, id, summary, input, priority }: Job,
-  options: { readonly detach: boolean },
+  options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
 ): Promise<number> {
   const { terminal } = context
   const temporal = temporalOf(config, context.env)
@@ -168,11 +171,6 @@ export async function startRun(
       args: [input],
       staticSummary: summary,
     })
-    if (options.detach) {
-      if (context.json) terminal.out(JSON.stringify({ workflow_id: handle.workflowId }))
-      else terminal.out(`Started ${handle.workflowId}. Watch it: ${context.hint('status')}`)
-      return EXIT.done
-    }
     const awaited = waiting.client.workflow.getHandle(handle.workflowId, handle.firstExecutionRunId)
     const following = new AbortController()
     const line =
@@ -199,8 +197,15 @@ export async function startRun(
       sync: sync.name,
       handle,
       untilEnded: (signal, noteAway) => untilEnded(waiting.client, awaited, { signal, noteAway }),
-      line: context.json ? null : line,
+      line: context.json || options.detach ? null : line,
+      ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
     }).finally(() => following.abort())
+    const held = heldBy(followed.kind === 'ended' ? followed.error : null)
+    if (held !== null) throw held
+    const isUnderWay =
+      followed.kind === 'detached' || (followed.error === null && followed.run !== null)
+    if (options.detach && isUnderWay)
+      return tellStarted(context, { sync: sync.name, workflowId: handle.workflowId }, followed.run)
     if (followed.kind === 'detached') {
       terminal.err(
         `Detached; the run goes on. See it: ${context.hint(followed.run ? `show ${followed.run.id}` : 'status')}`,

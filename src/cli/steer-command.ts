@@ -14,7 +14,7 @@ export function describeSteering(program: Command, execute: Execute): void {
     .option('--to <time>', 'the day or time before which it ends')
     .option('--object-types <names...>', 'of a mirror: only these')
     .option('--full', 'of a mirror: read everything again', false)
-    .option('--detach', 'start the run and return at once', false)
+    .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('start a run that is limited, and gives way to others; follow it')
     .action((sync: string, options: BackfillOptions) =>

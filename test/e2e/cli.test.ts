@@ -1,9 +1,13 @@
 // The command line as a stranger uses it, in processes of its own: a file of 10,000 rows with 1 % bad ones.
 
 import { spawn } from 'node:child_process'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js'
 import { DatabaseSync } from '@photostructure/sqlite'
+import type { CommandContext } from '../../src/cli/context.ts'
+import { run } from '../../src/cli/run.ts'
+import { HANG_MS } from '../hang.ts'
+import { said } from '../unit/cli/said.ts'
 import { slowly } from './batch-gate.ts'
 import { contactsCsv, createProject, main, type Project } from './project.ts'
 
@@ -145,6 +149,39 @@ test('Ctrl-C detaches: the run goes on to its end', async () => {
   expect(second.out).toContain('already running: run 1')
   project.gate.open()
   await expect.poll(() => project.held().size).toBe(8_000)
+})
+
+test('of two that are started at once and not followed one is started, and the other names it', async () => {
+  project = await createProject({ gate: slowly })
+  project.write('contacts.csv', contactsCsv(2_000))
+  await project.startWorker()
+  onTestFinished(() => void vi.unstubAllEnvs())
+  for (const [name, value] of Object.entries(project.env)) vi.stubEnv(name, value)
+  // Both look before the other one's run is in the ledger.
+  const blind = (context: CommandContext): CommandContext => ({
+    ...context,
+    async findLedger() {
+      const ledger = await context.findLedger()
+      return ledger && { ...ledger, liveRuns: async () => [] }
+    },
+  })
+  const options = { detach: true, beginMaxMs: HANG_MS, tuning: '{"in_flight": 1}' }
+  const start = (json: boolean) =>
+    said(project.configFile, (context) => run(blind(context), 'contacts', options), json)
+  const ended = (await Promise.all([start(true), start(true)])).toSorted((a, b) => a.code - b.code)
+  expect(ended.map(({ code }) => code)).toEqual([0, 3])
+  const [started, refused] = ended.map(({ out }) => JSON.parse(out.join()))
+  expect(started).toEqual({ workflow_id: expect.any(String), run: 1 })
+  expect(refused.error.code).toBe('already_running')
+  expect(refused.error.message).toContain(
+    `is already running: run 1 (workflow ${started.workflow_id})`,
+  )
+  // The same in words.
+  const third = await start(false)
+  expect(third).toMatchObject({ code: 3, out: [] })
+  expect(third.err.join()).toContain('is already running: run 1')
+  project.gate.open()
+  await expect.poll(() => project.held().size).toBe(2_000)
 })
 
 test('--priority backfill goes to the workflow, and nothing else may', async () => {

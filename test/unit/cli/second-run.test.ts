@@ -1,11 +1,15 @@
 // A run that is started and not followed: a live run of its sync is known before.
 
+import { ApplicationFailure } from '@temporalio/common'
 import { WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { expect, test } from 'vitest'
+import type { CommandContext } from '../../../src/cli/context.ts'
+import { heldBy, openedOr, tellStarted } from '../../../src/cli/detached.ts'
 import { refuseSecondRun } from '../../../src/cli/second-run.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { close, openRun } from '../../contract/ledger/scene.ts'
+import { HANG_MS } from '../../hang.ts'
 
 test('is refused while a workflow holds the sync, and not where that is gone, or of another sync', async () => {
   const ledger = openSqliteLedger(':memory:')
@@ -43,4 +47,37 @@ test('is refused while a workflow holds the sync, and not where that is gone, or
     undefined,
   )
   await ledger.close()
+})
+
+test('a run that no worker has opened yet is not said to be started', () => {
+  expect(openedOr(HANG_MS)(null)).toBe(false)
+  expect(openedOr(0)(null)).toBe(true)
+  const out: string[] = []
+  const context = (json: boolean) =>
+    ({
+      json,
+      terminal: { out: (line: string) => void out.push(line) },
+      hint: (command: string) => command,
+    }) as unknown as CommandContext
+  const started = { sync: 'contacts', workflowId: 'w-1' }
+  expect(tellStarted(context(false), started, null)).toBe(0)
+  expect(out[0]).toMatch(/^w-1 waits for a worker\. It begins .* unless another run of contacts/)
+  expect(tellStarted(context(true), started, null)).toBe(0)
+  expect(JSON.parse(out[1]!)).toEqual({ workflow_id: 'w-1', run: null })
+})
+
+test('only a sync that is held is told as such', () => {
+  const words = 'Sync "contacts" is already running: run 3 (workflow w-1)'
+  const failed = (type: string) =>
+    new Error('the workflow failed', {
+      cause: new Error('the activity failed', {
+        cause: ApplicationFailure.create({ type, message: words }),
+      }),
+    })
+  expect(heldBy(failed('AlreadyRunning'))).toMatchObject({
+    code: 'already_running',
+    message: words,
+  })
+  expect(heldBy(failed('ConfigInvalid'))).toBeNull()
+  expect(heldBy(null)).toBeNull()
 })
