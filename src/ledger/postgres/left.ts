@@ -15,7 +15,8 @@ const isAccepted = (item: string, run: string, more: string): string => `(SELECT
 /**
  * The newest attempt, packed, of `item`, that was left over by a run that is over; null where a later one was brought in. A row
  * that gave way to a later one with its key is brought in with that one, of its own run (`twin`) or of another one. Attempts of later runs have higher numbers, so both
- * recursions end.
+ * recursions end. `OFFSET 0` keeps PostgreSQL from joining with the whole index of `of_ordinal`, once per row, where it thinks
+ * that no row has one: its statistics may be from before the retry.
  */
 const newest = `(WITH RECURSIVE
     up (run, ordinal) AS (
@@ -29,9 +30,9 @@ const newest = `(WITH RECURSIVE
       UNION ALL
       SELECT again.run, again.ordinal FROM family
         JOIN runs AS retry ON retry.of_run = family.run AND retry.mode = 'run'
-        JOIN items AS again
-          ON ((again.run::bigint << 32) | again.of_ordinal) = ((retry.id::bigint << 32) | family.ordinal)
-            AND again.of_ordinal IS NOT NULL),
+        JOIN LATERAL (SELECT run, ordinal FROM items
+          WHERE ((items.run::bigint << 32) | items.of_ordinal) = ((retry.id::bigint << 32) | family.ordinal)
+            AND items.of_ordinal IS NOT NULL OFFSET 0) AS again ON true),
     attempts AS (
       SELECT
         max(${packed}) FILTER (WHERE runs.state NOT IN (${liveStates}) AND ${isLeft('attempt')}) AS left_over,
