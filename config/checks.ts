@@ -179,8 +179,16 @@ export function crossCheck(document: ConfigDocument): Issue[] {
         [...path, 'matching_property'],
         `${unknown([...path, 'matching_property'], 'mapped property', properties)}; map it under \`properties\``,
       )
-    for (const [property, mapping] of Object.entries(properties))
-      if (isJsonObject(mapping)) checkMapping([...path, 'properties', property], mapping, complain)
+    for (const [property, mapping] of Object.entries(properties)) {
+      if (!isJsonObject(mapping)) continue
+      checkMapping([...path, 'properties', property], mapping, complain)
+      if (property === matching && mapping['compare'] === false)
+        complain(
+          [...path, 'properties', property, 'compare'],
+          'records are found by the matching property, so it is always compared; remove `compare`',
+          'key',
+        )
+    }
   }
   return issues
 }
@@ -206,7 +214,8 @@ function checkWatermark(path: Path, { query, watermark }: JsonObject, complain: 
 
 function checkMapping(path: Path, mapping: JsonObject, complain: Complain): void {
   const has = (name: string) => Object.hasOwn(mapping, name)
-  const others = Object.keys(mapping).filter((name) => name !== 'value' && name !== 'column')
+  const beside = ['value', 'column', 'compare']
+  const others = Object.keys(mapping).filter((name) => !beside.includes(name))
   if (has('column') === has('value'))
     complain(path, `\`${pathText(path)}\`: expected exactly one of \`column\` and \`value\``, 'key')
   else if (has('value') && others.length > 0)

@@ -194,7 +194,7 @@ const mapping = z.strictObject({
   value: z
     .unknown()
     .optional()
-    .describe('A constant, in the shape the service expects. It stands alone.'),
+    .describe('A constant, in the shape the service expects. It stands alone, or with `compare`.'),
   type: z
     .enum(CELL_TYPES)
     .optional()
@@ -224,6 +224,12 @@ const mapping = z.strictObject({
     .optional()
     .describe('Words that mean false, whatever their case. Default: false, no, 0.'),
   empty: empty().optional().describe("What an empty cell means. Default: the import's `empty`."),
+  compare: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether what the service holds is compared with what was sent. `false` for a property that the service computes or keeps otherwise on purpose: it is sent when the source changes, no difference of it counts, and no row is sent again for it. Not for the matching property. Default: true.',
+    ),
 })
 
 const records = z.strictObject({

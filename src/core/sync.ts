@@ -28,6 +28,8 @@ export interface PropertyMapping {
   readonly true?: readonly string[] | undefined
   readonly false?: readonly string[] | undefined
   readonly empty?: EmptyPolicy | undefined
+  /** False for a property that the service keeps a value of its own of: it is sent, and not compared. Default: true. */
+  readonly compare?: boolean | undefined
 }
 
 /** What a row of a file with too few or too many cells does: ends the reading, or is set aside alone. */

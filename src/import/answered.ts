@@ -11,7 +11,7 @@ import { hasSameLetters } from './forms.ts'
 import { keyOf } from './key.ts'
 import { sentOf } from './look-up.ts'
 import { classOf, toldOfFields } from './read-back.ts'
-import { matchingIn, typesOf } from './types.ts'
+import { isCompared, matchingIn, typesOf } from './types.ts'
 
 type Values = Readonly<Record<string, Json>>
 
@@ -59,7 +59,7 @@ export function answerReader(
         recordId: null,
         answered: told([matching.name], ANSWERED_OTHER_RECORD),
       }
-    const fields = differences(sent, held, typeOf)
+    const fields = differences(sent, held, typeOf).filter((name) => isCompared(config, name))
     return fields.length === 0
       ? outcome
       : { ...outcome, answered: told(fields, ANSWERED_DIFFERENT) }

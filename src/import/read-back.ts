@@ -105,7 +105,10 @@ export function toldOfFields(
 export function verdictOf(
   read: { sent: Values; held: Values; fields: readonly string[]; earlier: Earlier } | null,
   { config, typeOf, lastRead }: { config: ImportConfig; typeOf: TypeOf; lastRead: string | null },
-): Pick<Verified, 'verdict' | 'field' | 'readBack' | 'seen' | 'told'> {
+): Pick<Verified, 'verdict' | 'field' | 'readBack' | 'seen' | 'told'> & {
+  /** Of a different one: the fields that hold no form of what was sent. */
+  readonly others?: readonly string[]
+} {
   if (read === null) {
     const told = { reason: READ_BACK_MISSING, detail: MISSING, column: null, value: null }
     return { verdict: 'missing', field: null, readBack: null, seen: null, told }
@@ -140,5 +143,5 @@ export function verdictOf(
     kindOf,
     reason: READ_BACK_DIFFERENT,
   })
-  return { verdict: 'different', field: told.field, readBack, seen, told }
+  return { verdict: 'different', field: told.field, readBack, seen, told, others }
 }

@@ -20,7 +20,7 @@ import { placeOf } from './place.ts'
 import type { ImportDeps } from './ports.ts'
 import { isNormalised, readDigest } from './read-back.ts'
 import { configsOf } from './run-configs.ts'
-import { matchingOf, typesOf, type Matching } from './types.ts'
+import { isCompared, matchingOf, typesOf, type Matching } from './types.ts'
 
 /** Reason of a row whose record has another key now. */
 const KEY_CHANGED = 'key_changed'
@@ -224,12 +224,17 @@ function comparer(deps: ImportDeps, { run, config, schema }: ReconcileJob, match
     }
     const sent = sentOf(item)
     const now = record.properties as Values
-    const fields = differences(sent, now, typeOf)
+    const differing = differences(sent, now, typeOf)
+    if (differing.length === 0) return { ...result, kind: null, differences: [] }
+    const base = await baseOf(item)
+    // Of a property that is not compared it counts whether its value was sent.
+    const fields = differing.filter(
+      (field) => isCompared(config, field) || !wasSent(base, field, sent, typeOf(field)),
+    )
     if (fields.length === 0) return { ...result, kind: null, differences: [] }
     const read = readDigest(sent, now, fields, typeOf)
     if (isNormalised(item, read))
       return { ...result, kind: null, normalised: true, differences: [] }
-    const base = await baseOf(item)
     const sides = fields.map((field) => sideOf(base, field, sent, now, typeOf(field)))
     const kind = sides.every((side) => side === 'source') ? 'stale' : 'different'
     return {
@@ -291,6 +296,10 @@ function bases(deps: ImportDeps, config: ImportConfig) {
     return { marks: readMarks(accepted.marks, await configOf(accepted.run)), isSame }
   }
 }
+
+/** Whether it is known that the value was sent last. */
+const wasSent = (base: Base, field: string, ours: Values, type: string): boolean =>
+  base !== null && (base.isSame || base.marks.get(field) === markOf(ours[field], type))
 
 /** Who changed a field last that differs: base is what we sent last, ours the source, theirs what the service holds. */
 function sideOf(base: Base, field: string, ours: Values, theirs: Values, type: string): Whose {

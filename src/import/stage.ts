@@ -4,7 +4,8 @@
 
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../core/limits.ts'
 import type { ReconcileScope } from '../core/purpose.ts'
-import type { ImportSync } from '../core/sync.ts'
+import { listed } from '../core/nearest.ts'
+import type { ImportConfig, ImportSync } from '../core/sync.ts'
 import type { Window } from '../core/watermark.ts'
 import type { StageCounts } from '../ledger/ledger.ts'
 import type { Extent, Source } from '../sources/source.ts'
@@ -17,6 +18,7 @@ import { foldsCase } from './folding.ts'
 import { isFoldable } from './key.ts'
 import { keyTypeOf, toldOfKeys } from './key-warnings.ts'
 import { readTarget } from './target.ts'
+import { isCompared } from './types.ts'
 import { rowsWhere } from './where.ts'
 
 /** What staging found. */
@@ -39,6 +41,14 @@ export interface StageJob {
   readonly reconcile?: ReconcileScope | null
   /** Of a retry: its rows are not those of the source. */
   readonly isRetry?: boolean
+}
+
+/** What a reconciliation says nothing of. */
+function notComparedText(config: ImportConfig): string[] {
+  const names = Object.keys(config.properties).filter((name) => !isCompared(config, name))
+  return names.length === 0
+    ? []
+    : [`not compared, because of \`compare: false\`: ${listed(names.toSorted())}`]
 }
 
 /**
@@ -110,6 +120,7 @@ export async function stage(
     const told = [...(await toldOfKeys(ledger, run, { counts, isExact }))]
     const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
     if (isWhole && rows === 0) told.push(...(await toldOfEmptySource(ledger, sync.name, run)))
+    if (reconcile !== null) told.push(...notComparedText(config))
     await ledger.addWarnings(run, told)
     const found = { ...counts, planned, rows: rows - counts.planned + planned, carried }
     return { ...found, warnings: [...plan.warnings, ...told], cleared: plan.cleared() }

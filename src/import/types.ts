@@ -21,6 +21,12 @@ export function typeOfProperty(config: ImportConfig, name: string, served: strin
   return mapping?.type ?? served
 }
 
+/** Whether what the service holds for a property is compared with what was sent (`compare` of its mapping). */
+export function isCompared(config: ImportConfig, name: string): boolean {
+  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
+  return mapping?.compare !== false
+}
+
 /** Gives the type of a mapped property of a run. What a run was staged with is asked first. */
 export const typesOf =
   (config: ImportConfig, schema: RunSchema | null, properties: readonly PropertyWire[] = []) =>

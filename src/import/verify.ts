@@ -15,7 +15,7 @@ import { lookUp, sentOf } from './look-up.ts'
 import { marker } from './marks.ts'
 import type { ImportDeps } from './ports.ts'
 import { verdictOf } from './read-back.ts'
-import { matchingOf, typesOf } from './types.ts'
+import { isCompared, matchingOf, typesOf } from './types.ts'
 
 type Sent = ReturnType<typeof sentOf>
 
@@ -36,6 +36,9 @@ async function propertiesOf(
   const reading = deps.client.readObjectType(config.object_type, { signal, priority })
   return (await beatWhile(deps, reading)).properties
 }
+
+const ownValueText = (property: string): string =>
+  `${property}: the service holds another value than was sent; if it keeps one of its own there on purpose, write \`compare: false\` into the mapping of the property: it is then not compared, and no row is sent again for it`
 
 const OTHER_RECORDS = `the service answered rows with records of other keys than were sent (${ANSWERED_OTHER_RECORD}): what it wrote there is not known; look at these records`
 
@@ -67,6 +70,7 @@ export async function verify(
     none: () => Number.MAX_SAFE_INTEGER,
   }
   const every = job.written === null ? null : everyOf[config.verify](job.written)
+  const told = new Set<string>()
   let after = 0
   let properties: readonly PropertyWire[] | null = null
   // Bounded by the run's items: every pass moves `after` forward.
@@ -84,7 +88,10 @@ export async function verify(
       const record = found.get(item.key) ?? found.byId.get(item.recordId ?? '')
       const sent = sentOf(item)
       const held = (record?.properties ?? {}) as Sent
-      const fields = record ? differences(sent, held, typeOf) : []
+      // Whether a lost request was carried out may show in a property that is not compared alone.
+      const isDoubtful = item.inDoubt || item.state === 'sent'
+      const isLookedAt = (name: string) => isDoubtful || isCompared(config, name)
+      const fields = record ? differences(sent, held, typeOf).filter(isLookedAt) : []
       const { lastRead } = item
       const earlier = await earlierFor(item, sent)
       const read = verdictOf(record ? { sent, held, fields, earlier } : null, {
@@ -93,6 +100,7 @@ export async function verify(
         lastRead,
       })
       const verdict = item.answered === ANSWERED_OTHER_RECORD ? stillOther(read) : read
+      for (const field of read.others ?? []) if (field !== matching.name) others.add(field)
       result.read++
       result[verdict.verdict]++
       return {
@@ -104,14 +112,17 @@ export async function verify(
         marks: marksOf ? marksOf(item) : null,
       }
     }
+    /** Properties that hold something else than a form of what was sent. */
+    const others = new Set<string>()
     const verdicts: Verified[] = []
     for (const item of items) verdicts.push(await verdictFor(item))
     await ledger.recordVerified(run, verdicts)
-    const others = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
-    if (others > 0) {
-      deps.logger.warn({ run, items: others }, 'other_records_answered')
-      await ledger.addWarnings(run, [OTHER_RECORDS])
-    }
+    const strange = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
+    if (strange > 0) deps.logger.warn({ run, items: strange }, 'other_records_answered')
+    const warnings = [...[...others].map(ownValueText), ...(strange > 0 ? [OTHER_RECORDS] : [])]
+    const news = warnings.filter((warning) => !told.has(warning))
+    if (news.length > 0) await ledger.addWarnings(run, news)
+    for (const warning of news) told.add(warning)
     deps.beat()
   }
 }

@@ -27,6 +27,14 @@ function but(piece: string, replacement: string): string {
 }
 
 describe('a good configuration', () => {
+  test('names properties that are not compared, constants among them', async () => {
+    const constant = '\n        svc_region: { value: EU, compare: false }'
+    const text = but('split: ";" }', `split: ";", compare: false }${constant}`)
+    const { properties } = importOf(await load(text), 'contacts')
+    expect(properties['svc_email']).toEqual({ column: 'email', split: ';', compare: false })
+    expect(properties['svc_region']).toEqual({ value: 'EU', compare: false })
+  })
+
   test('has every default, absolute paths and the long form of properties', async () => {
     const file = await configFile(good)
     expect(await loadConfig(file, {})).toEqual({
@@ -315,6 +323,22 @@ describe('a bad setting is named with its place', () => {
       'column: email',
       'value: x',
       ['12:32: a constant `value` stands alone; remove `split`'],
+    ],
+    [
+      'a comparison that is neither on nor off',
+      'split: ";"',
+      'compare: sometimes',
+      [
+        `12:46: ${inImport}.properties.svc_email.compare\` is \`sometimes\`; expected true or false`,
+      ],
+    ],
+    [
+      'a matching property that is not compared',
+      'svc_external_id: id',
+      'svc_external_id: { column: id, compare: false }',
+      [
+        '11:40: records are found by the matching property, so it is always compared; remove `compare`',
+      ],
     ],
     [
       'two units',
