@@ -1,7 +1,7 @@
 // The configuration of a project: records-sync.yaml.
 
 export { CONFIG_FILE, loadConfig } from './load.ts'
-export { placedMapping } from './places.ts'
+export { placedMapping, placeOfKey } from './places.ts'
 export { readLedgerPlace, readSigningKey } from './ledger.ts'
 export { readWarehousePlace } from './warehouse.ts'
 export type {
@@ -13,6 +13,6 @@ export type {
   WarehouseConfig,
 } from './load.ts'
 export type { Environment } from './environment.ts'
-export { readSecret } from './secret.ts'
+export { readSecret, secretPlace, secretRemedy } from './secret.ts'
 export type { SecretSource } from './secret.ts'
 export { starterConfig } from './starter.ts'

@@ -37,6 +37,17 @@ export async function placedMapping(
   }
 }
 
+/** `file:line:column` of the key of a connection; the file alone where it cannot be read. */
+export async function placeOfKey(name: string, file: string, env: Environment): Promise<string> {
+  try {
+    const document = readDocument(await readText(file), env)
+    const { line, column } = document.place(['connections', name, 'key'])
+    return `${file}:${line}:${column}`
+  } catch {
+    return file
+  }
+}
+
 type Place = ReturnType<ConfigDocument['place']>
 
 function placeInImport(document: ConfigDocument, sync: string[], { path }: MappingProblem): Place {

@@ -28,15 +28,13 @@ export async function readSecret(
   env: Environment,
   options: { readonly timeoutMs?: number } = {},
 ): Promise<string> {
-  const [secret, from] =
+  const secret =
     'env' in source
-      ? [env[source.env], `environment variable \`${source.env}\``]
+      ? env[source.env]
       : 'file' in source
-        ? [await readSecretFile(source.file), `key file ${source.file}`]
-        : [
-            await runCommand(source.command, env, options.timeoutMs ?? commandTimeoutMs),
-            'key command',
-          ]
+        ? await readSecretFile(source.file)
+        : await runCommand(source.command, env, options.timeoutMs ?? commandTimeoutMs)
+  const from = secretPlace(source)
   if (typeof secret !== 'string') throw unavailable(`The ${from} is not set`)
   if (secret === '') throw unavailable(`The ${from} gives an empty key`)
   // Only these characters can travel in an Authorization header.
@@ -45,6 +43,18 @@ export async function readSecret(
       `The ${from} gives a key with a space, a new line or a character that is not ASCII`,
     )
   return secret
+}
+
+/** Where a secret is, in words. What a command is may be a secret itself. */
+export function secretPlace(source: SecretSource): string {
+  if ('env' in source) return `environment variable \`${source.env}\``
+  return 'file' in source ? `key file ${source.file}` : 'key command'
+}
+
+/** What to do with the place of a key that is refused. */
+export function secretRemedy(source: SecretSource): string {
+  if ('env' in source) return 'set it to a working key and start again what uses it'
+  return 'file' in source ? 'write a working key into it' : 'make it print a working key'
 }
 
 function unavailable(message: string): SyncError {

@@ -3,7 +3,14 @@
 // connections and keys.
 
 import { randomUUID } from 'node:crypto'
-import { loadConfig, readSecret } from '../config/index.ts'
+import {
+  loadConfig,
+  placeOfKey,
+  readSecret,
+  secretPlace,
+  secretRemedy,
+  type SecretSource,
+} from '../config/index.ts'
 import { Pacer, parseLimit, RecordsClient } from './client/index.ts'
 import { ConfigError, SyncError } from './core/errors.ts'
 import { homeText, type Home } from './core/home.ts'
@@ -91,8 +98,9 @@ export function connector(options: ConnectorOptions) {
                 'connection_changed',
                 `connection "${name}" leads to another service now`,
               )
-            return await readSecret(fresh.key, options.env)
+            return await readKey(name, fresh.key, options)
           },
+          refusedKey: (fingerprint) => refusedKey(name, fingerprint, options),
           quota,
           logger: options.logger,
         })
@@ -119,6 +127,40 @@ export function connector(options: ConnectorOptions) {
       await pacers?.close()
     },
   }
+}
+
+type Place = Pick<ConnectorOptions, 'configFile' | 'env'>
+
+/** @throws SyncError that names the connection, and where its key is configured */
+async function readKey(
+  name: string,
+  source: SecretSource,
+  { configFile, env }: Place,
+): Promise<string> {
+  try {
+    return await readSecret(source, env)
+  } catch (error) {
+    if (!(error instanceof SyncError)) throw error
+    const place = await placeOfKey(name, configFile, env)
+    throw new SyncError(error.code, `the key of connection "${name}" (${place}): ${error.message}`)
+  }
+}
+
+/** Where a refused key comes from, and what to do about it. */
+async function refusedKey(
+  name: string,
+  fingerprint: string,
+  { configFile, env }: Place,
+): Promise<string> {
+  const what = `the key of connection "${name}" (key#${fingerprint}) is refused.`
+  const place = await placeOfKey(name, configFile, env)
+  const key = await loadConfig(configFile, env).then(
+    (config) => config.connections[name]?.key,
+    () => undefined,
+  )
+  return key === undefined
+    ? `${what} See ${place}`
+    : `${what} It comes from the ${secretPlace(key)}, as ${place} says: ${secretRemedy(key)}`
 }
 
 interface Connection {

@@ -183,7 +183,7 @@ export async function status(context: CommandContext): Promise<number> {
     for (const { run } of rows) {
       const stands = run && (run.state === 'paused' || run.state === 'blocked')
       if (stands && run.message)
-        context.terminal.out(`Run ${run.id} of ${run.sync}: ${safe(run.message, 300)}`)
+        context.terminal.out(`Run ${run.id} of ${run.sync}: ${safe(run.message, 600)}`)
     }
     for (const { run, quotaWait } of rows)
       if (run && quotaWait !== null)

@@ -13,7 +13,7 @@ import { noAnswerFailure, readAnswer } from './answers.ts'
 import type { NamedOperation, Success } from './answers.ts'
 import { decodeBySchema, type Decode } from './decode.ts'
 import { foreign, settleKey, type Bound, type KeyOrgs } from './key-orgs.ts'
-import type { KeyHolder } from './key.ts'
+import { fingerprintOf, type KeyHolder } from './key.ts'
 import { layOut } from './lay-out.ts'
 import type { CallParts } from './lay-out.ts'
 import { NoAnswer } from './network-errors.ts'
@@ -58,6 +58,8 @@ export interface CallDeps {
   readonly logger: Logger
   /** Path before `/rest/v1`. */
   readonly prefix: string
+  /** What to say of a key that is refused. */
+  readonly refusedKey?: ((fingerprint: string) => string | Promise<string>) | undefined
   /** How the operation is requested on this service. @throws the signal's reason */
   readonly formOf: (id: OperationId, signal?: AbortSignal) => Promise<RequestForm>
 }
@@ -128,12 +130,18 @@ export function createCaller(deps: CallDeps): Caller {
       } catch (error) {
         const isRefusedKey =
           error instanceof ServiceFailure && error.problemCode === 'unauthenticated'
-        if (!isRefusedKey || !mayRefresh || key === null) throw error
+        if (!isRefusedKey || key === null) throw error
+        if (!mayRefresh || !(await keys.refresh(key))) throw await refusal(error, key)
         mayRefresh = false
-        if (!(await keys.refresh(key))) throw error
       }
     }
     throw new QuotaWait(askedToWaitMs)
+  }
+
+  /** The failure, with what is known of the key. */
+  async function refusal(error: ServiceFailure, key: string): Promise<ServiceFailure> {
+    const words = await deps.refusedKey?.(fingerprintOf(key))
+    return words === undefined ? error : new ServiceFailure(`${error.message}: ${words}`, error)
   }
 
   /** Whose key it is. A question of a caller that belongs to another org is not answered with it. */

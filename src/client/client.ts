@@ -51,6 +51,11 @@ export interface ClientOptions {
   readonly baseUrl: string
   /** The API key, or what reads it: before the first request, and again after a 401. Never logged. */
   readonly key: string | (() => string | Promise<string>)
+  /**
+   * What a failure says of a key that the service refuses, after its own words: where the key comes from, and what to do. Never
+   * the key.
+   */
+  readonly refusedKey?: ((fingerprint: string) => string | Promise<string>) | undefined
   /** Default: a `Pacer` of this client's own. Clients of one org share one. */
   readonly quota?: Quota | undefined
   readonly clock?: Clock | undefined
@@ -132,6 +137,7 @@ export class RecordsClient {
       origin,
       orgs: new KeyOrgs(),
       bound: null,
+      refusedKey: options.refusedKey,
       retries: options.retries ?? 2,
       quota,
       publicQuota,

@@ -206,3 +206,66 @@ test('whoever watches is told of every request once: how it ended, what it told 
   expect(waits.length).toBeGreaterThanOrEqual(ends.length)
   expect(waits.every((wait) => wait.endsWith('true'))).toBe(true)
 })
+
+test.each([
+  [
+    '${CRM_KEY}',
+    'environment variable `CRM_KEY`',
+    'set it to a working key and start again what uses it',
+  ],
+  ['{ file: ./crm.key }', 'key file FOLDER/crm.key', 'write a working key into it'],
+  ['{ command: "cat crm.key" }', 'key command', 'make it print a working key'],
+])(
+  'a key that is refused, from %s: the message says where it comes from',
+  async (key, from, remedy) => {
+    const service = await serve()
+    const folder = await mkdtemp(join(tmpdir(), 'connections-'))
+    onTestFinished(async () => await rm(folder, { recursive: true }))
+    const secret = service.mintKey()
+    service.revokeKey(secret)
+    await writeFile(join(folder, 'crm.key'), secret, { mode: 0o600 })
+    const file = join(folder, 'records-sync.yaml')
+    const text = `syncs: {}\nconnections:\n  crm:\n    service: ${service.url}\n    key: ${key}\n`
+    await writeFile(file, text.replace('cat crm.key', `cat ${folder}/crm.key`))
+    const env = { CRM_KEY: secret }
+    const connections = connector({ configFile: file, env, logger: silentLogger })
+    onTestFinished(() => connections.close())
+    const { client, keyFingerprint } = await connections.connect('crm')
+    const words = [
+      'readSelf: the service answered 401 unauthenticated:',
+      `the key of connection "crm" (key#${keyFingerprint}) is refused.`,
+      `It comes from the ${from.replace('FOLDER', folder)}, as ${file}:5:10 says: ${remedy}`,
+    ]
+    const refused = expect.objectContaining({
+      message: words.join(' '),
+      block: 'auth',
+      status: 401,
+      problemCode: 'unauthenticated',
+    })
+    await expect(client.readSelf()).rejects.toEqual(refused)
+    expect(words.join(' ')).not.toContain(secret)
+    const { said } = await import('./cli/said.ts')
+    const { check } = await import('../../src/cli/check.ts')
+    process.env['CRM_KEY'] = secret
+    onTestFinished(() => void delete process.env['CRM_KEY'])
+    const { out } = await said(file, (context) => check(context, { operations: false }), true)
+    const { findings } = JSON.parse(out[0]!) as { findings: { message: string }[] }
+    expect(findings[0]).toMatchObject({ subject: 'connection crm', message: words.join(' ') })
+  },
+)
+
+test('a key that cannot be read: the message names the connection and the place', async () => {
+  const service = await serve()
+  const folder = await mkdtemp(join(tmpdir(), 'connections-'))
+  onTestFinished(async () => await rm(folder, { recursive: true }))
+  const file = join(folder, 'records-sync.yaml')
+  await writeFile(
+    file,
+    `syncs: {}\nconnections: { crm: { service: "${service.url}", key: "\${NO_SUCH_KEY}" } }\n`,
+  )
+  const connections = connector({ configFile: file, env: {}, logger: silentLogger })
+  onTestFinished(() => connections.close())
+  await expect(connections.connect('crm')).rejects.toThrow(
+    `The API key could not be read: the key of connection "crm" (${file}:2:`,
+  )
+})
