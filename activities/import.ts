@@ -97,9 +97,16 @@ export interface ImportActivities {
       next?: number | null
     }
   >
-  closeImport(
-    input: Step & { ending: Ending },
-  ): Promise<CloseResult & Partial<Pick<Findings, 'found' | 'left'>> & { manifest: string | null }>
+  closeImport(input: Step & { ending: Ending }): Promise<
+    CloseResult &
+      Partial<Pick<Findings, 'found' | 'left'>> & {
+        manifest: string | null
+        /** Requests that wrote. Not in results of older releases. */
+        requests?: number
+        /** Of a reconciliation: extra records that are gone now. */
+        deleted?: number
+      }
+  >
   /** A run of any kind was stopped by a person, or goes on. Gives an import's counts. */
   noteParked(input: {
     run: number
@@ -350,8 +357,13 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         await tell(row, { ...closed, differences })
         const manifest = await manifestOf(row)
         logger.info({ run, state: closed.state, ...closed.books.states, manifest }, 'run_closed')
-        const found = findings && { found: findings.found, left: findings.left }
-        return { ...closed, ...found, manifest }
+        const found = findings && {
+          found: findings.found,
+          left: findings.left,
+          deleted: findings.found.extra - findings.left.extra,
+        }
+        const { requests } = await ledger.progress(run)
+        return { ...closed, ...found, requests, manifest }
       }),
   }
 }

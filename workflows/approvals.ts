@@ -6,8 +6,16 @@ import { ApprovalInput, approveUpdate, rejectUpdate, type Decided } from './mess
 import { failure, parseInput } from './run.ts'
 
 export interface Approvals {
-  /** Waits for the verdict on `rows` of what `stream` names; none within `timeoutMs` counts as rejected. */
-  ask(stream: string, rows: number, timeoutMs: number): Promise<Verdict & { isTimeout: boolean }>
+  /**
+   * Waits for the verdict on `rows` of what `stream` names; none within `timeoutMs` counts as rejected.
+   * @param what that waits, for the summary. Default: so many rows
+   */
+  ask(
+    stream: string,
+    rows: number,
+    timeoutMs: number,
+    what?: string,
+  ): Promise<Verdict & { isTimeout: boolean }>
 }
 
 const WHAT = {
@@ -61,10 +69,10 @@ export function takeApprovals(what: keyof typeof WHAT): Approvals {
   })
 
   return {
-    async ask(stream, rows, timeoutMs) {
+    async ask(stream, rows, timeoutMs, what = `${rows} rows`) {
       asked.set(stream, { approved: null })
       const isDecided = await condition(() => asked.get(stream)?.approved !== null, timeoutMs, {
-        summary: `approval of ${rows} rows of ${stream} runs out`,
+        summary: `approval of ${what} of ${stream} runs out`,
       })
       const approved = asked.get(stream)?.approved ?? false
       asked.delete(stream)

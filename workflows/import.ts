@@ -4,7 +4,7 @@
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import { DIFFERENCE_KINDS } from '../src/core/differences.ts'
-import { approvalText } from '../src/core/excess.ts'
+import { approvalText, waitingText } from '../src/core/excess.ts'
 import { figure } from '../src/core/figures.ts'
 import { inLanes } from '../src/core/lanes.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
@@ -30,7 +30,7 @@ type Streaming = Pick<
   'stageImport' | 'compareImport' | 'reviewImport' | 'pushSegment' | 'closeImport'
 >
 
-const table = ({ rows, planned, created, updated, rejected, found }: ImportProgress) => [
+const table = ({ rows, planned, created, updated, rejected, found, deleted }: ImportProgress) => [
   '',
   '| what | rows |',
   '|:--|--:|',
@@ -39,6 +39,7 @@ const table = ({ rows, planned, created, updated, rejected, found }: ImportProgr
   `| created | ${figure(created)} |`,
   `| updated | ${figure(updated)} |`,
   `| rejected | ${figure(rejected)} |`,
+  ...(deleted === undefined ? [] : [`| deleted | ${figure(deleted)} |`]),
   ...(found ? DIFFERENCE_KINDS.map((kind) => `| ${kind} | ${figure(found[kind])} |`) : []),
 ]
 
@@ -140,11 +141,12 @@ export async function runImport(
     note({ step: 'approval' })
     const { planned } = standing.progress()
     standing.noteWait(approvalText(planned, excesses))
+    const what = waitingText(planned, excesses)
     const timeoutMs = tuning.approval_ms ?? APPROVAL_MS
-    const { approved, isTimeout } = await approvals.ask(sync, planned, timeoutMs)
+    const { approved, isTimeout } = await approvals.ask(sync, planned, timeoutMs, what)
     standing.noteWait(null)
     await short.noteImportVerdict.executeWithOptions(
-      { summary: `${approved ? 'approved' : 'rejected'}: ${planned} rows of ${sync}` },
+      { summary: `${approved ? 'approved' : 'rejected'}: ${what} of ${sync}` },
       [{ run, approved }],
     )
     if (approved) return null
@@ -166,6 +168,9 @@ export async function runImport(
       created,
       updated,
       rejected: rejected + failed + bad,
+      // Results of older releases have neither.
+      requests: closed.requests ?? standing.progress().requests,
+      ...(closed.deleted ? { deleted: closed.deleted } : {}),
     })
     return closed
   }

@@ -44,6 +44,10 @@ export interface ImportResult {
   /** Of a reconciliation: the records that differ, and those that were not mended. */
   readonly found?: DifferenceCounts | undefined
   readonly left?: DifferenceCounts | undefined
+  /** Requests that wrote. */
+  readonly requests?: number | undefined
+  /** Of a reconciliation: extra records that are gone now. */
+  readonly deleted?: number | undefined
   /** Digest of the manifest that the run was sealed with. */
   readonly manifest?: string | null | undefined
 }
@@ -67,7 +71,10 @@ export interface ImportProgress extends RunProgress {
   readonly updated: number
   readonly rejected: number
   readonly segments: { readonly total: number; readonly done: number }
+  /** Those that wrote. */
   readonly requests: number
+  /** Of a reconciliation: extra records that are gone now. */
+  readonly deleted?: number
   /** Of a reconciliation: the records that differ. */
   readonly found?: DifferenceCounts
 }

@@ -5,7 +5,7 @@ import { reconcileOf, reconcileText } from '../core/purpose.ts'
 import { readBackParts } from '../core/read-back.ts'
 import { isBalanced, ITEM_STATES, LIVE_STATES, sumOfStates, type Books } from '../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
-import { findingsOf, printFindings, type Findings } from './differences.ts'
+import { deletedOf, findingsOf, printFindings, type Findings } from './differences.ts'
 import { printStreams, streamToJson } from './streams.ts'
 import { figure, type Terminal } from './terminal.ts'
 
@@ -126,6 +126,8 @@ export function runToJson(run: Run, account: Account | null) {
     warnings: run.warnings,
     verified_through: run.verifiedThrough,
     ...(account?.findings && { differences: account.findings }),
+    ...(account?.findings &&
+      run.kind === 'import' && { deleted: deletedOf(run, account.findings) }),
     ...(account?.kind === 'mirror' && { streams: account.streams.map(streamToJson) }),
   }
 }

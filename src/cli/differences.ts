@@ -51,6 +51,10 @@ export async function findingsOf(ledger: Ledger, run: Run): Promise<Findings | n
   return { ...counts, groups: await ledger.differenceGroups(run.id) }
 }
 
+/** Extra records that an import's reconciliation has deleted, or that were gone when it wanted to. */
+export const deletedOf = (run: Pick<Run, 'kind'>, findings: Findings | null | undefined): number =>
+  run.kind === 'import' && findings ? findings.found.extra - findings.left.extra : 0
+
 /** Whether a run that found no difference has compared anything, and came to its end. */
 const isEqual = ({ state, kind, counts }: Run): boolean =>
   isComplete(state) && (kind === 'mirror' || (counts?.states.unchanged ?? 0) > 0)

@@ -55,9 +55,13 @@ export function compareLine(context: Hints): Line {
   const sending = importLine(() => {}, context)
   return async (ledger, run) => {
     const progress = await ledger.progress(run.id)
-    if (run.state === 'blocked' || run.rowsRead === null || progress.requests > 0)
+    const isSending = progress.requests > 0 && progress.planned > 0
+    if (run.state === 'blocked' || run.rowsRead === null || isSending)
       return await sending(ledger, run)
-    const differ = sumOfDifferences((await ledger.differenceCounts(run.id)).found)
+    const { found, left } = await ledger.differenceCounts(run.id)
+    if (progress.requests > 0)
+      return `${run.sync}  deleting  ${figure(found.extra - left.extra)} of ${figure(found.extra)} records  ${requestsText(progress.requests)}`
+    const differ = sumOfDifferences(found)
     const rest = `${figure(run.rowsRead - progress.planned)} of ${figure(run.rowsRead)} rows are settled`
     return `${run.sync}  comparing  ${rest}, ${figure(differ)} differ`
   }

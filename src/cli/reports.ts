@@ -8,7 +8,7 @@ import type { Ledger, Run } from '../ledger/ledger.ts'
 import { broughtIn, leftOf, leftText } from '../report/left.ts'
 import { aboutRun, accountOf, printAccount, runToJson, type Account } from './books.ts'
 import { EXIT, type CommandContext } from './context.ts'
-import { findingsOf, nextOf } from './differences.ts'
+import { deletedOf, findingsOf, nextOf } from './differences.ts'
 import { closedAt, findQuotas, quotaOfKey } from './forecast.ts'
 import { runNamed } from './run-named.ts'
 import { standingOf, standingText, type ImportStanding } from './standing.ts'
@@ -36,7 +36,8 @@ function figuresOf(
   // Nor has anything rejected the rows that a cancelled run did not come to.
   const isUnsentOnly = isLook || run.state === 'cancelled'
   const rejects = rejectsOf(account.books) - (isUnsentOnly ? states.unsent : 0)
-  return [run.rowsRead, states.created + states.updated, rejects]
+  const written = states.created + states.updated + deletedOf(run, account.findings)
+  return [run.rowsRead, written, rejects]
 }
 
 /** How far both sides of a sync are known to be equal. */
@@ -207,7 +208,7 @@ export async function show(context: CommandContext, runText?: string): Promise<n
       const account = (await accountOf(ledger, run))!
       if (context.json) terminal.out(JSON.stringify(runToJson(run, account)))
       else {
-        printHead(terminal, run, streamTotals(await ledger.streams(run.id)).requests)
+        printHead(terminal, run, requestsText(streamTotals(await ledger.streams(run.id)).requests))
         terminal.out()
         printAccount(terminal, run, account)
       }
@@ -242,7 +243,13 @@ export async function show(context: CommandContext, runText?: string): Promise<n
       )
       return EXIT.done
     }
-    printHead(terminal, run, progress.requests)
+    const deleted = deletedOf(run, findings)
+    printHead(
+      terminal,
+      run,
+      // What was read back or looked up is not counted.
+      `${requestsText(progress.requests, 'writing ')}${deleted > 0 ? `, ${figure(deleted)} ${deleted === 1 ? 'record' : 'records'} deleted` : ''}`,
+    )
     terminal.out()
     printAccount(terminal, run, { kind: 'import', books, findings })
     for (const again of retries) {
@@ -285,7 +292,7 @@ export async function show(context: CommandContext, runText?: string): Promise<n
 }
 
 /** What a run is, and how it stands. */
-function printHead(terminal: Terminal, run: Run, requests: number): void {
+function printHead(terminal: Terminal, run: Run, work: string): void {
   terminal.out(
     `Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`,
   )
@@ -295,7 +302,7 @@ function printHead(terminal: Terminal, run: Run, requests: number): void {
   terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
   terminal.out(`  workflow ${run.workflowId}`)
   const key = run.keyFingerprint ? `key#${run.keyFingerprint}, ` : ''
-  terminal.out(`  ${key}${requestsText(requests)}`)
+  terminal.out(`  ${key}${work}`)
   if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
   for (const warning of run.warnings)
     terminal.out(terminal.style('yellow', `  warning: ${safe(warning, 300)}`))

@@ -201,5 +201,5 @@ export function bar(share: number, width = 24): string {
 }
 
 /** `1 request`, `2,000 requests` */
-export const requestsText = (count: number): string =>
-  count === 1 ? '1 request' : `${figure(count)} requests`
+export const requestsText = (count: number, kind = ''): string =>
+  count === 1 ? `1 ${kind}request` : `${figure(count)} ${kind}requests`

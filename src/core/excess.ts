@@ -34,6 +34,17 @@ export function approvalText(rows: number, excesses: readonly Excess[]): string 
   return [rowsText(sent, others), ...deletions].join('; ')
 }
 
+/** What waits, in a few words: `40 rows`, `32 deletions`, or both. */
+export function waitingText(rows: number, excesses: readonly Excess[]): string {
+  const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
+  const deletions = excesses
+    .filter(({ limit }) => limit === 'deletes_max_percent')
+    .map(({ records }) => (records === undefined ? 'deletions' : counted(records, 'deletion')))
+  return [...(rows > 0 || deletions.length === 0 ? [counted(rows, 'row')] : []), ...deletions].join(
+    ' and ',
+  )
+}
+
 const deletionText = ({ is, max, records }: Excess): string => {
   const count =
     records === undefined

@@ -34,6 +34,7 @@ export async function deleteExtra(
         client.batchDelete(config.object_type, { items }, { signal, priority, sendBefore }),
       )
       const { data } = await beatWhile(deps, deleting)
+      await place.sent()
       const gone = records.filter((_, index) => DONE.includes(data[index]!.status))
       await ledger.recordDeleted(run, gone)
       refused += records.length - gone.length

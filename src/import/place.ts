@@ -9,11 +9,13 @@ export interface Place<Kept> {
   /** What was kept last, or the beginning. */
   readonly kept: Kept
   keep(place: Kept): Promise<void>
+  /** The step has sent a request that writes, and it was answered. */
+  sent(): Promise<void>
 }
 
 /** @param beginning where a step begins that never kept a place */
 export async function placeOf<Kept extends object>(
-  ledger: Pick<Ledger, 'keptPlace' | 'keepPlace'>,
+  ledger: Pick<Ledger, 'keptPlace' | 'keepPlace' | 'noteRequests'>,
   run: number,
   step: string,
   beginning: Kept,
@@ -23,5 +25,6 @@ export async function placeOf<Kept extends object>(
   return {
     kept: text === null ? beginning : { ...beginning, ...(JSON.parse(text) as Kept) },
     keep: (place) => ledger.keepPlace(run, name, JSON.stringify(place)),
+    sent: () => ledger.noteRequests(run, name, 1),
   }
 }

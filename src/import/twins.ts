@@ -44,6 +44,7 @@ export async function settleTwins(
       ),
     )
     const answer = await beatWhile(deps, sending)
+    await place.sent()
     const told = answer.data[0]!
     const outcome = readAnswer(twin, outcomeOf(twin, told), told.record)
     // The state stays what it was; what is no longer accepted must be due again on the next run.

@@ -675,6 +675,8 @@ export interface Ledger {
   /** Where a reconciliation of a stream stands, as its own text; null where nothing was kept. */
   keptPlace(run: number, stream: string): Promise<string | null>
   keepPlace(run: number, stream: string, place: string): Promise<void>
+  /** Counts requests of a live run that write and belong to no segment, such as deletions, under the name of their step. */
+  noteRequests(run: number, step: string, count: number): Promise<void>
 
   /** Turns what is left into terminal states, slice by slice: sent into failed (in doubt), planned into unsent. */
   settleLeftovers(run: number): Promise<void>

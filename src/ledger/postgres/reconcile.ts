@@ -35,6 +35,7 @@ type ReconcileMethods = Pick<
   | 'reconciled'
   | 'keptPlace'
   | 'keepPlace'
+  | 'noteRequests'
 >
 
 /** Whether `differences` has a row of the item that the columns `run` and `ordinal` of `other` name; by its index only. */
@@ -336,6 +337,16 @@ export function reconcileMethods(db: Database): ReconcileMethods {
            WHERE id = $1 AND state IN (${liveStates})
          ON CONFLICT (run, stream) DO UPDATE SET place = excluded.place`,
         [run, stream, place],
+      )
+    },
+
+    async noteRequests(run, step, count) {
+      await db.run(
+        `INSERT INTO streams (run, stream, state, requests, read, inserted, changed, unchanged, deleted)
+           SELECT id, $2::text, 'place', $3::integer, 0, 0, 0, 0, 0 FROM runs
+           WHERE id = $1 AND state IN (${liveStates})
+         ON CONFLICT (run, stream) DO UPDATE SET requests = streams.requests + excluded.requests`,
+        [run, step, count],
       )
     },
   }

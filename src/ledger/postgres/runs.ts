@@ -170,7 +170,9 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         `SELECT rows_staged AS read,
            coalesce(sum(segments.planned), 0) AS planned, coalesce(sum(segments.created), 0) AS created,
            coalesce(sum(segments.updated), 0) AS updated, coalesce(sum(segments.rejected), 0) AS rejected,
-           coalesce(sum(segments.failed), 0) AS failed, coalesce(sum(segments.requests), 0) AS requests
+           coalesce(sum(segments.failed), 0) AS failed,
+           coalesce(sum(segments.requests), 0) + (SELECT coalesce(sum(streams.requests), 0) FROM streams
+             WHERE streams.run = runs.id AND streams.state = 'place') AS requests
          FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = $1 GROUP BY runs.id`,
         [id],
       )

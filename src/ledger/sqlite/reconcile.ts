@@ -35,6 +35,7 @@ type ReconcileMethods = Pick<
   | 'reconciled'
   | 'keptPlace'
   | 'keepPlace'
+  | 'noteRequests'
 >
 
 export function reconcileMethods(db: Database): ReconcileMethods {
@@ -295,6 +296,14 @@ export function reconcileMethods(db: Database): ReconcileMethods {
            SELECT id, ?, ?, 'place', 0, 0, 0, 0, 0, 0 FROM runs WHERE id = ? AND state IN (${liveStates})
          ON CONFLICT (run, stream) DO UPDATE SET place = excluded.place`,
       ).run(stream, place, run)
+    },
+
+    async noteRequests(run, step, count) {
+      db.sql(
+        `INSERT INTO streams (run, stream, state, requests, read, inserted, changed, unchanged, deleted)
+           SELECT id, ?, 'place', ?, 0, 0, 0, 0, 0 FROM runs WHERE id = ? AND state IN (${liveStates})
+         ON CONFLICT (run, stream) DO UPDATE SET requests = requests + excluded.requests`,
+      ).run(step, count, run)
     },
   }
 }

@@ -164,7 +164,9 @@ export function runMethods(db: Database, now: () => string): RunMethods {
           `SELECT runs.rows_staged AS read,
              coalesce(sum(segments.planned), 0) AS planned, coalesce(sum(segments.created), 0) AS created,
              coalesce(sum(segments.updated), 0) AS updated, coalesce(sum(segments.rejected), 0) AS rejected,
-             coalesce(sum(segments.failed), 0) AS failed, coalesce(sum(segments.requests), 0) AS requests
+             coalesce(sum(segments.failed), 0) AS failed,
+             coalesce(sum(segments.requests), 0) + (SELECT coalesce(sum(streams.requests), 0) FROM streams
+               WHERE streams.run = runs.id AND streams.state = 'place') AS requests
            FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = ? GROUP BY runs.id`,
         )
         .get(id)

@@ -748,6 +748,21 @@ export function reconcilingTests(open: Open): void {
       expect(await ledger.streams(id)).toEqual([stream('svc_a', { read: 3 }), stream('svc_b')])
     })
 
+    it('has its own requests, which count as those of the run', async () => {
+      const { id } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
+      await ledger.noteRequests(id, '@one', 1)
+      await ledger.keepPlace(id, '@one', 'here')
+      await ledger.noteRequests(id, '@one', 2)
+      await ledger.noteRequests(id, '@two', 4)
+      expect(await ledger.keptPlace(id, '@one')).toBe('here')
+      expect(await ledger.keptPlace(id, '@two')).toBeNull()
+      expect(await ledger.progress(id)).toMatchObject({ requests: 7, planned: 0 })
+      expect(await ledger.streams(id)).toEqual([])
+      await ledger.closeRun(id, { state: 'complete', books: await ledger.books(id) })
+      await ledger.noteRequests(id, '@two', 1)
+      expect(await ledger.progress(id)).toMatchObject({ requests: 7 })
+    })
+
     it('of a closed run stays as it was', async () => {
       const { id } = await openRun(ledger, 'run', 'crm', 'mirror', asks.task)
       await ledger.keepPlace(id, 'svc_a', 'here')

@@ -1,7 +1,7 @@
 // What a person reads before a run goes on.
 
 import { expect, test } from 'vitest'
-import { approvalText, type Excess } from '../../../src/core/excess.ts'
+import { approvalText, waitingText, type Excess } from '../../../src/core/excess.ts'
 
 const deletions: Excess = { limit: 'deletes_max_percent', is: 97, max: 1, records: 32 }
 const many: Excess = { limit: 'rows_max', is: 40, max: 30 }
@@ -22,4 +22,12 @@ test('rows and deletions are told apart', () => {
 test('an older history has no count of deletions', () => {
   const { records: _, ...old } = deletions
   expect(approvalText(0, [old])).toContain('records wait to be deleted: 97 %')
+})
+
+test('what waits is named in a summary: rows, deletions or both', () => {
+  expect(waitingText(40, [many])).toBe('40 rows')
+  expect(waitingText(0, [deletions])).toBe('32 deletions')
+  expect(waitingText(1, [{ ...deletions, records: 1 }])).toBe('1 row and 1 deletion')
+  const { records: _, ...old } = deletions
+  expect(waitingText(0, [old])).toBe('deletions')
 })

@@ -1,7 +1,10 @@
 // A reconciliation of an import finds every difference, names it, and mends it: source against service, with a real service
 // and a real ledger.
 
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { show, status } from '../../../src/cli/reports.ts'
 import type { RecordsClient } from '../../../src/client/index.ts'
 import type { Whose } from '../../../src/core/differences.ts'
 import type { ImportConfig } from '../../../src/core/sync.ts'
@@ -9,6 +12,7 @@ import { ServiceFailure } from '../../../src/core/errors.ts'
 import { hashOf } from '../../../src/import/map.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { ADMINISTRATOR } from '../../../src/service/keys.ts'
+import { said } from '../cli/said.ts'
 import { clientWith, CONTACT, importScene, type RunEnd, type Scene } from './scene.ts'
 
 /** A property in each of its field type's ways: as it is at first, as each side changes it, and as it only looks different. */
@@ -414,6 +418,28 @@ test('a repair that would delete many asks a person first', async () => {
     message: '120 differ: 120 extra; 119 of them mended',
   })
   expect(scene.service.records(CONTACT)).toHaveLength(51)
+
+  // Three requests of up to 50 deleted them, and no row was sent.
+  expect(await scene.ledger.progress(approved.run)).toMatchObject({ requests: 3, planned: 0 })
+  const config = join(scene.folder, 'records-sync.yaml')
+  await writeFile(
+    config,
+    `ledger: ./ledger.db
+connections: { crm: { service: "${scene.service.url}", key: { file: ./key } } }
+syncs:
+  contacts:
+    import:
+      { from: { csv: ./rows.csv }, to: crm, object_type: ${CONTACT}, matching_property: svc_external_id, properties: { svc_external_id: id } }
+`,
+  )
+  const { out } = await said(config, (context) => show(context, String(approved.run)))
+  expect(out.join('\n')).toContain('3 writing requests, 119 records deleted')
+  const json = await said(config, (context) => show(context, String(approved.run)), true)
+  expect(JSON.parse(json.out[0]!)).toMatchObject({ requests: 3, deleted: 119 })
+  const { out: standing } = await said(config, status, true)
+  expect(JSON.parse(standing[0]!)[0].latest_reconciliation).toMatchObject({ deleted: 119 })
+  const lines = (await said(config, status)).out
+  expect(lines.find((line) => line.includes('(reconcile)'))).toMatch(/ 50 +119 +/)
 })
 
 test('what was sent last is what counts: an update moves it, and a value that was left out was never sent', async () => {
