@@ -265,7 +265,7 @@ async function start(
         // They were there when the worker started: the server is another one, or lost its database.
         if (added.length > 0) logger.warn({ added }, 'search_attributes_lost')
       },
-      schedules: missingSchedules({ ...place, logger }),
+      schedules: missingSchedules({ ...place, logger, note: monitor.noteSchedules }),
       runs,
       old_queue: () => old.look(pool),
     },

@@ -11,6 +11,7 @@ import { EXIT, type CommandContext } from './context.ts'
 import { deletedOf, findingsOf, nextOf } from './differences.ts'
 import { closedAt, findQuotas, quotaOfKey } from './forecast.ts'
 import { runNamed } from './run-named.ts'
+import { scheduleLines, scheduleStandings, scheduleToJson } from './schedule-standing.ts'
 import { standingOf, standingText, type ImportStanding } from './standing.ts'
 import { streamTotals } from './streams.ts'
 import { figure, requestsText, safe, table, utc, type Terminal } from './terminal.ts'
@@ -149,6 +150,7 @@ export async function status(context: CommandContext): Promise<number> {
         verified: ledger ? await verifiedOf(ledger, sync) : NEVER,
       })
     }
+    const schedules = await scheduleStandings(context, config)
     if (context.json) {
       context.terminal.out(
         JSON.stringify(
@@ -163,6 +165,7 @@ export async function status(context: CommandContext): Promise<number> {
             verified_through: verified.through,
             differences_left: verified.left,
             waits_for_quota_until: quotaWait === null ? null : new Date(quotaWait).toISOString(),
+            schedule: scheduleToJson(config, sync, schedules),
           })),
         ),
       )
@@ -191,6 +194,8 @@ export async function status(context: CommandContext): Promise<number> {
         context.terminal.out(
           context.terminal.style('yellow', quotaWaitText(context, run, quotaWait)),
         )
+    for (const line of scheduleLines(context, schedules))
+      context.terminal.out(context.terminal.style('yellow', line))
     return EXIT.done
   } finally {
     await quotas?.close()

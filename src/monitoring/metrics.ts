@@ -63,6 +63,10 @@ export function createMetrics(clock: Clock) {
       'late_after_seconds',
       'Age of the last success after which a sync with a schedule is late.',
     ),
+    scheduleMissing: gauge(
+      'schedule_missing',
+      'Whether the schedule that a sync is configured with is not on the Temporal server: 1 or 0.',
+    ),
     oldestPlanned: gauge(
       'oldest_planned_seconds',
       'Since when rows wait to be sent: the age of the run that has them; 0 where none wait.',

@@ -29,6 +29,8 @@ export interface Monitor {
   readonly requests: RequestWatch
   /** Tells people. */
   readonly runs: RunWatch
+  /** Whether the schedule of a sync is missing on the server, by sync; null where that is not known. */
+  noteSchedules(isMissing: ReadonlyMap<string, boolean> | null): void
   /**
    * Answers at `worker.listen`, where that is set; gives the address, or null.
    * @throws SyncError `listen_failed`
@@ -51,6 +53,11 @@ export function createMonitor(options: MonitorOptions): Monitor {
     ledger: countingLedger(options.ledger, metrics, clock),
     requests: metrics.requests,
     runs: people,
+    noteSchedules(isMissing) {
+      metrics.scheduleMissing.clear()
+      for (const [sync, missing] of isMissing ?? [])
+        metrics.scheduleMissing.set({ sync }, Number(missing))
+    },
     async listen(at) {
       const { listen } = config.worker
       if (listen === undefined) return null

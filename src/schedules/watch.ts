@@ -13,18 +13,32 @@ export interface WatchDeps extends Place {
 
 const STARTS: readonly IdStart[] = ['sync:', 'backfill:']
 
-/** Looks once; tells of each schedule that is not there, and again only after it was there. */
-export function missingSchedules(deps: WatchDeps & { readonly logger: Logger }) {
+export interface MissingDeps extends WatchDeps {
+  readonly logger: Logger
+  /** Told after each look: whether the schedule of a sync is missing, by sync; null where the server did not tell. */
+  note(isMissing: ReadonlyMap<string, boolean> | null): void
+}
+
+/** Looks once; tells of each schedule that is not there, in the log again only after it was there. */
+export function missingSchedules(deps: MissingDeps) {
   const told = new Set<string>()
   return async (): Promise<void> => {
-    for (const { name: sync, schedule } of (await deps.loadSyncs()).filter(isScheduled)) {
-      if ((await findSchedule(deps.client, sync, deps.project)) !== null) told.delete(sync)
-      else if (!told.has(sync)) {
-        told.add(sync)
-        const fields = { sync, when: scheduleText(schedule), mend: 'records-sync schedules apply' }
-        deps.logger.warn(fields, 'schedule_missing')
+    const isMissing = new Map<string, boolean>()
+    try {
+      for (const { name: sync, schedule } of (await deps.loadSyncs()).filter(isScheduled)) {
+        isMissing.set(sync, (await findSchedule(deps.client, sync, deps.project)) === null)
+        if (isMissing.get(sync) === false) told.delete(sync)
+        else if (!told.has(sync)) {
+          told.add(sync)
+          const when = scheduleText(schedule)
+          deps.logger.warn({ sync, when, mend: 'records-sync schedules apply' }, 'schedule_missing')
+        }
       }
+    } catch (error) {
+      deps.note(null)
+      throw error
     }
+    deps.note(isMissing)
   }
 }
 

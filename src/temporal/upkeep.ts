@@ -38,9 +38,9 @@ export function keepUp(
   const going = (async () => {
     // Ends with the worker.
     for (;;) {
-      await clock.sleep(everyMs, stopping.signal)
       for (const [what, work] of Object.entries(looks))
         await look(what, () => inTime(work(), clock))
+      await clock.sleep(everyMs, stopping.signal)
     }
   })().catch(() => {})
   return {

@@ -187,6 +187,12 @@ test('runs are counted as their books say, told where they need somebody, and ev
       untilHung,
     )
     .toBe(1)
+  const schedule = async () =>
+    readPage((await ask('/metrics')).text).value('records_sync_schedule_missing', {
+      sync: 'contacts',
+    })
+  // Nobody has applied it; the worker looks at that when it starts.
+  await expect.poll(schedule, untilHung).toBe(1)
   const { text } = await ask('/metrics')
   const page = readPage(text)
   const ledger = project.ledger()

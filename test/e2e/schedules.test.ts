@@ -15,6 +15,7 @@ import {
 } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
+import { status } from '../../src/cli/reports.ts'
 import { schedule, schedules } from '../../src/cli/schedules.ts'
 import { silentLogger, type Logger } from '../../src/core/ports.ts'
 import type { ScheduleConfig } from '../../src/core/schedule.ts'
@@ -618,6 +619,41 @@ ${Object.entries(times)
     onTestFinished(() => void vi.unstubAllEnvs())
     return dir
   }
+
+  test('`status` says which syncs do not run by themselves, and why', async () => {
+    const dir = folder()
+    const file = writeTo(dir, { hourly: 'every hour', idle: 'every hour' })
+    const id = await projectIdOf(file, {})
+    const tell = (json: boolean) => said(file, status, json)
+    const told = async () => {
+      const found = JSON.parse((await tell(true)).out.join()) as { schedule: object }[]
+      return found.map(({ schedule: one }) => one)
+    }
+    const missing = { state: 'missing', next: null }
+    expect(await told()).toEqual([missing, missing])
+    expect((await tell(false)).out.join('\n')).toMatch(
+      /^hourly does not run by itself: its schedule \(every hour\) is not on the Temporal server; put it there: records-sync .*schedules apply$/m,
+    )
+    await said(file, (context) => schedules(context, 'apply'))
+    await said(file, (context) => schedule(context, 'pause', 'idle', 'a new CRM'))
+    const isPaused = async () =>
+      (await client.schedule.getHandle(`sync:idle:${id}`).describe()).state.paused
+    await expect.poll(isPaused, SOON).toBe(true)
+    const active = { state: 'active', next: expect.stringMatching(/^\d{4}-.*Z$/) }
+    expect(await told()).toEqual([active, { state: 'paused', next: null }])
+    const { code, out } = await tell(false)
+    expect(code).toBe(0)
+    expect(out.filter((line) => line.includes('by itself'))).toEqual([
+      'idle does not run by itself: its schedule is paused: Paused: a new CRM',
+    ])
+    // A server that is away hides nothing else.
+    vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:1')
+    const unknown = { state: 'unknown', next: null }
+    expect(await told()).toEqual([unknown, unknown])
+    expect((await tell(false)).out.join('\n')).toMatch(
+      /^Whether the schedules are on the Temporal server is not known: No Temporal server answers at 127\.0\.0\.1:1/m,
+    )
+  })
 
   test('says what differs, makes it so, shows how it stands, and ends with the code of it', async () => {
     await pruneSchedules(place, {})
