@@ -35,6 +35,7 @@ import { scheduleKeeper } from './schedules/keeper.ts'
 import { hasOldSchedule, isOldOfOurs, missingSchedules } from './schedules/watch.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
+import { copyWatch } from './temporal/copies.ts'
 import { isLiveWorkflow } from './temporal/is-live.ts'
 import { oldQueue } from './temporal/old-queue.ts'
 import { begunBy, onlyOwn } from './temporal/own-runs.ts'
@@ -177,6 +178,7 @@ async function start(
   const client = new Client({ connection, namespace: temporal.namespace, ...converted })
 
   const project = await projectOf(books)
+  const copy = await books.copy()
   let pool: Pool | null = null
   let upkeep: Upkeep | null = null
   const checks = {
@@ -184,6 +186,7 @@ async function start(
     temporal: () => isAnswering(connection),
     search_attributes: () => upkeep?.isWell('search_attributes') ?? true,
     ledger: () => ledger.runs({ limit: 1 }).then(() => true),
+    ledger_copy: () => upkeep?.isWell('ledger_copy') ?? true,
   }
   const listening = await monitor.listen({ temporalPage, checks })
   opened.push(() => monitor.close())
@@ -240,7 +243,7 @@ async function start(
       taskQueueOf(project.id),
       onlyOwn(activities, ledger, { isAlone: true, mayOpen: async () => true }),
     )),
-    await signOf(shared, identityOf(project.id, configFile)),
+    await signOf(shared, identityOf(project.id, configFile, copy)),
   ]
   const place = { client, project, loadSyncs: deps.loadSyncs }
   const isOurs = (id: string) => isOldOfOurs(place, id)
@@ -266,6 +269,7 @@ async function start(
         if (added.length > 0) logger.warn({ added }, 'search_attributes_lost')
       },
       schedules: missingSchedules({ ...place, logger, note: monitor.noteSchedules }),
+      ledger_copy: copyWatch(client, { project: project.id, copy, clock: systemClock }),
       runs,
       old_queue: () => old.look(pool),
     },

@@ -400,6 +400,11 @@ export interface Ledger {
 
   /** The project that the ledger is of: eight random hexadecimal digits, drawn when it was made. */
   project(): Promise<string>
+  /**
+   * Which copy of the ledger this is, eight hexadecimal digits: the same for everybody who has this very file, or database, open,
+   * by whatever path.
+   */
+  copy(): Promise<string>
   /** The runs that are not closed, oldest first: one of each sync at most. */
   liveRuns(): Promise<readonly Run[]>
   /** Opens a run, in one transaction, or says which live run holds the sync. */

@@ -385,3 +385,6 @@ export function exportPlace(name: ExportName, after: string | null): readonly (s
   if (after !== null) return JSON.parse(after) as (string | number)[]
   return EXPORT_KEYS[name].map((key) => (key === 'key' || key === 'stream' ? '' : 0))
 }
+
+/** Which copy of a ledger it is, by what only this one has. */
+export const copyMark = (of: string): string => digestOf('sha256', of, 'hex').slice(0, 8)

@@ -12,6 +12,15 @@ const identityOf = (path: string): string | null => {
   return facts && `${facts.dev}:${facts.ino}`
 }
 
+/** The file's number in its file system, by which a copy is told from it, whatever its path; 0 where there is none. */
+export function fileNumber(path: string): bigint {
+  try {
+    return statOf(path)?.ino ?? 0n
+  } catch {
+    return 0n
+  }
+}
+
 /**
  * Names of the file beyond one; 0 where there is no file, or none that can be looked at. Two names have a write-ahead log each,
  * and lose each other's writes.

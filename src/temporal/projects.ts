@@ -14,23 +14,43 @@ const answerMaxMs = 2_000
 export const labelOf = (configFile: string): string =>
   `${basename(dirname(configFile))}/${basename(configFile)}`
 
-export const identityOf = (project: string, configFile: string): string =>
-  `${process.pid}@${hostname()} ${project} ${labelOf(configFile)}`
+/** `copy`: which copy of the project's ledger the worker has open. */
+export const identityOf = (project: string, configFile: string, copy: string): string =>
+  `${process.pid}@${hostname()} ${project} ${labelOf(configFile)} ledger#${copy}`
 
-/** Other projects that workers of the namespace serve: `crm/records-sync.yaml on HOST (project 3f9ac2b1)`. */
-export async function otherProjects(client: Client, project: string | null): Promise<string[]> {
+/** A worker of the namespace, as it shows itself. */
+export interface Sign {
+  readonly identity: string
+  readonly host: string
+  readonly project: string
+  readonly label: string
+  /** Null of an older release. */
+  readonly copy: string | null
+  /** When it asked last, by the server's clock, ms. */
+  readonly seenMs: number
+}
+
+/** Workers of the namespace, those that have gone a few minutes ago included. */
+export async function signs(client: Client): Promise<Sign[]> {
   const { namespace } = client.options
   const taskQueue = { name: PROJECTS_QUEUE }
   const { pollers } = await client.withDeadline(Date.now() + answerMaxMs, () =>
     client.workflowService.describeTaskQueue({ namespace, taskQueue, taskQueueType: 2 }),
   )
-  const found = (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
-    const [, host, id, label] = /^\d+@(\S+) ([\da-f]{8}) (.+)$/.exec(identity ?? '') ?? []
-    const seenMs = Number(lastAccessTime?.seconds ?? 0) * 1_000
-    const isThere = Date.now() - seenMs < seenMaxMs
-    return isThere && id !== undefined && id !== project
-      ? [`${label} on ${host} (project ${id})`]
-      : []
+  return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
+    const [all, host, project, label, copy = null] =
+      /^\d+@(\S+) ([\da-f]{8}) (.+?)(?: ledger#([\da-f]{8}))?$/.exec(identity ?? '') ?? []
+    if (all === undefined) return []
+    const { seconds = 0, nanos = 0 } = lastAccessTime ?? {}
+    const seenMs = Number(seconds) * 1_000 + (nanos ?? 0) / 1e6
+    return [{ identity: all, host: host!, project: project!, label: label!, copy, seenMs }]
   })
+}
+
+/** Other projects that workers of the namespace serve: `crm/records-sync.yaml on HOST (project 3f9ac2b1)`. */
+export async function otherProjects(client: Client, project: string | null): Promise<string[]> {
+  const found = (await signs(client))
+    .filter((sign) => Date.now() - sign.seenMs < seenMaxMs && sign.project !== project)
+    .map(({ label, host, project: id }) => `${label} on ${host} (project ${id})`)
   return [...new Set(found)].toSorted()
 }

@@ -125,7 +125,13 @@ const ask = async (path: string) => {
 
 test('a worker that polls is ready; one whose port is taken says so, and the other goes on', async () => {
   expect(await ask('/healthz')).toEqual({ status: 200, text: 'ok\n' })
-  const parts = { worker: true, temporal: true, search_attributes: true, ledger: true }
+  const parts = {
+    worker: true,
+    temporal: true,
+    search_attributes: true,
+    ledger: true,
+    ledger_copy: true,
+  }
   const { status, text } = await ask('/readyz')
   expect([status, JSON.parse(text)]).toEqual([200, { ready: true, parts }])
   project.write('records-sync.yaml', config(worker.listening!))

@@ -1,14 +1,16 @@
 // Two projects on one Temporal server, with syncs of the same names: no worker takes the work of the other project, and a
 // command says whose workers there are. Runs of a release that knew no projects go on to their end.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
+import { backUp } from '../../src/sqlite/backup.ts'
 import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { SHARED_QUEUE } from '../../workflows/queues.ts'
+import { untilHung } from '../hang.ts'
 import { contactsCsv, createProject, defaultConfig, fastTuning, type Project } from './project.ts'
 
 let project: Project
@@ -69,6 +71,40 @@ test('a run is done by workers of its own project alone', async () => {
   expect(await runsIn(neighbour.ledger)).toEqual([{ state: 'complete', rows: 3 }])
   expect(await runsIn(project.ledgerFile)).toEqual([{ state: 'complete', rows: 40 }])
 }, 180_000)
+
+test('a folder that was copied with its ledger is the same project: its worker is told, and no other', async () => {
+  const ill: string[] = []
+  const watching = async (configFile: string) => {
+    const worker = await startWorker({
+      configFile,
+      env: project.env,
+      temporal: { address: project.address, namespace: 'default' },
+      logger: {
+        ...silentLogger,
+        info: (_, message) => void told.push(message),
+        error: (fields, message) =>
+          void ill.push(`${message} ${JSON.stringify({ of: configFile, ...fields })}`),
+      },
+      upkeepMs: 500,
+    })
+    workers.push(worker)
+    return worker
+  }
+  const first = await watching(project.configFile)
+  // Another worker of the very ledger, by another path.
+  const link = join(project.dir, 'linked')
+  symlinkSync(project.dir, link)
+  await watching(join(link, 'records-sync.yaml'))
+  backUp(project.ledgerFile, neighbour.ledger)
+  const third = await watching(neighbour.file)
+  expect(third.project).toBe(first.project)
+  await vi.waitFor(() => expect(ill.join()).toContain('neighbour/records-sync.yaml on'), untilHung)
+  const copied = ill.filter((line) => line.includes('"ledger_copy"'))
+  expect(copied[0]).toMatch(/^not_well .*"why":"Another copy of this ledger is worked with/)
+  expect(copied.filter((line) => line.includes('linked/records-sync.yaml on'))).toEqual([])
+  third.shutdown()
+  await third.stopped
+})
 
 test('of the queue that releases without projects shared, a worker takes the runs of its ledger', async () => {
   const begin = (workflowId: string) =>

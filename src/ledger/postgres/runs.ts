@@ -3,7 +3,7 @@
 import type { Json } from '../../core/json.ts'
 import type { Books, RunState } from '../../core/states.ts'
 import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
-import { destinationOfRow, liveStates } from '../rows.ts'
+import { copyMark, destinationOfRow, liveStates } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 
 const text = (value: unknown): string | null =>
@@ -46,6 +46,7 @@ export function runOfRow(row: Row): Run {
 type RunMethods = Pick<
   Ledger,
   | 'project'
+  | 'copy'
   | 'liveRuns'
   | 'openRun'
   | 'run'
@@ -60,6 +61,16 @@ export function runMethods(db: Database, now: () => string): RunMethods {
   return {
     async project() {
       return String((await db.one('SELECT id FROM project'))?.['id'])
+    },
+    async copy() {
+      const row = await db.one(
+        `SELECT (SELECT system_identifier FROM pg_control_system())::text AS server, oid::text AS database,
+           'project'::regclass::oid::text AS project
+         FROM pg_database WHERE datname = current_database()`,
+      )
+      return copyMark(
+        ['server', 'database', 'project'].map((part) => String(row?.[part])).join('/'),
+      )
     },
     async liveRuns() {
       const rows = await db.all(

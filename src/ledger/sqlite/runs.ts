@@ -3,8 +3,9 @@
 import { LedgerError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Books, RunState } from '../../core/states.ts'
+import { fileNumber } from '../../sqlite/identity.ts'
 import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
-import { destinationOfRow, liveStates } from '../rows.ts'
+import { copyMark, destinationOfRow, liveStates } from '../rows.ts'
 import type { Database, Row } from './database.ts'
 
 const text = (value: unknown): string | null =>
@@ -43,6 +44,7 @@ export function runOfRow(row: Row): Run {
 type RunMethods = Pick<
   Ledger,
   | 'project'
+  | 'copy'
   | 'liveRuns'
   | 'openRun'
   | 'run'
@@ -61,6 +63,9 @@ export function runMethods(db: Database, now: () => string): RunMethods {
   return {
     async project() {
       return String(db.sql('SELECT id FROM project').get()?.['id'])
+    },
+    async copy() {
+      return copyMark(String(fileNumber(db.path)))
     },
     async liveRuns() {
       return db

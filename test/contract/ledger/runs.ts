@@ -34,6 +34,12 @@ export function runTests(open: Open): void {
     config: {},
   }
 
+  it('everybody who has a ledger open sees the same mark of it', async () => {
+    const mine = await ledger.copy()
+    expect(mine).toMatch(/^[\da-f]{8}$/)
+    expect(await (await opened.reopen()).copy()).toBe(mine)
+  })
+
   describe('runs', () => {
     it('hold what they were opened with', async () => {
       const config = { name: 'contacts', import: { properties: { a: { column: 'ü' } } } }

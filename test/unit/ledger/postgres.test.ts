@@ -129,6 +129,12 @@ describe('opening', () => {
     await outside.query(`SET search_path = ${schema}; ${queries}`)
   })
 
+  it('tells another schema, which may be a copy, from its own', async () => {
+    const mine = await (await open()).copy()
+    schema = `ledger_${++schemas}`
+    expect(await (await open()).copy()).not.toBe(mine)
+  })
+
   it('makes the schema once, whoever comes at the same time', async () => {
     const ledgers = await Promise.all([open(), open(), open(), open()])
     const { id } = await openRun(ledgers[0]!)

@@ -66,6 +66,25 @@ describe('opening', () => {
     await again.close()
   })
 
+  it('tells a copy from the file, and a link to it not', async () => {
+    const paths = [path, join(folder, 'copy'), join(folder, 'backup'), join(folder, 'link')]
+    const first = openSqliteLedger(path)
+    await first.close()
+    await copyFile(path, paths[1]!)
+    backUp(path, paths[2]!)
+    await symlink(path, paths[3]!)
+    const marks: string[] = []
+    for (const each of paths) {
+      const ledger = openSqliteLedger(each)
+      expect(await ledger.project()).toMatch(/^[\da-f]{8}$/)
+      marks.push(await ledger.copy())
+      await ledger.close()
+    }
+    const [file, copy, backup, linked] = marks
+    expect(linked).toBe(file)
+    expect(new Set([file, copy, backup]).size).toBe(3)
+  })
+
   it('keeps readers and writers apart: the file is in WAL mode', () => {
     const db = openDatabase(path)
     expect(db.sql('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
