@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path'
 import { ConfigError } from '../core/errors.ts'
 import { EXPORTS, type ExportName, type Ledger } from '../ledger/ledger.ts'
 import type { ParquetColumn, ParquetRow, ParquetType } from '../warehouses/duckdb/parquet.ts'
+import { isRunning } from '../warehouses/processes.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { runNamed } from './run-named.ts'
 import { figure, table } from './terminal.ts'
@@ -134,15 +135,6 @@ async function removeLeftovers(folder: string): Promise<void> {
     const pid = Number(/^\.\w+\.parquet\.(\d+)\.tmp(\.lines)?$/.exec(file)?.[1] ?? NaN)
     if (Number.isNaN(pid) || isRunning(pid)) continue
     await rm(join(folder, file), { force: true })
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }
 

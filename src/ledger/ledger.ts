@@ -673,10 +673,8 @@ export interface Ledger {
     readonly rows: readonly (Difference & { readonly repaired: boolean })[]
     readonly next: number | null
   }>
-  /** When the newest whole reconciliation without a difference began, and the newest of any result; null where there is none. */
-  reconciled(
-    sync: string,
-  ): Promise<{ readonly verifiedThrough: string | null; readonly last: Run | null }>
+  /** When the newest whole reconciliation without a difference began; null where there is none. */
+  reconciled(sync: string): Promise<{ readonly verifiedThrough: string | null }>
   /** Where a reconciliation of a stream stands, as its own text; null where nothing was kept. */
   keptPlace(run: number, stream: string): Promise<string | null>
   keepPlace(run: number, stream: string, place: string): Promise<void>

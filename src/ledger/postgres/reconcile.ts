@@ -18,7 +18,6 @@ import {
 } from '../rows.ts'
 import type { Database, Session } from './database.ts'
 import { acceptItems, isWanted, itemsAt, wanted, withPayload } from './items.ts'
-import { RUN_COLUMNS, runOfRow } from './runs.ts'
 
 type ReconcileMethods = Pick<
   Ledger,
@@ -307,18 +306,13 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     },
 
     async reconciled(sync) {
-      const of = "FROM runs WHERE sync = $1 AND purpose = 'reconcile' AND mode = 'run'"
       const verified = await db.one(
-        `SELECT verified_through ${of} AND verified_through IS NOT NULL ORDER BY id DESC LIMIT 1`,
-        [sync],
-      )
-      const last = await db.one(
-        `SELECT ${RUN_COLUMNS} ${of} AND closed_at IS NOT NULL ORDER BY id DESC LIMIT 1`,
+        `SELECT verified_through FROM runs WHERE sync = $1 AND purpose = 'reconcile' AND mode = 'run'
+           AND verified_through IS NOT NULL ORDER BY id DESC LIMIT 1`,
         [sync],
       )
       return {
         verifiedThrough: verified ? (verified['verified_through'] as Date).toISOString() : null,
-        last: last ? runOfRow(last) : null,
       }
     },
 

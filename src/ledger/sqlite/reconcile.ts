@@ -18,7 +18,6 @@ import {
   uncomparedOfRow,
 } from '../rows.ts'
 import type { Database } from './database.ts'
-import { runOfRow } from './runs.ts'
 
 type ReconcileMethods = Pick<
   Ledger,
@@ -268,18 +267,14 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     },
 
     async reconciled(sync) {
-      const of = "FROM runs WHERE sync = ? AND purpose = 'reconcile' AND mode = 'run'"
       const verified = db
         .sql(
-          `SELECT verified_through ${of} AND verified_through IS NOT NULL ORDER BY id DESC LIMIT 1`,
+          `SELECT verified_through FROM runs WHERE sync = ? AND purpose = 'reconcile' AND mode = 'run'
+             AND verified_through IS NOT NULL ORDER BY id DESC LIMIT 1`,
         )
-        .get(sync)
-      const last = db
-        .sql(`SELECT * ${of} AND closed_at IS NOT NULL ORDER BY id DESC LIMIT 1`)
         .get(sync)
       return {
         verifiedThrough: verified === undefined ? null : String(verified['verified_through']),
-        last: last === undefined ? null : runOfRow(last),
       }
     },
 

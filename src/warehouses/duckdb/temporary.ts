@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isRunning } from '../processes.ts'
 
 const PREFIX = 'records-sync-tmp'
 const hashOf = (text: string, length: number): string =>
@@ -44,7 +45,7 @@ export function removeLeftovers(folder: string, space: string = numberSpace()): 
   const pattern = new RegExp(`^${PREFIX}-${space}-(\\d+)-[A-Za-z0-9]{6}$`)
   for (const name of readdirSync(folder)) {
     const pid = Number(pattern.exec(name)?.[1] ?? 0)
-    if (pid === 0 || pid === process.pid || isAlive(pid)) continue
+    if (pid === 0 || pid === process.pid || isRunning(pid)) continue
     const path = join(folder, name)
     try {
       const stat = lstatSync(path)
@@ -53,14 +54,5 @@ export function removeLeftovers(folder: string, space: string = numberSpace()): 
     } catch {
       // Another process was faster.
     }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
