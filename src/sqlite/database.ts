@@ -12,7 +12,7 @@ import { SyncError } from '../core/errors.ts'
 import { makePrivate } from './private-file.ts'
 import { original, storable } from '../core/stored-text.ts'
 import { FileAge } from './age.ts'
-import { FileIdentity, otherNames } from './identity.ts'
+import { FileIdentity, isMountedAlone, otherNames } from './identity.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const engineMin = [3, 51, 3] as const
@@ -138,12 +138,14 @@ function migrate(
   }
 }
 
+export interface OpenOptions {
+  readonly readOnly?: boolean
+  /** Where the mounts are read; default what Linux tells of this process. */
+  readonly mountInfo?: string
+}
+
 /** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. */
-export function openDatabase(
-  path: string,
-  subject: Subject,
-  options: { readOnly?: boolean } = {},
-): Database {
+export function openDatabase(path: string, subject: Subject, options: OpenOptions = {}): Database {
   const readOnly = options.readOnly ?? false
   if (readOnly && !existsSync(path))
     throw subject.fail(
@@ -155,6 +157,12 @@ export function openDatabase(
     throw subject.fail(
       `${subject.code}_linked`,
       `The ${subject.noun} ${path} has another name too (a hard link): SQLite would keep a log for each, and lose writes. Remove the other one, or copy the file`,
+      'file',
+    )
+  if (!readOnly && isMountedAlone(path, options.mountInfo))
+    throw subject.fail(
+      `${subject.code}_mounted`,
+      `The ${subject.noun} ${path} is mounted by itself, without its folder: SQLite would keep its log in this container only, so whoever else has the file would not see the last writes, and they would be lost with the container. Mount the folder that it is in`,
       'file',
     )
   let db: DatabaseSyncInstance

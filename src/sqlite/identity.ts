@@ -1,7 +1,7 @@
 // Whether a path still leads to the file that was opened at it. A SQLite file that was removed or replaced goes on working
 // for whoever has it open; what is written there then, nobody sees.
 
-import { statSync, type BigIntStats } from 'node:fs'
+import { readFileSync, realpathSync, statSync, type BigIntStats } from 'node:fs'
 
 const statOf = (path: string): BigIntStats | null =>
   statSync(path, { bigint: true, throwIfNoEntry: false }) ?? null
@@ -33,6 +33,30 @@ export function otherNames(path: string): number {
     return 0
   }
 }
+
+/** What Linux tells of the mounts that this process sees. */
+export const MOUNT_INFO = '/proc/self/mountinfo'
+
+/**
+ * Whether the file is mounted by itself, as containers mount single files. The log that SQLite keeps beside it is then another one
+ * than that of whoever has the file in its own folder. Elsewhere than on Linux there are no such mounts.
+ */
+export function isMountedAlone(path: string, mountInfo: string = MOUNT_INFO): boolean {
+  try {
+    const real = realpathSync(path)
+    return readFileSync(mountInfo, 'utf8')
+      .split('\n')
+      .some((line) => unescaped(line.split(' ')[4] ?? '') === real)
+  } catch {
+    return false
+  }
+}
+
+/** Spaces and such are octal numbers: `\040`. */
+const unescaped = (place: string): string =>
+  place.replaceAll(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  )
 
 /** The files of one open database: itself, and, once they were seen, its write-ahead log and that one's index. */
 export class FileIdentity {

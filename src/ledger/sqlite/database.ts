@@ -1,7 +1,12 @@
 // The ledger's SQLite file: its tables, and the words of its errors.
 
 import { LedgerError } from '../../core/errors.ts'
-import { openDatabase as open, type Database, type Subject } from '../../sqlite/database.ts'
+import {
+  openDatabase as open,
+  type Database,
+  type OpenOptions,
+  type Subject,
+} from '../../sqlite/database.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 export type { Database, Row, Statement } from '../../sqlite/database.ts'
@@ -23,6 +28,6 @@ const subject: Subject = {
 }
 
 /** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. @throws LedgerError */
-export function openDatabase(path: string, options: { readOnly?: boolean } = {}): Database {
+export function openDatabase(path: string, options: OpenOptions = {}): Database {
   return open(path, subject, options)
 }

@@ -85,6 +85,37 @@ describe('opening', () => {
     expect(new Set([file, copy, backup]).size).toBe(3)
   })
 
+  it('refuses a file that is mounted without its folder, and leaves it as it is', async () => {
+    const place = join(folder, 'of a project')
+    await mkdir(place)
+    const file = join(place, 'ledger.db')
+    const mountInfo = join(folder, 'mountinfo')
+    // As Linux writes them: a space is \\040.
+    const mounts = (...points: string[]) =>
+      writeFile(
+        mountInfo,
+        points
+          .map((at) => `63 43 254:0 /x ${at.replaceAll(' ', '\\040')} rw - ext4 /dev/vda rw\n`)
+          .join(''),
+      )
+    await mounts('/', place)
+    openDatabase(file, { mountInfo }).close()
+    const before = await readFile(file)
+    await mounts('/', place, file)
+    const error = await errorOf(() => openDatabase(file, { mountInfo }))
+    expect(error.code).toBe('ledger_mounted')
+    expect(error.message).toContain(`The ledger ${file} is mounted by itself`)
+    expect(error.message).toContain('Mount the folder that it is in')
+    expect(await readFile(file)).toEqual(before)
+    // By whichever path it is asked for, and nothing is said where the system tells of no mounts.
+    await symlink(file, join(folder, 'link'))
+    expect((await errorOf(() => openDatabase(join(folder, 'link'), { mountInfo }))).code).toBe(
+      'ledger_mounted',
+    )
+    openDatabase(file, { mountInfo: join(folder, 'none') }).close()
+    openDatabase(file, { mountInfo, readOnly: true }).close()
+  })
+
   it('keeps readers and writers apart: the file is in WAL mode', () => {
     const db = openDatabase(path)
     expect(db.sql('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
