@@ -30,9 +30,10 @@ export async function worker(
     ...options,
   })
   const { address, namespace } = temporal
-  const { ledger, listening } = running
+  const { ledger, project, listening } = running
   const build = options.buildId
-  logger.info({ address, namespace, build, ledger, listening, pid: process.pid }, 'worker_started')
+  const started = { address, namespace, build, ledger, project, listening, pid: process.pid }
+  logger.info(started, 'worker_started')
   let stopping = false
   const stop = (signal: 'SIGINT' | 'SIGTERM') => {
     if (stopping) process.exit(128 + constants.signals[signal])

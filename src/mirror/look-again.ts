@@ -5,10 +5,11 @@
 import { Blocked, SyncError } from '../core/errors.ts'
 import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
+import type { RunPlace } from './position.ts'
 
 /** Notes the streams that are done in the books, and not in the warehouse. */
 export async function lookAgain(
-  ledger: Pick<Ledger, 'streams' | 'noteStream'>,
+  ledger: Pick<Ledger, 'run' | 'streams' | 'noteStream'>,
   run: number,
   open: () => Promise<Tables>,
 ): Promise<void> {
@@ -17,10 +18,11 @@ export async function lookAgain(
     ({ state, mode, table }) => state === 'complete' && mode !== null && table !== null,
   )
   if (done.length === 0) return
+  const openedAt = (await ledger.run(run))?.openedAt ?? null
   const opening = open()
   try {
     for (const row of done) {
-      const found = await standingOf(opening, row, run)
+      const found = await standingOf(opening, row, { id: run, openedAt })
       if (found === null) continue
       const message = [row.message, found.message].filter(Boolean).join('; ')
       await ledger.noteStream(run, {
@@ -40,15 +42,17 @@ type Tables = Pick<MirrorTables, 'position' | 'close'>
 async function standingOf(
   opening: Promise<Tables>,
   { stream, table }: StreamBooks,
-  run: number,
+  run: { readonly id: number; readonly openedAt: string | null },
 ): Promise<{ message: string; differs: boolean } | null> {
   try {
     const position = await (await opening).position(stream)
     // A table that is read whole by every run keeps no position.
     if (position === 'null') return null
-    const filledBy = (JSON.parse(position ?? '{}') as { run?: { id?: number } }).run?.id ?? null
-    if (filledBy === run) return null
-    const last = filledBy === null ? 'no run' : `run ${filledBy}`
+    const { run: filler } = JSON.parse(position ?? '{}') as { run?: Partial<RunPlace> }
+    // Numbers begin anew with a ledger; an older version does not tell more.
+    const isSame = filler?.openedAt === undefined || filler.openedAt === run.openedAt
+    if (filler?.id === run.id && isSame) return null
+    const last = filler?.id === undefined ? 'no run' : `run ${filler.id}`
     return {
       message: `the table ${table} is not the one that this run filled: ${last} was the last that wrote it, so an older copy of the warehouse was put in its place; run again`,
       differs: true,

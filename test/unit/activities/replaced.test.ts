@@ -15,13 +15,17 @@ test('an older copy of the file: the streams that were done differ', async () =>
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = `${folder}/w.duckdb`
   const open = () => openMirrorTables('lake', { duckdb: file, folder }, 'crm')
-  const write = async (run: number) => {
+  const write = async (run: number, openedAt?: string) => {
     const tables = await open()
     await tables.own('https://a.test org 1', '3f9ac2b1')
     if ((await tables.streamNames()).length === 0)
       await tables.change([{ name: 'svc_deal', table: 'deal', add: [], retire: [], revive: [] }])
     const { fence } = await tables.claim('svc_deal')
-    await tables.move('svc_deal', fence, JSON.stringify({ v: 1, run: { id: run, phase: 'done' } }))
+    await tables.move(
+      'svc_deal',
+      fence,
+      JSON.stringify({ v: 1, run: { id: run, openedAt, phase: 'done' } }),
+    )
     await tables.close()
   }
   const ledger = openSqliteLedger(':memory:')
@@ -43,6 +47,11 @@ test('an older copy of the file: the streams that were done differ', async () =>
     return row
   }
 
+  // A run of that number, of a ledger that was lost or put back since.
+  await write(run, '2026-01-01T00:00:00.000Z')
+  expect(await look()).toMatchObject({ differs: true })
+  await write(run, opened.run.openedAt)
+  expect(await look()).toMatchObject({ differs: false, message: null })
   await write(run - 1)
   copyFileSync(file, `${file}.old`)
   await write(run)
