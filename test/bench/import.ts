@@ -23,6 +23,7 @@ import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { importSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
 import { bareLoop } from './bare-loop.ts'
+import { contactsConfig } from '../e2e/contacts.ts'
 
 const main = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url))
 const columns = {
@@ -119,19 +120,7 @@ async function measure(options: {
     const configFile = join(dir, 'records-sync.yaml')
     writeFileSync(
       configFile,
-      `ledger: ./ledger.db
-connections:
-  crm: { service: "${service.url}", key: { file: ./key } }
-syncs:
-  contacts:
-    import:
-      from: { csv: ./contacts.csv }
-      to: crm
-      object_type: svc_contact
-      matching_property: svc_external_id
-      verify: none
-      properties: ${JSON.stringify(columns)}
-`,
+      contactsConfig({ service: `"${service.url}"`, properties: JSON.stringify(columns) }),
     )
     const ledger = openSqliteLedger(join(dir, 'ledger.db'))
     const queue = taskQueueOf(await ledger.project())

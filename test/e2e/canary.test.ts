@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { backfill } from '../../workflows/names.ts'
 import { startProxy } from '../faults/proxy.ts'
-import { createProject, fastTuning, type Project } from './project.ts'
+import { contactsConfig, createProject, fastTuning, type Project } from './project.ts'
 import { untilHung } from '../hang.ts'
 
 /** In every cell, also in those that nobody can read. */
@@ -69,29 +69,12 @@ beforeAll(async () => {
   await new Promise<void>((listening) => hook.listen(0, '127.0.0.1', listening))
   const { port } = hook.address() as AddressInfo
   project = await createProject({
-    config: `
-ledger: ./ledger.db
-connections:
-  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
-warehouses:
-  lake: { duckdb: ./lake.duckdb }
-syncs:
-  contacts:
-    import:
-      from: { csv: ./contacts.csv }
-      to: crm
-      object_type: svc_contact
-      matching_property: svc_external_id
-      verify: all
-      rows_max: 500
-      properties:
-        svc_external_id: id
-        svc_first_name: first_name
-        svc_email: { column: email, split: ";" }
-        svc_score: score
+    config: `${contactsConfig({ settings: 'verify: all\n      rows_max: 500' })}
     schedule: every 1 day
   crm_copy:
     mirror: { from: crm, to: lake, object_types: [svc_contact], overlap_seconds: 0 }
+warehouses:
+  lake: { duckdb: ./lake.duckdb }
 notifications:
   ops: { url: { file: ./hook } }
 worker: { listen: "127.0.0.1:0" }

@@ -1,10 +1,27 @@
 // The contacts that most tests import, and their configuration.
 
-/** One import of contacts, with a SQLite ledger. */
-export const defaultConfig = `
-ledger: ./ledger.db
+const PROPERTIES = `
+        svc_external_id: id
+        svc_first_name: first_name
+        svc_email: { column: email, split: ";" }
+        svc_score: score`
+
+/** One import of contacts. What is given is YAML; more of the sync, or more syncs, can be put behind it. */
+export const contactsConfig = ({
+  ledger = './ledger.db',
+  service = '"${RECORDS_URL}"',
+  settings = 'verify: none',
+  properties = PROPERTIES,
+}: {
+  readonly ledger?: string
+  readonly service?: string
+  /** Lines of the import. */
+  readonly settings?: string
+  readonly properties?: string
+} = {}): string => `
+ledger: ${ledger}
 connections:
-  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
+  crm: { service: ${service}, key: { file: ./key } }
 syncs:
   contacts:
     import:
@@ -12,13 +29,12 @@ syncs:
       to: crm
       object_type: svc_contact
       matching_property: svc_external_id
-      verify: none
-      properties:
-        svc_external_id: id
-        svc_first_name: first_name
-        svc_email: { column: email, split: ";" }
-        svc_score: score
+      ${settings}
+      properties: ${properties}
 `
+
+/** With a SQLite ledger. */
+export const defaultConfig = contactsConfig()
 
 /** The columns of the default configuration, `rows` of them; `edit` changes a row's cells. */
 export function contactsCsv(

@@ -10,32 +10,16 @@ import { ITEM_STATES } from '../../src/core/states.ts'
 import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { mirrorSync } from '../../workflows/names.ts'
 import { readPage } from '../unit/monitoring/exposition.ts'
-import { contactsCsv, createProject, type Project } from './project.ts'
+import { contactsCsv, createProject, defaultConfig, type Project } from './project.ts'
 import { untilHung } from '../hang.ts'
 
-const config = (listen: string) => `
-ledger: ./ledger.db
-worker: { listen: "${listen}" }
-connections:
-  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
-warehouses:
-  lake: { duckdb: ./lake.duckdb }
-syncs:
-  contacts:
-    import:
-      from: { csv: ./contacts.csv }
-      to: crm
-      object_type: svc_contact
-      matching_property: svc_external_id
-      verify: none
-      properties:
-        svc_external_id: id
-        svc_first_name: first_name
-        svc_email: { column: email, split: ";" }
-        svc_score: score
+const config = (listen: string) => `${defaultConfig}
     schedule: every 15 minutes
   copy:
     mirror: { from: crm, to: lake, object_types: [svc_contact] }
+warehouses:
+  lake: { duckdb: ./lake.duckdb }
+worker: { listen: "${listen}" }
 notifications:
   ops: { url: { file: ./hook } }
 `

@@ -4,7 +4,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
-import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
+import { contactsConfig, contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 
 let postgres: Postgres | null = null
 let project: Project | null = null
@@ -13,23 +13,10 @@ afterEach(async () => {
   await postgres?.stop()
 })
 
-const config = `
-ledger: { postgres: "\${LEDGER_URL}" }
-connections:
-  crm: { service: "\${RECORDS_URL}", key: { file: ./key } }
-syncs:
-  contacts:
-    import:
-      from: { csv: ./contacts.csv }
-      to: crm
-      object_type: svc_contact
-      matching_property: svc_external_id
-      properties:
-        svc_external_id: id
-        svc_first_name: first_name
-        svc_email: { column: email, split: ";" }
-        svc_score: score
-`
+const config = contactsConfig({
+  ledger: '{ postgres: "${LEDGER_URL}" }',
+  settings: 'verify: sample',
+})
 const rows = 8_000
 
 test('two workers on one PostgreSQL ledger finish an import, though one is killed; the books balance', async () => {

@@ -60,7 +60,7 @@ export interface Project {
   stop(): Promise<void>
 }
 
-export { contactsCsv, defaultConfig } from './contacts.ts'
+export { contactsConfig, contactsCsv, defaultConfig } from './contacts.ts'
 export { main } from './main.ts'
 
 /** Id of the project; its ledger is made where there is none. */

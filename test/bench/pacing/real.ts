@@ -22,6 +22,7 @@ import { loadConfig, readLedgerPlace } from '../../../config/index.ts'
 import { openLedger } from '../../../src/ledger/open.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { startPostgres } from '../../postgres.ts'
+import { contactsConfig } from '../../e2e/contacts.ts'
 
 const main = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url))
 const LIMIT = 600
@@ -174,20 +175,12 @@ async function writeCsv(path: string, rows: number): Promise<void> {
   await once(out, 'finish')
 }
 
-const configuration = (url: string, onPostgres: boolean) => `
-ledger: ${onPostgres ? '{ postgres: "${LEDGER_URL}" }' : './ledger.db'}
-connections:
-  crm: { service: "${url}", key: { file: ./key } }
-syncs:
-  contacts:
-    import:
-      from: { csv: ./contacts.csv }
-      to: crm
-      object_type: svc_contact
-      matching_property: svc_external_id
-      verify: none
-      properties: { svc_external_id: id, svc_last_name: last_name }
-`
+const configuration = (url: string, onPostgres: boolean) =>
+  contactsConfig({
+    ...(onPostgres && { ledger: '{ postgres: "${LEDGER_URL}" }' }),
+    service: `"${url}"`,
+    properties: '{ svc_external_id: id, svc_last_name: last_name }',
+  })
 
 /** Prints one row for each cell. `words` choose among them: `sqlite`, `postgres`, a number of workers, `kill`. */
 export async function benchPacingReal(options: {
