@@ -6,6 +6,8 @@
 // them follow, and where it has a choice it would sooner or later read a whole run for each of its rows. So the run is
 // part of the hash in the indexes by key and by record, and the ordinal in them is of another type.
 
+import { ATTEMPT_VIEWS } from './attempt-views.ts'
+
 /** Applied in order, in the ledger's own schema; `schema_version` holds their number. Never edit one that was released. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -289,4 +291,5 @@ export const MIGRATIONS: readonly string[] = [
   -- Keys of one record: what is written under one of them is written over the others.
   CREATE INDEX accepted_record ON accepted (destination, hashtextextended(record_id, 0)) WHERE record_id IS NOT NULL;
   `,
+  ATTEMPT_VIEWS,
 ]

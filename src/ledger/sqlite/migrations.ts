@@ -1,6 +1,8 @@
 // The ledger's tables, as numbered migrations (design section 5). They are the users' too: documented in
 // docs/ledger.md, stable, to be queried with SQL.
 
+import { ATTEMPT_VIEWS } from './attempt-views.ts'
+
 /** Applied in order; `user_version` holds the number of those applied. Never edit one that was released. */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -268,4 +270,5 @@ export const MIGRATIONS: readonly string[] = [
   -- Keys of one record: what is written under one of them is written over the others.
   CREATE INDEX accepted_record ON accepted (destination, record_id) WHERE record_id IS NOT NULL;
   `,
+  ATTEMPT_VIEWS,
 ]

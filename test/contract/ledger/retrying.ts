@@ -30,8 +30,24 @@ export function retryingTests(open: Open): void {
   })
   afterEach(() => opened.cleanup())
 
-  const taken = async (run: number, choice: RetryChoice = {}, after = 0, limit = 100) =>
-    (await ledger.retryRows(run, choice, { after, limit })).map(({ ordinal }) => ordinal)
+  const ordinalsIn = async (view: string, run: number) =>
+    (await opened.query(`SELECT ordinal FROM ${view} WHERE run = ${run} ORDER BY ordinal`)).map(
+      (each) => Number(each['ordinal']),
+    )
+  const mendedBy = async (run: number) =>
+    (
+      await opened.query(
+        `SELECT ordinal, mended_by FROM results WHERE run = ${run} AND mended_by IS NOT NULL ORDER BY ordinal`,
+      )
+    ).map((each) => [Number(each['ordinal']), Number(each['mended_by'])])
+  /** What a retry of a run takes; of the whole run, the view of what is to be mended has the same rows. */
+  const taken = async (run: number, choice: RetryChoice = {}, after = 0, limit = 100) => {
+    const rows = await ledger.retryRows(run, choice, { after, limit })
+    const ordinals = rows.map(({ ordinal }) => ordinal)
+    if (Object.keys(choice).length === 0 && after === 0 && limit === 100)
+      expect(await ordinalsIn('rejects', run)).toEqual(ordinals)
+    return ordinals
+  }
   const leftOf = async (run: number) =>
     (await ledger.report(run, { states: ITEM_STATES, after: 0, limit: 100, isLeft: true })).map(
       ({ ordinal }) => ordinal,
@@ -254,6 +270,50 @@ export function retryingTests(open: Open): void {
       ])
       const groups = await ledger.rejectGroups(run, { isLeft: true })
       expect(groups.reduce((sum, { items }) => sum + items, 0)).toBe(5)
+      const fifth = fourth + 1
+      expect(await mendedBy(run)).toEqual([
+        [2, second],
+        [5, fifth],
+      ])
+      expect(await mendedBy(first)).toEqual([
+        [1, fifth],
+        [2, second],
+      ])
+      expect(await mendedBy(third)).toEqual([[1, fifth]])
+      expect(await mendedBy(fourth)).toEqual([[1, fifth]])
+      expect(await mendedBy(fifth)).toEqual([])
+    })
+
+    it('that was read back otherwise again does not mend; in doubt is what no attempt settled', async () => {
+      const run = await leftOver()
+      const first = await retry(run, [[6, 'corrected']], 'rejected')
+      const { id: second } = await openRun(ledger, 'run', 'contacts', 'import', {
+        purpose: 'retry',
+        of: run,
+      })
+      await stage(ledger, second, [{ ...row(1, 'differs'), of: 8 }], { believes: false })
+      const [segment] = await ledger.openSegments(second)
+      const claim = {
+        run: second,
+        segment: segment!,
+        fence: await ledger.claimSegment(second, segment!),
+      }
+      await settle(ledger, claim, await send(ledger, claim), 'updated')
+      await ledger.recordVerified(second, [
+        { ordinal: 1, verdict: 'different', recordId: null, field: 'name' },
+      ])
+      await close(ledger, second)
+      expect(await taken(run)).toEqual([2, 3, 4, 5, 6, 7, 8])
+      expect(await taken(second)).toEqual([1])
+      expect(await ordinalsIn('in_doubt', run)).toEqual([6])
+      const third = await retry(first, [[1, 'corrected']])
+      await retry(second, [[1, 'differs']])
+      expect(await ordinalsIn('in_doubt', run)).toEqual([])
+      expect(await taken(run)).toEqual([2, 3, 4, 5, 7])
+      expect(await mendedBy(run)).toEqual([
+        [6, third],
+        [8, third + 1],
+      ])
     })
 
     it('whose key an earlier row of its run has taken is left, and its old key is not asked for', async () => {

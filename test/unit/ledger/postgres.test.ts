@@ -11,6 +11,7 @@ import { EXPORTS, type Ledger } from '../../../src/ledger/ledger.ts'
 import { resolveConnection } from '../../../src/ledger/postgres/connection.ts'
 import { openDatabase, type Database, type Subject } from '../../../src/ledger/postgres/database.ts'
 import { openPostgresLedger } from '../../../src/ledger/postgres/index.ts'
+import { ATTEMPT_VIEWS } from '../../../src/ledger/postgres/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/postgres/migrations.ts'
 import { MIGRATIONS as SQLITE_MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
 import { openPostgresQuota } from '../../../src/ledger/postgres/quota.ts'
@@ -160,6 +161,17 @@ describe('opening', () => {
     expect(purposes).toEqual(['sync', 'backfill', 'sync'])
     await ledger.noteStream(1, stream('svc_contact'))
     expect(await ledger.streams(1)).toEqual([stream('svc_contact')])
+  })
+
+  it('mends the views in place: what others built upon them stays', async () => {
+    const before = MIGRATIONS.indexOf(ATTEMPT_VIEWS)
+    await outside.query(
+      `CREATE SCHEMA ${schema}; SET search_path = ${schema}; ${MIGRATIONS.slice(0, before).join(';')};
+       CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (${before});
+       CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects; RESET search_path`,
+    )
+    await open()
+    expect((await outside.query(`SELECT * FROM ${schema}.ours`)).rows).toEqual([])
   })
 
   it('names its place without user and password', async () => {

@@ -22,6 +22,7 @@ import { openDatabase } from '../../../src/ledger/sqlite/database.ts'
 import { isSamePlace, openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
+import { ATTEMPT_VIEWS } from '../../../src/ledger/sqlite/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
 import { backUp } from '../../../src/sqlite/backup.ts'
 import { openRun, rows, stage, statesOf, stream } from '../../contract/ledger/scene.ts'
@@ -159,6 +160,14 @@ describe('opening', () => {
       `schema version ${newer}; this release knows up to ${MIGRATIONS.length}`,
     )
     outside('INSERT INTO theirs VALUES (1)')
+  })
+
+  it('mends the views in a file upon which others built theirs', async () => {
+    const before = MIGRATIONS.indexOf(ATTEMPT_VIEWS)
+    outside(`${MIGRATIONS.slice(0, before).join(';')}; PRAGMA user_version = ${before};
+      CREATE VIEW ours AS SELECT run, mended_by, raw FROM rejects`)
+    await openSqliteLedger(path).close()
+    outside('SELECT * FROM ours')
   })
 
   it('brings a file of the first release up to date, with all that is in it', async () => {

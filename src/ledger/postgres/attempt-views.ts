@@ -1,0 +1,94 @@
+// A migration: `results`, `rejects` and `in_doubt` know all attempts of a row, as `left.ts` does. Never edit it once it is released.
+// The views are replaced where they are, so that what others built upon them stays. `OFFSET 0` and `LIMIT 1` keep each look-up at
+// its index, whatever the planner takes the tables to be.
+
+const isBroughtIn = (item: string): string => `${item}.state IN ('created', 'updated', 'unchanged')`
+const isLeft = (item: string): string =>
+  `(${item}.state IN ('invalid', 'rejected', 'failed', 'unsent') OR ${item}.verified NOT IN ('equal', 'overwritten'))`
+
+/** Whether a retry may have taken the item, or made it: without one there is nothing to look for. */
+const hasAttempts = (item: string): string =>
+  `(${item}.of_ordinal IS NOT NULL OR (SELECT true FROM runs AS retry WHERE retry.of_run = ${item}.run LIMIT 1))`
+
+const itemAt = (run: string, ordinal: string): string =>
+  `LATERAL (SELECT * FROM items AS found WHERE found.run = ${run} AND found.ordinal = ${ordinal} LIMIT 1)`
+
+/** From an item back to the row that it was first read from. Retries have higher numbers than what they are of, so it ends. */
+const back = (name: string, item: string): string => `${name} (run, ordinal) AS (
+    SELECT ${item}.run, ${item}.ordinal
+    UNION ALL
+    SELECT retry.of_run, own.of_ordinal FROM ${name}
+      JOIN ${itemAt(`${name}.run`, `${name}.ordinal`)} AS own ON own.of_ordinal IS NOT NULL
+      JOIN runs AS retry ON retry.id = ${name}.run AND retry.of_run IS NOT NULL)`
+
+/** Its run and ordinal in one number. */
+const originOf = (item: string): string =>
+  `(WITH RECURSIVE ${back('origin', item)} SELECT min((origin.run::bigint << 32) | origin.ordinal) FROM origin)`
+
+/** All attempts of an item's row, as `attempt`, with their runs as `its`; `what` is asked of them. */
+const ofAttempts = (item: string, what: string, having: string): string => `(WITH RECURSIVE
+  ${back('up', item)},
+  family (run, ordinal) AS (
+    (SELECT run, ordinal FROM up ORDER BY run LIMIT 1)
+    UNION ALL
+    SELECT again.run, again.ordinal FROM family
+      JOIN runs AS retry ON retry.of_run = family.run AND retry.mode = 'run'
+      JOIN LATERAL (SELECT taken.run, taken.ordinal FROM items AS taken
+        WHERE ((taken.run::bigint << 32) | taken.of_ordinal) = ((retry.id::bigint << 32) | family.ordinal)
+          AND taken.of_ordinal IS NOT NULL OFFSET 0) AS again ON true)
+  SELECT ${what} FROM family
+    JOIN ${itemAt('family.run', 'family.ordinal')} AS attempt ON true
+    JOIN runs AS its ON its.id = attempt.run
+  ${having})`
+
+/** Those of a retry that is at work do not count yet. */
+const isLeftOver = (item: string): string =>
+  `${isLeft('attempt')} AND (its.state NOT IN ('running', 'paused', 'blocked') OR attempt.run = ${item}.run)`
+
+/** A row that gave way to a newer one with its key came in with that one. */
+const cameIn = `max(CASE WHEN ${isBroughtIn('attempt')} AND coalesce(attempt.verified, 'equal') = 'equal'
+  OR attempt.state = 'superseded' AND (SELECT true FROM accepted
+    WHERE accepted.destination = its.destination
+      AND hashtextextended(accepted.key, 0) = hashtextextended(attempt.key, 0)
+      AND accepted.key = attempt.key AND accepted.hash IS NOT NULL
+      AND (accepted.run >= attempt.run OR attempt.twin IS NULL) LIMIT 1) THEN attempt.run END)`
+
+const newestOf = (item: string): string => `CASE WHEN ${hasAttempts(item)}
+  THEN ${ofAttempts(item, `max(CASE WHEN ${isLeftOver(item)} THEN (attempt.run::bigint << 32) | attempt.ordinal END)`, '')}
+  ELSE (${item}.run::bigint << 32) | ${item}.ordinal END`
+
+/** A later run of the destination brought the key of the newest attempt in, from a row that is not older. */
+const broughtInLater = `(SELECT true FROM (SELECT ${newestOf('results')} AS place OFFSET 0) AS newest
+  JOIN ${itemAt('(newest.place >> 32)::integer', '(newest.place & 4294967295)::integer')} AS now ON true
+  JOIN LATERAL (SELECT accepted.run, accepted.key FROM accepted
+    WHERE accepted.destination = (SELECT destination FROM runs WHERE id = now.run)
+      AND hashtextextended(accepted.key, 0) = hashtextextended(now.key, 0)
+      AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL LIMIT 1) AS accepted ON true
+  WHERE (SELECT true FROM items AS brought
+    WHERE hashtextextended(brought.key, brought.run) = hashtextextended(accepted.key, accepted.run)
+      AND brought.key = accepted.key AND brought.run + 0 = accepted.run AND ${isBroughtIn('brought')}
+      AND ${originOf('brought')} < ${originOf('now')} LIMIT 1) IS NULL)`
+
+export const ATTEMPT_VIEWS = `
+  CREATE OR REPLACE VIEW results AS
+    SELECT runs.sync, items.run, items.ordinal, items.line, items.key, items.state, items.record_id,
+      items.http_status, items.code, items.reason, items."column", items.field, items.value, items.detail,
+      items.request_id, items.attempts, items.replayed, items.in_doubt, items.verified,
+      runs.purpose, runs.of_run, items.of_ordinal,
+      CASE WHEN ${isLeft('items')} AND ${hasAttempts('items')} THEN ${ofAttempts(
+        'items',
+        cameIn,
+        `HAVING ${cameIn} > max(CASE WHEN ${isLeftOver('items')} THEN attempt.run ELSE 0 END)`,
+      )} END AS mended_by
+    FROM items JOIN runs ON runs.id = items.run
+    WHERE runs.mode = 'run';
+
+  CREATE OR REPLACE VIEW rejects AS
+    SELECT results.*, payloads.raw FROM results LEFT JOIN payloads USING (run, ordinal)
+    WHERE (results.state IN ('invalid', 'rejected', 'failed', 'unsent') OR results.verified <> 'equal')
+      AND results.mended_by IS NULL AND ${broughtInLater} IS NULL;
+
+  CREATE OR REPLACE VIEW in_doubt AS
+    SELECT * FROM results
+    WHERE in_doubt = 1 AND coalesce(verified, '') <> 'equal' AND mended_by IS NULL AND ${broughtInLater} IS NULL;
+`
