@@ -1,4 +1,4 @@
-// Settings of how a project is run: schedules, the Temporal server, workers, and who is told.
+// Settings of how a project is run: schedules, the Temporal server, workers, notifications.
 
 import { z } from 'zod'
 import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/schedule.ts'
@@ -71,7 +71,7 @@ export const temporal = z.strictObject({
         client_key: pathText()
           .optional()
           .describe(
-            'File with the key of the client certificate, PEM; nobody but its owner may read it.',
+            'File with the key of the client certificate, PEM; only its owner may read it.',
           ),
         server_name: text()
           .optional()
@@ -128,7 +128,7 @@ export const worker = z.strictObject({
     .max(100, 'expected a number from 1 to 100')
     .default(4)
     .describe(
-      'Pieces of imports that one worker works on at the same time, 1 to 100; as many of mirrors beside them, and half as many of backfills.',
+      'Pieces of imports that one worker works on at the same time, 1 to 100; as many of mirrors in addition, and half as many of backfills.',
     ),
 })
 
@@ -145,13 +145,13 @@ export const notifications = z.strictObject({
     .min(1, 'expected at least one of blocked, failed, rejects, differences and recovered')
     .default([...NOTIFIED])
     .describe(
-      'What is told: `blocked` (a run stands still, or waits for approval), `failed`, `rejects` (a run ended with more rejects than `rejects_max`), `differences` (a run ended and knows that the two sides do not hold the same; who is told of `rejects` is told of it too), `recovered` (a run goes on, or the first one that succeeds after one that did not). Default: all of them.',
+      'What is sent: `blocked` (a run is blocked, or waits for approval), `failed`, `rejects` (a run ended with more rejects than `rejects_max`), `differences` (a run ended and knows that the two sides do not hold the same; a webhook that takes `rejects` alone gets it as `rejects`), `recovered` (a run goes on, or the first one that succeeds after one that did not). Default: all of them.',
     ),
   rejects_max: z
     .number()
     .int()
     .min(0, 'expected a number of at least 0')
     .default(0)
-    .describe('Rejected rows of a run that are nothing to tell.'),
-  syncs: names().optional().describe('Syncs of which it is told. Default: all.'),
+    .describe('Rejected rows of a run up to which nothing is sent.'),
+  syncs: names().optional().describe('Syncs whose runs it reports. Default: all.'),
 })

@@ -39,7 +39,7 @@ export const secretPlace = (what: string, instead: string) =>
       file: pathText()
         .optional()
         .describe(
-          `File that holds the ${what}, relative to this file; nobody but its owner may read it.`,
+          `File that holds the ${what}, relative to this file; only its owner may read it.`,
         ),
       command: text()
         .optional()

@@ -194,7 +194,9 @@ const mapping = z.strictObject({
   value: z
     .unknown()
     .optional()
-    .describe('A constant, in the shape the service expects. It stands alone, or with `compare`.'),
+    .describe(
+      'A constant, in the shape the service expects. It takes no other setting but `compare`.',
+    ),
   type: z
     .enum(CELL_TYPES)
     .optional()
@@ -362,7 +364,7 @@ const mirroring = z.strictObject({
   schema: schemaName()
     .optional()
     .describe(
-      'Schema of the warehouse for the tables of this mirror; it is made where it is missing, and nobody else may have tables in it. Default: the name of the sync.',
+      'Schema of the warehouse for the tables of this mirror; it is made where it is missing, and no other program may have tables in it. Default: the name of the sync.',
     ),
   object_types: z
     .union([z.enum(['all']), names().min(1, 'expected at least one name')])
@@ -449,7 +451,9 @@ export const configSchema = z.strictObject({
   worker: worker.prefault({}).describe('The workers of this configuration.'),
   notifications: named(notifications)
     .default({})
-    .describe('Who is told when a run needs a person, by name: docs/monitoring.md.'),
+    .describe(
+      'Webhooks that get a message when a run needs a person, by name: docs/monitoring.md.',
+    ),
 })
 
 export type ConfigInput = z.input<typeof configSchema>
