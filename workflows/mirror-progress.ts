@@ -47,7 +47,8 @@ export function trackMirror(sync: string) {
       standing.note({ streams })
       const waits = streams.filter((stream) => stream.state === 'approval')
       const asked = waits.map(
-        ({ name, deletions }) => `${name}: ${deletions?.rows} of ${deletions?.of} rows`,
+        ({ kind, name, deletions }) =>
+          `${nameOf({ kind, name })}: ${deletions?.rows} of ${deletions?.of} rows`,
       )
       standing.noteWait(
         waits.length === 0 ? null : `deletions wait for approval: ${asked.join(', ')}`,

@@ -100,11 +100,11 @@ export async function runMirror(
       noteStream(stream, { state: 'approval', deletions: { rows, of } })
       // Without a place: whoever waits for a person keeps nobody else waiting.
       const timeoutMs = tuning.approval_ms ?? DEFAULTS.approval_ms
-      const { approved } = await approvals.ask(stream.name, rows, timeoutMs)
+      const { approved } = await approvals.ask(nameOf(stream), rows, timeoutMs)
       verdict = { approved, rows }
       noteStream(stream, { state: 'waiting' })
       await short.noteVerdict.executeWithOptions(
-        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${stream.name}` },
+        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${nameOf(stream)}` },
         [{ run, stream, approved, tuning, priority }],
       )
     }

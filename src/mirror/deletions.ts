@@ -65,7 +65,7 @@ export async function remove(
   const { rows: of } = await deps.tables.count(stream)
   const share = `${rows} of ${of} rows`
   const isLess = lessThanBefore(job.sight, position) !== null
-  const may = permission(rows, of, job.config, job.verdict, isLess)
+  const may = permission(rows, of, job.config, job.verdict, { isLess })
   if (may === 'ask') {
     account.ask(`${share} would be deleted, ${whyAsked(job.config, isLess)}; approve or reject it`)
     return { state: 'approval', rows, of }
@@ -115,15 +115,19 @@ async function deletePage(work: Work, before: string, ids: readonly string[]): P
   tally.deleted += deleted - ids.length
 }
 
-/** What may be done about so many deletions of a table with so many rows. `isLess`: the key sees less than before. */
+/**
+ * What may be done about so many deletions of a table with so many rows. `isLess`: the key sees less than before; `spent`: rows
+ * that went unasked shortly before.
+ */
 export function permission(
   rows: number,
   of: number,
   config: Pick<MirrorConfig, 'deletions_max_percent'>,
   verdict: Verdict | null,
-  isLess: boolean,
+  { isLess, spent = 0 }: { readonly isLess: boolean; readonly spent?: number },
 ): 'granted' | 'refused' | 'ask' {
-  const isLittle = rows <= UNASKED_ROWS || rows * 100 <= of * config.deletions_max_percent
+  const all = rows + spent
+  const isLittle = all <= UNASKED_ROWS || all * 100 <= (of + spent) * config.deletions_max_percent
   if (isLittle && !isLess) return 'granted'
   if (verdict === null) return 'ask'
   if (!verdict.approved) return 'refused'

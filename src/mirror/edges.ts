@@ -1,54 +1,28 @@
 // The association edges of a type's records, which only their record can tell: one request each. Records that changed come first;
 // the others in the order of their ids, as long as a run has time for them, and the next run goes on there. Promise kept here:
-// what is kept of a record's edges is what one answer said.
+// what is kept of a record's edges is what one answer said. What goes is in edges-removal.ts.
 
 import { SyncError } from '../core/errors.ts'
 import { inLanes } from '../core/lanes.ts'
-import type { MirrorConfig } from '../core/sync.ts'
+import { named } from '../core/sight.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
-import { instantAt } from './instant.ts'
+import { edgesPosition, OWNERS_MAX, type EdgesPosition } from './edges-place.ts'
+import { EdgesRemoval } from './edges-removal.ts'
+import { lessThanBefore } from './last-sight.ts'
 import { Merger } from './merger.ts'
-import type { MirrorDeps, StreamJob, StreamResult } from './ports.ts'
-import { addMerge, isSameRun, noTally, tallyOf, type Opened, type Tally } from './position.ts'
+import type { MirrorDeps, StreamResult } from './ports.ts'
+import { addMerge, isSameRun, type Opened, type RunPlace } from './position.ts'
 import { Reader } from './reader.ts'
 import { edgesOf, openedRun } from './streams.ts'
 import { textStream } from './text-table.ts'
-
-/** Records whose edges are merged together. */
-const OWNERS_MAX = 500
-
-interface EdgesPosition {
-  v: 1
-  /** Records of this version and later ones are looked at first; null for none yet. */
-  version: string | null
-  /** Last id of those that were looked through. */
-  after: string | null
-  /** When the look through all of them began that is under way. */
-  startedAt: string | null
-  /** When the last look through all of them ended. */
-  sweptAt: string | null
-  /** When the service was asked last: the clock of another worker may be behind. */
-  askedAt?: string
-  /** `after`: last id of the changed ones that this run has looked at. */
-  run: {
-    id: number
-    openedAt?: string
-    full: boolean
-    phase: 'changed' | 'all' | 'done'
-    after: string | null
-    tally: Tally
-  }
-}
+import type { RecordsJob } from './work.ts'
 
 const COLUMNS = ['association', 'source_id', 'target_id']
 
 /** Works on the edges of a type until they are done, or the activity's time is over. @throws as `mirrorRecords` */
-export async function mirrorEdges(
-  deps: MirrorDeps,
-  job: StreamJob & { readonly config: MirrorConfig },
-): Promise<StreamResult> {
-  const { tables, clock, tuning } = deps
+export async function mirrorEdges(deps: MirrorDeps, job: RecordsJob): Promise<StreamResult> {
+  const { tables, client, clock, tuning } = deps
   const type = job.stream.name
   const name = edgesOf(type)
   const [source] = await tables.streams([type])
@@ -60,64 +34,106 @@ export async function mirrorEdges(
   const wanted = `${type}_edges`
   const stream = await textStream(tables, { name, wanted, columns: COLUMNS })
   const { fence, position: stored } = await tables.claim(name)
-  const position = positionOf(stored, await openedRun(deps.ledger, job.run, name), job.full)
+  const opened = await openedRun(deps.ledger, job.run, name)
+  const reader = new Reader(deps)
+  // Asked again here: a definition may have gone since the run began. Its answer tells the service's clock.
+  const definitions = await reader.ask((options) => client.listAssociations(options))
+  const position = edgesPosition(stored, opened, {
+    full: job.full,
+    overlapMs: job.config.overlap_seconds * 1_000,
+    aheadMs: client.clockAheadMs(),
+    now: ({ askedAt, startedAt }) => {
+      reader.goOnFrom(askedAt)
+      reader.goOnFrom(startedAt)
+      return reader.now()
+    },
+  })
+  position.run.tally.requests += reader.requests
   const endsAtMs = clock.now() + (job.full ? tuning.stream_ms : tuning.edges_ms)
-  const work = new Edges(deps, job, { source, stream, fence, position, endsAtMs })
-  return await work.run()
+  const unlisted = job.config.associations.filter(
+    (association) => !definitions.some((one) => one.name === association),
+  )
+  const ends = definitions
+    .filter((one) => one.source === type && job.config.associations.includes(one.name))
+    .map(({ target }) => target)
+  const sight = job.sight && {
+    ...job.sight,
+    types: job.sight.types?.filter((one) => one === type || ends.includes(one)) ?? null,
+  }
+  const parts = { source, stream, fence, position, opened, endsAtMs }
+  return await new Edges(deps, job, { ...parts, unlisted: new Set(unlisted), sight }).run()
 }
 
-function positionOf(stored: string | null, opened: Opened, full: boolean): EdgesPosition {
-  const known = stored === null ? null : (JSON.parse(stored) as EdgesPosition)
-  const position = known ?? {
-    v: 1,
-    version: null,
-    after: null,
-    startedAt: null,
-    sweptAt: null,
-    run: null!,
-  }
-  if (position.run && isSameRun(position.run, opened)) {
-    position.run.tally = tallyOf(position.run.tally)
-    return position
-  }
-  const { id, openedAt } = opened
-  const run = { id, openedAt, full, phase: 'changed' as const, after: null, tally: noTally() }
-  return { ...position, run }
+interface EdgesParts {
+  readonly source: MirrorStream
+  readonly stream: MirrorStream
+  readonly fence: number
+  readonly position: EdgesPosition
+  readonly opened: Opened
+  readonly endsAtMs: number
+  /** Associations that are to be mirrored and are not listed: nothing is known of their edges. */
+  readonly unlisted: ReadonlySet<string>
+  /** What the key sees of what the edges need. */
+  readonly sight: RecordsJob['sight']
+}
+
+/** What the work on edges shares with their removal. */
+export interface EdgesWork extends EdgesParts {
+  readonly deps: MirrorDeps
+  readonly job: RecordsJob
+  /** In what the key sees less than that of the run before. */
+  readonly less: string | null
+  /** Asks for the edges of these records, and merges them. */
+  readOwners(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void>
+  /** The position as it is stored from now on, by whoever asks for it. */
+  snapshot(): string
+  say(sentence: string): void
+  /** Says in what the table differs from the service. */
+  differ(sentence: string): void
+  note(state: StreamBooks['state'], asked?: string): Promise<void>
 }
 
 class Edges {
   readonly #deps: MirrorDeps
-  readonly #job: StreamJob & { readonly config: MirrorConfig }
-  readonly #source: MirrorStream
-  readonly #stream: MirrorStream
-  readonly #fence: number
+  readonly #job: RecordsJob
+  readonly #parts: EdgesParts
   readonly #position: EdgesPosition
-  readonly #endsAtMs: number
   readonly #named: ReadonlySet<string>
+  readonly #removal: EdgesRemoval
   /** The position as it is stored. */
   #stored: string
-  #message: string | null = null
 
-  constructor(
-    deps: MirrorDeps,
-    job: StreamJob & { readonly config: MirrorConfig },
-    parts: {
-      readonly source: MirrorStream
-      readonly stream: MirrorStream
-      readonly fence: number
-      readonly position: EdgesPosition
-      readonly endsAtMs: number
-    },
-  ) {
+  constructor(deps: MirrorDeps, job: RecordsJob, parts: EdgesParts) {
     this.#deps = deps
     this.#job = job
-    this.#source = parts.source
-    this.#stream = parts.stream
-    this.#fence = parts.fence
+    this.#parts = parts
     this.#position = parts.position
-    this.#endsAtMs = parts.endsAtMs
     this.#named = new Set(job.config.associations)
     this.#stored = JSON.stringify(parts.position)
+    const less = lessThanBefore(job.sight, parts.position)
+    if (less !== null) this.#say(less)
+    for (const association of parts.unlisted) this.#differ(unlistedText(association))
+    this.#removal = new EdgesRemoval({
+      ...parts,
+      deps,
+      job,
+      less,
+      readOwners: (ids, priority) => this.#readOwners(ids, priority),
+      snapshot: () => (this.#stored = JSON.stringify(this.#position)),
+      say: (sentence) => this.#say(sentence),
+      differ: (sentence) => this.#differ(sentence),
+      note: (state, asked) => this.#note(state, asked),
+    })
+  }
+
+  #say(sentence: string): void {
+    const said = (this.#position.run.said ??= [])
+    if (!said.includes(sentence)) said.push(sentence)
+  }
+
+  #differ(sentence: string): void {
+    this.#position.run.differs = true
+    this.#say(sentence)
   }
 
   async run(): Promise<StreamResult> {
@@ -125,6 +141,10 @@ class Edges {
     await this.#note('pulling')
     if (run.phase === 'changed' && !(await this.#changed())) return { state: 'again' }
     if (run.phase === 'all' && !(await this.#all())) return { state: 'again' }
+    if (run.phase === 'remove') {
+      const wait = await this.#removal.run()
+      if (wait) return wait
+    }
     await this.#note('complete')
     return { state: 'done' }
   }
@@ -132,21 +152,19 @@ class Edges {
   /** The records that changed since the last run. None before the first look through all of them. */
   async #changed(): Promise<boolean> {
     const { tables, clock, tuning } = this.#deps
-    const position = this.#position
-    const startedAt = instantAt(clock.now() - this.#job.config.overlap_seconds * 1_000)
+    const { run } = this.#position
     const endsAtMs = clock.now() + tuning.stream_ms
-    if (position.version !== null)
+    if (run.from !== null)
       for (;;) {
-        const { after } = position.run
-        const choice = { after, limit: OWNERS_MAX, versionFrom: position.version }
-        const ids = await tables.ids(this.#source, choice)
-        position.run.after = ids.at(-1) ?? after
-        await this.#read(ids, 'mirror')
+        const choice = { after: run.after, limit: OWNERS_MAX, versionFrom: run.from }
+        const ids = await tables.ids(this.#parts.source, choice)
+        await this.#look(ids, 'mirror')
+        run.after = ids.at(-1) ?? run.after
+        await this.#store()
         if (ids.length < OWNERS_MAX) break
         if (clock.now() >= endsAtMs) return false
       }
-    position.version = startedAt
-    position.run.phase = 'all'
+    run.phase = 'all'
     await this.#store()
     return true
   }
@@ -155,46 +173,65 @@ class Edges {
   async #all(): Promise<boolean> {
     const { tables, clock } = this.#deps
     const position = this.#position
-    const { full } = position.run
-    const everyMs = this.#job.config.full_every_hours * 3_600_000
-    const isDue =
-      full ||
-      position.after !== null ||
-      position.sweptAt === null ||
-      clock.now() - Date.parse(position.sweptAt) >= everyMs
+    const { run } = position
+    let isDue = await this.#isLookDue()
     while (isDue) {
-      const ids = await tables.ids(this.#source, { after: position.after, limit: OWNERS_MAX })
-      const isLast = ids.length < OWNERS_MAX
-      position.startedAt ??= this.#reader('mirror').now()
-      position.after = isLast ? null : ids.at(-1)!
-      await this.#read(ids, 'backfill')
-      if (isLast) {
-        await this.#forget(position.startedAt)
-        break
-      }
-      if (clock.now() < this.#endsAtMs) continue
-      if (full) return false
-      const { rows } = await tables.count(this.#source)
-      this.#message = `the look through all ${rows} records goes on with the next run`
+      const after = run.reached ?? position.after
+      // Where one was left that had not come anywhere, this is another.
+      if (after === null) position.startedAt = run.began
+      const choice = { after, limit: OWNERS_MAX }
+      const ids = await tables.ids(this.#parts.source, choice)
+      const isSeen = await this.#seen(choice)
+      await this.#look(
+        ids.filter((id) => !isSeen.has(id)),
+        'backfill',
+      )
+      const last = ids.at(-1)
+      if (last !== undefined) run.reached = last
+      run.isLast = ids.length < OWNERS_MAX
+      // What is gone has to be found again by a run after this one, if this one does not come to its end.
+      if (!run.isLast && run.gone === 0) position.after = run.reached!
+      isDue = !run.isLast
+      await this.#store()
+      if (!isDue || clock.now() < this.#parts.endsAtMs) continue
+      if (run.full) return false
+      const { rows } = await tables.count(this.#parts.source)
+      this.#say(`the look through all ${rows} records goes on with the next run`)
       break
     }
-    position.run.phase = 'done'
+    run.phase = 'remove'
     await this.#store()
     return true
   }
 
-  /** Edges that a look through all records did not show: those of records that are gone. */
-  async #forget(startedAt: string): Promise<void> {
-    const position = this.#position
-    position.startedAt = null
-    position.sweptAt = instantAt(this.#deps.clock.now())
-    const deleted = await this.#deps.tables.delete(
-      this.#stream,
-      this.#fence,
-      JSON.stringify(position),
-      { before: startedAt, how: this.#job.config.deletions, at: position.sweptAt },
+  /** Those of them that this run has looked at already, because they changed. */
+  async #seen(choice: {
+    readonly after: string | null
+    readonly limit: number
+  }): Promise<ReadonlySet<string>> {
+    const { from } = this.#position.run
+    if (from === null) return new Set()
+    return new Set(
+      await this.#deps.tables.ids(this.#parts.source, { ...choice, versionFrom: from }),
     )
-    position.run.tally.deleted += deleted
+  }
+
+  async #isLookDue(): Promise<boolean> {
+    const { startedAt, after, sweptAt, run } = this.#position
+    if (run.isLast === true) return false
+    // One that is under way goes on, whether it has come anywhere or not.
+    if (run.full || startedAt !== null || after !== null || sweptAt === null) return true
+    const everyMs = this.#job.config.full_every_hours * 3_600_000
+    if (this.#deps.clock.now() - Date.parse(sweptAt) >= everyMs) return true
+    return await this.#werePutBack()
+  }
+
+  /** Whether this run found records put back from a backup: their times say nothing of when they changed. */
+  async #werePutBack(): Promise<boolean> {
+    const text = await this.#deps.tables.position(this.#parts.source.name)
+    const place = text === null ? null : (JSON.parse(text) as { run?: RunPlace })
+    if (!place?.run || !isSameRun(place.run, this.#parts.opened)) return false
+    return (place.run.tally.reverted ?? 0) > 0
   }
 
   /** No moment that it tells is before what another worker told. */
@@ -202,20 +239,28 @@ class Edges {
     const reader = new Reader({ ...this.#deps, priority })
     reader.goOnFrom(this.#position.askedAt)
     reader.goOnFrom(this.#position.startedAt)
+    reader.goOnFrom(this.#position.run.began)
     return reader
   }
 
+  /** Reads the edges of these records, and counts those that are gone. */
+  async #look(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
+    if (ids.length === 0) return
+    await this.#readOwners(ids, priority)
+    const { gone, old } = await this.#removal.goneOf(ids)
+    this.#position.run.gone += gone.length
+    this.#position.run.old += old
+  }
+
   /** The edges of these records, as the service says now. */
-  async #read(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
-    if (ids.length === 0) return await this.#store()
-    const { tables, tuning, signal } = this.#deps
+  async #readOwners(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
+    const { tuning, signal } = this.#deps
     const reader = this.#reader(priority)
-    const before = reader.now()
     const merger = new Merger(this.#deps, {
       run: this.#job.run,
-      fence: this.#fence,
-      stream: this.#stream,
-      // Where it stands is stored with the deletions: then all is known of these records.
+      fence: this.#parts.fence,
+      stream: this.#parts.stream,
+      // Where it stands is stored afterwards: then all is known of these records.
       snapshot: () => this.#stored,
       merged: async (counts) => addMerge(this.#position.run.tally, counts),
     })
@@ -232,20 +277,11 @@ class Edges {
       this.#position.run.tally.requests += reader.requests
       this.#position.askedAt = reader.latest!
     }
-    const stored = JSON.stringify(this.#position)
-    const deleted = await tables.delete(this.#stream, this.#fence, stored, {
-      before,
-      owners: { column: 'source_id', values: ids },
-      how: this.#job.config.deletions,
-      at: reader.now(),
-    })
-    this.#stored = stored
-    this.#position.run.tally.deleted += deleted
     await this.#note('pulling')
   }
 
   async #rowsOf(reader: Reader, id: string): Promise<MirrorRow[]> {
-    const edges = await reader.edges(this.#source.name, id)
+    const edges = await reader.edges(this.#parts.source.name, id)
     const rows = edges
       .filter(({ association_type: association }) => this.#named.has(association))
       .map(({ association_type: association, target_id: target }) => ({
@@ -260,24 +296,29 @@ class Edges {
 
   async #store(): Promise<void> {
     this.#stored = JSON.stringify(this.#position)
-    await this.#deps.tables.move(this.#stream.name, this.#fence, this.#stored)
+    await this.#deps.tables.move(this.#parts.stream.name, this.#parts.fence, this.#stored)
   }
 
-  async #note(state: StreamBooks['state']): Promise<void> {
-    const { tally, full } = this.#position.run
+  async #note(state: StreamBooks['state'], asked?: string): Promise<void> {
+    const { tally, full, said = [], differs = false } = this.#position.run
     const isOver = state === 'complete'
-    const counted = isOver ? await this.#deps.tables.count(this.#stream) : null
+    const { stream } = this.#parts
+    const counted = isOver ? await this.#deps.tables.count(stream) : null
+    const sentences = [...(asked === undefined ? [] : [asked]), ...said]
     await this.#deps.ledger.noteStream(this.#job.run, {
-      stream: this.#stream.name,
-      table: this.#stream.table,
+      stream: stream.name,
+      table: stream.table,
       state,
       mode: full ? 'full' : 'incremental',
       ...tally,
       misfits: counted?.misfits ?? null,
       serviceCount: null,
       tableCount: counted?.rows ?? null,
-      differs: isOver ? false : null,
-      message: this.#message,
+      differs: isOver || differs ? differs : null,
+      message: sentences.length === 0 ? null : sentences.join('; '),
     })
   }
 }
+
+const unlistedText = (association: string): string =>
+  `the association ${named([association])} is not listed any more, so the key cannot read it, or it is gone; its edges stay as they were`

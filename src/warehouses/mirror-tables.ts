@@ -127,13 +127,18 @@ export interface RowGroup {
   readonly rows: number
 }
 
+/** Rows whose text column of this name has one of the values; at most 10,000. */
+export interface Owners {
+  readonly column: string
+  readonly values: readonly string[]
+}
+
 /** Rows to mark or remove: they are there, were last seen before `before`, and are among `ids` or belong to `owners`. */
 export interface Deletion {
   readonly before: string
   /** At most 10,000. Default: whatever their id. */
   readonly ids?: readonly string[]
-  /** Rows whose text column of this name has one of the values; at most 10,000. */
-  readonly owners?: { readonly column: string; readonly values: readonly string[] }
+  readonly owners?: Owners
   /** `soft` sets `_deleted_at` to `at`; `hard` removes the row. */
   readonly how: 'soft' | 'hard'
   readonly at: string
@@ -213,6 +218,7 @@ export interface MirrorTables {
       /** Only rows of this version or a later one. */
       readonly versionFrom?: string
       readonly within?: Within
+      readonly owners?: Owners
       /** Only rows that `groups` counts with these values. */
       readonly equals?: readonly Equal[]
     },

@@ -338,6 +338,25 @@ test.each([
   ])
 })
 
+test('deletions of edges wait under a name of their own', async () => {
+  const { scene, handle } = await start({
+    records: ['svc_deal'],
+    edges: ['svc_deal'],
+    slice: (input) => (input.stream.kind === 'edges' ? asking(input) : done),
+  })
+  await expect
+    .poll(() => statesOf(handle), soon)
+    .toEqual({ svc_deal: 'done', 'edges of svc_deal': 'approval' })
+  expect((await progressOf(handle)).message).toContain('edges of svc_deal: 12 of 30 rows')
+  expect(await refusal(decide(handle, approve, { stream: 'svc_deal' }))).toBe(
+    'NotWaiting: "svc_deal" does not wait for approval; waiting: edges of svc_deal',
+  )
+  const stream = 'edges of svc_deal'
+  expect(await decide(handle, approve, { stream })).toEqual({ streams: [stream] })
+  await handle.result()
+  expect(scene.slices.at(-1)).toMatchObject({ verdict: { approved: true, rows: 12 } })
+})
+
 test('silence is a rejection; a verdict that comes later is refused', async () => {
   const { held, go } = holding()
   const { scene, handle } = await start(

@@ -261,7 +261,7 @@ class Reconciliation {
     const { rows: of } = await tables.count(stream)
     const share = `${gone.length} of ${of} rows`
     const isLess = this.#less !== null
-    const may = permission(gone.length, of, config, verdict, isLess)
+    const may = permission(gone.length, of, config, verdict, { isLess })
     if (may === 'ask') {
       this.#asked = `${share} would be deleted, ${whyAsked(config, isLess)}; approve or reject it`
       await this.#keep()

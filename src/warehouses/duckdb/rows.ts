@@ -98,6 +98,7 @@ export async function readIds(
     seenBefore,
     versionFrom,
     within,
+    owners,
     equals = [],
   }: Parameters<MirrorTables['ids']>[1],
 ): Promise<string[]> {
@@ -107,6 +108,7 @@ export async function readIds(
     ...(seenBefore === undefined ? [] : [`"_last_seen_at" < ${instant(seenBefore)}`]),
     ...(versionFrom === undefined ? [] : [`"_version" >= ${instant(versionFrom)}`]),
     ...inside(within),
+    ...(owners ? [`${named(owners.column)} IN ${rowsOf(owners.values)}`] : []),
     ...equals.map((one) => equal(stream, one)),
   ].join(' AND ')
   // As JSON: the driver takes U+FEFF away where a text begins with it.

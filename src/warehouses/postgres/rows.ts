@@ -121,6 +121,7 @@ export async function readIds(
     seenBefore,
     versionFrom,
     within,
+    owners,
     equals = [],
   }: Parameters<MirrorTables['ids']>[1],
 ): Promise<string[]> {
@@ -130,6 +131,7 @@ export async function readIds(
     there.add(`"_last_seen_at" < ${there.value(seenBefore)}::timestamptz`)
   if (versionFrom !== undefined) there.add(`"_version" >= ${there.value(versionFrom)}::timestamptz`)
   there.within(within)
+  if (owners) there.add(`${quoted(owners.column)} = ANY (${there.value(owners.values)}::text[])`)
   for (const one of equals) there.equal(stream, one)
   const { rows } = await lease.ask(
     `SELECT "_id" FROM ${tableIn(home, stream.table)} WHERE ${there}

@@ -247,5 +247,23 @@ export function readingTests(place: OpenPlace): void {
       const all = { within: WITHIN[0]![0], versionFrom: at(4), seenBefore: at(9), after: '0' }
       expect(await ids(all)).toEqual(['4'])
     })
+
+    it('are of the rows of some owners', async () => {
+      const scene = await sceneOf(place)
+      const owned = ['ada', 'ben', 'cy', 'ada'].map((owner, index) =>
+        contact(`${index}`, 'x', { owner }),
+      )
+      await scene.merge(
+        contacts,
+        owned.map((row, index) => [at(index), [row]]),
+      )
+      const owners = { column: 'owner', values: ['ada', 'cy', "d'Arc"] }
+      const choice = { after: null, limit: 99, owners }
+      expect(await scene.tables.ids(contacts, choice)).toEqual(['0', '2', '3'])
+      expect(await scene.tables.ids(contacts, { ...choice, seenBefore: at(3) })).toEqual(['0', '2'])
+      expect(await scene.tables.ids(contacts, { ...choice, after: '0' })).toEqual(['2', '3'])
+      const nobody = { ...owners, values: [] }
+      expect(await scene.tables.ids(contacts, { ...choice, owners: nobody })).toEqual([])
+    })
   })
 }

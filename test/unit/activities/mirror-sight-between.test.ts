@@ -2,7 +2,7 @@
 // service, the ledger and the tables are real.
 
 import { describe, expect, test } from 'vitest'
-import { CONTACT, create, sightScene } from './sight-scene.ts'
+import { COMPANY, CONTACT, create, LINK, sightScene } from './sight-scene.ts'
 
 const CONTACTS = `records ${CONTACT}`
 
@@ -159,6 +159,30 @@ test('a run that was ended before it had looked leaves the question to the next 
   s.hooks.before = () => {}
   expect(await s.run()).toMatchObject({ asked: [{ stream: CONTACTS, rows: 5 }] })
   expect(await s.rows(CONTACT)).toBe(35)
+})
+
+test('edges to records that the key does not see any more', async () => {
+  const s = await sightScene({ associations: [LINK] })
+  await create(s.ada, 2, false)
+  const { data } = await s.ada.queryRecords(CONTACT, {})
+  const company = await s.ada.createRecord(COMPANY, { svc_name: 'A', svc_private: true })
+  await s.ada.associateRecords(CONTACT, data[0]!.id, LINK, company.id)
+  const edges = `edges of ${CONTACT}`
+  await s.run()
+  expect(await s.rows(edges)).toBe(1)
+  s.replace({ userId: 'ben' })
+  const less = await s.run()
+  expect(less.asked.map(({ stream, rows }) => [stream, rows])).toEqual([
+    [`records ${COMPANY}`, 1],
+    [`edges ${CONTACT}`, 1],
+  ])
+  expect(less.asked[1]!.message).toMatch(
+    /^edges of svc_contact: 1 of 1 rows would be deleted, and the key may only not see them/,
+  )
+  expect(less.state).toBe('complete_with_differences')
+  expect(await s.rows(edges)).toBe(1)
+  await s.run(undefined, { approved: true })
+  expect(await s.rows(edges)).toBe(0)
 })
 
 describe('definitions of associations', () => {

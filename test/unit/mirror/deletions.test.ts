@@ -17,7 +17,7 @@ test.each([
   [300, 900, { approved: true, rows: 299 }, 'ask'],
   [300, 900, { approved: false, rows: 299 }, 'refused'],
 ] as const)('%i of %i rows, %j: %s', (rows, of, verdict, may) => {
-  expect(permission(rows, of, limit, verdict, false)).toBe(may)
+  expect(permission(rows, of, limit, verdict, { isLess: false })).toBe(may)
 })
 
 test.each([
@@ -26,12 +26,18 @@ test.each([
   [10, { approved: true, rows: 10 }, 'granted'],
   [11, { approved: true, rows: 10 }, 'ask'],
 ] as const)('%i rows with a key that sees less, %j: %s', (rows, verdict, may) => {
-  expect(permission(rows, 1_000, { deletions_max_percent: 100 }, verdict, true)).toBe(may)
+  expect(permission(rows, 1_000, { deletions_max_percent: 100 }, verdict, { isLess: true })).toBe(
+    may,
+  )
 })
 
 test('a limit of 0 lets only a few go, one of 100 all of them', () => {
-  expect(permission(11, 1_000_000, { deletions_max_percent: 0 }, null, false)).toBe('ask')
-  expect(permission(1_000, 1_000, { deletions_max_percent: 100 }, null, false)).toBe('granted')
+  expect(permission(11, 1_000_000, { deletions_max_percent: 0 }, null, { isLess: false })).toBe(
+    'ask',
+  )
+  expect(permission(1_000, 1_000, { deletions_max_percent: 100 }, null, { isLess: false })).toBe(
+    'granted',
+  )
 })
 
 test.each([

@@ -1,0 +1,202 @@
+// Edges that go: those that their record does not tell any more, and, after a look through all records, those of records that are
+// gone. Promises kept here: how many they are is known before the first goes; many of them wait for a person, and where the key
+// sees less than before each of them does; none of a record that is there goes but by an answer that was asked for then.
+
+import { otherKeyText } from './last-sight.ts'
+import { permission, whyAsked } from './deletions.ts'
+import type { EdgesWork } from './edges.ts'
+import { OWNERS_MAX } from './edges-place.ts'
+import { instantAt } from './instant.ts'
+import type { StreamResult } from './ports.ts'
+
+/** Edges that are looked up, or deleted, by one statement. */
+const PAGE = 1_000
+
+export class EdgesRemoval {
+  readonly #work: EdgesWork
+
+  constructor(work: EdgesWork) {
+    this.#work = work
+  }
+
+  /** Edges of these records that this run has not seen. `old`: those of them that the end of the look finds as well. */
+  async goneOf(
+    owners: readonly string[],
+  ): Promise<{ readonly gone: string[]; readonly old: number }> {
+    const { after, startedAt, run } = this.#work.position
+    const values = { column: 'source_id', values: owners }
+    const gone = await this.#idsOf({ seenBefore: run.began, owners: values })
+    // A look that begins in this run, or later, begins after it.
+    const isWithin = after !== null && startedAt !== null && startedAt < run.began
+    if (gone.length === 0 || !isWithin) return { gone, old: gone.length }
+    return { gone, old: (await this.#idsOf({ seenBefore: startedAt, owners: values })).length }
+  }
+
+  /** Deletes what is gone, as far as that is permitted, and ends the run of the edges. Undefined where it is over. */
+  async run(): Promise<StreamResult | undefined> {
+    const { deps, job, stream, position, less, sight, say, differ, note } = this.#work
+    const { run, spent = 0, kept = 0 } = position
+    const ofGone = run.isLast === true ? Math.max(0, (await this.#countOld()) - run.old) : 0
+    const rows = run.gone + ofGone
+    // What was rejected is asked about again at the end of a look through all.
+    const isKnown = rows > 0 && rows <= kept && run.isLast !== true
+    let may: ReturnType<typeof permission> = 'granted'
+    if (rows > 0 && !isKnown) {
+      const { rows: of } = await deps.tables.count(stream)
+      const isLess = less !== null
+      const share = `${rows} of ${of} rows`
+      may = permission(rows, of, job.config, job.verdict, { isLess, spent })
+      if (may === 'ask') {
+        const before = spent === 0 || isLess ? '' : ` with ${spent} since the last look through all`
+        const why = whyAsked(job.config, isLess)
+        await this.#store()
+        await note('approval', `${share} would be deleted,${before} ${why}; approve or reject it`)
+        return { state: 'approval', rows, of }
+      }
+      if (may === 'refused') differ(`the deletion of ${share} was rejected, so they stay`)
+      else {
+        if (!(await this.#remove())) return { state: 'again' }
+        if (run.isLast === true) await this.#removeOld()
+        const told = less === null ? otherKeyText(rows, sight, position) : null
+        if (told !== null) say(told)
+      }
+    }
+    this.#finish({ rows, isRefused: may === 'refused', isKnown })
+    await this.#store()
+    return undefined
+  }
+
+  /** Asks the records again whose edges are gone, and deletes those that are. Returns whether it came to the end. */
+  async #remove(): Promise<boolean> {
+    const { deps, source, position, endsAtMs } = this.#work
+    const { run } = position
+    const { tables, clock } = deps
+    const ends = [
+      ...(run.from === null ? [] : [{ after: null, versionFrom: run.from, to: null }]),
+      ...(run.reached === undefined ? [] : [{ after: position.after, to: run.reached }]),
+    ]
+    for (const { to, ...choice } of ends)
+      for (let { after } = choice as { after: string | null }; run.gone > 0;) {
+        const ids: readonly string[] = await tables.ids(source, {
+          ...choice,
+          after,
+          limit: OWNERS_MAX,
+        })
+        const { gone } = await this.goneOf(ids)
+        if (gone.length > 0) {
+          // A slice does one of these at least, so every activity comes further.
+          await this.#removeOf(gone)
+          if (clock.now() >= endsAtMs && run.gone > 0) return false
+        }
+        if (ids.length < OWNERS_MAX || (to !== null && ids.includes(to))) break
+        after = ids.at(-1)!
+      }
+    run.gone = 0
+    return true
+  }
+
+  async #removeOf(gone: readonly string[]): Promise<void> {
+    const { position, readOwners } = this.#work
+    const { run } = position
+    const owners = [...new Set(gone.map((id) => (JSON.parse(id) as string[])[1]!))]
+    const before = (await this.goneOf(owners)).old
+    await readOwners(owners, 'mirror')
+    run.gone -= gone.length
+    run.old -= before
+    for (let from = 0; from < gone.length; from += PAGE)
+      await this.#delete(gone.slice(from, from + PAGE), run.began)
+  }
+
+  /** What a whole look through all records did not show. */
+  async #removeOld(): Promise<void> {
+    const { startedAt } = this.#work.position
+    if (startedAt === null) return
+    const ids = await this.#idsOf({ seenBefore: startedAt })
+    for (let from = 0; from < ids.length; from += PAGE)
+      await this.#delete(ids.slice(from, from + PAGE), startedAt)
+  }
+
+  /** In one transaction with the position that says so; what was seen since stays. */
+  async #delete(ids: readonly string[], before: string): Promise<void> {
+    const { deps, job, stream, fence, position, snapshot } = this.#work
+    const { tally } = position.run
+    position.spent = (position.spent ?? 0) + ids.length
+    tally.deleted += ids.length
+    const at = instantAt(deps.clock.now())
+    const how = job.config.deletions
+    const deleted = await deps.tables.delete(stream, fence, snapshot(), { before, ids, how, at })
+    tally.deleted += deleted - ids.length
+    position.spent += deleted - ids.length
+  }
+
+  async #countOld(): Promise<number> {
+    const { deps, stream, position, unlisted } = this.#work
+    const { startedAt } = position
+    if (startedAt === null) return 0
+    if (unlisted.size > 0) return (await this.#idsOf({ seenBefore: startedAt })).length
+    const within = { column: '_last_seen_at', from: null, to: startedAt }
+    return (await deps.tables.count(stream, within)).rows
+  }
+
+  /** Ids of edges, but for those of associations that are not listed. */
+  async #idsOf(choice: {
+    readonly seenBefore: string
+    readonly owners?: { readonly column: string; readonly values: readonly string[] }
+  }): Promise<string[]> {
+    const { deps, stream, unlisted } = this.#work
+    const found: string[] = []
+    for (let after: string | null = null; ;) {
+      const ids: readonly string[] = await deps.tables.ids(stream, {
+        ...choice,
+        after,
+        limit: PAGE,
+      })
+      found.push(...ids)
+      if (ids.length < PAGE) break
+      after = ids.at(-1)!
+    }
+    return unlisted.size === 0
+      ? found
+      : found.filter((id) => !unlisted.has((JSON.parse(id) as string[])[0]!))
+  }
+
+  /** What was looked at counts from now on. */
+  #finish({
+    rows,
+    isRefused,
+    isKnown,
+  }: {
+    readonly rows: number
+    readonly isRefused: boolean
+    readonly isKnown: boolean
+  }): void {
+    const { deps, job, position, less, sight, unlisted, differ } = this.#work
+    const { run } = position
+    const stay = isRefused ? rows : 0
+    const at = Date.parse(run.began)
+    position.version = instantAt(at - job.config.overlap_seconds * 1_000)
+    position.clock = { at, aheadMs: deps.client.clockAheadMs() }
+    if (run.isLast === true) {
+      position.after = null
+      position.startedAt = null
+      position.sweptAt = instantAt(deps.clock.now())
+      position.spent = 0
+      position.kept = stay
+    } else {
+      if (run.reached !== undefined) position.after = run.reached
+      position.kept = (position.kept ?? 0) + stay
+      if (job.verdict?.approved === true) position.spent = 0
+    }
+    if (position.kept > 0 && !isRefused)
+      differ(`${position.kept} rows stay whose deletion was rejected`)
+    const isApproved = rows > 0 && !isRefused && !isKnown
+    const isWhole = run.isLast === true && rows === 0 && unlisted.size === 0
+    if (sight && (less === null || isApproved || isWhole)) position.sight = sight
+    run.phase = 'done'
+  }
+
+  async #store(): Promise<void> {
+    const { deps, stream, fence, snapshot } = this.#work
+    await deps.tables.move(stream.name, fence, snapshot())
+  }
+}
