@@ -102,7 +102,9 @@ test('run follows a mirror to its end: everything first, then what changed, then
 test('run ends with 3 where a stream failed, and shows all of them', async () => {
   const { code, out, err } = await mirror('slip', {})
   expect(code).toBe(3)
-  expect(err.at(-1)).toContain('svc_company: modification_property of svc_company: svc_name is of')
+  expect(err.at(-1)).toMatch(
+    /svc_company: .*records-sync\.yaml:\d+:\d+: modification_property of svc_company: svc_name is of/,
+  )
   expect(line('svc_company', out)).toEqual(expect.arrayContaining(['svc_company', 'failed']))
   expect(line('svc_contact', out)).toEqual(expect.arrayContaining(['complete', '40']))
   const json = JSON.parse((await mirror('slip', {}, true)).out[0]!)
