@@ -1,6 +1,7 @@
 // What one setting means for another. The checks look at the data as it was read, so that they speak up together with
 // the schema's complaints and not only after them; of a value whose shape is wrong they say nothing.
 
+import { resolve } from 'node:path'
 import { BASE_PATH } from '../src/contract/index.ts'
 import type { Issue } from '../src/core/errors.ts'
 import { isJsonObject } from '../src/core/json.ts'
@@ -144,7 +145,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
         : complain(['syncs', name], `${message}; choose another by \`schema\``, 'key')
     const taken = TAKEN_SCHEMAS.find(([pattern]) => pattern.test(schema))
     if (taken) about(`a mirror needs a schema of its own, and \`${schema}\` ${taken[1]}`)
-    const place = JSON.stringify([to, schema])
+    const place = JSON.stringify([placeOf(mappingAt(document, ['warehouses', to]), to), schema])
     const other = mirrors.get(place)
     if (other !== undefined)
       about(
@@ -239,4 +240,9 @@ const wordsOf = (value: unknown): string[] =>
 function mappingAt(document: ConfigDocument, path: Path): JsonObject {
   const value = valueAt(document.data, path)
   return isJsonObject(value) ? value : {}
+}
+
+/** What tells one warehouse from another, whatever their names: the file, or where the URL comes from. */
+function placeOf({ duckdb, postgres }: JsonObject, name: string): unknown {
+  return typeof duckdb === 'string' ? { duckdb: resolve(duckdb) } : (postgres ?? name)
 }

@@ -200,6 +200,20 @@ test.each([
     ],
   ],
   [
+    'two mirrors in one file, which has two names',
+    `${but('  dwh:', '  sea: { duckdb: lake.duckdb }\n  dwh:')}  more: { mirror: { from: crm, to: sea, schema: crm_tables } }\n`,
+    [
+      '11:49: the mirror `crm_tables` writes to the schema `crm_tables` of the warehouse `sea` already; choose another',
+    ],
+  ],
+  [
+    'two mirrors in one database, which has two names',
+    `${but('to: lake', 'to: dwh').replace('  none:', '  dwh2: { postgres: "${DWH_URL}" }\n  none:')}  more: { mirror: { from: crm, to: dwh2, schema: crm_tables } }\n`,
+    [
+      '11:50: the mirror `crm_tables` writes to the schema `crm_tables` of the warehouse `dwh2` already; choose another',
+    ],
+  ],
+  [
     'numbers out of bounds',
     withSetting('deletions_max_percent: 101, full_every_hours: 0.5, overlap_seconds: -1'),
     [
