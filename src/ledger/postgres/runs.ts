@@ -1,61 +1,18 @@
 // Runs and destinations: one live run per sync, whoever asks, and however many at once.
 
-import type { Json } from '../../core/json.ts'
-import type { Books, RunState } from '../../core/states.ts'
-import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
 import { copyMark, destinationOfRow, liveStates } from '../rows.ts'
-import type { Database, Row } from './database.ts'
-
-const text = (value: unknown): string | null =>
-  value === null || value === undefined ? null : String(value)
-const time = (value: unknown): string => (value as Date).toISOString()
+import { progressOfRow, runReader, type RunMethods } from '../run-rows.ts'
+import type { Database } from './database.ts'
 
 /** Named one by one: a later release may add some, and a prepared statement must not change. */
 export const RUN_COLUMNS = `id, sync, kind, mode, purpose, of_run, state, reason, message, workflow_id, workflow_run_id, config, destination,
   key_fingerprint, properties, source_columns, source_digest, rows_read, warnings, counts, verified_through,
   opened_at, closed_at`
 
-export function runOfRow(row: Row): Run {
-  return {
-    id: Number(row['id']),
-    sync: String(row['sync']),
-    kind: row['kind'] as Run['kind'],
-    mode: row['mode'] as Run['mode'],
-    purpose: row['purpose'] as Run['purpose'],
-    of: row['of_run'] === null ? null : Number(row['of_run']),
-    state: row['state'] as RunState,
-    reason: text(row['reason']) as Run['reason'],
-    message: text(row['message']),
-    workflowId: String(row['workflow_id']),
-    workflowRunId: String(row['workflow_run_id']),
-    config: row['config'] as Json,
-    destination: row['destination'] === null ? null : Number(row['destination']),
-    keyFingerprint: text(row['key_fingerprint']),
-    schema: row['properties'] as RunSchema | null,
-    sourceColumns: row['source_columns'] as string[] | null,
-    sourceDigest: text(row['source_digest']),
-    rowsRead: row['rows_read'] === null ? null : Number(row['rows_read']),
-    warnings: row['warnings'] as string[],
-    counts: row['counts'] as Books | null,
-    verifiedThrough: row['verified_through'] === null ? null : time(row['verified_through']),
-    openedAt: time(row['opened_at']),
-    closedAt: row['closed_at'] === null ? null : time(row['closed_at']),
-  }
-}
-
-type RunMethods = Pick<
-  Ledger,
-  | 'project'
-  | 'copy'
-  | 'liveRuns'
-  | 'openRun'
-  | 'run'
-  | 'runs'
-  | 'setRunState'
-  | 'bindDestination'
-  | 'progress'
-  | 'destinationOf'
->
+export const runOfRow = runReader({
+  json: (value) => value,
+  time: (value) => (value as Date).toISOString(),
+})
 
 export function runMethods(db: Database, now: () => string): RunMethods {
   return {
@@ -176,7 +133,7 @@ export function runMethods(db: Database, now: () => string): RunMethods {
       )
       return row ? destinationOfRow(row) : null
     },
-    async progress(id): Promise<Progress> {
+    async progress(id) {
       const row = await db.one(
         `SELECT rows_staged AS read,
            coalesce(sum(segments.planned), 0) AS planned, coalesce(sum(segments.created), 0) AS created,
@@ -187,16 +144,7 @@ export function runMethods(db: Database, now: () => string): RunMethods {
          FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = $1 GROUP BY runs.id`,
         [id],
       )
-      const number = (name: string) => Number(row?.[name] ?? 0)
-      return {
-        read: number('read'),
-        planned: number('planned'),
-        created: number('created'),
-        updated: number('updated'),
-        rejected: number('rejected'),
-        failed: number('failed'),
-        requests: number('requests'),
-      }
+      return progressOfRow(row)
     },
   }
 }

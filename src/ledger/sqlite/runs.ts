@@ -1,59 +1,13 @@
 // Runs and destinations: one live run per sync, by a unique index.
 
 import { LedgerError } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
-import type { Books, RunState } from '../../core/states.ts'
 import { fileNumber } from '../../sqlite/identity.ts'
-import type { Ledger, Progress, Run, RunSchema } from '../ledger.ts'
+import type { Run } from '../ledger.ts'
 import { copyMark, destinationOfRow, liveStates } from '../rows.ts'
-import type { Database, Row } from './database.ts'
+import { progressOfRow, runReader, type RunMethods } from '../run-rows.ts'
+import type { Database } from './database.ts'
 
-const text = (value: unknown): string | null =>
-  value === null || value === undefined ? null : String(value)
-const parse = <Value>(value: unknown): Value | null =>
-  value === null || value === undefined ? null : (JSON.parse(String(value)) as Value)
-
-export function runOfRow(row: Row): Run {
-  return {
-    id: Number(row['id']),
-    sync: String(row['sync']),
-    kind: row['kind'] as Run['kind'],
-    mode: row['mode'] as Run['mode'],
-    purpose: row['purpose'] as Run['purpose'],
-    of: row['of_run'] === null ? null : Number(row['of_run']),
-    state: row['state'] as RunState,
-    reason: text(row['reason']) as Run['reason'],
-    message: text(row['message']),
-    workflowId: String(row['workflow_id']),
-    workflowRunId: String(row['workflow_run_id']),
-    config: parse<Json>(row['config']),
-    destination: row['destination'] === null ? null : Number(row['destination']),
-    keyFingerprint: text(row['key_fingerprint']),
-    schema: parse<RunSchema>(row['properties']),
-    sourceColumns: parse<string[]>(row['source_columns']),
-    sourceDigest: text(row['source_digest']),
-    rowsRead: row['rows_read'] === null ? null : Number(row['rows_read']),
-    warnings: parse<string[]>(row['warnings']) ?? [],
-    counts: parse<Books>(row['counts']),
-    verifiedThrough: text(row['verified_through']),
-    openedAt: String(row['opened_at']),
-    closedAt: text(row['closed_at']),
-  }
-}
-
-type RunMethods = Pick<
-  Ledger,
-  | 'project'
-  | 'copy'
-  | 'liveRuns'
-  | 'openRun'
-  | 'run'
-  | 'runs'
-  | 'setRunState'
-  | 'bindDestination'
-  | 'progress'
-  | 'destinationOf'
->
+export const runOfRow = runReader({ json: (value) => JSON.parse(String(value)), time: String })
 
 export function runMethods(db: Database, now: () => string): RunMethods {
   const byId = (id: number): Run | null => {
@@ -163,7 +117,7 @@ export function runMethods(db: Database, now: () => string): RunMethods {
         .get(id)
       return row ? destinationOfRow(row) : null
     },
-    async progress(id): Promise<Progress> {
+    async progress(id) {
       const row = db
         .sql(
           `SELECT runs.rows_staged AS read,
@@ -175,16 +129,7 @@ export function runMethods(db: Database, now: () => string): RunMethods {
            FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = ? GROUP BY runs.id`,
         )
         .get(id)
-      const number = (name: string) => Number(row?.[name] ?? 0)
-      return {
-        read: number('read'),
-        planned: number('planned'),
-        created: number('created'),
-        updated: number('updated'),
-        rejected: number('rejected'),
-        failed: number('failed'),
-        requests: number('requests'),
-      }
+      return progressOfRow(row)
     },
   }
 }
