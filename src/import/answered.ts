@@ -60,8 +60,9 @@ export function answerReader(
         answered: told([matching.name], ANSWERED_OTHER_RECORD),
       }
     const fields = differences(sent, held, typeOf).filter((name) => isCompared(config, name))
-    return fields.length === 0
-      ? outcome
-      : { ...outcome, answered: told(fields, ANSWERED_DIFFERENT) }
+    if (fields.length === 0) return outcome
+    const [form] = fields.includes(matching.name) ? [held[matching.name]].flat() : []
+    const key = typeof form === 'string' ? form : null
+    return { ...outcome, answered: { ...told(fields, ANSWERED_DIFFERENT), key } }
   }
 }

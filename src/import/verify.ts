@@ -82,7 +82,8 @@ export async function verify(
     properties ??= await propertiesOf(deps, config)
     const typeOf = typesOf(config, schema, properties)
     const matching = matchingOf(config, properties, schema)
-    const found = await lookUp(deps, config, matching, items, Object.keys(config.properties))
+    const asked = items.map((item) => ({ ...item, rawKey: item.answeredKey }))
+    const found = await lookUp(deps, config, matching, asked, Object.keys(config.properties))
     const verdictFor = async (item: WrittenItem): Promise<Verified> => {
       // Under another form of its key, where the service has one.
       const record = found.get(item.key) ?? found.byId.get(item.recordId ?? '')

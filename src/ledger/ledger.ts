@@ -150,7 +150,14 @@ export interface ItemOutcome {
   /** Of what was accepted: the marks of its values (src/import/marks.ts). */
   readonly marks: string | null
   /** Of what was accepted: what its answer shows otherwise than it was sent. Such an item is `answered` until it is read back. */
-  readonly answered?: (Told & { readonly field: string }) | null
+  readonly answered?: Answered | null
+}
+
+/** What the answer of an accepted item shows otherwise than it was sent. */
+export interface Answered extends Told {
+  readonly field: string
+  /** The item's key in the form of the answer, where that is another one. */
+  readonly key?: string | null
 }
 
 /** What a person is told of an accepted item that is not as it was sent. */
@@ -211,6 +218,8 @@ export interface WrittenItem {
   readonly known: KnownMarks | null
   /** What its answer showed otherwise, as a reason; null where it showed nothing, or the item was read back since. */
   readonly answered: string | null
+  /** The key as its answer had it, where that is another form of it. */
+  readonly answeredKey: string | null
 }
 
 /** Marks of a key's values: those that were sent last and before that, and what an earlier run has seen of them. */

@@ -251,6 +251,7 @@ export const writtenOfRow = (row: Row): WrittenItem => ({
   inDoubt: Number(row['in_doubt']) === 1,
   lastRead: text(row['last_read']),
   answered: text(row['answered']),
+  answeredKey: text(row['answered_key']),
   known:
     row['known_run'] === null
       ? null

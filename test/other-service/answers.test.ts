@@ -146,9 +146,12 @@ it('a form of its own is known without reading everything back', async () => {
   expect(await made.run()).toMatchObject({ books: { states: { unchanged: ROWS } } })
 })
 
-it('keys that the service writes in small letters are a form of theirs, not another record', async () => {
+it.each<[string, OtherServiceOptions]>([
+  ['in small letters, and finds by any', { matching: 'folded' }],
+  ['in small letters, and finds by them alone', { matching: 'exact' }],
+])('keys that the service keeps %s are a form of theirs, no other record', async (_, options) => {
   const made = await scene({
-    matching: 'folded',
+    ...options,
     normalise: (value, kind) =>
       kind === 'text' && value.startsWith('KEY-') ? value.toLowerCase() : value,
   })
@@ -156,13 +159,14 @@ it('keys that the service writes in small letters are a form of theirs, not anot
   made.rows(COLUMNS, cells(upper))
   expect(await made.run()).toMatchObject({
     state: 'complete_with_differences',
-    books: { readBack: { different: 20 } },
+    books: { readBack: { different: 20, missing: 0 } },
   })
   expect(await made.run()).toMatchObject({
     state: 'complete',
     books: { readBack: { normalised: 20 } },
   })
   expect(await made.run()).toMatchObject({ books: { states: { unchanged: 20 } } })
+  expect(made.service.count('acme_contact')).toBe(20)
 })
 
 it('what was answered otherwise and never read back is left over, and is sent by the next run', async () => {

@@ -51,7 +51,7 @@ export function closeMethods(
     async written(run, { after, every, limit }) {
       const rows = await db.all(
         `SELECT ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
-           CASE WHEN verified = 'answered' THEN reason END AS answered,
+           CASE WHEN verified = 'answered' THEN reason END AS answered, answered_key,
            CASE WHEN known_seen_run < $1 THEN last_read END AS last_read, known_run, known_marks, known_last_run,
            known_last_marks, known_seen_run, known_seen
          FROM items ${withPayload} LEFT JOIN LATERAL
@@ -139,6 +139,7 @@ export function closeMethods(
           [told.detail],
           [told.column],
           [told.value],
+          [answered?.key ?? null],
         ])
         await session.run(takeOver, at)
         await session.run(

@@ -43,12 +43,12 @@ export const takeOver = `
     AND hashtextextended(accepted.record_id, 0) = hashtextextended(item.record_id, 0)
     AND accepted.record_id = item.record_id AND accepted.key <> item.key`
 
-/** Notes `$3` of the wanted items and what their answers showed otherwise, `$4` to `$8`; or nulls, that they showed nothing. */
+/** Notes `$3` of the wanted items and what their answers showed otherwise, `$4` to `$9`; or nulls, that they showed nothing. */
 export const bookAnswered = `
   UPDATE items SET verified = $3, reason = told.reason, field = told.field, detail = told.detail,
-    "column" = told."column", value = told.value
-  FROM unnest($1::integer[], $2::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-    AS told (run, ordinal, reason, field, detail, "column", value)
+    "column" = told."column", value = told.value, answered_key = told.answered_key
+  FROM unnest($1::integer[], $2::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+    AS told (run, ordinal, reason, field, detail, "column", value, answered_key)
   WHERE items.run = told.run AND items.ordinal = told.ordinal AND coalesce(items.verified, 'answered') = 'answered'`
 
 /** Forgets what was accepted of the wanted items' keys. */

@@ -292,4 +292,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX accepted_record ON accepted (destination, hashtextextended(record_id, 0)) WHERE record_id IS NOT NULL;
   `,
   ATTEMPT_VIEWS,
+  `
+  -- The key of a record in the form of the answer, by which it is found where the service keeps that form.
+  ALTER TABLE items ADD COLUMN answered_key text;
+  `,
 ]

@@ -243,6 +243,7 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
             otherwise.map(({ detail }) => detail),
             otherwise.map(({ column }) => column),
             otherwise.map(({ value }) => value),
+            otherwise.map(({ key = null }) => key),
           ])
           // Until they are read back, nobody knows that the service holds what was sent.
           await session.run(forgetItems, itemsAt(run, otherwise))

@@ -58,7 +58,7 @@ export function closeMethods(
       return db
         .sql(
           `SELECT items.ordinal, items.key, payload, items.hash, state, items.record_id, in_doubt,
-             CASE WHEN verified = 'answered' THEN reason END AS answered,
+             CASE WHEN verified = 'answered' THEN reason END AS answered, answered_key,
              CASE WHEN accepted.read_back_run < ?1 THEN accepted.read_back END AS last_read, ${KNOWN_COLUMNS}
            FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
              LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
@@ -147,6 +147,7 @@ export function closeMethods(
           told.detail,
           told.column,
           told.value,
+          answered?.key ?? null,
         )
         db.sql(takenOver).run(run, ordinal)
         db.sql(

@@ -271,4 +271,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX accepted_record ON accepted (destination, record_id) WHERE record_id IS NOT NULL;
   `,
   ATTEMPT_VIEWS,
+  `
+  -- The key of a record in the form of the answer, by which it is found where the service keeps that form.
+  ALTER TABLE items ADD COLUMN answered_key TEXT;
+  `,
 ]

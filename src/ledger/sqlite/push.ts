@@ -13,7 +13,8 @@ export const takenOver = `UPDATE accepted INDEXED BY accepted_record SET hash = 
     AND key <> (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`
 
 /** Notes what the answer of an item showed otherwise; or, without a verdict, that it showed nothing. */
-export const bookAnswered = `UPDATE items SET verified = ?3, reason = ?4, field = ?5, detail = ?6, "column" = ?7, value = ?8
+export const bookAnswered = `UPDATE items SET verified = ?3, reason = ?4, field = ?5, detail = ?6, "column" = ?7, value = ?8,
+    answered_key = ?9
   WHERE run = ?1 AND ordinal = ?2 AND coalesce(verified, 'answered') = 'answered'`
 
 type PushMethods = Pick<
@@ -255,9 +256,9 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
             accept.run(destination, item.marks, run, item.ordinal)
             takeOver.run(run, item.ordinal)
             if (item.answered) {
-              const { reason, field, detail, column, value } = item.answered
+              const { reason, field, detail, column, value, key = null } = item.answered
               const place = [run, item.ordinal, 'answered'] as const
-              noteAnswered.run(...place, reason, field, detail, column, value)
+              noteAnswered.run(...place, reason, field, detail, column, value, key)
               doubt.run(destination, run, item.ordinal)
             }
           }

@@ -109,6 +109,7 @@ export function closingTests(open: Open): void {
           inDoubt: false,
           lastRead: null,
           answered: null,
+          answeredKey: null,
           known: expect.objectContaining({ run: claim.run, marks: 'marks of 1', seen: null }),
         },
         expect.objectContaining({ ordinal: 2, state: 'sent', recordId: null, inDoubt: true }),
@@ -281,7 +282,7 @@ export function closingTests(open: Open): void {
         const { run } = claim
         const other = { recordId: null, answered: told('answered_other_record') }
         await ledger.settle(run, claim.segment, claim.fence, batch, answered, [
-          outcome(1, 'created', { answered: told('answered_different') }),
+          outcome(1, 'created', { answered: { ...told('answered_different'), key: 'K1' } }),
           outcome(2, 'updated', { answered: told('answered_different') }),
           outcome(3, 'updated', { answered: told('answered_different') }),
           outcome(4, 'created', other),
@@ -290,11 +291,11 @@ export function closingTests(open: Open): void {
         expect((await ledger.books(run)).readBack).toMatchObject({ different: 4, equal: 0 })
         const none = { after: 0, every: Number.MAX_SAFE_INTEGER, limit: 9 }
         const due = await ledger.written(run, none)
-        expect(due.map((item) => [item.ordinal, item.answered])).toEqual([
-          [1, 'answered_different'],
-          [2, 'answered_different'],
-          [3, 'answered_different'],
-          [4, 'answered_other_record'],
+        expect(due.map((item) => [item.ordinal, item.answered, item.answeredKey])).toEqual([
+          [1, 'answered_different', 'K1'],
+          [2, 'answered_different', null],
+          [3, 'answered_different', null],
+          [4, 'answered_other_record', null],
         ])
         expect(await ledger.written(run, { ...none, every: 1 })).toHaveLength(5)
         expect(await ledger.written(run, { ...none, every: null })).toEqual([])
