@@ -100,7 +100,7 @@ const ledger = z.union([
     )
       .optional()
       .describe(
-        'Where the key is with which a worker signs the manifest of each run, and `records-sync audit` checks it, never the key itself: at least 16 characters. Beside `sqlite` or `postgres`. Default: manifests are not signed. docs/ledger.md explains it.',
+        'Where the key is with which a worker signs the manifest of each run, and `records-sync audit` checks it, never the key itself: at least 16 characters. Next to `sqlite` or `postgres`. Default: manifests are not signed. docs/ledger.md explains it.',
       ),
   }),
 ])
@@ -131,7 +131,7 @@ const place = (what: string) =>
   z
     .enum(['query', 'body', 'item'])
     .optional()
-    .describe(`Where ${what} goes: the query, the body beside \`data\`, or each item of \`data\`.`)
+    .describe(`Where ${what} goes: the query, the body next to \`data\`, or each item of \`data\`.`)
 
 const request = z.strictObject({
   request: text().describe('Method and path, as in the short form.'),
