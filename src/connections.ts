@@ -100,7 +100,7 @@ export function connector(options: ConnectorOptions) {
               )
             return await readKey(name, fresh.key, options)
           },
-          refusedKey: (fingerprint) => refusedKey(name, fingerprint, options),
+          refusedKey: (...told) => refusedKey(name, told, options),
           quota,
           logger: options.logger,
         })
@@ -149,10 +149,10 @@ async function readKey(
 /** Where a refused key comes from, and what to do about it. */
 async function refusedKey(
   name: string,
-  fingerprint: string,
+  [fingerprint, said]: readonly [fingerprint: string, said: string],
   { configFile, env }: Place,
 ): Promise<string> {
-  const what = `the key of connection "${name}" (key#${fingerprint}) is refused.`
+  const what = `the key of connection "${name}" (key#${fingerprint}) is refused (${said}).`
   const place = await placeOfKey(name, configFile, env)
   const key = await loadConfig(configFile, env).then(
     (config) => config.connections[name]?.key,

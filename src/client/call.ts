@@ -59,10 +59,13 @@ export interface CallDeps {
   /** Path before `/rest/v1`. */
   readonly prefix: string
   /** What to say of a key that is refused. */
-  readonly refusedKey?: ((fingerprint: string) => string | Promise<string>) | undefined
+  readonly refusedKey?: RefusedKey | undefined
   /** How the operation is requested on this service. @throws the signal's reason */
   readonly formOf: (id: OperationId, signal?: AbortSignal) => Promise<RequestForm>
 }
+
+/** The message of a failure whose key was refused. */
+export type RefusedKey = (fingerprint: string, said: string) => string | Promise<string>
 
 export type Caller = <Body>(
   id: OperationId,
@@ -140,8 +143,8 @@ export function createCaller(deps: CallDeps): Caller {
 
   /** The failure, with what is known of the key. */
   async function refusal(error: ServiceFailure, key: string): Promise<ServiceFailure> {
-    const words = await deps.refusedKey?.(fingerprintOf(key))
-    return words === undefined ? error : new ServiceFailure(`${error.message}: ${words}`, error)
+    const words = await deps.refusedKey?.(fingerprintOf(key), error.message)
+    return words === undefined ? error : new ServiceFailure(words, error)
   }
 
   /** Whose key it is. A question of a caller that belongs to another org is not answered with it. */

@@ -28,7 +28,7 @@ import { batchBody, readBatch } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
 import { checkBelongs } from './belongs.ts'
 import { createCaller } from './call.ts'
-import type { CallDeps, Caller, RequestOptions } from './call.ts'
+import type { CallDeps, Caller, RefusedKey, RequestOptions } from './call.ts'
 import { decodeBySchema } from './decode.ts'
 import type { BodyOf } from './decode.ts'
 import type { RequestOverrides, Resolution } from './discovery/index.ts'
@@ -52,10 +52,10 @@ export interface ClientOptions {
   /** The API key, or what reads it: before the first request, and again after a 401. Never logged. */
   readonly key: string | (() => string | Promise<string>)
   /**
-   * What a failure says of a key that the service refuses, after its own words: where the key comes from, and what to do. Never
-   * the key.
+   * What a failure says where the service refuses the key, such as where the key comes from and what to do; never the key.
+   * Default: what it `said`, `readSelf: the service answered 401 unauthenticated`.
    */
-  readonly refusedKey?: ((fingerprint: string) => string | Promise<string>) | undefined
+  readonly refusedKey?: RefusedKey | undefined
   /** Default: a `Pacer` of this client's own. Clients of one org share one. */
   readonly quota?: Quota | undefined
   readonly clock?: Clock | undefined

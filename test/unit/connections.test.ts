@@ -232,8 +232,7 @@ test.each([
     onTestFinished(() => connections.close())
     const { client, keyFingerprint } = await connections.connect('crm')
     const words = [
-      'readSelf: the service answered 401 unauthenticated:',
-      `the key of connection "crm" (key#${keyFingerprint}) is refused.`,
+      `the key of connection "crm" (key#${keyFingerprint}) is refused (readSelf: the service answered 401 unauthenticated).`,
       `It comes from the ${from.replace('FOLDER', folder)}, as ${file}:5:10 says: ${remedy}`,
     ]
     const refused = expect.objectContaining({
