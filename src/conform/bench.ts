@@ -5,10 +5,9 @@
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isSuccess, saidOf } from './expect.ts'
-import type { Kit } from './kit.ts'
 import { pageIn } from './pages.ts'
 import { Broken, Unchecked } from './verdict.ts'
-import type { Found, Property, Type } from './survey.ts'
+import type { Found, Property, Requests, Type } from './types.ts'
 import { kindOfProperty, valueFor } from './values.ts'
 import { problemOf } from './wire.ts'
 import type { Exchange } from './wire.ts'
@@ -33,6 +32,15 @@ export interface Cleared {
 const ATTEMPTS_MAX = 5
 const SEARCH_PAGES_MAX = 3
 
+/** What scratch records are made with. */
+export interface BenchKit extends Requests {
+  readonly survey: { type(name: string): Promise<Type>; forget(type: string): void }
+  readonly options: { readonly wire: { extend(requests: number): void } }
+  readonly signal: AbortSignal
+  /** Removes a record; false where that is not certain. */
+  remove(type: string, id: string): Promise<boolean>
+}
+
 export class Bench {
   readonly typeName: string
   readonly marker: string
@@ -40,14 +48,14 @@ export class Bench {
   readonly prepared: Scratch[] = []
   /** Why no scratch record could be made, or null. */
   failure: string | null = 'the run was stopped before'
-  private readonly kit: Kit
+  private readonly kit: BenchKit
   private type: Type | null = null
   private markerProperty: Property | null = null
   private refused = new Set<string>()
   private count = 0
   private readonly made = new Set<string>()
 
-  constructor(kit: Kit, typeName: string, marker: string) {
+  constructor(kit: BenchKit, typeName: string, marker: string) {
     this.kit = kit
     this.typeName = typeName
     this.marker = marker

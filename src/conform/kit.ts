@@ -3,7 +3,7 @@
 
 import { SyncError } from '../core/errors.ts'
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
-import type { FilterNode, Method, OperationId } from '../contract/index.ts'
+import type { FilterNode } from '../contract/index.ts'
 import type { Address } from '../client/address.ts'
 import { layOut } from '../client/lay-out.ts'
 import { madeBy } from './bench.ts'
@@ -12,27 +12,8 @@ import type { Routes } from './routes.ts'
 import { isKnown } from './routes.ts'
 import { NotApplicable, Unchecked } from './verdict.ts'
 import { Survey } from './survey.ts'
+import type { Call } from './types.ts'
 import type { Caller, Exchange, Wire } from './wire.ts'
-
-export interface Call {
-  readonly operation: OperationId
-  readonly objectType?: string
-  readonly id?: string
-  readonly association?: string
-  readonly matchingProperty?: string
-  /** Id of the record to associate with. */
-  readonly target?: string
-  readonly query?: Readonly<Record<string, string>>
-  /** Sent as JSON; a text is sent as it is. */
-  readonly body?: unknown
-  /** Default: the key. */
-  readonly as?: Caller
-  readonly headers?: Readonly<Record<string, string>>
-  /** In place of the operation's own. */
-  readonly method?: Method
-  /** What evidence says of the request. Default: nothing. */
-  readonly sent?: string
-}
 
 export interface KitOptions {
   readonly address: Address

@@ -1,8 +1,9 @@
 // What the rules about listings and queries share: their calls, and the comparison of two readings.
 
 import { broken } from './expect.ts'
-import type { Call, Kit } from './kit.ts'
-import type { Found, Sample } from './survey.ts'
+import type { Kit } from './kit.ts'
+import type { Call } from './types.ts'
+import type { Found, Sample } from './types.ts'
 import type { Exchange } from './wire.ts'
 
 export const listOf = (sample: Sample): Call => ({

@@ -2,7 +2,7 @@
 
 import type { FilterNode, FilterOperator } from '../contract/index.ts'
 import { compareValues, matches, valuesOf } from './meaning.ts'
-import type { Property, Sample } from './survey.ts'
+import type { Property, Sample } from './types.ts'
 
 export interface Candidate {
   readonly sample: Sample

@@ -3,8 +3,7 @@
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { broken, expectSuccess, kindOf } from './expect.ts'
-import type { Call, Kit } from './kit.ts'
-import type { Found } from './survey.ts'
+import type { Call, Found, Requests } from './types.ts'
 import type { Exchange } from './wire.ts'
 import { Unchecked } from './verdict.ts'
 
@@ -50,11 +49,11 @@ export function callOfNext(call: Call, cursor: string): Call {
  * @throws Broken where an answer is no page; Unchecked where the way to the next page is missing
  */
 export async function pagesOf(
-  kit: Kit,
+  requests: Requests,
   call: Call,
   pagesMax: number,
 ): Promise<{ records: Found[]; whole: boolean; exchange: Exchange; pages: number }> {
-  const exchange = await kit.call(call)
+  const exchange = await requests.call(call)
   let page = pageIn(exchange)
   const records = [...page.records]
   let pages = 1
@@ -62,7 +61,7 @@ export async function pagesOf(
     if (page.cursor === null) {
       throw new Unchecked(`${exchange.line} has more, and no cursor leads there`)
     }
-    page = pageIn(await kit.call(callOfNext(call, page.cursor)))
+    page = pageIn(await requests.call(callOfNext(call, page.cursor)))
     records.push(...page.records)
     pages += 1
   }

@@ -3,67 +3,29 @@
 
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { FilterNode, Properties } from '../contract/index.ts'
+import type { FilterNode } from '../contract/index.ts'
 import { kindOf } from './expect.ts'
-import type { Kit } from './kit.ts'
 import { pagesOf } from './pages.ts'
+import type { Association, Field, Found, Property, Requests, Sample, Type } from './types.ts'
 import { Broken, Unchecked } from './verdict.ts'
 import type { Exchange } from './wire.ts'
-
-export interface Field {
-  readonly name: string
-  readonly valueType: string
-  readonly aggregations: readonly string[]
-  readonly sortable: boolean
-  readonly units: readonly string[]
-}
-
-export interface Property {
-  readonly name: string
-  readonly field: Field
-  readonly writability: string
-  readonly operators: readonly string[]
-  readonly isMulti: boolean
-  readonly isUnique: boolean
-  /** The values of its options. */
-  readonly options: readonly string[]
-}
-
-export interface Type {
-  readonly name: string
-  readonly isSystem: boolean
-  readonly writable: readonly string[]
-  readonly properties: readonly Property[]
-}
-
-export interface Association {
-  readonly name: string
-  readonly source: string
-  readonly target: string
-}
-
-export interface Found {
-  readonly id: string
-  readonly properties: Properties
-}
-
-/** Records of a type, and whether they are all. */
-export interface Sample {
-  readonly type: Type
-  readonly records: readonly Found[]
-  readonly whole: boolean
-}
 
 /** Types whose properties and records are looked at. */
 export const TYPES_MAX = 20
 /** Pages of a sample; a type with more records is looked at in part. */
 const SAMPLE_PAGES_MAX = 3
 
+/** What a survey is made with. */
+export interface SurveyKit extends Requests {
+  /** The scratch records of a type, if any may be made of it. */
+  benchOf(type: string): { readonly prepared: readonly Found[] } | undefined
+}
+
 export class Survey {
-  private readonly kit: Kit
+  private readonly kit: SurveyKit
   private readonly kept = new Map<string, Promise<unknown>>()
 
-  constructor(kit: Kit) {
+  constructor(kit: SurveyKit) {
     this.kit = kit
   }
 

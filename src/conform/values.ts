@@ -2,7 +2,7 @@
 // specification does not show the names of field types, so that these are guesses: the bench drops what is refused.
 
 import type { Json } from '../core/json.ts'
-import type { Property } from './survey.ts'
+import type { Property } from './types.ts'
 
 const kinds = [
   ['email', /mail/],

@@ -8,7 +8,7 @@ import { FairShares } from './fair-shares.ts'
 import type { Weights } from './fair-shares.ts'
 import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
 import { PacerState } from './state.ts'
-import type { Seen } from './state.ts'
+import type { Seen } from './told.ts'
 import { Users } from './users.ts'
 import type { ByPriority } from './users.ts'
 

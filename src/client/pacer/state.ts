@@ -16,23 +16,11 @@ import { OwnUse } from './own-use.ts'
 import { PERIOD_S } from './reset-clock.ts'
 import type { ResetClock } from './reset-clock.ts'
 import { isSmallBurst, RollingModel } from './rolling-model.ts'
-import { Told } from './told.ts'
+import { Told, type Seen } from './told.ts'
 import { isJump, WindowModel } from './window-model.ts'
 import type { WindowAnswer } from './window-model.ts'
 
 export type Regime = 'learning' | 'window' | 'rolling' | 'bucket'
-
-/** An answer with its numbers read; null where it did not tell one. */
-export interface Seen {
-  readonly status: number
-  /** Requests a minute. */
-  readonly limit: number | null
-  readonly remaining: number | null
-  /** Seconds. */
-  readonly retryAfter: number | null
-  /** Seconds until the window ends, where the service documents it (`t` of `RateLimit`). */
-  readonly resetIn: number | null
-}
 
 /** What the state machine is to respect. */
 export interface PacerSettings {

@@ -1,7 +1,17 @@
 // What answers tell, as far as it is believed. Not every service tells both numbers with every answer, and some tell one
 // that never changes: then our own log of the last minute, held against the limit, has to do. Times are seconds.
 
-import type { Seen } from './state.ts'
+/** An answer with its numbers read; null where it did not tell one. */
+export interface Seen {
+  readonly status: number
+  /** Requests a minute. */
+  readonly limit: number | null
+  readonly remaining: number | null
+  /** Seconds. */
+  readonly retryAfter: number | null
+  /** Seconds until the window ends, where the service documents it (`t` of `RateLimit`). */
+  readonly resetIn: number | null
+}
 
 /** Accepted answers in a row without Remaining, from which on it is not expected any more. */
 const UNTOLD_MIN = 5

@@ -12,7 +12,7 @@ import { pagesOf } from '../pages.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { asUnchecked, within } from '../survey.ts'
-import type { Found, Sample } from '../survey.ts'
+import type { Found, Sample } from '../types.ts'
 import { problemOf } from '../wire.ts'
 
 /** Pages of a filter's result that are read. */

@@ -9,7 +9,7 @@ import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import type { Fault } from '../verdict.ts'
 import { items, member, shapeRule } from '../shapes.ts'
-import type { Property } from '../survey.ts'
+import type { Property } from '../types.ts'
 import type { Exchange } from '../wire.ts'
 
 const record = member('data')

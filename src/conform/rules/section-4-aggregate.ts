@@ -12,7 +12,7 @@ import { candidatesFor } from '../operands.ts'
 import { Broken, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { within } from '../survey.ts'
-import type { Found, Property, Sample } from '../survey.ts'
+import type { Found, Property, Sample } from '../types.ts'
 import type { Exchange } from '../wire.ts'
 
 interface Row {

@@ -7,7 +7,7 @@ import { shown } from '../kit.ts'
 import type { Kit } from '../kit.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Property } from '../survey.ts'
+import type { Property } from '../types.ts'
 import { kindOfProperty, valueFor, wrongValueFor } from '../values.ts'
 import { problemOf } from '../wire.ts'
 

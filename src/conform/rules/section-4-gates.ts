@@ -4,10 +4,11 @@
 import { isJsonObject } from '../../core/json.ts'
 import { broken, expectRefusal, isSuccess, sameProblem } from '../expect.ts'
 import { NO_RECORD } from '../kit.ts'
-import type { Call, Kit } from '../kit.ts'
+import type { Kit } from '../kit.ts'
+import type { Call } from '../types.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Type } from '../survey.ts'
+import type { Type } from '../types.ts'
 import type { Exchange } from '../wire.ts'
 
 const readOnly = { statuses: [403], code: 'permission_denied', reason: 'type_read_only' }

@@ -8,7 +8,7 @@ import { broken, expectRefusal, expectSuccess, kindOf, saidOf } from '../expect.
 import { pageIn } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Property } from '../survey.ts'
+import type { Property } from '../types.ts'
 import { valueFor } from '../values.ts'
 import type { Exchange } from '../wire.ts'
 

@@ -12,7 +12,7 @@ import { candidatesFor } from '../operands.ts'
 import { pageIn, pagesOf } from '../pages.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Property, Sample } from '../survey.ts'
+import type { Property, Sample } from '../types.ts'
 import type { Exchange } from '../wire.ts'
 
 const invalid = { code: 'request_invalid' } as const

@@ -12,7 +12,7 @@ import {
   streamOfRow,
 } from '../rows.ts'
 import { timelineBetween, type TimedState } from '../timeline.ts'
-import type { Database, Session } from './database.ts'
+import type { Database, Session } from './session.ts'
 
 type AccountMethods = Pick<Ledger, 'timeline' | 'manifests' | 'syncs' | 'exportRows'>
 

@@ -16,7 +16,7 @@ import {
   writtenOfRow,
 } from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 import { acceptItems, bookAnswered, itemsAt, noteRead, takeOver, withPayload } from './items.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'

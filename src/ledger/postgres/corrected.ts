@@ -2,7 +2,7 @@
 
 import type { Ledger } from '../ledger.ts'
 import { correctedOfRow } from '../corrected.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 import { isBroughtIn, itemAt, itemsWith, originOf } from './origins.ts'
 
 export const correctedMethods = (db: Database): Pick<Ledger, 'broughtByCorrection'> => ({

@@ -7,45 +7,13 @@ import pg from 'pg'
 import type { PoolClient } from 'pg'
 import { systemClock } from '../../core/ports.ts'
 import { original, storable } from '../../core/stored-text.ts'
-import {
-  clashes,
-  isLost,
-  translate,
-  type Subject as FailureSubject,
-} from '../../postgres/failures.ts'
+import { clashes, isLost, translate } from '../../postgres/failures.ts'
 import { resolveConnection, type Connection } from './connection.ts'
+import type { Database, Row, Session, Subject, Value } from './session.ts'
 import { setUp } from './set-up.ts'
 
 const TRIES_MAX = 8
 const TRY_AGAIN_MS = 15
-
-export type Value = string | number | null | readonly (string | number | null)[]
-export type Row = Record<string, unknown>
-
-/** What the database is to its users, and its bounds. */
-export interface Subject extends FailureSubject {
-  readonly connections: number
-  /** How long a connection is waited for: one that is free, or a new one. */
-  readonly connectMaxMs: number
-}
-
-/** Runs prepared statements. Texts are few and fixed: each is prepared once a connection, and kept. */
-export interface Session {
-  all(text: string, values?: readonly Value[]): Promise<Row[]>
-  one(text: string, values?: readonly Value[]): Promise<Row | undefined>
-  /** Gives the number of rows it wrote. */
-  run(text: string, values?: readonly Value[]): Promise<number>
-  /** Runs several statements, without values and not prepared. */
-  script(text: string): Promise<void>
-}
-
-/** An open database. Outside of `transaction` each statement is a transaction of its own. */
-export interface Database extends Session {
-  readonly place: string
-  /** Runs `work` in one transaction, and from its start where it clashed with another; any error undoes all of it. */
-  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
-  close(): Promise<void>
-}
 
 /** Statements find their rows by an index, a slice at a time and in its order, whatever the planner takes the tables to be. */
 const SETTINGS = {

@@ -4,7 +4,7 @@ import { parseJson, type Json } from '../../core/json.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Ledger } from '../ledger.ts'
 import { completeStates } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 import { leftOf, withRaw } from './left.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>

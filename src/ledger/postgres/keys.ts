@@ -3,7 +3,7 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 import { itemsAt, withPayload } from './items.ts'
 
 type KeyMethods = Pick<Ledger, 'looseKeys' | 'settleKeys' | 'keyFigures' | 'addWarnings'>

@@ -4,7 +4,7 @@
 import { FenceLost } from '../../core/errors.ts'
 import type { Ledger, PlannedItem, RequestOutcome, SentBatch, Segment } from '../ledger.ts'
 import { plannedOfRow } from '../rows.ts'
-import type { Database, Session } from './database.ts'
+import type { Database, Session } from './session.ts'
 import {
   acceptItems,
   bookAnswered,

@@ -5,7 +5,8 @@
 import { SyncError } from '../../core/errors.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Connection } from './connection.ts'
-import { openDatabase, type Row, type Subject } from './database.ts'
+import { openDatabase } from './database.ts'
+import type { Row, Subject } from './session.ts'
 
 const subject: Subject = {
   noun: 'quota store',

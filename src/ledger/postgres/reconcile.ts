@@ -16,7 +16,7 @@ import {
   subjectOf,
   uncomparedOfRow,
 } from '../rows.ts'
-import type { Database, Session } from './database.ts'
+import type { Database, Session } from './session.ts'
 import { acceptItems, isWanted, itemsAt, wanted, withPayload } from './items.ts'
 
 type ReconcileMethods = Pick<

@@ -3,7 +3,7 @@
 import { REJECT_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import { isOtherwise, leftOfRow, rejectGroupOfRow, reportedOfRow } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 import { withPayload } from './items.ts'
 import { leftOf, reported, withRaw } from './left.ts'
 

@@ -3,7 +3,7 @@
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
 import { wantedRanges } from '../choosing.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 import { leftOf, withRaw } from './left.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 

@@ -1,7 +1,7 @@
 // A schema of the ledger's own: made, migrated and checked. `schema_version` holds the number of migrations applied.
 
 import { systemClock } from '../../core/ports.ts'
-import type { Database, Session, Subject } from './database.ts'
+import type { Database, Session, Subject } from './session.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 const SERVER_MIN = 13

@@ -3,7 +3,7 @@
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger, StagedItem } from '../ledger.ts'
-import type { Database, Session } from './database.ts'
+import type { Database, Session } from './session.ts'
 import { beginningOf, boundOf, inParts, spreadOf } from '../choosing.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
 import { withPayload } from './items.ts'

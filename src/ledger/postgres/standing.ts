@@ -2,7 +2,7 @@
 
 import type { Ledger, Standing } from '../ledger.ts'
 import { completeStates, regularPurposes, STREAM_RUNS_MAX } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 
 const time = (value: unknown): string => (value as Date).toISOString()
 

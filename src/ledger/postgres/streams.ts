@@ -2,7 +2,7 @@
 
 import type { Ledger } from '../ledger.ts'
 import { isNoted, liveStates, STREAM_COLUMNS, streamOfRow, streamValues } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { Database } from './session.ts'
 
 type StreamMethods = Pick<Ledger, 'noteStream' | 'streams'>
 

@@ -5,6 +5,7 @@ import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mi
 import { FILE, type Ask } from './attached.ts'
 import { noteProject } from './holder.ts'
 import { named, quoted, rowsOf, typeOf } from './sql.ts'
+import { tableIn, type Home } from './schema.ts'
 
 const LAYOUT = 1
 
@@ -18,15 +19,6 @@ const OWN: readonly (readonly [name: string, type: string])[] = [
   ['_run', 'BIGINT'],
   ['_misfits', 'JSON'],
 ]
-
-/** Where a mirror is: the name of its schema, and of the place for messages. */
-export interface Home {
-  readonly place: string
-  readonly schema: string
-}
-
-export const tableIn = (schema: string, table: string): string =>
-  `${FILE}.${named(schema)}.${named(table)}`
 
 /** The books. */
 const booksIn = (schema: string) => ({
@@ -288,15 +280,6 @@ export async function storePosition(
      WHERE name = ${quoted(stream)} AND fence = ${fence} RETURNING name`,
   )
   if (moved.length === 0) throw new FenceLost(null, stream)
-}
-
-/** Names of the columns of a table. */
-export async function columnsOf(ask: Ask, schema: string, table: string): Promise<string[]> {
-  const rows = await ask(
-    `SELECT column_name FROM duckdb_columns()
-     WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)}) AND table_name = ${quoted(table)}`,
-  )
-  return rows.map(([name]) => name as string)
 }
 
 /** Types by column, by table, of these. Of a view there is nothing that a mirror could write. */

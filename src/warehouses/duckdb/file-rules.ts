@@ -5,8 +5,10 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { SyncError } from '../../core/errors.ts'
 import { isLedgerFile } from '../../sqlite/own-tables.ts'
-import type { AskRows } from './query-check.ts'
 import { quoted } from './sql.ts'
+
+/** Runs a statement of ours, and gives its rows. */
+export type AskRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 
 /** Files that a pattern may stand for. */
 const MATCHES_MAX = 100_000

@@ -2,7 +2,7 @@
 
 import { ofOtherProject, type Holder } from '../../core/mirror.ts'
 import type { Ask } from './attached.ts'
-import { columnsOf, tableIn, type Home } from './catalogue.ts'
+import { columnsOf, tableIn, type Home } from './schema.ts'
 import { quoted } from './sql.ts'
 
 const BOOK = '_records_sync_mirror'

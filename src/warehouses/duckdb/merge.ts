@@ -12,7 +12,8 @@ import {
   type MirrorStream,
 } from '../mirror-tables.ts'
 import type { Ask, AttachedFile } from './attached.ts'
-import { columnsOf, storePosition, tableIn } from './catalogue.ts'
+import { storePosition } from './catalogue.ts'
+import { columnsOf, tableIn } from './schema.ts'
 import { cast, instantOf, named } from './sql.ts'
 import { cellsWriter, checkInstant } from './staged.ts'
 import type { Staging } from './staging.ts'

@@ -25,8 +25,8 @@ import {
   readPosition,
   readStreams,
   storePosition,
-  type Home,
 } from './catalogue.ts'
+import { type Home } from './schema.ts'
 import { realFile } from './file-gate.ts'
 import { readHolder, takeOver } from './holder.ts'
 import { openBatch } from './merge.ts'

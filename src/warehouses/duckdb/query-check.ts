@@ -3,11 +3,8 @@
 // the query uses are looked through as well.
 
 import { SyncError } from '../../core/errors.ts'
-import type { FileRules } from './file-rules.ts'
+import type { AskRows, FileRules } from './file-rules.ts'
 import { quoted } from './sql.ts'
-
-/** Runs a statement of ours, and gives its rows. */
-export type AskRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 
 /** Functions that are tables of the files which their first argument names. */
 const OF_FILES = new Set(

@@ -19,7 +19,7 @@ import type {
   Within,
 } from '../mirror-tables.ts'
 import type { Ask } from './attached.ts'
-import { columnsOf, tableIn } from './catalogue.ts'
+import { columnsOf, tableIn } from './schema.ts'
 import { cast, instantOf, named, quoted, rowsOf, textOf } from './sql.ts'
 
 /** `HELD_COLUMNS` as texts. */

@@ -2,7 +2,7 @@
 // statements do something else without a word, so they are refused; what triggers do is looked at in taken.ts.
 
 import { SyncError } from '../../core/errors.ts'
-import type { Home } from './catalogue.ts'
+import type { Home } from './schema.ts'
 import type { Lease } from './connections.ts'
 
 /** Names that a message has. */

@@ -6,6 +6,7 @@ import { checkNothingBeside } from './beside.ts'
 import type { Lease, Values } from './connections.ts'
 import { noteProject } from './holder.ts'
 import { quoted, sqlType, typeOf, typeText } from './names.ts'
+import { tableIn, type Home } from './schema.ts'
 
 const LAYOUT = 1
 const SERVER_MIN = 13
@@ -22,15 +23,6 @@ const OWN: readonly (readonly [name: string, type: string])[] = [
   ['_run', 'bigint'],
   ['_misfits', 'json'],
 ]
-
-/** Where a mirror is: the name of its schema, and of the place for messages. */
-export interface Home {
-  readonly place: string
-  readonly schema: string
-}
-
-export const tableIn = ({ schema }: Home, table: string): string =>
-  `${quoted(schema)}.${quoted(table)}`
 
 /** The books. */
 const booksIn = (home: Home) => ({

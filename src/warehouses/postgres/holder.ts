@@ -1,7 +1,7 @@
 // Whose tables those of a schema are: the row of the books that says so.
 
 import { ofOtherProject, type Holder } from '../../core/mirror.ts'
-import { tableIn, type Home } from './catalogue.ts'
+import { tableIn, type Home } from './schema.ts'
 import type { Lease } from './connections.ts'
 
 const BOOK = '_records_sync_mirror'

@@ -11,7 +11,8 @@ import {
   type MirrorStream,
 } from '../mirror-tables.ts'
 import { BATCH, BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
-import { storePosition, tableIn, type Home } from './catalogue.ts'
+import { storePosition } from './catalogue.ts'
+import { tableIn, type Home } from './schema.ts'
 import type { Connections, Lease } from './connections.ts'
 import { checkInstant, Copy, linesWriter } from './copy.ts'
 import { STATEMENT_MAX_MS, type Needs } from './failures.ts'

@@ -21,8 +21,8 @@ import {
   readPosition,
   readStreams,
   storePosition,
-  type Home,
 } from './catalogue.ts'
+import { type Home } from './schema.ts'
 import { Connections } from './connections.ts'
 import { UNSTORABLE } from './copy.ts'
 import { openBatch } from './merge.ts'

@@ -19,7 +19,7 @@ import type {
   RowGroup,
   Within,
 } from '../mirror-tables.ts'
-import { tableIn, type Home } from './catalogue.ts'
+import { tableIn, type Home } from './schema.ts'
 import type { Lease } from './connections.ts'
 import { quoted, sqlType, textOf } from './names.ts'
 import { checkDeleted } from './taken.ts'

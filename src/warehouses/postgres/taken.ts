@@ -6,7 +6,7 @@ import { figure } from '../../core/figures.ts'
 import type { MirrorStream } from '../mirror-tables.ts'
 import { BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
 import { altered, besideOf, refuse, some, type Beside } from './beside.ts'
-import { tableIn, type Home } from './catalogue.ts'
+import { tableIn, type Home } from './schema.ts'
 import type { Lease } from './connections.ts'
 
 const RETRY_MS = 10_000

@@ -1,0 +1,31 @@
+// What the statements of the ledger are run with: values, rows, sessions.
+
+import type { Subject as FailureSubject } from '../../postgres/failures.ts'
+
+export type Value = string | number | null | readonly (string | number | null)[]
+export type Row = Record<string, unknown>
+
+/** What the database is to its users, and its bounds. */
+export interface Subject extends FailureSubject {
+  readonly connections: number
+  /** How long a connection is waited for: one that is free, or a new one. */
+  readonly connectMaxMs: number
+}
+
+/** Runs prepared statements. Texts are few and fixed: each is prepared once a connection, and kept. */
+export interface Session {
+  all(text: string, values?: readonly Value[]): Promise<Row[]>
+  one(text: string, values?: readonly Value[]): Promise<Row | undefined>
+  /** Gives the number of rows it wrote. */
+  run(text: string, values?: readonly Value[]): Promise<number>
+  /** Runs several statements, without values and not prepared. */
+  script(text: string): Promise<void>
+}
+
+/** An open database. Outside of `transaction` each statement is a transaction of its own. */
+export interface Database extends Session {
+  readonly place: string
+  /** Runs `work` in one transaction, and from its start where it clashed with another; any error undoes all of it. */
+  transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
+  close(): Promise<void>
+}
