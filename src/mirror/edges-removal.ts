@@ -4,7 +4,7 @@
 
 import { otherKeyText } from './last-sight.ts'
 import { permission, whyAsked } from './deletions.ts'
-import type { EdgesWork } from './edges.ts'
+import type { EdgesWork } from './edges-work.ts'
 import { OWNERS_MAX } from './edges-place.ts'
 import { instantAt } from './instant.ts'
 import type { StreamResult } from './ports.ts'

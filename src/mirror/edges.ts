@@ -9,6 +9,7 @@ import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
 import { edgesPosition, OWNERS_MAX, type EdgesPosition } from './edges-place.ts'
 import { EdgesRemoval } from './edges-removal.ts'
+import type { EdgesParts } from './edges-work.ts'
 import { lessThanBefore } from './last-sight.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
@@ -62,35 +63,6 @@ export async function mirrorEdges(deps: MirrorDeps, job: RecordsJob): Promise<St
   }
   const parts = { source, stream, fence, position, opened, endsAtMs }
   return await new Edges(deps, job, { ...parts, unlisted: new Set(unlisted), sight }).run()
-}
-
-interface EdgesParts {
-  readonly source: MirrorStream
-  readonly stream: MirrorStream
-  readonly fence: number
-  readonly position: EdgesPosition
-  readonly opened: Opened
-  readonly endsAtMs: number
-  /** Associations that are to be mirrored and are not listed: nothing is known of their edges. */
-  readonly unlisted: ReadonlySet<string>
-  /** What the key sees of what the edges need. */
-  readonly sight: RecordsJob['sight']
-}
-
-/** What the work on edges shares with their removal. */
-export interface EdgesWork extends EdgesParts {
-  readonly deps: MirrorDeps
-  readonly job: RecordsJob
-  /** In what the key sees less than that of the run before. */
-  readonly less: string | null
-  /** Asks for the edges of these records, and merges them. */
-  readOwners(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void>
-  /** The position as it is stored from now on, by whoever asks for it. */
-  snapshot(): string
-  say(sentence: string): void
-  /** Says in what the table differs from the service. */
-  differ(sentence: string): void
-  note(state: StreamBooks['state'], asked?: string): Promise<void>
 }
 
 class Edges {

@@ -1,0 +1,36 @@
+// What the work on a type's edges shares with their removal.
+
+import type { StreamBooks } from '../ledger/ledger.ts'
+import type { MirrorStream } from '../warehouses/mirror-tables.ts'
+import type { EdgesPosition } from './edges-place.ts'
+import type { MirrorDeps } from './ports.ts'
+import type { Opened } from './position.ts'
+import type { RecordsJob } from './work.ts'
+
+export interface EdgesParts {
+  readonly source: MirrorStream
+  readonly stream: MirrorStream
+  readonly fence: number
+  readonly position: EdgesPosition
+  readonly opened: Opened
+  readonly endsAtMs: number
+  /** Associations that are to be mirrored and are not listed: nothing is known of their edges. */
+  readonly unlisted: ReadonlySet<string>
+  /** What the key sees of what the edges need. */
+  readonly sight: RecordsJob['sight']
+}
+
+export interface EdgesWork extends EdgesParts {
+  readonly deps: MirrorDeps
+  readonly job: RecordsJob
+  /** In what the key sees less than that of the run before. */
+  readonly less: string | null
+  /** Asks for the edges of these records, and merges them. */
+  readOwners(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void>
+  /** The position as it is stored from now on, by whoever asks for it. */
+  snapshot(): string
+  say(sentence: string): void
+  /** Says in what the table differs from the service. */
+  differ(sentence: string): void
+  note(state: StreamBooks['state'], asked?: string): Promise<void>
+}
