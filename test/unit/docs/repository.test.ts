@@ -94,8 +94,22 @@ test('the forms of issues have what a form needs', () => {
   }
 })
 
-test('a release takes its notes from the section of CHANGELOG.md that its version names', () => {
-  const release = read('.github/workflows/release.yml')
-  expect(release).toContain('## [$version]')
-  expect(read('CHANGELOG.md')).toMatch(/^## (\[Unreleased\]|Unreleased)$/m)
+test('CHANGELOG.md has a section for each version, from the newest on, by kinds of changes', () => {
+  const kinds = ['Added', 'Changed', 'Deprecated', 'Removed', 'Fixed', 'Security']
+  const sections = read('CHANGELOG.md').split(/^## /m).slice(1)
+  const [unreleased, ...released] = sections.map((section) => section.split('\n')[0]!)
+  expect(unreleased).toBe('[Unreleased]')
+  for (const title of released) expect(title).toMatch(/^\[\d+\.\d+\.\d+\] - \d{4}-\d{2}-\d{2}$/)
+  const dates = released.map((title) => title.slice(-10))
+  expect(dates).toEqual(dates.toSorted().toReversed())
+  const { version } = JSON.parse(read('package.json')) as { version: string }
+  expect(released.map((title) => title.split(' ')[0])).toContain(`[${version}]`)
+  for (const section of sections) {
+    const found = [...section.matchAll(/^### (.*)$/gm)].map((match) => match[1]!)
+    expect(found).toEqual(kinds.filter((kind) => found.includes(kind)))
+    // No entry stands before the first kind.
+    expect(section.split(/^### /m)[0]).not.toMatch(/^- /m)
+  }
+  // The hosted workflow takes the notes of a release from the section of its version.
+  expect(read('.github/workflows/release.yml')).toContain('## [$version]')
 })
