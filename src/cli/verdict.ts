@@ -12,7 +12,7 @@ import { liveRunNamed, withRun } from './message-run.ts'
 import { figure, safe } from './terminal.ts'
 
 const UPDATES = { approve, reject } as const
-const ASKS_MAX = 10
+const ASKS_MAX = 100
 const ASK_EVERY_MS = 300
 
 /** `stream`: by its name; default: all that wait. */

@@ -103,10 +103,14 @@ test('what blocks a run, and what went wrong last, is seen in Temporal', async (
   await blockedBy('contacts', 'auth')
   const stateOf = async () => (await handle.describe()).searchAttributes['SyncState']
   await vi.waitFor(async () => expect(await stateOf()).toEqual(['blocked']), soon)
-  expect(await handle.query('progress')).toMatchObject({
-    state: 'blocked',
-    message: expect.stringMatching(/^auth: /),
-  })
+  await vi.waitFor(
+    async () =>
+      expect(await handle.query('progress')).toMatchObject({
+        state: 'blocked',
+        message: expect.stringMatching(/^auth: /),
+      }),
+    soon,
+  )
   await vi.waitFor(async () => expect(await schedule()).toMatchObject({ paused: true }), soon)
   expect((await schedule()).note).toMatch(/auth/)
   const { currentDetails } = await handle.query<{ currentDetails: string }>(
@@ -153,10 +157,14 @@ test('a paused run keeps its batch in flight, sends no other, and goes on where 
   expect(states.created).toBe(held('c-').length)
   expect(states.planned).toBeGreaterThan(0)
   const before = upserts()
-  expect(await handle.query('progress')).toMatchObject({
-    state: 'paused',
-    message: 'the CRM is moved',
-  })
+  await vi.waitFor(
+    async () =>
+      expect(await handle.query('progress')).toMatchObject({
+        state: 'paused',
+        message: 'the CRM is moved',
+      }),
+    soon,
+  )
   expect((await project.cli('status')).out).toMatch(/contacts .*paused/)
   // A second pause is no mistake, and nothing goes on meanwhile.
   expect(await handle.executeUpdate(pause, { args: [undefined] })).toEqual({ state: 'paused' })
@@ -231,7 +239,12 @@ test('above a limit a run asks first: what is approved is sent, what is rejected
   expect(asked.message).toBe(
     '120 rows wait for approval: the limit rows_max is 100; 100 % of them are new records, the limit creates_max_percent is 20',
   )
-  expect(await first.query('progress')).toMatchObject({ step: 'approval', state: 'blocked' })
+  // The ledger knows before the workflow does.
+  await vi.waitFor(
+    async () =>
+      expect(await first.query('progress')).toMatchObject({ step: 'approval', state: 'blocked' }),
+    soon,
+  )
   const rejected = await project.cli('reject', 'limited')
   expect(rejected).toMatchObject({ code: 0, out: expect.stringContaining('nothing is sent') })
   expect(await first.result()).toMatchObject({
