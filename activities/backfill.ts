@@ -1,11 +1,11 @@
 // What a backfill asks before it begins: which syncs there are, and whether this one can be limited as a person wants.
 
-import { nearest } from '../src/core/nearest.ts'
+import { nearestWord } from '../src/core/suggest.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
 import { windowProblem } from '../src/core/windows.ts'
-import { DEFAULT_TUNING } from '../src/import/ports.ts'
-import { shared, type SharedDeps } from './shared.ts'
+import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'
+import { createSharedActivities, type SharedDeps } from './shared.ts'
 
 export interface BackfillActivityDeps extends SharedDeps {
   /** Every sync of the configuration, as the file has it now. */
@@ -37,24 +37,24 @@ const problemOfWindow = (sync: SyncConfig): string | null =>
   sync.kind === 'mirror' ? null : windowProblem(sync.import.from)
 
 /** The sync of that name, or what is wrong with the name. */
-export function findByName(
+export function findSyncByName(
   syncs: readonly SyncConfig[],
   name: string,
 ): { readonly sync: SyncConfig } | { readonly problem: string } {
   const sync = syncs.find((one) => one.name === name)
   if (sync) return { sync }
   const names = syncs.map((one) => one.name)
-  const near = nearest(name, names)
+  const near = nearestWord(name, names)
   const list = names.slice(0, namesMax).join(', ') || 'none'
   const hint = near === undefined ? `there is: ${list}` : `did you mean ${near}?`
   return { problem: `there is no sync of that name; ${hint}` }
 }
 
 export function backfillActivities(deps: BackfillActivityDeps): BackfillActivities {
-  const { activity } = shared(deps)
+  const { activity } = createSharedActivities(deps)
   return {
     listSyncs: () =>
-      activity(null, DEFAULT_TUNING, async () => {
+      activity(null, DEFAULT_IMPORT_TUNING, async () => {
         const syncs = await deps.loadSyncs()
         return syncs.slice(0, namesMax).map((sync) => {
           const problem = problemOfWindow(sync)
@@ -67,8 +67,8 @@ export function backfillActivities(deps: BackfillActivityDeps): BackfillActiviti
       }),
 
     checkBackfill: ({ sync: name, window, only, full }) =>
-      activity(null, DEFAULT_TUNING, async () => {
-        const found = findByName(await deps.loadSyncs(), name)
+      activity(null, DEFAULT_IMPORT_TUNING, async () => {
+        const found = findSyncByName(await deps.loadSyncs(), name)
         if ('problem' in found) return { kind: null, problem: found.problem }
         const { sync } = found
         const problem = window === null ? null : problemOfWindow(sync)

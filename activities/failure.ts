@@ -12,7 +12,7 @@ import {
   QuotaWait,
   ServiceFailure,
   SourceError,
-  StillUnderWay,
+  StillInFlight,
   SyncError,
 } from '../src/core/errors.ts'
 import { tooManyOpenFiles } from '../src/core/open-files.ts'
@@ -22,7 +22,7 @@ const ledgerRetryMs = 10_000
 const unknownAttemptsMax = 10
 
 /** What a failure means for its run, besides the failure itself. */
-export interface Translated {
+export interface ActivityFailure {
   readonly failure: ApplicationFailure
   /** Set where the run stands still until somebody mends something. */
   readonly blocked: Blocked | null
@@ -33,7 +33,7 @@ function bare(failure: ApplicationFailure): ApplicationFailure {
   return failure
 }
 
-function final(type: string, message: string, details: unknown[] = []): Translated {
+function final(type: string, message: string, details: unknown[] = []): ActivityFailure {
   return {
     failure: bare(ApplicationFailure.create({ type, message, nonRetryable: true, details })),
     blocked: null,
@@ -46,7 +46,7 @@ function later(
   message: string,
   delayMs: number,
   blocked: Blocked | null,
-): Translated {
+): ActivityFailure {
   return {
     failure: bare(
       ApplicationFailure.create({
@@ -61,7 +61,7 @@ function later(
 }
 
 /** Tried again for a while. */
-function again(type: string, message: string, attempt: number): Translated {
+function again(type: string, message: string, attempt: number): ActivityFailure {
   const nonRetryable = attempt >= unknownAttemptsMax
   return {
     failure: bare(ApplicationFailure.create({ type, message, nonRetryable })),
@@ -70,12 +70,12 @@ function again(type: string, message: string, attempt: number): Translated {
 }
 
 /** Turns any error of an activity into the failure that may be stored. `waitMs` says how long a blocked run waits. */
-export function translate(
+export function toApplicationFailure(
   error: unknown,
   context: { attempt: number; serviceProbeMs: number; blockedProbeMs: number; logger: Logger },
-): Translated {
+): ActivityFailure {
   if (error instanceof QuotaWait) return later('QuotaWait', error.message, error.retryAfterMs, null)
-  if (error instanceof StillUnderWay)
+  if (error instanceof StillInFlight)
     return later('StillUnderWay', error.message, error.retryAfterMs, null)
   if (error instanceof Blocked) return later('Blocked', error.message, error.retryAfterMs, error)
   if (error instanceof ServiceFailure) {

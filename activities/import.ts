@@ -5,35 +5,40 @@ import type { Priority } from '../src/core/ports.ts'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../src/core/limits.ts'
-import { approvalText, type Excess } from '../src/core/excess.ts'
-import type { Home } from '../src/core/home.ts'
-import { isWhole, reconcileOf, retryOf, type Task } from '../src/core/purpose.ts'
-import { LIVE_STATES, readBackDiffers } from '../src/core/states.ts'
+import { approvalText, type LimitExceeded } from '../src/core/limit-exceeded.ts'
+import type { OrgRef } from '../src/core/org-ref.ts'
+import { isWholeScope, reconcileScopeOf, retryTaskOf, type Task } from '../src/core/purpose.ts'
+import { LIVE_STATES, countReadBackDifferent } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
-import { close, type CloseResult, type Findings } from '../src/import/close.ts'
-import { deleteExtra } from '../src/import/delete-extra.ts'
-import { openLeftRows } from '../src/import/left-rows.ts'
+import { closeImport, type CloseResult, type ReconcileFindings } from '../src/import/close.ts'
+import { deleteExtra } from '../src/import/reconcile/delete-extra.ts'
+import { openLeftoverRows } from '../src/import/stage/leftover-rows.ts'
 import {
-  DEFAULT_TUNING,
+  DEFAULT_IMPORT_TUNING,
   type ImportClient,
   type ImportDeps,
-  type Tuning,
+  type ImportTuning,
 } from '../src/import/ports.ts'
-import { push, type PushResult } from '../src/import/push.ts'
-import { compareRun } from '../src/import/reconcile.ts'
-import { hasLimits, readsAll, review } from '../src/import/review.ts'
+import { push, type PushResult } from '../src/import/push/push.ts'
+import { compareRun } from '../src/import/reconcile/reconcile.ts'
+import { hasLimits, readsAll, reviewLimits } from '../src/import/review.ts'
 import { rowErrors, type RowError } from '../src/import/row-errors.ts'
-import { checkQuiet, checkSingleWrites } from '../src/import/quiet.ts'
-import { settleDoubts } from '../src/import/settle-doubts.ts'
-import { stage, type StageResult } from '../src/import/stage.ts'
-import { settleTwins } from '../src/import/twins.ts'
-import { verify } from '../src/import/verify.ts'
-import { beatWhile } from '../src/runs/beat-while.ts'
-import type { Ending } from '../src/runs/ending.ts'
+import { checkDrained, checkSingleWritesDrained } from '../src/import/push/drain.ts'
+import { resolveInDoubt } from '../src/import/push/resolve-in-doubt.ts'
+import { stage, type StageResult } from '../src/import/stage/stage.ts'
+import { resolveCollisions } from '../src/import/push/record-collisions.ts'
+import { verify } from '../src/import/verify/verify.ts'
+import { withHeartbeat } from '../src/runs/heartbeat.ts'
+import type { RunOutcome } from '../src/runs/outcome.ts'
 import type { Extent, Source } from '../src/sources/source.ts'
-import type { Progress, Run } from '../src/ledger/ledger.ts'
-import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
+import type { RunCounters, Run } from '../src/ledger/ledger.ts'
+import {
+  createSharedActivities,
+  withDefaults,
+  type PartialTuning,
+  type SharedDeps,
+} from './shared.ts'
 
 /** What an import needs besides. */
 export interface ImportActivityDeps extends SharedDeps {
@@ -43,7 +48,7 @@ export interface ImportActivityDeps extends SharedDeps {
    */
   connect(
     connection: string,
-    home: Home | null,
+    home: OrgRef | null,
   ): Promise<{ client: ImportClient; keyFingerprint: string }>
   /** Ends with `signal`. */
   openSource(sync: ImportSync, signal: AbortSignal, extent: Extent): Promise<Source>
@@ -56,7 +61,7 @@ export interface SegmentRef {
 
 type Step = {
   readonly run: number
-  readonly tuning: Given<Tuning>
+  readonly tuning: PartialTuning<ImportTuning>
   /** Default `import`. */
   readonly priority?: Priority
 }
@@ -86,20 +91,20 @@ export interface ImportActivities {
     hasLimits: boolean
   }>
   /** What is above the limits of the sync; the run waits for a person then. */
-  reviewImport(input: Step): Promise<{ excesses: readonly Excess[] }>
+  reviewImport(input: Step): Promise<{ excesses: readonly LimitExceeded[] }>
   /** A person, or the time that ran out, has decided about a run that waited. */
   noteImportVerdict(input: { run: number; approved: boolean }): Promise<void>
   pushSegment(input: Step & { segment: SegmentRef }): Promise<
     PushResult & {
-      progress: Progress
+      progress: RunCounters
       errors: readonly RowError[]
       /** Where the next slice of the segment begins; null where nothing is left, or in results of older releases. */
       next?: number | null
     }
   >
-  closeImport(input: Step & { ending: Ending }): Promise<
+  closeImport(input: Step & { ending: RunOutcome }): Promise<
     CloseResult &
-      Partial<Pick<Findings, 'found' | 'left'>> & {
+      Partial<Pick<ReconcileFindings, 'found' | 'left'>> & {
         manifest: string | null
         /** Requests that wrote. Not in results of older releases. */
         requests?: number
@@ -112,12 +117,13 @@ export interface ImportActivities {
     run: number
     isParked: boolean
     reason: string | null
-  }): Promise<Progress | null>
+  }): Promise<RunCounters | null>
 }
 
 export function importActivities(deps: ImportActivityDeps): ImportActivities {
   const { ledger, logger, clock } = deps
-  const { activity, runOf, liveRun, openRun, setState, tell, park, manifestOf } = shared(deps)
+  const { activity, runOf, liveRun, openRun, setState, tell, park, manifestOf } =
+    createSharedActivities(deps)
 
   const step = <Result>(
     {
@@ -127,7 +133,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     }: Omit<Step, 'run'> & { readonly run: number | null },
     body: (env: Omit<ImportDeps, 'client'>) => Promise<Result>,
   ): Promise<Result> => {
-    const tuning = withDefaults(DEFAULT_TUNING, given)
+    const tuning = withDefaults(DEFAULT_IMPORT_TUNING, given)
     return activity(run, tuning, async ({ signal, beat: heartbeat }) => {
       let rows = 0
       // What people see beside the activity: rows that were read, or sent.
@@ -140,8 +146,8 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   }
 
   /** Where a run writes to; before it is staged, that of the run whose rows it takes. */
-  const homeOf = async (run: Run): Promise<Home | null> => {
-    const retry = retryOf(run.config)
+  const homeOf = async (run: Run): Promise<OrgRef | null> => {
+    const retry = retryTaskOf(run.config)
     return (await ledger.destinationOf(run.id)) ?? (retry && (await ledger.destinationOf(retry.of)))
   }
 
@@ -151,19 +157,22 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     const sync = run.config as unknown as ImportSync
     const { client, keyFingerprint } = await deps.connect(sync.import.to, await homeOf(run))
     if (run.state === 'blocked') {
-      await beatWhile(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
+      await withHeartbeat(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
       await setState(id, 'running')
     }
     return { row: run, sync, keyFingerprint, importDeps: { ...env, client } }
   }
 
   /** What comes before the books of a run are closed that came to its end. Gives what a reconciliation found. */
-  const finish = async (row: Run, env: Omit<ImportDeps, 'client'>): Promise<Findings | null> => {
+  const finish = async (
+    row: Run,
+    env: Omit<ImportDeps, 'client'>,
+  ): Promise<ReconcileFindings | null> => {
     const run = row.id
     const { sync, importDeps } = await clientOf(run, env)
-    const scope = reconcileOf(row.config)
+    const scope = reconcileScopeOf(row.config)
     const isRepair = scope?.repair === true
-    const keyless = isRepair && scope.deleteExtra ? (await ledger.keyFigures(run)).keyless : 0
+    const keyless = isRepair && scope.deleteExtra ? (await ledger.keyCounts(run)).keyless : 0
     if (keyless > 0) {
       const rows = `${keyless} ${keyless === 1 ? 'row has' : 'rows have'}`
       await ledger.addWarnings(run, [
@@ -179,7 +188,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         ])
     }
     const progress = await ledger.progress(run)
-    await settleTwins(importDeps, { run, config: sync.import, schema: row.schema })
+    await resolveCollisions(importDeps, { run, config: sync.import, schema: row.schema })
     const config = isRepair ? ({ ...sync.import, verify: 'all' } as const) : sync.import
     const written = progress.created + progress.updated
     const verified = await verify(importDeps, { run, config, schema: row.schema, written })
@@ -187,16 +196,16 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     if (scope === null) return null
     await ledger.settleDifferences(run)
     const counts = await ledger.differenceCounts(run)
-    return { ...counts, isLook: !isRepair, wholeSince: isWhole(scope) ? row.openedAt : null }
+    return { ...counts, isLook: !isRepair, wholeSince: isWholeScope(scope) ? row.openedAt : null }
   }
 
   /** A run that ends before its time asks for what is in flight; one that never knew its destination has nothing there. */
   const settleInFlight = async (run: Run, env: Omit<ImportDeps, 'client'>): Promise<void> => {
     if (run.kind === 'mirror' || run.destination === null) return
-    await checkQuiet({ ledger, clock }, run)
+    await checkDrained({ ledger, clock }, run)
     const { to } = (run.config as unknown as ImportSync).import
     const connected = await deps.connect(to, await homeOf(run)).catch(() => null)
-    if (connected !== null) await settleDoubts({ ...env, client: connected.client }, run)
+    if (connected !== null) await resolveInDoubt({ ...env, client: connected.client }, run)
   }
 
   return {
@@ -208,7 +217,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
           tuning,
           abandoning: (gone) => settleInFlight(gone, env),
         })
-        await checkSingleWrites({ ledger, clock }, sync, run)
+        await checkSingleWritesDrained({ ledger, clock }, sync, run)
         return run
       }),
 
@@ -217,19 +226,19 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const { run } = input
         const { row, sync, keyFingerprint, importDeps } = await clientOf(run, env)
         const { window = null } = input
-        const retry = retryOf(row.config)
+        const retry = retryTaskOf(row.config)
         const old = retry && (await runOf(retry.of))
         const job = {
           run,
           sync,
           keyFingerprint,
           window,
-          reconcile: reconcileOf(row.config),
+          reconcile: reconcileScopeOf(row.config),
           isRetry: retry !== null,
         }
         const result = await stage(importDeps, job, async (extent) =>
           retry && old
-            ? openLeftRows(ledger, retry, old)
+            ? openLeftoverRows(ledger, retry, old)
             : await deps.openSource(sync, env.signal, extent),
         )
         for (const warning of result.warnings) logger.info({ run, warning }, 'mapping_warning')
@@ -256,7 +265,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       step(input, async (env) => {
         const { run } = input
         const { row, sync, importDeps } = await clientOf(run, env)
-        const scope = reconcileOf(row.config)
+        const scope = reconcileScopeOf(row.config)
         if (scope === null || row.schema === null)
           throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation, or not staged`)
         const job = { run, config: sync.import, schema: row.schema, scope }
@@ -275,9 +284,9 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const { planned } = await ledger.progress(run)
         // Where a key is not known nothing is deleted, so nobody is asked.
         const deletes =
-          reconcileOf(row.config)?.deleteExtra === true &&
-          (await ledger.keyFigures(run)).keyless === 0
-        const excesses = await review(importDeps, {
+          reconcileScopeOf(row.config)?.deleteExtra === true &&
+          (await ledger.keyCounts(run)).keyless === 0
+        const excesses = await reviewLimits(importDeps, {
           run,
           config: sync.import,
           schema: row.schema,
@@ -293,14 +302,14 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       }),
 
     noteImportVerdict: ({ run, approved }) =>
-      activity(run, DEFAULT_TUNING, async () => {
+      activity(run, DEFAULT_IMPORT_TUNING, async () => {
         const { reason } = await liveRun(run)
         if (reason === 'approval') await setState(run, 'running')
         logger.info({ run, approved }, 'run_verdict')
       }),
 
     noteParked: ({ run, isParked, reason }) =>
-      activity(run, DEFAULT_TUNING, async () => {
+      activity(run, DEFAULT_IMPORT_TUNING, async () => {
         await park(run, isParked, reason)
         return (await runOf(run)).kind === 'import' ? await ledger.progress(run) : null
       }),
@@ -350,10 +359,10 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
         const isFinished = ending.kind === 'finished'
         const findings = isFinished ? await finish(row, env) : null
         if (!isFinished) await settleInFlight(row, env)
-        const closed = await close(ledger, run, ending, findings)
+        const closed = await closeImport(ledger, run, ending, findings)
         const differences = findings
           ? sumOfDifferences(findings.left)
-          : readBackDiffers(closed.books) || null
+          : countReadBackDifferent(closed.books) || null
         await tell(row, { ...closed, differences })
         const manifest = await manifestOf(row)
         logger.info({ run, state: closed.state, ...closed.books.states, manifest }, 'run_closed')

@@ -11,10 +11,10 @@ import { mirrorActivities, type MirrorActivities, type MirrorActivityDeps } from
 import { repairActivities, type RepairActivities } from './repair.ts'
 
 export type { SyncSummary } from './backfill.ts'
-export type { Progress } from '../src/ledger/ledger.ts'
+export type { RunCounters } from '../src/ledger/ledger.ts'
 export type { RowError } from '../src/import/row-errors.ts'
 export type { SegmentRef } from './import.ts'
-export type { Discovered, StreamRef, Verdict } from '../src/mirror/ports.ts'
+export type { DiscoveredStreams, StreamRef, DeletionVerdict } from '../src/mirror/ports.ts'
 
 /** What the composition root hands in. */
 export type ActivityDeps = ImportActivityDeps & MirrorActivityDeps & BackfillActivityDeps

@@ -5,20 +5,20 @@ import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import { sumOfDifferences } from '../src/core/differences.ts'
 import { Blocked, MirrorInvalid, SyncError, type MappingProblem } from '../src/core/errors.ts'
-import { readHome, type Home } from '../src/core/home.ts'
+import { parseOrgRef, type OrgRef } from '../src/core/org-ref.ts'
 import type { Priority } from '../src/core/ports.ts'
-import { reconcileOf, type ReconcileScope, type Task } from '../src/core/purpose.ts'
-import { sightOf, type Sight } from '../src/core/sight.ts'
+import { reconcileScopeOf, type ReconcileScope, type Task } from '../src/core/purpose.ts'
+import { visibilityOf, type KeyVisibility } from '../src/core/visibility.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { MirrorSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
 import type { StreamBooks } from '../src/ledger/ledger.ts'
-import { beating } from '../src/mirror/beating.ts'
+import { withTableHeartbeat } from '../src/mirror/table-heartbeat.ts'
 import { closeMirror } from '../src/mirror/close.ts'
-import { checkProject, discover } from '../src/mirror/discover.ts'
+import { checkProject, discoverStreams } from '../src/mirror/discover.ts'
 import {
   DEFAULT_MIRROR_TUNING,
-  type Discovered,
+  type DiscoveredStreams,
   type MirrorClient,
   type MirrorDeps,
   type MirrorTuning,
@@ -31,14 +31,19 @@ import {
   discoverReconcile,
   reconcileStream,
 } from '../src/mirror/reconcile/index.ts'
-import { lookAgain } from '../src/mirror/look-again.ts'
-import { deletingInSight, sightFor } from '../src/mirror/sight.ts'
+import { recheckTables } from '../src/mirror/recheck-tables.ts'
+import { withVisibilityCheck, streamsVisibility } from '../src/mirror/visibility-check.ts'
 import { mirrorStream } from '../src/mirror/stream.ts'
-import { edgesOf } from '../src/mirror/streams.ts'
-import { beatWhile } from '../src/runs/beat-while.ts'
-import type { Ending } from '../src/runs/ending.ts'
+import { edgesStream } from '../src/mirror/streams.ts'
+import { withHeartbeat } from '../src/runs/heartbeat.ts'
+import type { RunOutcome } from '../src/runs/outcome.ts'
 import type { MirrorTables } from '../src/warehouses/mirror-tables.ts'
-import { shared, withDefaults, type Given, type SharedDeps } from './shared.ts'
+import {
+  createSharedActivities,
+  withDefaults,
+  type PartialTuning,
+  type SharedDeps,
+} from './shared.ts'
 
 /** What a mirror needs besides. */
 export interface MirrorActivityDeps extends SharedDeps {
@@ -48,8 +53,8 @@ export interface MirrorActivityDeps extends SharedDeps {
    */
   connect(
     connection: string,
-    home: Home | null,
-    sight?: Sight | null,
+    home: OrgRef | null,
+    sight?: KeyVisibility | null,
   ): Promise<{ client: MirrorClient; keyFingerprint: string }>
   /** The tables of a mirror, by the warehouse's name and the schema. What goes on in them ends with `signal`. */
   openMirrorTables(warehouse: string, schema: string, signal: AbortSignal): Promise<MirrorTables>
@@ -57,10 +62,10 @@ export interface MirrorActivityDeps extends SharedDeps {
 
 type Step = {
   readonly run: number
-  readonly tuning: Given<MirrorTuning>
+  readonly tuning: PartialTuning<MirrorTuning>
   readonly priority: Priority
   /** What the key saw when the run began. Default: not known, so it is not compared. */
-  readonly sight?: Sight | null
+  readonly sight?: KeyVisibility | null
 }
 
 export interface MirrorActivities {
@@ -73,23 +78,24 @@ export interface MirrorActivities {
   }): Promise<number>
   discoverMirror(
     input: Step & { window?: Window | null; only?: readonly string[] | null },
-  ): Promise<Discovered>
+  ): Promise<DiscoveredStreams>
   mirrorStream(input: Step & StreamJob): Promise<StreamResult>
   /** What a reconciliation compares. */
-  discoverReconcile(input: Step): Promise<Discovered>
+  discoverReconcile(input: Step): Promise<DiscoveredStreams>
   reconcileStream(
     input: Step & Pick<StreamJob, 'stream' | 'sortable' | 'verdict'>,
   ): Promise<StreamResult>
   /** A stream's deletions were decided upon: it waits for a person no more. */
   noteVerdict(input: Step & { stream: StreamRef; approved: boolean }): Promise<void>
   closeMirror(
-    input: Step & { ending: Ending },
+    input: Step & { ending: RunOutcome },
   ): Promise<{ state: RunState; message: string | null; manifest?: string | null }>
 }
 
 export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
   const { ledger, logger, clock } = deps
-  const { activity, runOf, liveRun, openRun, setState, tell, manifestOf } = shared(deps)
+  const { activity, runOf, liveRun, openRun, setState, tell, manifestOf } =
+    createSharedActivities(deps)
 
   /** Notes a change of a stream's row, which discovery made; its figures stay. */
   const change = async (
@@ -97,7 +103,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     { kind, name: type }: StreamRef,
     what: Pick<StreamBooks, 'state' | 'message'>,
   ): Promise<void> => {
-    const name = kind === 'edges' ? edgesOf(type) : type
+    const name = kind === 'edges' ? edgesStream(type) : type
     const row = (await ledger.streams(run)).find(({ stream }) => stream === name)
     if (row) await ledger.noteStream(run, { ...row, ...what })
   }
@@ -133,7 +139,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       waitMs,
     }: {
       isFirst: boolean
-      sight: Sight | null
+      sight: KeyVisibility | null
       signal: AbortSignal
       priority: Priority
       waitMs: number
@@ -144,7 +150,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     if (holder !== null) {
       // Looked at again by each activity: the schema may have been taken over since the run began.
       await checkProject(tables.place, holder, ledger)
-      return await deps.connect(from, readHome(holder.owner), sight)
+      return await deps.connect(from, parseOrgRef(holder.owner), sight)
     }
     if (!isFirst)
       throw new Blocked(
@@ -164,7 +170,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     options: { signal: AbortSignal; priority: Priority },
   ) => {
     const self = await client.readSelf(options)
-    const sight = sightOf(keyFingerprint, self)
+    const sight = visibilityOf(keyFingerprint, self)
     const home = { origin: client.origin, orgId: self.org_id }
     return { ...(await deps.connect(sync.mirror.from, home, sight)), sight }
   }
@@ -178,7 +184,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     isFirst: boolean,
     body: (
       deps: MirrorDeps,
-      job: { sync: MirrorSync; keyFingerprint: string; sight: Sight | null },
+      job: { sync: MirrorSync; keyFingerprint: string; sight: KeyVisibility | null },
     ) => Promise<Result>,
   ): Promise<Result> => {
     const tuning = withDefaults(DEFAULT_MIRROR_TUNING, given)
@@ -192,7 +198,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
       }
       const pulse = { clock, beat }
       const opened = await deps.openMirrorTables(sync.mirror.to, sync.mirror.schema, signal)
-      const held = beating(opened, pulse)
+      const held = withTableHeartbeat(opened, pulse)
       try {
         const waitMs = tuning.blocked_probe_ms
         const connecting = clientOf(sync, held, {
@@ -202,18 +208,18 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
           priority,
           waitMs,
         })
-        const connected = await beatWhile(pulse, connecting)
+        const connected = await withHeartbeat(pulse, connecting)
         if (run.state === 'blocked') {
           const asked = connected.client.readSelf({ signal, priority: 'interactive' })
-          await beatWhile(pulse, asked)
+          await withHeartbeat(pulse, asked)
           await settleState(id)
         }
         const seen = isFirst ? beginning(sync, connected, { signal, priority }) : null
         const { client, keyFingerprint, sight } = seen
-          ? await beatWhile(pulse, seen)
+          ? await withHeartbeat(pulse, seen)
           : { ...connected, sight: began }
         const around = { client, signal, priority, probeMs: waitMs }
-        const tables = sight === null ? held : deletingInSight(held, sight, around)
+        const tables = sight === null ? held : withVisibilityCheck(held, sight, around)
         const placed = placedOf(sync)
         return await body(
           { ledger, client, tables, clock, logger, tuning, priority, signal, beat, placed },
@@ -230,7 +236,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
   }
 
   const scopeOf = async (run: number): Promise<ReconcileScope> => {
-    const scope = reconcileOf((await runOf(run)).config)
+    const scope = reconcileScopeOf((await runOf(run)).config)
     if (scope === null) throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation`)
     return scope
   }
@@ -256,9 +262,9 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     discoverMirror: (input) =>
       work(input, true, async (mirrorDeps, { sync, keyFingerprint, sight }) => {
         const { run, window = null, only = null } = input
-        const found = await discover(mirrorDeps, { run, sync, keyFingerprint, window, only })
+        const found = await discoverStreams(mirrorDeps, { run, sync, keyFingerprint, window, only })
         logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
-        return { ...found, sight: sight && sightFor(sight, found.streams) }
+        return { ...found, sight: sight && streamsVisibility(sight, found.streams) }
       }),
 
     mirrorStream: (input) =>
@@ -279,7 +285,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
         const scope = await scopeOf(run)
         const found = await discoverReconcile(mirrorDeps, { run, sync, scope })
         logger.info({ run, streams: found.streams.length }, 'mirror_discovered')
-        return { ...found, sight: sight && sightFor(sight, found.streams) }
+        return { ...found, sight: sight && streamsVisibility(sight, found.streams) }
       }),
 
     reconcileStream: (input) =>
@@ -310,10 +316,10 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
         // A retry of a close that was already written down.
         if (!LIVE_STATES.includes(row.state))
           return { state: row.state, message: row.message, manifest: await manifestOf(row) }
-        const isReconcile = reconcileOf(row.config) !== null
+        const isReconcile = reconcileScopeOf(row.config) !== null
         if (!isReconcile && ending.kind === 'finished') {
           const { to, schema } = (row.config as unknown as MirrorSync).mirror
-          await lookAgain(ledger, run, () => deps.openMirrorTables(to, schema, signal))
+          await recheckTables(ledger, run, () => deps.openMirrorTables(to, schema, signal))
         }
         const { state, message, counts } = isReconcile
           ? await closeReconcile(ledger, run, ending)

@@ -4,9 +4,9 @@
 import type { ReconcileScope, RetryTask } from '../src/core/purpose.ts'
 import { LIVE_STATES } from '../src/core/states.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
-import { DEFAULT_TUNING } from '../src/import/ports.ts'
-import { findByName, type BackfillActivityDeps } from './backfill.ts'
-import { shared } from './shared.ts'
+import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'
+import { findSyncByName, type BackfillActivityDeps } from './backfill.ts'
+import { createSharedActivities } from './shared.ts'
 
 export interface RepairActivities {
   /** The sync of the run; `problem`: why it cannot be retried so, in one sentence. */
@@ -20,10 +20,10 @@ export interface RepairActivities {
 
 export function repairActivities(deps: BackfillActivityDeps): RepairActivities {
   const { ledger } = deps
-  const { activity } = shared(deps)
+  const { activity } = createSharedActivities(deps)
   return {
     checkRetry: ({ of, choice }) =>
-      activity(null, DEFAULT_TUNING, async () => {
+      activity(null, DEFAULT_IMPORT_TUNING, async () => {
         const run = await ledger.run(of)
         if (!run || run.mode === 'plan') return { sync: '', problem: `there is no run ${of}` }
         const cannot = (why: string) => ({ sync: run.sync, problem: `run ${of}: ${why}` })
@@ -37,8 +37,8 @@ export function repairActivities(deps: BackfillActivityDeps): RepairActivities {
       }),
 
     checkReconcile: ({ sync: name, scope }) =>
-      activity(null, DEFAULT_TUNING, async () => {
-        const found = findByName(await deps.loadSyncs(), name)
+      activity(null, DEFAULT_IMPORT_TUNING, async () => {
+        const found = findSyncByName(await deps.loadSyncs(), name)
         if ('problem' in found) return { kind: null, problem: found.problem }
         const { kind } = found.sync
         const problem = kind === 'import' ? ofImport(name, scope) : ofMirror(name, scope)

@@ -12,9 +12,9 @@ import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
 import type { Ledger, Run } from '../src/ledger/ledger.ts'
 import { tuningProblem } from '../src/core/tuning.ts'
-import { ABANDONED, open, type Holder } from '../src/runs/open.ts'
-import type { RunChange, RunWatch } from '../src/runs/watch.ts'
-import { translate } from './failure.ts'
+import { ABANDONED, openOrResumeRun, type RunHolder } from '../src/runs/open.ts'
+import type { RunChange, RunObserver } from '../src/runs/observers.ts'
+import { toApplicationFailure } from './failure.ts'
 
 /** What the composition root hands in for every kind of run. */
 export interface SharedDeps {
@@ -27,9 +27,9 @@ export interface SharedDeps {
    */
   loadSync(name: string, kind: SyncConfig['kind']): Promise<SyncConfig>
   /** Whether a workflow execution is still open. */
-  isLive(holder: Holder): Promise<boolean>
+  isLive(holder: RunHolder): Promise<boolean>
   /** Who is told of every change of a run's state. */
-  readonly watch: RunWatch
+  readonly watch: RunObserver
   /** The error, with its places in the configuration file where it is one of a mapping. Default: as it is. */
   placed?(error: unknown): Promise<unknown>
   /** Of the worker. */
@@ -37,11 +37,11 @@ export interface SharedDeps {
 }
 
 /** A tuning as the workflows pass it on: what is left out has its default. */
-export type Given<Tuning> = { readonly [Name in keyof Tuning]?: Tuning[Name] | undefined }
+export type PartialTuning<Tuning> = { readonly [Name in keyof Tuning]?: Tuning[Name] | undefined }
 
 export function withDefaults<Tuning extends object>(
   defaults: Tuning,
-  given: Given<Tuning>,
+  given: PartialTuning<Tuning>,
 ): Tuning {
   const set = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...defaults, ...(Object.fromEntries(set) as Partial<Tuning>) }
@@ -54,7 +54,7 @@ interface Probes {
 }
 
 /** What a run is opened with, beside its sync. */
-export interface Opening {
+export interface RunOpening {
   readonly limits?: BackfillLimits | null | undefined
   readonly task?: Task | null | undefined
   readonly tuning?: object | undefined
@@ -63,15 +63,15 @@ export interface Opening {
 }
 
 /** What the body of an activity gets of its surroundings. */
-export interface Surroundings {
+export interface ActivityScope {
   readonly signal: AbortSignal
   /** Says that the work moves; `details` are shown beside the activity. */
   beat(details?: object): void
 }
 
-export type Shared = ReturnType<typeof shared>
+export type SharedActivities = ReturnType<typeof createSharedActivities>
 
-export function shared(deps: SharedDeps) {
+export function createSharedActivities(deps: SharedDeps) {
   const { ledger, logger, loadSync, isLive, watch, env = {} } = deps
   const placed = deps.placed?.bind(deps)
   const runOf = async (id: number): Promise<Run> => {
@@ -134,7 +134,7 @@ export function shared(deps: SharedDeps) {
     async activity<Result>(
       run: number | null,
       probes: Probes,
-      body: (around: Surroundings) => Promise<Result>,
+      body: (around: ActivityScope) => Promise<Result>,
     ): Promise<Result> {
       // Taken before any await: an abort listener may not touch the context.
       const context = Context.current()
@@ -145,7 +145,7 @@ export function shared(deps: SharedDeps) {
         // An AbortError that escapes would hang the activity until its heartbeat times out.
         if (signal.aborted) throw signal.reason
         if (error instanceof ApplicationFailure) throw error
-        const { failure, blocked } = translate((await placed?.(error)) ?? error, {
+        const { failure, blocked } = toApplicationFailure((await placed?.(error)) ?? error, {
           attempt: context.info.attempt,
           serviceProbeMs: probes.service_probe_ms,
           blockedProbeMs: probes.blocked_probe_ms,
@@ -167,7 +167,7 @@ export function shared(deps: SharedDeps) {
     },
 
     /** Opens a run of the sync for the workflow that asks. What it is limited to is kept with the run. */
-    async openRun(name: string, kind: SyncConfig['kind'], opening: Opening): Promise<number> {
+    async openRun(name: string, kind: SyncConfig['kind'], opening: RunOpening): Promise<number> {
       const { limits = null, task = null, tuning = {} } = opening
       const problem = tuningProblem(kind, tuning, env)
       if (problem !== null) throw invalid(`tuning: ${problem}`)
@@ -175,7 +175,7 @@ export function shared(deps: SharedDeps) {
       const workflowId = workflowExecution?.workflowId ?? ''
       try {
         const sync = await loadSync(name, kind)
-        const holder: Holder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
+        const holder: RunHolder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
         const { heartbeat_timeout_ms: heartbeatMs } = tuning as { heartbeat_timeout_ms?: number }
         // Whoever takes the run over has to know how old its writes may be.
         const tuned = heartbeatMs !== undefined && { tuned: { heartbeat_timeout_ms: heartbeatMs } }
@@ -183,7 +183,7 @@ export function shared(deps: SharedDeps) {
         const purpose: Purpose =
           task !== null ? ('retry' in task ? 'retry' : 'reconcile') : limits ? 'backfill' : 'sync'
         const of = task !== null && 'retry' in task ? task.retry.of : null
-        const run = await open(
+        const run = await openOrResumeRun(
           {
             ledger,
             logger,

@@ -6,11 +6,11 @@ import { BASE_PATH } from '../src/contract/index.ts'
 import type { Issue } from '../src/core/errors.ts'
 import { isJsonObject } from '../src/core/json.ts'
 import type { JsonObject } from '../src/core/json.ts'
-import { parametersOf } from '../src/core/query-parameters.ts'
+import { queryParameters } from '../src/core/query-parameters.ts'
 import { pathText } from './document.ts'
 import type { ConfigDocument, Path } from './document.ts'
-import { cut, valueAt } from './issues.ts'
-import { listed, nearest } from '../src/core/nearest.ts'
+import { quoteValue, valueAt } from './issues.ts'
+import { joinWords, nearestWord } from '../src/core/suggest.ts'
 
 /** The kinds of `from`, each with the settings that it alone has. */
 const SETTINGS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
@@ -33,10 +33,10 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   const unknown = (path: Path, noun: string, valid: JsonObject) => {
     const name = String(valueAt(document.data, path))
     const names = Object.keys(valid)
-    const near = nearest(name, names)
+    const near = nearestWord(name, names)
     const hint = near === undefined ? '' : `; did you mean \`${near}\`?`
-    const list = names.length === 0 ? 'there are none' : `valid: ${listed(names)}`
-    return `no ${noun} \`${cut(document.source(path) ?? name)}\`; ${list}${hint}`
+    const list = names.length === 0 ? 'there are none' : `valid: ${joinWords(names)}`
+    return `no ${noun} \`${quoteValue(document.source(path) ?? name)}\`; ${list}${hint}`
   }
   const checkOneOf = (path: Path, ...ways: readonly string[]) => {
     const value = valueAt(document.data, path)
@@ -149,7 +149,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
     const other = mirrors.get(place)
     if (other !== undefined)
       about(
-        `the mirror \`${other}\` writes to the schema \`${schema}\` of the warehouse \`${cut(to)}\` already`,
+        `the mirror \`${other}\` writes to the schema \`${schema}\` of the warehouse \`${quoteValue(to)}\` already`,
       )
     else mirrors.set(place, name)
   }
@@ -199,7 +199,7 @@ type Complain = (path: Path, message: string, at?: 'key' | 'value') => void
 /** A query that uses `:watermark` says what that is, and what is said is used. */
 function checkWatermark(path: Path, { query, watermark }: JsonObject, complain: Complain): void {
   if (typeof query !== 'string') return
-  const isUsed = parametersOf(query).has('watermark')
+  const isUsed = queryParameters(query).has('watermark')
   if (isUsed && watermark === undefined)
     complain(
       [...path, 'query'],
@@ -222,7 +222,7 @@ function checkMapping(path: Path, mapping: JsonObject, complain: Complain): void
   else if (has('value') && others.length > 0)
     complain(
       [...path, others[0]!],
-      `a constant \`value\` stands alone; remove ${listed(others)}`,
+      `a constant \`value\` stands alone; remove ${joinWords(others)}`,
       'key',
     )
   if (has('unit') && has('unit_column'))

@@ -13,6 +13,6 @@ export type {
   WarehouseConfig,
 } from './load.ts'
 export type { Environment } from './environment.ts'
-export { readSecret, secretPlace, secretRemedy } from './secret.ts'
+export { readSecret, secretOrigin, secretRemedy } from './secret.ts'
 export type { SecretSource } from './secret.ts'
 export { starterConfig } from './starter.ts'

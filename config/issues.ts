@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Issue } from '../src/core/errors.ts'
 import { pathText } from './document.ts'
 import type { ConfigDocument, Path } from './document.ts'
-import { listed, nearest, suggestion } from '../src/core/nearest.ts'
+import { joinWords, nearestWord, suggestWord } from '../src/core/suggest.ts'
 
 type SchemaIssue = z.core.$ZodIssue
 
@@ -42,11 +42,11 @@ function shownValue(value: unknown, source: string | undefined): string {
   if (typeof value === 'object') return 'a mapping'
   const text = source ?? String(value)
   if (text.includes('://')) return 'not valid'
-  return `\`${cut(text)}\``
+  return `\`${quoteValue(text)}\``
 }
 
 /** A text as a message shows it: short, on one line. */
-export function cut(text: string): string {
+export function quoteValue(text: string): string {
   const short = text.length > 60 ? `${text.slice(0, 60)}…` : text
   return short.replace(
     /\p{Cc}/gu,
@@ -112,7 +112,7 @@ function issuesOf(
     }
     if (problem.code === 'invalid_key') {
       const name = String(problem.path.at(-1))
-      const message = `\`${cut(name)}\`: ${problem.issues[0]?.message ?? 'not a valid name'}`
+      const message = `\`${quoteValue(name)}\`: ${problem.issues[0]?.message ?? 'not a valid name'}`
       return [at(path, document, message, 'key')]
     }
     return [
@@ -126,7 +126,7 @@ const kindsOf = (problems: readonly SchemaIssue[]): string =>
   [
     ...new Set(
       problems.map((one) => {
-        if (isWordOf(one)) return listed(one.values.map(String))
+        if (isWordOf(one)) return joinWords(one.values.map(String))
         return one.code === 'invalid_type' ? kinds[one.expected] : undefined
       }),
     ),
@@ -161,9 +161,9 @@ function wrong(path: Path, document: ConfigDocument, expected: string): string {
 function expectation(problem: SchemaIssue, value: unknown): string {
   if (problem.code === 'invalid_value') {
     const values = problem.values.map(String)
-    const near = typeof value === 'string' ? nearest(value, values) : undefined
+    const near = typeof value === 'string' ? nearestWord(value, values) : undefined
     const hint = near === undefined ? '' : `; did you mean \`${near}\`?`
-    return `expected one of ${listed(values)}${hint}`
+    return `expected one of ${joinWords(values)}${hint}`
   }
   if (problem.code !== 'invalid_type') return problem.message
   const kind = kinds[problem.expected] ?? problem.expected
@@ -180,8 +180,8 @@ function unknownKey(
   // A key of the service may have slipped into the place of a setting's name.
   const hidden = isSecret(parent) && parent.length > 1 && !/^[a-z_]{1,24}$/.test(key)
   const message = hidden
-    ? `unknown key; valid keys: ${listed(valid)}`
-    : `unknown key \`${cut(key)}\`${suggestion(key, valid, 'valid keys')}`
+    ? `unknown key; valid keys: ${joinWords(valid)}`
+    : `unknown key \`${quoteValue(key)}\`${suggestWord(key, valid, 'valid keys')}`
   return {
     ...at([...parent, key], document, message, 'key'),
     path: pathText(hidden ? parent : [...parent, key]),

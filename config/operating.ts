@@ -2,14 +2,14 @@
 
 import { z } from 'zod'
 import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/schedule.ts'
-import { between, names, pathText, secretPlace, text } from './parts.ts'
+import { betweenNumbers, nameList, pathSetting, secretPlace, textSetting } from './parts.ts'
 
 const everyExpected = 'expected a time from 10 seconds to 366 days, such as `15 minutes`'
 const hostPort = (expected: string) =>
   z.string().regex(/^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, expected)
 
 /** `every 15 minutes`, a cron line, or the long form. */
-export const schedule = z.union([
+export const scheduleSettings = z.union([
   z.string().superRefine((line, context) => {
     const every = /^every\s+(.*)$/i.exec(line.trim())?.[1]
     if (every === undefined ? !isCron(line) : parseEvery(every) === undefined)
@@ -39,10 +39,10 @@ export const schedule = z.union([
       .refine(isTimeZone, 'expected a time zone such as `Europe/Berlin`')
       .optional()
       .describe('Time zone that the cron line is read in, such as `Europe/Berlin`. Default: UTC.'),
-    jitter_seconds: between(0, 86_400)
+    jitter_seconds: betweenNumbers(0, 86_400)
       .default(0)
       .describe('Seconds, 0 to 86400, by which a run may begin later, at random.'),
-    catch_up_minutes: between(1, 43_200)
+    catch_up_minutes: betweenNumbers(1, 43_200)
       .default(60)
       .describe(
         'Minutes, 1 to 43200: a run whose time passed while the Temporal server was down still begins where that was not longer ago.',
@@ -51,29 +51,29 @@ export const schedule = z.union([
 ])
 
 /** The Temporal server. */
-export const temporal = z.strictObject({
+export const temporalSettingsSchema = z.strictObject({
   address: hostPort('expected host:port, such as `localhost:7233`')
     .optional()
     .describe('Address of the Temporal server, `host:port`.'),
-  namespace: text().optional().describe('Namespace on the Temporal server.'),
+  namespace: textSetting().optional().describe('Namespace on the Temporal server.'),
   tls: z
     .union([
       z.boolean(),
       z.strictObject({
-        server_ca: pathText()
+        server_ca: pathSetting()
           .optional()
           .describe(
             'File with the certificates of the CA that the server is checked against, PEM.',
           ),
-        client_cert: pathText()
+        client_cert: pathSetting()
           .optional()
           .describe('File with the client certificate, PEM. Together with `client_key`.'),
-        client_key: pathText()
+        client_key: pathSetting()
           .optional()
           .describe(
             'File with the key of the client certificate, PEM; only its owner may read it.',
           ),
-        server_name: text()
+        server_name: textSetting()
           .optional()
           .describe(
             "Name that the server's certificate is checked for. Default: that of the address.",
@@ -115,7 +115,7 @@ export const temporal = z.strictObject({
 })
 
 /** The workers. */
-export const worker = z.strictObject({
+export const workerSettings = z.strictObject({
   listen: hostPort('expected host:port, such as `127.0.0.1:9464`')
     .optional()
     .describe(
@@ -132,18 +132,24 @@ export const worker = z.strictObject({
     ),
 })
 
-export const NOTIFIED = ['blocked', 'failed', 'rejects', 'differences', 'recovered'] as const
+export const NOTIFICATION_KINDS = [
+  'blocked',
+  'failed',
+  'rejects',
+  'differences',
+  'recovered',
+] as const
 
 /** Who is told. */
-export const notifications = z.strictObject({
+export const notificationSettings = z.strictObject({
   url: secretPlace(
     'URL',
     'its URL does not belong into this file, because whoever has it may post; write `url: "${SLACK_URL}"`, `url: { file: ./slack-url }` or `url: { command: "…" }`',
   ).describe('Where the URL is that is posted to, never the URL itself.'),
   on: z
-    .array(z.enum(NOTIFIED))
+    .array(z.enum(NOTIFICATION_KINDS))
     .min(1, 'expected at least one of blocked, failed, rejects, differences and recovered')
-    .default([...NOTIFIED])
+    .default([...NOTIFICATION_KINDS])
     .describe(
       'What is sent: `blocked` (a run is blocked, or waits for approval), `failed`, `rejects` (a run ended with more rejects than `rejects_max`), `differences` (a run ended and knows that the two sides do not hold the same; a webhook that takes `rejects` alone gets it as `rejects`), `recovered` (a run goes on, or the first one that succeeds after one that did not). Default: all of them.',
     ),
@@ -153,5 +159,5 @@ export const notifications = z.strictObject({
     .min(0, 'expected a number of at least 0')
     .default(0)
     .describe('Rejected rows of a run up to which nothing is sent.'),
-  syncs: names().optional().describe('Syncs whose runs it reports. Default: all.'),
+  syncs: nameList().optional().describe('Syncs whose runs it reports. Default: all.'),
 })

@@ -9,14 +9,16 @@ export const SECRET_VARIABLE = /^\$\{([A-Za-z_]\w*)\}$/
 const nameExpected =
   'expected a name of a-z, 0-9 and _ that begins with a letter, at most 63 characters'
 
-export const text = () => z.string().min(1, 'expected a text that is not empty')
-export const pathText = (expected = 'expected the path of a file, not a URL') =>
-  text().refine((path) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(path), expected)
-export const named = <T extends z.ZodType>(value: T) =>
+export const textSetting = () => z.string().min(1, 'expected a text that is not empty')
+export const pathSetting = (expected = 'expected the path of a file, not a URL') =>
+  textSetting().refine((path) => !/^[a-z][a-z0-9+.-]+:\/\//i.test(path), expected)
+export const namedMap = <T extends z.ZodType>(value: T) =>
   z.record(z.string().regex(NAME, nameExpected), value)
-export const empty = () => z.enum(['omit', 'clear', 'reject'])
-export const names = () =>
-  z.array(text()).refine((list) => new Set(list).size === list.length, 'expected each name once')
+export const emptySetting = () => z.enum(['omit', 'clear', 'reject'])
+export const nameList = () =>
+  z
+    .array(textSetting())
+    .refine((list) => new Set(list).size === list.length, 'expected each name once')
 export const schemaName = () =>
   z
     .string()
@@ -24,7 +26,7 @@ export const schemaName = () =>
       /^[a-z_][a-z0-9_]{0,62}$/,
       'expected a name of a-z, 0-9 and _ that does not begin with a digit, at most 63 characters',
     )
-export const words = () => z.array(text()).min(1, 'expected at least one word')
+export const textList = () => z.array(textSetting()).min(1, 'expected at least one word')
 
 /** Where a secret is; `instead` says what to write where it stands here itself. */
 export const secretPlace = (what: string, instead: string) =>
@@ -36,18 +38,18 @@ export const secretPlace = (what: string, instead: string) =>
         .regex(/^[A-Za-z_]\w*$/, 'expected the name of an environment variable')
         .optional()
         .describe(`Environment variable that holds the ${what}.`),
-      file: pathText()
+      file: pathSetting()
         .optional()
         .describe(
           `File that holds the ${what}, relative to this file; only its owner may read it.`,
         ),
-      command: text()
+      command: textSetting()
         .optional()
         .describe(`Shell command that prints the ${what} within 10 seconds.`),
     }),
   ])
 
-export const between = (min: number, max: number) => {
+export const betweenNumbers = (min: number, max: number) => {
   const expected = `expected a number from ${min} to ${max}`
   return z.number().min(min, expected).max(max, expected)
 }

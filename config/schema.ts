@@ -4,17 +4,22 @@
 
 import { z } from 'zod'
 import { EVERY_OPERATION, FilterNode, requestOf } from '../src/contract/index.ts'
-import { notifications, schedule, temporal, worker } from './operating.ts'
 import {
-  between,
-  empty,
-  named,
-  names,
-  pathText,
+  notificationSettings,
+  scheduleSettings,
+  temporalSettingsSchema,
+  workerSettings,
+} from './operating.ts'
+import {
+  betweenNumbers,
+  emptySetting,
+  namedMap,
+  nameList,
+  pathSetting,
   schemaName,
   secretPlace,
-  text,
-  words,
+  textSetting,
+  textList,
 } from './parts.ts'
 
 /** The field types a cell can be read as. */
@@ -78,11 +83,11 @@ const key = secretPlace(
 )
 
 const ledger = z.union([
-  pathText(
+  pathSetting(
     'expected the path of a file; a database is named by `ledger: { postgres: "${LEDGER_URL}" }`',
   ),
   z.strictObject({
-    sqlite: pathText().optional().describe('SQLite file, relative to this file: the long form.'),
+    sqlite: pathSetting().optional().describe('SQLite file, relative to this file: the long form.'),
     postgres: secretPlace(
       'URL',
       'its URL does not belong into this file, because it may hold a password; write `postgres: "${LEDGER_URL}"`, `postgres: { file: ./ledger-url }` or `postgres: { command: "…" }`',
@@ -106,13 +111,13 @@ const ledger = z.union([
 ])
 
 const warehouse = z.strictObject({
-  duckdb: pathText()
+  duckdb: pathSetting()
     .optional()
     .describe(
       'DuckDB file, relative to this file, or `:memory:` for queries that read only Parquet, CSV and JSON files. Exactly one of `duckdb` and `postgres`.',
     ),
   files: z
-    .array(pathText())
+    .array(pathSetting())
     .optional()
     .describe(
       'Folders, relative to this file, whose Parquet, CSV and JSON files queries of a DuckDB warehouse may read; `[]` for none. Keys, ledgers and `/proc` are never read. Default: the folder of this file.',
@@ -134,14 +139,14 @@ const place = (what: string) =>
     .describe(`Where ${what} goes: the query, the body next to \`data\`, or each item of \`data\`.`)
 
 const request = z.strictObject({
-  request: text().describe('Method and path, as in the short form.'),
+  request: textSetting().describe('Method and path, as in the short form.'),
   matching_property: place('the name of the matching property'),
   association_type: place("an association's name"),
   target_id: place('the id of the record to link to'),
 })
 
 const operations = z
-  .partialRecord(z.enum(EVERY_OPERATION), z.union([text(), request]))
+  .partialRecord(z.enum(EVERY_OPERATION), z.union([textSetting(), request]))
   .superRefine((requests, context) => {
     for (const id of EVERY_OPERATION) {
       const told = requests[id]
@@ -152,10 +157,10 @@ const operations = z
   })
 
 const weight = (who: string, initial: number) =>
-  between(1, 100).default(initial).describe(`Share of ${who}, 1 to 100.`)
+  betweenNumbers(1, 100).default(initial).describe(`Share of ${who}, 1 to 100.`)
 
 const quota = z.strictObject({
-  reserve_percent: between(0, 90)
+  reserve_percent: betweenNumbers(0, 90)
     .default(0)
     .describe(
       'Percent of the quota that is left to people and other applications, 0 to 90: this much is kept free.',
@@ -190,7 +195,9 @@ const connection = z.strictObject({
 })
 
 const mapping = z.strictObject({
-  column: text().optional().describe('Column of the source. Exactly one of `column` and `value`.'),
+  column: textSetting()
+    .optional()
+    .describe('Column of the source. Exactly one of `column` and `value`.'),
   value: z
     .unknown()
     .optional()
@@ -201,7 +208,7 @@ const mapping = z.strictObject({
     .enum(CELL_TYPES)
     .optional()
     .describe("Field type to read the cell as. Default: the property's own."),
-  split: text()
+  split: textSetting()
     .optional()
     .describe('Separator of the values in one cell, for a property that holds several.'),
   unit: z
@@ -209,7 +216,9 @@ const mapping = z.strictObject({
     .regex(/^[A-Z]{3}$/, 'expected an ISO 4217 code such as `EUR`')
     .optional()
     .describe('Currency of an amount, an ISO 4217 code.'),
-  unit_column: text().optional().describe('Column that holds the ISO 4217 code. Not with `unit`.'),
+  unit_column: textSetting()
+    .optional()
+    .describe('Column that holds the ISO 4217 code. Not with `unit`.'),
   format: z
     .string()
     .refine(isDateFormat, 'expected YYYY, MM (or M) and DD (or D), once each, such as `DD.MM.YYYY`')
@@ -219,13 +228,15 @@ const mapping = z.strictObject({
     .enum(['.', ','])
     .optional()
     .describe('Decimal separator. Default: `.`. Thousands separators are never read.'),
-  true: words()
+  true: textList()
     .optional()
     .describe('Words that mean true, whatever their case. Default: true, yes, 1.'),
-  false: words()
+  false: textList()
     .optional()
     .describe('Words that mean false, whatever their case. Default: false, no, 0.'),
-  empty: empty().optional().describe("What an empty cell means. Default: the import's `empty`."),
+  empty: emptySetting()
+    .optional()
+    .describe("What an empty cell means. Default: the import's `empty`."),
   compare: z
     .boolean()
     .optional()
@@ -235,15 +246,15 @@ const mapping = z.strictObject({
 })
 
 const records = z.strictObject({
-  connection: text().describe(
+  connection: textSetting().describe(
     'Name of the connection whose records are read; it may be the one that is written to.',
   ),
-  object_type: text().describe('Object type of the records that are read.'),
+  object_type: textSetting().describe('Object type of the records that are read.'),
   filter: FilterNode.optional().describe(
     'Which records, as a filter tree of the service: `{ property, op, value }`, or `$and` or `$or` with a list of such. Default: every record that the key can read.',
   ),
   properties: z
-    .array(text())
+    .array(textSetting())
     .min(1, 'expected at least one name')
     .optional()
     .describe(
@@ -252,17 +263,17 @@ const records = z.strictObject({
 })
 
 const watermark = z.strictObject({
-  column: text().describe(
+  column: textSetting().describe(
     'Column of the answer with numbers, dates, times or texts, best one that grows with every change of a row. Its greatest value is the next `:watermark`.',
   ),
   initial: z
-    .union([text(), z.number()])
+    .union([textSetting(), z.number()])
     .describe('What `:watermark` is at first, such as `1970-01-01T00:00:00Z` or `0`.'),
 })
 
 /** Exactly one of the kinds is named; what belongs to which kind is in checks.ts. */
 const from = z.strictObject({
-  csv: pathText()
+  csv: pathSetting()
     .optional()
     .describe('CSV file, relative to this file. Its first line names the columns.'),
   delimiter: z
@@ -289,12 +300,12 @@ const from = z.strictObject({
     .describe(
       'What a row of a CSV file with too few or too many cells does: `reject` sets it aside alone (`row_ragged`), `refuse` stops before anything is written. A last row with too few cells always stops, because the file may be cut off. Default: `reject`.',
     ),
-  query: text()
+  query: textSetting()
     .optional()
     .describe(
       'One SQL query, a SELECT, whose rows are imported in its order. docs/warehouses.md says how values become cells.',
     ),
-  warehouse: text().optional().describe('Name of the warehouse that answers the query.'),
+  warehouse: textSetting().optional().describe('Name of the warehouse that answers the query.'),
   watermark: watermark
     .optional()
     .describe(
@@ -309,16 +320,16 @@ const from = z.strictObject({
 
 const importing = z.strictObject({
   from: from.describe('Where the rows come from.'),
-  to: text().describe('Name of the connection that is written to.'),
-  object_type: text().describe('Object type of the records, such as `svc_contact`.'),
-  matching_property: text().describe(
+  to: textSetting().describe('Name of the connection that is written to.'),
+  object_type: textSetting().describe('Object type of the records, such as `svc_contact`.'),
+  matching_property: textSetting().describe(
     'Property that says which record a row is. It is one of `properties`, best a unique one.',
   ),
   mode: z
     .enum(['upsert'])
     .default('upsert')
     .describe('Creates what is missing, updates what is there.'),
-  empty: empty()
+  empty: emptySetting()
     .default('omit')
     .describe('What an empty cell means: leave the property alone, clear it, or refuse the row.'),
   verify: z
@@ -341,24 +352,24 @@ const importing = z.strictObject({
     .min(1, 'expected a number of at least 1')
     .optional()
     .describe('Rows: a run that would send more of them asks first. Default: no limit.'),
-  creates_max_percent: between(0, 100)
+  creates_max_percent: betweenNumbers(0, 100)
     .optional()
     .describe(
       'Percent of the rows to be sent, 0 to 100: a run that would create more records than that asks first. Keys that no run has written before are looked up, 100 a request. Default: no limit.',
     ),
-  clears_max_percent: between(0, 100)
+  clears_max_percent: betweenNumbers(0, 100)
     .optional()
     .describe(
       'Percent of the values to be sent, 0 to 100: a run that would clear more of them asks first. Default: no limit.',
     ),
   properties: z
-    .record(text(), z.union([text(), mapping]))
+    .record(textSetting(), z.union([textSetting(), mapping]))
     .describe('Where each property gets its value: the name of a column, or a mapping.'),
 })
 
 const mirroring = z.strictObject({
-  from: text().describe('Name of the connection whose records are read.'),
-  to: text().describe(
+  from: textSetting().describe('Name of the connection whose records are read.'),
+  to: textSetting().describe(
     'Name of the warehouse that is written to: a DuckDB file, which is made where it is missing, or a PostgreSQL database.',
   ),
   schema: schemaName()
@@ -367,15 +378,15 @@ const mirroring = z.strictObject({
       'Schema of the warehouse for the tables of this mirror; it is made where it is missing, and no other program may have tables in it. Default: the name of the sync.',
     ),
   object_types: z
-    .union([z.enum(['all']), names().min(1, 'expected at least one name')])
+    .union([z.enum(['all']), nameList().min(1, 'expected at least one name')])
     .default('all')
     .describe(
       'Object types whose records are mirrored, a table for each: a list of names, or `all` that the key can read, also those that are added later.',
     ),
-  except: names()
+  except: nameList()
     .default([])
     .describe('Object types that are left out. With `object_types: all` only.'),
-  associations: names()
+  associations: nameList()
     .default([])
     .describe(
       'Associations whose links are mirrored, a table for each. Costs one request for each record of the type that an association begins at: `records-sync plan` says how long that takes. Default: none.',
@@ -392,23 +403,23 @@ const mirroring = z.strictObject({
     .describe(
       'What the row of a deleted record becomes: `soft` keeps it and sets `_deleted_at`, `hard` removes it.',
     ),
-  deletions_max_percent: between(0, 100)
+  deletions_max_percent: betweenNumbers(0, 100)
     .default(10)
     .describe(
       'Percent of the rows of a table, 0 to 100: a run that would delete more of them asks first, and `records-sync approve` answers.',
     ),
-  full_every_hours: between(1, 8_760)
+  full_every_hours: betweenNumbers(1, 8_760)
     .default(24)
     .describe(
       'Hours, 1 to 8760, after which everything is read again, which also finds deleted records. In between a run reads what changed.',
     ),
-  overlap_seconds: between(0, 86_400)
+  overlap_seconds: betweenNumbers(0, 86_400)
     .default(300)
     .describe(
       'Seconds, 0 to 86400, that a run goes back behind the last change that it knows, because a change may show late.',
     ),
   modification_property: z
-    .record(text(), text())
+    .record(textSetting(), textSetting())
     .default({})
     .describe(
       'Property that says when a record was changed last, by object type, such as `{ svc_contact: svc_touched_at }`; a date with a time. Default: one like `svc_updated_at`, with whatever prefix the service has; a type without one is read whole by every run up to 1,000 records, and above that its changes are found only by the full listing (`full_every_hours`).',
@@ -424,7 +435,7 @@ const sync = z.strictObject({
     .describe(
       'Records become rows: the tables of a schema in a warehouse are kept like the records of a service. docs/mirror.md describes them.',
     ),
-  schedule: schedule
+  schedule: scheduleSettings
     .optional()
     .describe(
       'When it runs by itself: `every 15 minutes`, a cron line such as `0 6 * * 1-5` (in UTC), or a mapping with one of the following. `records-sync schedules apply` makes it so.',
@@ -438,18 +449,18 @@ export const configSchema = z.strictObject({
     .describe(
       'Where the outcome of every row is kept: a SQLite file, relative to this file, or a mapping with one of the following.',
     ),
-  connections: named(connection).describe('The services, by name.'),
-  warehouses: named(warehouse)
+  connections: namedMap(connection).describe('The services, by name.'),
+  warehouses: namedMap(warehouse)
     .default({})
     .describe('The databases that queries are asked of and that mirrors write to, by name.'),
-  syncs: named(sync).describe('The jobs, by name.'),
-  temporal: temporal
+  syncs: namedMap(sync).describe('The jobs, by name.'),
+  temporal: temporalSettingsSchema
     .default({})
     .describe(
       'The Temporal server. What the environment says (`TEMPORAL_ADDRESS` and its like) goes first; docs/temporal.md has the order.',
     ),
-  worker: worker.prefault({}).describe('The workers of this configuration.'),
-  notifications: named(notifications)
+  worker: workerSettings.prefault({}).describe('The workers of this configuration.'),
+  notifications: namedMap(notificationSettings)
     .default({})
     .describe(
       'Webhooks that get a message when a run needs a person, by name: docs/monitoring.md.',

@@ -34,7 +34,7 @@ export async function readSecret(
       : 'file' in source
         ? await readSecretFile(source.file)
         : await runCommand(source.command, env, options.timeoutMs ?? commandTimeoutMs)
-  const from = secretPlace(source)
+  const from = secretOrigin(source)
   if (typeof secret !== 'string') throw unavailable(`The ${from} is not set`)
   if (secret === '') throw unavailable(`The ${from} gives an empty key`)
   // Only these characters can travel in an Authorization header.
@@ -46,7 +46,7 @@ export async function readSecret(
 }
 
 /** Where a secret is, in words. What a command is may be a secret itself. */
-export function secretPlace(source: SecretSource): string {
+export function secretOrigin(source: SecretSource): string {
   if ('env' in source) return `environment variable \`${source.env}\``
   return 'file' in source ? `key file ${source.file}` : 'key command'
 }

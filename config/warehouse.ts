@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { ConfigError, SyncError } from '../src/core/errors.ts'
 import type { Environment } from './environment.ts'
 import type { Config } from './load.ts'
-import { listed } from '../src/core/nearest.ts'
+import { joinWords } from '../src/core/suggest.ts'
 import { readSecret } from './secret.ts'
 
 /** A DuckDB file, and which files its queries may read. */
@@ -49,7 +49,7 @@ export async function readWarehousePlace(
   const warehouse = Object.hasOwn(warehouses, name) ? warehouses[name] : undefined
   if (warehouse === undefined) {
     const names = Object.keys(warehouses)
-    const list = names.length === 0 ? 'there are none' : `valid: ${listed(names)}`
+    const list = names.length === 0 ? 'there are none' : `valid: ${joinWords(names)}`
     throw new ConfigError(config.file, [{ message: `no warehouse \`${name}\`; ${list}` }])
   }
   if ('duckdb' in warehouse)

@@ -15,38 +15,38 @@ import { createActivities, type Activities, type ActivityDeps } from '../activit
 import { loadConfig, placedMapping, readLedgerPlace, readSigningKey } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
 import { SHARED_QUEUE, taskQueueOf } from '../workflows/queues.ts'
-import { connector } from './connections.ts'
+import { createClientRegistry } from './resources/client-registry.ts'
 import { ConfigError, LedgerError } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { findSync, type ImportSync, type SyncConfig } from './core/sync.ts'
-import { isSamePlace, openLedger, openQuotaStore } from './ledger/open.ts'
-import { mirrorOpener, sourceOpeners } from './openers.ts'
+import { isSameLedger, openLedger, openQuotaStore } from './ledger/open.ts'
+import { createMirrorOpener, createSourceOpeners } from './resources/openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
-import { DEFAULT_TUNING } from './import/ports.ts'
-import { untilQuiet } from './import/quiet.ts'
-import { settleDoubts } from './import/settle-doubts.ts'
+import { DEFAULT_IMPORT_TUNING } from './import/ports.ts'
+import { drainInFlight } from './import/push/drain.ts'
+import { resolveInDoubt } from './import/push/resolve-in-doubt.ts'
 import type { Run } from './ledger/ledger.ts'
-import { ABANDONED, type Holder } from './runs/open.ts'
+import { ABANDONED, type RunHolder } from './runs/open.ts'
 import { projectOf } from './runs/project.ts'
-import { sweeper } from './runs/sweep.ts'
-import { watchers } from './runs/watch.ts'
-import { scheduleKeeper } from './schedules/keeper.ts'
-import { hasOldSchedule, isOldOfOurs, missingSchedules } from './schedules/watch.ts'
+import { orphanCleanup } from './runs/orphaned-runs.ts'
+import { notifyObservers } from './runs/observers.ts'
+import { pauseOnAuthFailure } from './schedules/auth-pause.ts'
+import { hasLegacySchedule, isOwnLegacySchedule, missingSchedules } from './schedules/missing.ts'
 import { openSource } from './sources/index.ts'
 import { readCodec } from './temporal/codec.ts'
 import { copyWatch } from './temporal/copies.ts'
 import { isLiveWorkflow } from './temporal/is-live.ts'
-import { oldQueue } from './temporal/old-queue.ts'
-import { begunBy, onlyOwn } from './temporal/own-runs.ts'
-import { pollersOf, signOf } from './temporal/polling.ts'
-import { poolOf, type Pool } from './temporal/pool.ts'
-import { identityOf } from './temporal/projects.ts'
+import { legacyQueue } from './temporal/legacy-queue.ts'
+import { isStartedBySchedule, guardActivities } from './temporal/project-guard.ts'
+import { createPollers, createBeacon } from './temporal/pollers.ts'
+import { createWorkerPool, type WorkerPool } from './temporal/worker-pool.ts'
+import { workerIdentity } from './temporal/projects.ts'
 import { installRuntime } from './temporal/runtime.ts'
 import { ensureSearchAttributes } from './temporal/search-attributes.ts'
 import type { TemporalSettings } from './temporal/settings.ts'
-import { workflowTeller } from './temporal/teller.ts'
-import { keepUp, type Upkeep } from './temporal/upkeep.ts'
+import { signalRunState } from './temporal/state-signal.ts'
+import { startHealthChecks, type HealthChecks } from './temporal/health-checks.ts'
 import { connectWorker } from './temporal/worker.ts'
 
 /** What a worker is started with. */
@@ -164,13 +164,13 @@ async function start(
   const isMonitored = config.worker.listen !== undefined
   const temporalPage = await installRuntime(logger, isMonitored ? temporalPageOnFreePort : null)
   const user = `worker ${process.pid} on ${hostname()}`
-  const connections = connector({
+  const connections = createClientRegistry({
     ...options,
     quotas: { store: quotas, user },
     watch: monitor.requests,
   })
   opened.push(() => connections.close())
-  const openers = sourceOpeners(options, connections.connect)
+  const openers = createSourceOpeners(options, connections.connect)
   const codec = await readCodec(config.temporal.encryption_keys ?? [], env)
   const connection = await connectWorker(temporal, logger)
   opened.push(() => connection.close())
@@ -179,8 +179,8 @@ async function start(
 
   const project = await projectOf(books)
   const copy = await books.copy()
-  let pool: Pool | null = null
-  let upkeep: Upkeep | null = null
+  let pool: WorkerPool | null = null
+  let upkeep: HealthChecks | null = null
   const checks = {
     worker: () => pool?.isRunning() ?? false,
     temporal: () => isAnswering(connection),
@@ -191,21 +191,21 @@ async function start(
   const listening = await monitor.listen({ temporalPage, checks })
   opened.push(() => monitor.close())
 
-  const isLive = async (holder: Holder): Promise<boolean> => await isLiveWorkflow(client, holder)
+  const isLive = async (holder: RunHolder): Promise<boolean> => await isLiveWorkflow(client, holder)
   const deps: ActivityDeps = {
     ledger,
     logger,
     clock: systemClock,
     env,
-    watch: watchers([
-      workflowTeller(client, { logger }),
-      scheduleKeeper(client, { logger, project }),
+    watch: notifyObservers([
+      signalRunState(client, { logger }),
+      pauseOnAuthFailure(client, { logger, project }),
       monitor.runs,
     ]),
     loadSync: async (name, kind) => {
       const now = await loadConfig(configFile, env)
       // Commands would look for the run in one ledger, and this worker keep it in another.
-      if (!isSamePlace(await readLedgerPlace(now.ledger, env), ledgerPlace))
+      if (!isSameLedger(await readLedgerPlace(now.ledger, env), ledgerPlace))
         throw new LedgerError(
           'ledger_other',
           `${configFile} names another ledger than ${ledger.place}, which this worker has open: start the worker again, or put the setting back`,
@@ -216,7 +216,7 @@ async function start(
     loadSyncs: async () => Object.values((await loadConfig(configFile, env)).syncs),
     connect: connections.connect,
     openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
-    openMirrorTables: mirrorOpener(options),
+    openMirrorTables: createMirrorOpener(options),
     isLive,
   }
   const activities = createActivities(deps)
@@ -228,7 +228,7 @@ async function start(
   }
   const { buildId } = options
   const pollers = async (taskQueue: string, served: Activities) =>
-    await pollersOf({
+    await createPollers({
       taskQueue,
       workflowBundle: await workflowCode(),
       short: shortOf(served),
@@ -241,27 +241,30 @@ async function start(
   const workers = [
     ...(await pollers(
       taskQueueOf(project.id),
-      onlyOwn(activities, ledger, { isAlone: true, mayOpen: async () => true }),
+      guardActivities(activities, ledger, { isAlone: true, mayOpen: async () => true }),
     )),
-    await signOf(shared, identityOf(project.id, configFile, copy)),
+    await createBeacon(shared, workerIdentity(project.id, configFile, copy)),
   ]
   const place = { client, project, loadSyncs: deps.loadSyncs }
-  const isOurs = (id: string) => isOldOfOurs(place, id)
-  const old = oldQueue({
+  const isOurs = (id: string) => isOwnLegacySchedule(place, id)
+  const old = legacyQueue({
     client,
     ledger,
     logger,
-    hasOldSchedule: () => hasOldSchedule(place),
+    hasOldSchedule: () => hasLegacySchedule(place),
     pollers: () =>
       pollers(
         SHARED_QUEUE,
-        onlyOwn(activities, ledger, { isAlone: false, mayOpen: begunBy(client, isOurs) }),
+        guardActivities(activities, ledger, {
+          isAlone: false,
+          mayOpen: isStartedBySchedule(client, isOurs),
+        }),
       ),
   })
   await old.look(null)
-  pool = poolOf([...workers, ...old.polling()])
-  const runs = sweeper({ ledger, logger, isLive, ...abandonment(deps) })
-  upkeep = keepUp(
+  pool = createWorkerPool([...workers, ...old.polling()])
+  const runs = orphanCleanup({ ledger, logger, isLive, ...abandonment(deps) })
+  upkeep = startHealthChecks(
     {
       async search_attributes() {
         const added = await ensureSearchAttributes(connection, temporal.namespace)
@@ -290,13 +293,18 @@ function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
   return {
     async abandoning(run: Run) {
       if (run.kind === 'mirror' || run.destination === null) return
-      await clock.sleep(Math.max(0, await untilQuiet({ ledger, clock }, run)))
+      await clock.sleep(Math.max(0, await drainInFlight({ ledger, clock }, run)))
       const { to } = (run.config as unknown as ImportSync).import
       const connected = await connect(to, await ledger.destinationOf(run.id)).catch(() => null)
       if (connected === null) return
       const { signal } = new AbortController()
-      const around = { tuning: DEFAULT_TUNING, priority: 'import' as const, signal, beat: () => {} }
-      await settleDoubts({ ledger, logger, clock, client: connected.client, ...around }, run)
+      const around = {
+        tuning: DEFAULT_IMPORT_TUNING,
+        priority: 'import' as const,
+        signal,
+        beat: () => {},
+      }
+      await resolveInDoubt({ ledger, logger, clock, client: connected.client, ...around }, run)
     },
     abandoned: ({ id, sync, kind, purpose, state: from, workflowId }: Run) =>
       watch.changed({

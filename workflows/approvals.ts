@@ -1,9 +1,9 @@
 // What waits for a person: the updates `approve` and `reject`, and what silence means.
 
 import { condition, setHandler } from '@temporalio/workflow'
-import type { Verdict } from '../activities/index.ts'
-import { ApprovalInput, approveUpdate, rejectUpdate, type Decided } from './messages.ts'
-import { failure, parseInput } from './run.ts'
+import type { DeletionVerdict } from '../activities/index.ts'
+import { ApprovalInput, approveUpdate, rejectUpdate, type ApprovalAnswer } from './messages.ts'
+import { stacklessFailure, parseInput } from './run.ts'
 
 export interface Approvals {
   /**
@@ -15,7 +15,7 @@ export interface Approvals {
     rows: number,
     timeoutMs: number,
     what?: string,
-  ): Promise<Verdict & { isTimeout: boolean }>
+  ): Promise<DeletionVerdict & { isTimeout: boolean }>
 }
 
 const WHAT = {
@@ -41,18 +41,18 @@ export function takeApprovals(what: keyof typeof WHAT): Approvals {
     const stream = parseInput(ApprovalInput, input, { stream: 'svc_contact' })
     const waiting = undecided().map(([name]) => name)
     if (waiting.length === 0)
-      throw failure('Nothing waits for approval in this run now', 'NothingWaits')
+      throw stacklessFailure('Nothing waits for approval in this run now', 'NothingWaits')
     if (stream === null) return waiting
     if (waiting.includes(stream)) return [stream]
     const wrong = JSON.stringify(stream.slice(0, 100))
-    throw failure(
+    throw stacklessFailure(
       `${wrong} does not wait for approval; waiting: ${waiting.join(', ')}`,
       'NotWaiting',
     )
   }
   const decide =
     (approved: boolean) =>
-    (input: unknown): Decided => {
+    (input: unknown): ApprovalAnswer => {
       const streams = chosen(input)
       for (const stream of streams) asked.set(stream, { approved })
       return { streams }

@@ -6,12 +6,12 @@ import { proxyActivities, workflowInfo } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { Activities, SyncSummary } from '../activities/index.ts'
 import { isCalendarDay } from '../src/core/calendar.ts'
-import { nearest } from '../src/core/nearest.ts'
+import { nearestWord } from '../src/core/suggest.ts'
 import { runImport } from './import.ts'
 import { MirrorTuningInput, TuningInput, type ImportResult, type MirrorResult } from './messages.ts'
 import { runMirror } from './mirror.ts'
 import { TEMPLATE_MEMO } from './names.ts'
-import { failure, issuesOf, SHORT } from './run.ts'
+import { stacklessFailure, inputIssues, SHORT } from './run.ts'
 
 interface Template {
   readonly sync: string
@@ -46,7 +46,7 @@ const Moment = z.preprocess(
     .string({ error: 'expected a day such as "2026-01-01", in quotes' })
     .trim()
     .refine(
-      (text) => momentOf(text) !== null,
+      (text) => parseWindowInstant(text) !== null,
       'expected a day such as 2026-01-01, or a time such as 2026-01-01T06:00:00Z',
     )
     .optional(),
@@ -70,7 +70,7 @@ const BackfillInput = z.object({
 })
 
 /** The instant that a text means, ISO 8601 in UTC with milliseconds; null where it means none. */
-export function momentOf(text: string): string | null {
+export function parseWindowInstant(text: string): string | null {
   const match =
     /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i.exec(
       text,
@@ -100,9 +100,9 @@ export async function backfill(
     const names = syncs.map(({ sync }) => sync)
     // The name may stand beside a misspelt setting.
     const words = Object.values(given ?? {}).filter((value) => typeof value === 'string')
-    const near = words.map((word) => nearest(word, names)).find((name) => name !== undefined)
+    const near = words.map((word) => nearestWord(word, names)).find((name) => name !== undefined)
     const meant = syncs.find(({ sync }) => sync === near) ?? syncs[0]
-    throw failure(
+    throw stacklessFailure(
       `${problem}${problem.endsWith('?') ? '' : '.'} Copy what to write from below`,
       'InvalidInput',
       [{ write: meant ? templateOf(meant) : TEMPLATE }],
@@ -111,13 +111,17 @@ export async function backfill(
   const unknown = unknownOf(given)
   if (unknown !== null) return await refuse(unknown)
   const parsed = BackfillInput.safeParse(given)
-  if (!parsed.success) return await refuse(issuesOf(parsed.error))
+  if (!parsed.success) return await refuse(inputIssues(parsed.error))
   const { sync, from, to, object_types: only = null, full, tuning } = parsed.data
   if (sync === undefined) {
     const syncs = await list()
     return { write: syncs.map(templateOf), settings: SETTINGS, syncs }
   }
-  if (from !== undefined && to !== undefined && momentOf(from)! >= momentOf(to)!)
+  if (
+    from !== undefined &&
+    to !== undefined &&
+    parseWindowInstant(from)! >= parseWindowInstant(to)!
+  )
     return await refuse('from has to be before to')
   if (full && (from !== undefined || to !== undefined))
     return await refuse('full reads everything; leave out from and to, or full')
@@ -128,14 +132,14 @@ export async function backfill(
   ])
   if (kind === null || problem !== null) return await refuse(problem ?? 'there is no such sync')
   const tuned = (kind === 'import' ? TuningInput : MirrorTuningInput).safeParse(tuning)
-  if (!tuned.success) return await refuse(`tuning: ${issuesOf(tuned.error)}`)
+  if (!tuned.success) return await refuse(`tuning: ${inputIssues(tuned.error)}`)
   // Whoever starts a run like this one gets its input, and not its memo.
   if (workflowInfo().memo?.[TEMPLATE_MEMO] === true) return { template: given }
   const job = { sync, tuning: tuned.data, priority: 'backfill' as const }
   if (kind === 'import') return await runImport(job, { window, only: null })
   const instants = window && {
-    from: window.from === null ? null : momentOf(window.from),
-    to: window.to === null ? null : momentOf(window.to),
+    from: window.from === null ? null : parseWindowInstant(window.from),
+    to: window.to === null ? null : parseWindowInstant(window.to),
   }
   return await runMirror({ ...job, full }, { window: instants, only })
 }
@@ -146,7 +150,7 @@ function unknownOf(input: unknown): string | null {
   const known = [...Object.keys(SETTINGS), 'tuning']
   const unknown = Object.keys(input).find((key) => !known.includes(key))
   if (unknown === undefined) return null
-  const near = nearest(unknown, known)
+  const near = nearestWord(unknown, known)
   const name = unknown.replaceAll(/[^\w -]/g, '?').slice(0, 40)
   return `${name} is unknown; ${near === undefined ? `valid: ${known.join(', ')}` : `did you mean ${near}?`}`
 }

@@ -4,25 +4,25 @@
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
 import { DIFFERENCE_KINDS } from '../src/core/differences.ts'
-import { approvalText, waitingText } from '../src/core/excess.ts'
-import { figure } from '../src/core/figures.ts'
-import { inLanes } from '../src/core/lanes.ts'
+import { approvalText, waitingText } from '../src/core/limit-exceeded.ts'
+import { formatNumber } from '../src/core/format.ts'
+import { forEachConcurrent } from '../src/core/concurrency.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import {
   APPROVAL_MS,
-  asTuned,
-  failure,
-  messageOf,
+  tuningArgument,
+  stacklessFailure,
+  failureMessage,
   parseInput,
   SHORT,
   streamingOptions,
 } from './run.ts'
-import { showStanding } from './standing.ts'
-import { takeSteering } from './steering.ts'
-import { nextPushMs } from './turns.ts'
+import { showRunStatus } from './run-status.ts'
+import { takeRunControl } from './run-control.ts'
+import { nextPushMs } from './time-slices.ts'
 
 type Short = Pick<Activities, 'openImport' | 'noteImportVerdict'>
 type Streaming = Pick<
@@ -34,13 +34,13 @@ const table = ({ rows, planned, created, updated, rejected, found, deleted }: Im
   '',
   '| what | rows |',
   '|:--|--:|',
-  `| read | ${figure(rows)} |`,
-  `| to send | ${figure(planned)} |`,
-  `| created | ${figure(created)} |`,
-  `| updated | ${figure(updated)} |`,
-  `| rejected | ${figure(rejected)} |`,
-  ...(deleted === undefined ? [] : [`| deleted | ${figure(deleted)} |`]),
-  ...(found ? DIFFERENCE_KINDS.map((kind) => `| ${kind} | ${figure(found[kind])} |`) : []),
+  `| read | ${formatNumber(rows)} |`,
+  `| to send | ${formatNumber(planned)} |`,
+  `| created | ${formatNumber(created)} |`,
+  `| updated | ${formatNumber(updated)} |`,
+  `| rejected | ${formatNumber(rejected)} |`,
+  ...(deleted === undefined ? [] : [`| deleted | ${formatNumber(deleted)} |`]),
+  ...(found ? DIFFERENCE_KINDS.map((kind) => `| ${kind} | ${formatNumber(found[kind])} |`) : []),
 ]
 
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
@@ -54,7 +54,7 @@ export async function runImport(
   limits: BackfillLimits | null,
   task: Task | null = null,
 ): Promise<ImportResult> {
-  const standing = showStanding<ImportProgress>(
+  const standing = showRunStatus<ImportProgress>(
     'import',
     {
       sync,
@@ -78,11 +78,11 @@ export async function runImport(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
   const approvals = takeApprovals('rows')
-  const steering = takeSteering(standing, ({ created, updated }) => note({ created, updated }))
-  const { steered } = steering
+  const control = takeRunControl(standing, ({ created, updated }) => note({ created, updated }))
+  const { run: steered } = control
 
   const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
-    { sync, ...(task === null ? { limits } : { task }), ...asTuned(tuning) },
+    { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
   ])
   const scope = task !== null && 'reconcile' in task ? task.reconcile : null
   note({ run, step: 'stage' })
@@ -193,22 +193,22 @@ export async function runImport(
     const isReviewDue = scope === null ? staged.hasLimits : await compare()
     const refused = isReviewDue ? await refusal() : null
     if (refused !== null) {
-      steering.end()
+      control.end()
       return { run, ...(await closeImport({ kind: 'cancelled', message: refused })) }
     }
     const sends = scope === null || scope.repair
     if (sends) note({ step: 'push' })
-    if (sends) await inLanes(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
+    if (sends) await forEachConcurrent(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
     note({ step: 'close' })
     const closed = await steered(() => closeImport({ kind: 'finished' }))
     if (closed.state === 'failed')
-      throw failure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
+      throw stacklessFailure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
     return { run, ...closed }
   } catch (error) {
-    steering.end()
+    control.end()
     const ending = isCancellation(error)
       ? ({ kind: 'cancelled' } as const)
-      : ({ kind: 'failed', message: messageOf(error) } as const)
+      : ({ kind: 'failed', message: failureMessage(error) } as const)
     await CancellationScope.nonCancellable(() => closeImport(ending))
     throw error
   }

@@ -152,7 +152,7 @@ export const ApprovalInput = z
   .transform((input) => input?.stream ?? null)
 
 /** Answer of `approve` and `reject`: what the verdict is for, streams of a mirror or an import by its name. */
-export interface Decided {
+export interface ApprovalAnswer {
   readonly streams: readonly string[]
 }
 
@@ -165,7 +165,7 @@ export const PauseInput = z
   .transform((input) => (typeof input === 'string' ? input : input?.reason)?.trim() || null)
 
 /** Answer of `pause` and `resume`: the state that the run goes to. */
-export interface Steered {
+export interface ControlAnswer {
   readonly state: 'paused' | 'running'
 }
 
@@ -176,8 +176,8 @@ export interface StateChange {
   readonly message: string | null
 }
 
-export const approveUpdate = defineUpdate<Decided, [unknown]>(approve)
-export const rejectUpdate = defineUpdate<Decided, [unknown]>(reject)
-export const pauseUpdate = defineUpdate<Steered, [unknown]>(pause)
-export const resumeUpdate = defineUpdate<Steered, [unknown]>(resume)
+export const approveUpdate = defineUpdate<ApprovalAnswer, [unknown]>(approve)
+export const rejectUpdate = defineUpdate<ApprovalAnswer, [unknown]>(reject)
+export const pauseUpdate = defineUpdate<ControlAnswer, [unknown]>(pause)
+export const resumeUpdate = defineUpdate<ControlAnswer, [unknown]>(resume)
 export const stateChangedSignal = defineSignal<[StateChange]>(stateChanged)

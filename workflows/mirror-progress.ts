@@ -2,30 +2,30 @@
 
 import type { StreamRef } from '../activities/index.ts'
 import type { MirrorProgress } from './messages.ts'
-import { cell, showStanding } from './standing.ts'
+import { tableCell, showRunStatus } from './run-status.ts'
 
 type StreamProgress = MirrorProgress['streams'][number]
 
 const namesMax = 20
 
 /** What people call a stream. */
-export const nameOf = ({ kind, name }: StreamRef): string =>
+export const streamLabel = ({ kind, name }: StreamRef): string =>
   kind === 'edges' ? `edges of ${name}` : name
 
 function table({ streams }: MirrorProgress): string[] {
   const rows = (['failed', 'approval', 'working', 'waiting', 'done'] as const).flatMap((state) => {
     const found = streams.filter((stream) => stream.state === state)
     if (found.length === 0) return []
-    const names = found.slice(0, namesMax).map(nameOf)
+    const names = found.slice(0, namesMax).map(streamLabel)
     const rest = found.length > namesMax ? ' …' : ''
-    return [`| ${state} | ${found.length} | ${cell(names.join(', '))}${rest} |`]
+    return [`| ${state} | ${found.length} | ${tableCell(names.join(', '))}${rest} |`]
   })
   return rows.length === 0 ? [] : ['', '| state | tables | names |', '|:--|--:|:--|', ...rows]
 }
 
 /** Answers the queries from now on, with what is noted here. */
 export function trackMirror(sync: string) {
-  const standing = showStanding<MirrorProgress>(
+  const standing = showRunStatus<MirrorProgress>(
     'mirror',
     { sync, run: null, step: 'open', streams: [], state: 'running', message: null },
     table,
@@ -48,7 +48,7 @@ export function trackMirror(sync: string) {
       const waits = streams.filter((stream) => stream.state === 'approval')
       const asked = waits.map(
         ({ kind, name, deletions }) =>
-          `${nameOf({ kind, name })}: ${deletions?.rows} of ${deletions?.of} rows`,
+          `${streamLabel({ kind, name })}: ${deletions?.rows} of ${deletions?.of} rows`,
       )
       standing.noteWait(
         waits.length === 0 ? null : `deletions wait for approval: ${asked.join(', ')}`,

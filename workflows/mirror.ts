@@ -3,23 +3,28 @@
 // the ledger belongs to this execution. Names, ids and counts are all that enters the history.
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
-import type { Activities, Discovered, StreamRef, Verdict } from '../activities/index.ts'
+import type {
+  Activities,
+  DiscoveredStreams,
+  StreamRef,
+  DeletionVerdict,
+} from '../activities/index.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
 import { MirrorInput, type MirrorResult } from './messages.ts'
-import { nameOf, trackMirror } from './mirror-progress.ts'
+import { streamLabel, trackMirror } from './mirror-progress.ts'
 import {
   APPROVAL_MS,
-  asTuned,
-  failure,
-  messageOf,
+  tuningArgument,
+  stacklessFailure,
+  failureMessage,
   parseInput,
   SHORT,
   streamingOptions,
 } from './run.ts'
-import { takeSteering } from './steering.ts'
-import { inTurn, nextSliceMs } from './turns.ts'
+import { takeRunControl } from './run-control.ts'
+import { createSemaphore, nextSliceMs } from './time-slices.ts'
 
 type Short = Pick<Activities, 'openMirror' | 'noteVerdict' | 'closeMirror'>
 type Streaming = Pick<
@@ -28,14 +33,14 @@ type Streaming = Pick<
 >
 
 /** Those of DEFAULT_MIRROR_TUNING that this workflow itself keeps to. */
-export const DEFAULTS = {
+export const MIRROR_DEFAULTS = {
   streams_in_flight: 3,
   stream_ms: 600_000,
   approval_ms: APPROVAL_MS,
 } as const
 
 /** What every stream is told of what discovery found. */
-type Found = Pick<Discovered, 'sortable' | 'sight'>
+type Found = Pick<DiscoveredStreams, 'sortable' | 'sight'>
 
 const failuresMax = 5
 
@@ -58,24 +63,24 @@ export async function runMirror(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
 
-  const steering = takeSteering(standing)
-  const { steered } = steering
+  const control = takeRunControl(standing)
+  const { run: steered } = control
 
   const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
-    { sync, ...(task === null ? { limits } : { task }), ...asTuned(tuning) },
+    { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
   ])
   note({ run, step: 'discover' })
   const window = limits?.window ?? null
 
-  const turn = inTurn(tuning.streams_in_flight ?? DEFAULTS.streams_in_flight)
+  const turn = createSemaphore(tuning.streams_in_flight ?? MIRROR_DEFAULTS.streams_in_flight)
   const failed: string[] = []
   let slices = 0
 
   /** Bounded by the slices that a run may have. */
   const mirrorStream = async (stream: StreamRef, { sortable, sight = null }: Found) => {
-    const summary = `${task === null ? 'mirror' : 'reconcile'} ${sync}, ${nameOf(stream)}`
-    const slice = async (verdict: Verdict | null) => {
-      const stream_ms = nextSliceMs(slices++, tuning.stream_ms ?? DEFAULTS.stream_ms)
+    const summary = `${task === null ? 'mirror' : 'reconcile'} ${sync}, ${streamLabel(stream)}`
+    const slice = async (verdict: DeletionVerdict | null) => {
+      const stream_ms = nextSliceMs(slices++, tuning.stream_ms ?? MIRROR_DEFAULTS.stream_ms)
       noteStream(stream, { state: 'working' })
       const step = { run, tuning: { ...tuning, stream_ms }, priority, sight }
       return await steered(() =>
@@ -88,7 +93,7 @@ export async function runMirror(
             ]),
       )
     }
-    let verdict: Verdict | null = null
+    let verdict: DeletionVerdict | null = null
     for (;;) {
       const result = await turn(() => slice(verdict))
       if (result.state === 'done') return noteStream(stream, { state: 'done' })
@@ -99,12 +104,12 @@ export async function runMirror(
       const { rows, of } = result
       noteStream(stream, { state: 'approval', deletions: { rows, of } })
       // Without a place: whoever waits for a person keeps nobody else waiting.
-      const timeoutMs = tuning.approval_ms ?? DEFAULTS.approval_ms
-      const { approved } = await approvals.ask(nameOf(stream), rows, timeoutMs)
+      const timeoutMs = tuning.approval_ms ?? MIRROR_DEFAULTS.approval_ms
+      const { approved } = await approvals.ask(streamLabel(stream), rows, timeoutMs)
       verdict = { approved, rows }
       noteStream(stream, { state: 'waiting' })
       await short.noteVerdict.executeWithOptions(
-        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${nameOf(stream)}` },
+        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${streamLabel(stream)}` },
         [{ run, stream, approved, tuning, priority }],
       )
     }
@@ -118,9 +123,9 @@ export async function runMirror(
           await mirrorStream(stream, found)
         } catch (error) {
           if (isCancellation(error)) throw error
-          const message = messageOf(error)
-          failed.push(`${nameOf(stream)}: ${message}`)
-          standing.noteErrors([{ stream: nameOf(stream), message }])
+          const message = failureMessage(error)
+          failed.push(`${streamLabel(stream)}: ${message}`)
+          standing.noteErrors([{ stream: streamLabel(stream), message }])
           noteStream(stream, { state: 'failed' })
         }
       }),
@@ -151,14 +156,14 @@ export async function runMirror(
     () => null,
     (error: unknown) => ({ error }),
   )
-  steering.end()
+  control.end()
   note({ step: 'close' })
   const ending =
     stopped === null
       ? ({ kind: 'finished' } as const)
       : isCancellation(stopped.error)
         ? ({ kind: 'cancelled' } as const)
-        : ({ kind: 'failed', message: messageOf(stopped.error) } as const)
+        : ({ kind: 'failed', message: failureMessage(stopped.error) } as const)
   const { state, message, manifest } = await CancellationScope.nonCancellable(() =>
     short.closeMirror.executeWithOptions({ summary: `close ${sync}` }, [
       { run, ending, tuning, priority },
@@ -167,6 +172,8 @@ export async function runMirror(
   note({ step: 'closed', state, message })
   if (stopped !== null) throw stopped.error
   if (state === 'failed' || failed.length > 0)
-    throw failure(message ?? failed.slice(0, failuresMax).join('; '), 'MirrorFailed', [{ run }])
+    throw stacklessFailure(message ?? failed.slice(0, failuresMax).join('; '), 'MirrorFailed', [
+      { run },
+    ])
   return { run, state, manifest }
 }

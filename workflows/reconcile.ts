@@ -4,11 +4,11 @@
 import { proxyActivities } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { Activities } from '../activities/index.ts'
-import { WHOLE, type ReconcileScope } from '../src/core/purpose.ts'
+import { WHOLE_SCOPE, type ReconcileScope } from '../src/core/purpose.ts'
 import { runImport } from './import.ts'
 import { MirrorTuningInput, TuningInput, type ImportResult, type MirrorResult } from './messages.ts'
 import { runMirror } from './mirror.ts'
-import { failure, issuesOf, parseInput, SHORT } from './run.ts'
+import { stacklessFailure, inputIssues, parseInput, SHORT } from './run.ts'
 
 const TEMPLATE = { sync: 'contacts', repair: false }
 
@@ -43,7 +43,7 @@ export async function reconcile(input?: unknown): Promise<ImportResult | MirrorR
   const given = typeof input === 'string' ? { sync: input } : input
   const { sync, tuning, ...rest } = parseInput(ReconcileInput, given, TEMPLATE)
   const scope: ReconcileScope = {
-    ...WHOLE,
+    ...WHOLE_SCOPE,
     repair: rest.repair,
     deleteExtra: rest.delete_extra,
     sample: rest.sample ?? null,
@@ -55,10 +55,11 @@ export async function reconcile(input?: unknown): Promise<ImportResult | MirrorR
   const { kind, problem } = await checkReconcile.executeWithOptions({ summary: `check ${sync}` }, [
     { sync, scope },
   ])
-  const refuse = (message: string) => failure(message, 'InvalidInput', [{ template: TEMPLATE }])
+  const refuse = (message: string) =>
+    stacklessFailure(message, 'InvalidInput', [{ template: TEMPLATE }])
   if (kind === null || problem !== null) throw refuse(problem ?? 'there is no such sync')
   const tuned = (kind === 'import' ? TuningInput : MirrorTuningInput).safeParse(tuning)
-  if (!tuned.success) throw refuse(`tuning: ${issuesOf(tuned.error)}`)
+  if (!tuned.success) throw refuse(`tuning: ${inputIssues(tuned.error)}`)
   const task = { reconcile: scope }
   return kind === 'import'
     ? await runImport({ sync, tuning: tuned.data, priority: 'import' }, null, task)

@@ -8,7 +8,7 @@ import type { RetryChoice } from '../src/core/purpose.ts'
 import { parseRows } from '../src/core/row-list.ts'
 import { runImport } from './import.ts'
 import { TuningInput, type ImportResult } from './messages.ts'
-import { failure, parseInput, SHORT } from './run.ts'
+import { stacklessFailure, parseInput, SHORT } from './run.ts'
 
 const TEMPLATE = { run: 12 }
 
@@ -51,6 +51,6 @@ export async function retry(input?: unknown): Promise<ImportResult> {
   const { sync, problem } = await checkRetry.executeWithOptions({ summary: `check run ${of}` }, [
     task,
   ])
-  if (problem !== null) throw failure(problem, 'InvalidInput', [{ template: TEMPLATE }])
+  if (problem !== null) throw stacklessFailure(problem, 'InvalidInput', [{ template: TEMPLATE }])
   return await runImport({ sync, tuning, priority: 'import' }, null, { retry: task })
 }

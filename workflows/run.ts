@@ -51,21 +51,23 @@ export function parseInput<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(input)
   if (parsed.success) return parsed.data
-  throw failure(`Write ${JSON.stringify(template)}. ${issuesOf(parsed.error)}`, 'InvalidInput', [
-    { template },
-  ])
+  throw stacklessFailure(
+    `Write ${JSON.stringify(template)}. ${inputIssues(parsed.error)}`,
+    'InvalidInput',
+    [{ template }],
+  )
 }
 
 /** What a run was tuned to, for the activity that opens it; nothing where it was not. */
-export const asTuned = <Tuning extends object>(tuning: Tuning): { tuning?: Tuning } =>
+export const tuningArgument = <Tuning extends object>(tuning: Tuning): { tuning?: Tuning } =>
   Object.keys(tuning).length > 0 ? { tuning } : {}
 
 /** What is wrong with an input, and where, in one line. */
-export const issuesOf = (error: z.ZodError): string =>
+export const inputIssues = (error: z.ZodError): string =>
   error.issues.map((issue) => `${issue.path.join('.') || 'input'}: ${issue.message}`).join('; ')
 
 /** A failure without a stack: stacks hold paths of the machine. */
-export function failure(
+export function stacklessFailure(
   message: string,
   type: string,
   details: unknown[] = [],
@@ -76,7 +78,7 @@ export function failure(
 }
 
 /** The first message of a failure's chain that is ours. */
-export function messageOf(error: unknown): string {
+export function failureMessage(error: unknown): string {
   let current = error
   for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
     if (current instanceof ApplicationFailure) return current.message

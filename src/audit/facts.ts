@@ -2,9 +2,9 @@
 
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import type { Run, StreamBooks } from '../ledger/ledger.ts'
-import { bodyOf } from '../ledger/manifest.ts'
+import { manifestBody } from '../ledger/manifest.ts'
 
-const CHANGES_TOLD_MAX = 10
+const CHANGES_SHOWN_MAX = 10
 const VALUE_CHARS_MAX = 40
 
 /** What is behind a digest, for people. */
@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 }
 
 /** The body of a manifest as data; null where it is none. */
-export function readBody(text: string): { readonly [name: string]: Json } | null {
+export function parseManifest(text: string): { readonly [name: string]: Json } | null {
   try {
     const body: unknown = JSON.parse(text)
     return isJsonObject(body) ? body : null
@@ -25,7 +25,7 @@ export function readBody(text: string): { readonly [name: string]: Json } | null
 }
 
 /** The digest of the manifest before, as a body names it; null of a first one. */
-export function previousOf(body: { readonly [name: string]: Json }): string | null {
+export function previousDigest(body: { readonly [name: string]: Json }): string | null {
   const { previous } = body
   return typeof previous === 'string' ? previous : null
 }
@@ -35,16 +35,16 @@ export function previousOf(body: { readonly [name: string]: Json }): string | nu
  * @returns such as `counts.states.created: sealed 10, now 12`
  */
 export function changedFacts(text: string, run: Run, streams: readonly StreamBooks[]): string[] {
-  const sealed = readBody(text)
+  const sealed = parseManifest(text)
   if (sealed === null) return ['the manifest is no JSON object']
-  const nowText = bodyOf(run, streams, previousOf(sealed))
+  const nowText = manifestBody(run, streams, previousDigest(sealed))
   if (nowText === text) return []
   const changes: string[] = []
   compare(byName(sealed), byName(JSON.parse(nowText) as Json), '', changes)
   // Equal data in another text: nothing of ours writes it so.
   if (changes.length === 0) return ['the manifest is not written as it is sealed']
-  const rest = changes.length - CHANGES_TOLD_MAX
-  return rest > 0 ? [...changes.slice(0, CHANGES_TOLD_MAX), `${rest} more`] : changes
+  const rest = changes.length - CHANGES_SHOWN_MAX
+  return rest > 0 ? [...changes.slice(0, CHANGES_SHOWN_MAX), `${rest} more`] : changes
 }
 
 /** A manifest with its streams by their names, so that one that is gone moves no other. */

@@ -16,7 +16,7 @@ export const FINDING_KINDS = [
 export type FindingKind = (typeof FINDING_KINDS)[number]
 
 /** Something that is not as it was when a run was closed. */
-export interface Finding {
+export interface AuditFinding {
   readonly kind: FindingKind
   /** Null where the run that would tell is gone. */
   readonly sync: string | null
@@ -46,4 +46,4 @@ export interface SyncAudit {
 }
 
 /** Where findings are told. */
-export type Tell = (finding: Finding) => void
+export type ReportFinding = (finding: AuditFinding) => void

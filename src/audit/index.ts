@@ -4,13 +4,13 @@
 
 import { LIVE_STATES } from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
-import { checkBooks } from './account.ts'
-import { Chain } from './chain.ts'
+import { checkBooks } from './check-books.ts'
+import { ManifestChain } from './manifest-chain.ts'
 import { changedFacts } from './facts.ts'
-import type { FindingKind, SyncAudit, Tell } from './finding.ts'
+import type { FindingKind, SyncAudit, ReportFinding } from './finding.ts'
 
 export { FINDING_KINDS } from './finding.ts'
-export type { Finding, FindingKind, SyncAudit } from './finding.ts'
+export type { AuditFinding, FindingKind, SyncAudit } from './finding.ts'
 
 interface Sums {
   runs: number
@@ -26,12 +26,12 @@ interface Sums {
  * @param options.key the signing key; null: signatures are counted, not checked
  * @returns a line for each sync that has runs, in the order of their names
  */
-export async function audit(
+export async function runAudit(
   ledger: Ledger,
   options: {
     readonly key: string | null
     readonly nowMs: number
-    readonly tell: Tell
+    readonly tell: ReportFinding
     /** Before each run: its number, and that of the last. */
     readonly onRun?: (run: number, last: number) => void
   },
@@ -70,20 +70,20 @@ class SyncAuditor {
   readonly #ledger: Ledger
   readonly #sync: string
   readonly #nowMs: number
-  readonly #tell: Tell
-  readonly #chain: Chain
+  readonly #tell: ReportFinding
+  readonly #chain: ManifestChain
   readonly #sums: Sums = { runs: 0, live: 0, unsealed: 0, booked: 0, pruned: 0, findings: 0 }
 
   constructor(
     ledger: Ledger,
     sync: string,
-    { key, nowMs, tell }: { key: string | null; nowMs: number; tell: Tell },
+    { key, nowMs, tell }: { key: string | null; nowMs: number; tell: ReportFinding },
   ) {
     this.#ledger = ledger
     this.#sync = sync
     this.#nowMs = nowMs
     this.#tell = tell
-    this.#chain = new Chain(ledger, sync, key)
+    this.#chain = new ManifestChain(ledger, sync, key)
   }
 
   /** Checks the next run of the sync. */

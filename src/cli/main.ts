@@ -3,16 +3,22 @@
 
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
-import { perMinute, port, whole } from './arguments.ts'
-import { describeConform } from './conform-command.ts'
-import { describeRepair } from './repair-command.ts'
-import { createContext, EXIT, report, type CommandContext, type GlobalOptions } from './context.ts'
-import type { PlanOptions } from './plan-import.ts'
-import type { RunOptions } from './run.ts'
-import { describeSchedules } from './schedules-command.ts'
-import { describeService } from './service-command.ts'
-import { describeSteering } from './steer-command.ts'
-import type { WorkerCommandOptions } from './worker.ts'
+import { perMinute, port, wholeNumber } from './shared/arguments.ts'
+import { describeConform } from './commands/conform-options.ts'
+import { describeRepair } from './commands/repair-options.ts'
+import {
+  createContext,
+  EXIT,
+  reportError,
+  type CommandContext,
+  type GlobalOptions,
+} from './shared/context.ts'
+import type { PlanOptions } from './commands/plan-import.ts'
+import type { RunOptions } from './commands/run.ts'
+import { describeSchedules } from './commands/schedules-options.ts'
+import { describeService } from './commands/service-options.ts'
+import { describeControl } from './commands/control-options.ts'
+import type { WorkerCommandOptions } from './commands/worker.ts'
 
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
 const { version } = JSON.parse(
@@ -21,7 +27,7 @@ const { version } = JSON.parse(
   version: string
 }
 
-/** What `show`, `rejects` and `report` take. */
+/** What `show`, `rejects` and `reportError` take. */
 const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
 
 // What is made from here on, by child processes and native libraries too, is its owner's alone: it holds rows and names.
@@ -38,7 +44,7 @@ const program = new Command('records-sync')
 /** Runs a command and ends the process with its exit code. */
 async function execute(work: (context: CommandContext) => Promise<number>): Promise<void> {
   const context = createContext(program.opts<GlobalOptions>())
-  const code = await work(context).catch((error: unknown) => report(error, context))
+  const code = await work(context).catch((error: unknown) => reportError(error, context))
   // Explicitly: a native connection that is still closing would keep the process alive.
   process.stdout.write('', () => process.exit(code))
 }
@@ -47,7 +53,7 @@ program
   .command('init')
   .description('write a first records-sync.yaml')
   .action(() =>
-    execute(async (context) => (await import('./init.ts')).init(context, inheritedUmask)),
+    execute(async (context) => (await import('./commands/init.ts')).init(context, inheritedUmask)),
   )
 program
   .command('check')
@@ -59,7 +65,7 @@ program
   )
   .description('check the configuration against its files and services; writes nothing')
   .action((options: { operations: boolean; fixPermissions: boolean }) =>
-    execute(async (context) => (await import('./check.ts')).check(context, options)),
+    execute(async (context) => (await import('./commands/check.ts')).check(context, options)),
   )
 program
   .command('plan')
@@ -72,7 +78,7 @@ program
     'what a run would do: rows or records, rejects, requests, minutes; writes nothing to the service',
   )
   .action((sync: string, options: PlanOptions) =>
-    execute(async (context) => (await import('./plan.ts')).plan(context, sync, options)),
+    execute(async (context) => (await import('./commands/plan.ts')).plan(context, sync, options)),
   )
 program
   .command('run')
@@ -88,18 +94,18 @@ program
   )
   .description('start a run and follow it; Ctrl-C detaches, the run goes on')
   .action((sync: string, options: RunOptions) =>
-    execute(async (context) => (await import('./run.ts')).run(context, sync, options)),
+    execute(async (context) => (await import('./commands/run.ts')).run(context, sync, options)),
   )
 program
   .command('status')
   .description('every sync with its latest run, and the latest reconciliation where that is newer')
-  .action(() => execute(async (context) => (await import('./reports.ts')).status(context)))
+  .action(() => execute(async (context) => (await import('./commands/status.ts')).status(context)))
 program
   .command('show')
   .argument('[run]', RUN)
   .description('one run: its state, its books and rejects by kind, or its tables')
   .action((run?: string) =>
-    execute(async (context) => (await import('./reports.ts')).show(context, run)),
+    execute(async (context) => (await import('./commands/status.ts')).show(context, run)),
   )
 program
   .command('rejects')
@@ -110,7 +116,9 @@ program
   .description('the rejected rows as CSV, a file for each kind of error, to correct and retry')
   .action(
     (run: string | undefined, options: { output?: string; directory?: string; exact: boolean }) =>
-      execute(async (context) => (await import('./rejects.ts')).rejects(context, run, options)),
+      execute(async (context) =>
+        (await import('./commands/rejects.ts')).rejects(context, run, options),
+      ),
   )
 program
   .command('report')
@@ -119,19 +127,25 @@ program
   .option('--open', 'open it in the browser', false)
   .description('one run as a page of its own: books, differences, errors, requests over time')
   .action((run: string | undefined, options: { output?: string; open: boolean }) =>
-    execute(async (context) => (await import('./report.ts')).report(context, run, options)),
+    execute(async (context) =>
+      (await import('./commands/report.ts')).reportCommand(context, run, options),
+    ),
   )
 program
   .command('audit')
   .description('check the manifests and the books of every run that the ledger keeps')
-  .action(() => execute(async (context) => (await import('./audit.ts')).audit(context)))
+  .action(() =>
+    execute(async (context) => (await import('./commands/audit.ts')).auditCommand(context)),
+  )
 const ledgerCommand = program.command('ledger').description('the ledger itself')
 ledgerCommand
   .command('backup')
   .argument('<file>')
   .description('a whole copy of a SQLite ledger, also while workers write it')
   .action((file: string) =>
-    execute(async (context) => (await import('./ledger-backup.ts')).ledgerBackup(context, file)),
+    execute(async (context) =>
+      (await import('./commands/ledger-backup.ts')).ledgerBackup(context, file),
+    ),
   )
 ledgerCommand
   .command('export')
@@ -140,11 +154,11 @@ ledgerCommand
   .description('the ledger as Parquet files: runs, results, differences, requests and more')
   .action((folder: string, options: { run?: string }) =>
     execute(async (context) =>
-      (await import('./ledger-export.ts')).ledgerExport(context, folder, options),
+      (await import('./commands/ledger-export.ts')).ledgerExport(context, folder, options),
     ),
   )
 describeRepair(program, execute)
-describeSteering(program, execute)
+describeControl(program, execute)
 describeSchedules(program.command('schedules'), execute)
 program
   .command('quota')
@@ -152,23 +166,29 @@ program
   .option('--open', 'ask the service of the connection at once, whatever wait it has asked for')
   .description("how each org's quota stands: limit, use, who uses it, what to expect")
   .action((connection: string | undefined, options: { open?: boolean }) =>
-    execute(async (context) => (await import('./quota.ts')).quota(context, connection, options)),
+    execute(async (context) =>
+      (await import('./commands/quota.ts')).quota(context, connection, options),
+    ),
   )
 program
   .command('sql')
   .argument('<warehouse>')
   .argument('<query>', 'one SELECT')
-  .option('--limit <rows>', 'rows that are shown', whole(1, 100_000), 1_000)
+  .option('--limit <rows>', 'rows that are shown', wholeNumber(1, 100_000), 1_000)
   .description('what a query gives, with values as an import would see them; reads only')
   .action((warehouse: string, query: string, options: { limit: number }) =>
-    execute(async (context) => (await import('./sql.ts')).sql(context, warehouse, query, options)),
+    execute(async (context) =>
+      (await import('./commands/sql.ts')).sql(context, warehouse, query, options),
+    ),
   )
 program
   .command('worker')
   .option('--build-id <id>', 'runs stay with the build that begins them (docs/upgrades.md)')
   .description('run workflows and activities until stopped')
   .action((options: WorkerCommandOptions) =>
-    execute(async (context) => (await import('./worker.ts')).worker(context, options)),
+    execute(async (context) =>
+      (await import('./commands/worker.ts')).workerCommand(context, options),
+    ),
   )
 program
   .command('dev')
@@ -185,26 +205,31 @@ program
   .action(
     (options: { service: boolean; servicePort: number; limit?: number; temporalPort: number }) =>
       execute(async (context) =>
-        (await import('./dev.ts')).dev(context, { ...options, limit: options.limit ?? null }),
+        (await import('./commands/dev.ts')).dev(context, {
+          ...options,
+          limit: options.limit ?? null,
+        }),
       ),
   )
 program
   .command('links')
   .description("addresses that open Temporal's start form, filled in for a backfill of each sync")
-  .action(() => execute(async (context) => (await import('./links.ts')).links(context)))
+  .action(() => execute(async (context) => (await import('./commands/links.ts')).links(context)))
 program
   .command('notify')
   .argument('<name>', 'a notification of the configuration')
   .description('post a test message to a notification')
   .action((name: string) =>
-    execute(async (context) => (await import('./notify.ts')).notify(context, name)),
+    execute(async (context) => (await import('./commands/notify.ts')).notify(context, name)),
   )
 program
   .command('codec-server')
   .option('--port <port>', 'port on this machine', port, 8888)
   .description('decrypt payloads for the Temporal UI, where temporal.encryption_keys is set')
   .action((options: { port: number }) =>
-    execute(async (context) => (await import('./codec-server.ts')).codecServer(context, options)),
+    execute(async (context) =>
+      (await import('./commands/codec-server.ts')).codecServer(context, options),
+    ),
   )
 describeService(program.command('service'), execute)
 describeConform(program.command('conform'), execute)
@@ -213,7 +238,7 @@ program
   .option('--keep', 'leave everything running until Ctrl-C', false)
   .description('the main job on real files, with embedded parts')
   .action((options: { keep: boolean }) =>
-    execute(async (context) => (await import('./demo.ts')).demo(context, options)),
+    execute(async (context) => (await import('./commands/demo.ts')).demo(context, options)),
   )
 
 try {

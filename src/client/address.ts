@@ -4,7 +4,7 @@
 
 import { BASE_PATH } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
-import { Distrust } from './decode.ts'
+import { InvalidResponse } from './decode.ts'
 
 /** A parsed base URL. */
 export interface Address {
@@ -56,7 +56,7 @@ export function pathOf(
 }
 
 /** The id that a `Location` ends with. @throws Distrust */
-export function idOfLocation(location = ''): string {
+export function locationId(location = ''): string {
   const path = location.split(/[?#]/, 1)[0]!
   const last = path.split('/').findLast((part) => part !== '') ?? ''
   try {
@@ -65,7 +65,7 @@ export function idOfLocation(location = ''): string {
   } catch {
     // Said below.
   }
-  throw new Distrust('it has no body, and its Location ends with no id')
+  throw new InvalidResponse('it has no body, and its Location ends with no id')
 }
 
 function segment(name: string, value: unknown): string {

@@ -4,15 +4,15 @@
 import { isUtf8 } from 'node:buffer'
 import { Problem } from '../contract/index.ts'
 import type { Operation, OperationId } from '../contract/index.ts'
-import { NotSentInTime, ServiceFailure } from '../core/errors.ts'
+import { SendDeadlinePassed, ServiceFailure } from '../core/errors.ts'
 import { isJsonObject, parseJson } from '../core/json.ts'
-import { Distrust, schemaOf } from './decode.ts'
+import { InvalidResponse, schemaOf } from './decode.ts'
 import type { Decode } from './decode.ts'
 import {
   OUTCOME_UNKNOWN_CODES,
   TOO_LARGE,
   requestDisposition,
-  unbelievedVerdict,
+  unverifiedTreatment,
   withKnownCode,
 } from './disposition.ts'
 import type { NoAnswer } from './network-errors.ts'
@@ -49,10 +49,10 @@ export function readAnswer<Body>(
 ): Success<Body> {
   const { status } = answer
   try {
-    if (status >= 300 && status < 400) throw new Distrust('redirects are not followed')
+    if (status >= 300 && status < 400) throw new InvalidResponse('redirects are not followed')
     if (status < 200 || status >= 300) throw problemFailure(named, answer, nowMs)
     const schema = schemaOf(named.operation, status)
-    if (schema === undefined) throw new Distrust('its status is not one of this operation')
+    if (schema === undefined) throw new InvalidResponse('its status is not one of this operation')
     const { location } = answer.headers
     // Of a create section 4 promises the status and `Location` alone.
     const mayBeEmpty = schema === null || (named.id === 'createRecord' && location !== undefined)
@@ -62,8 +62,8 @@ export function readAnswer<Body>(
   } catch (error) {
     if (error instanceof ServiceFailure) throw error
     // Anything else that a hostile body can cause, such as nesting too deep for a schema, is a reason too.
-    const why = error instanceof Distrust ? error.message : 'it cannot be read'
-    throw distrustFailure(named, answer, why, nowMs)
+    const why = error instanceof InvalidResponse ? error.message : 'it cannot be read'
+    throw invalidResponseFailure(named, answer, why, nowMs)
   }
 }
 
@@ -71,7 +71,7 @@ export function readAnswer<Body>(
 export function noAnswerFailure(named: NamedOperation, error: NoAnswer): ServiceFailure {
   const isCertificate = error.kind === 'certificate'
   if (error.kind === 'late')
-    return new NotSentInTime(`${named.id}: ${error.message}`, {
+    return new SendDeadlinePassed(`${named.id}: ${error.message}`, {
       kind: 'no_answer',
       disposition: 'retry',
       block: 'service',
@@ -90,9 +90,10 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
   const { status } = answer
   const json = jsonOf(answer, 'application/problem+json')
   const parsed = Problem.safeParse(withKnownCode(json, status))
-  if (!parsed.success) throw new Distrust('its body is not a problem with a known code')
+  if (!parsed.success) throw new InvalidResponse('its body is not a problem with a known code')
   const problem = parsed.data
-  if (problem.status !== status) throw new Distrust('its status is not the one of its problem')
+  if (problem.status !== status)
+    throw new InvalidResponse('its status is not the one of its problem')
   const reason = token(problem.reason)
   const words = reason === undefined ? problem.code : `${problem.code} (${reason})`
   const tooLarge = status === TOO_LARGE ? `: ${TOO_LARGE_WORDS}` : ''
@@ -118,7 +119,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
   })
 }
 
-function distrustFailure(
+function invalidResponseFailure(
   named: NamedOperation,
   answer: WireAnswer,
   why: string,
@@ -131,7 +132,7 @@ function distrustFailure(
     : `the answer (status ${status}) is not believed: ${why}`
   return failureOf(named, words, {
     kind: 'distrusted',
-    ...unbelievedVerdict(named.operation, status),
+    ...unverifiedTreatment(named.operation, status),
     outcomeUnknown: named.operation.writes !== null && !isTooLarge,
     status,
     requestId: requestIdOf(answer, undefined),
@@ -155,27 +156,27 @@ function failureOf({ id, operation }: NamedOperation, words: string, facts: Fact
 /** @throws Distrust */
 function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
-  if (encoding !== 'identity') throw new Distrust('its content encoding is not identity')
+  if (encoding !== 'identity') throw new InvalidResponse('its content encoding is not identity')
   const [type, ...parameters] = (headers['content-type'] ?? '')
     .split(';')
     .map((part) => part.trim().toLowerCase())
   if (type === 'text/html')
-    throw new Distrust(
+    throw new InvalidResponse(
       `it is a web page, not ${mediaType}; check that the base URL is that of the service, not of its pages`,
     )
-  if (type !== mediaType) throw new Distrust(`its media type is not ${mediaType}`)
+  if (type !== mediaType) throw new InvalidResponse(`its media type is not ${mediaType}`)
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))
   if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) {
-    throw new Distrust('its charset is not utf-8')
+    throw new InvalidResponse('its charset is not utf-8')
   }
-  if (!isUtf8(body)) throw new Distrust('it is not UTF-8')
+  if (!isUtf8(body)) throw new InvalidResponse('it is not UTF-8')
   let json: unknown
   try {
     json = parseJson(body.toString('utf8'))
   } catch {
-    throw new Distrust('it is not complete JSON')
+    throw new InvalidResponse('it is not complete JSON')
   }
-  if (!isJsonObject(json)) throw new Distrust('it is not a JSON object')
+  if (!isJsonObject(json)) throw new InvalidResponse('it is not a JSON object')
   return json
 }
 

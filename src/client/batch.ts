@@ -6,8 +6,8 @@ import { BATCH_ITEM_STATUSES, BATCH_ITEMS_MAX, ProblemWire } from '../contract/i
 import type { BatchItemResult, BatchSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { Permit } from '../core/ports.ts'
-import { Distrust } from './decode.ts'
-import { checkRecord } from './belongs.ts'
+import { InvalidResponse } from './decode.ts'
+import { checkRecordMatches } from './match-response.ts'
 import { itemDisposition, withKnownCode } from './disposition.ts'
 import { jsonText } from './json-text.ts'
 
@@ -49,7 +49,7 @@ const isFields = (value: unknown): value is Fields =>
 const statuses: ReadonlySet<unknown> = new Set(BATCH_ITEM_STATUSES)
 
 /** What the request was about: the object type, and by item the id of its record, where it named one. */
-export interface AskedBatch {
+export interface BatchRequest {
   readonly type?: string
   readonly ids?: readonly (string | undefined)[]
 }
@@ -58,51 +58,52 @@ export interface AskedBatch {
 export function readBatch(
   json: unknown,
   count: number,
-  asked: AskedBatch = {},
+  asked: BatchRequest = {},
 ): Omit<BatchAnswer, 'requestId'> {
   if (!isFields(json) || !Array.isArray(json['data']) || !isFields(json['summary'])) {
-    throw new Distrust('data and summary were expected')
+    throw new InvalidResponse('data and summary were expected')
   }
   if (json['data'].length !== count) {
-    throw new Distrust(`${count} results were expected, got ${json['data'].length}`)
+    throw new InvalidResponse(`${count} results were expected, got ${json['data'].length}`)
   }
   const data: BatchItemResult[] = Array.from({ length: count })
   let succeeded = 0
   for (const item of json['data'] as unknown[]) {
     const result = readResult(item)
     if (!(result.index < count) || data[result.index] !== undefined) {
-      throw new Distrust(`its indexes are not 0 to ${count - 1}, each once`)
+      throw new InvalidResponse(`its indexes are not 0 to ${count - 1}, each once`)
     }
     data[result.index] = result
     const id = asked.ids?.[result.index]
-    if (result.record) checkRecord(result.record, { type: asked.type, id })
+    if (result.record) checkRecordMatches(result.record, { type: asked.type, id })
     if (itemDisposition(result) === 'accepted') succeeded += 1
   }
   const { total, succeeded: told, failed } = json['summary']
   if (total !== count || told !== succeeded || failed !== count - succeeded) {
-    throw new Distrust('its summary does not fit its results')
+    throw new InvalidResponse('its summary does not fit its results')
   }
   return { data, summary: json['summary'] as BatchSummary }
 }
 
 function readResult(item: unknown): BatchItemResult {
-  if (!isFields(item)) throw new Distrust('a result is not an object')
+  if (!isFields(item)) throw new InvalidResponse('a result is not an object')
   const { index, status, record, problem } = item
   if (!Number.isInteger(index) || (index as number) < 0) {
-    throw new Distrust('a result has no index')
+    throw new InvalidResponse('a result has no index')
   }
-  if (!statuses.has(status)) throw new Distrust('a result has an unknown status')
-  if (record != null && !isRecord(record)) throw new Distrust('a record has a wrong shape')
+  if (!statuses.has(status)) throw new InvalidResponse('a result has an unknown status')
+  if (record != null && !isRecord(record)) throw new InvalidResponse('a record has a wrong shape')
   const result = item as BatchItemResult
   if (itemDisposition(result) !== 'accepted') {
     const read = ProblemWire.safeParse(
       isFields(problem) ? withKnownCode(problem, result.status) : null,
     )
-    if (!read.success) throw new Distrust('a failed item has no problem')
+    if (!read.success) throw new InvalidResponse('a failed item has no problem')
     return { ...result, problem: read.data }
   }
   // The second is no member of the contract, but says the opposite of the status.
-  if (problem != null || item['error'] != null) throw new Distrust('an accepted item has a problem')
+  if (problem != null || item['error'] != null)
+    throw new InvalidResponse('an accepted item has a problem')
   return result
 }
 

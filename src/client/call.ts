@@ -12,10 +12,10 @@ import type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
 import { noAnswerFailure, readAnswer } from './answers.ts'
 import type { NamedOperation, Success } from './answers.ts'
 import { decodeBySchema, type Decode } from './decode.ts'
-import { foreign, settleKey, type Bound, type KeyOrgs } from './key-orgs.ts'
+import { foreignOrgFailure, verifyKey, type KeyRequirement, type KeyOrgs } from './key-orgs.ts'
 import { fingerprintOf, type KeyHolder } from './key.ts'
-import { layOut } from './lay-out.ts'
-import type { CallParts } from './lay-out.ts'
+import { buildRequest } from './build-request.ts'
+import type { CallParts } from './build-request.ts'
 import { NoAnswer } from './network-errors.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
 import type { ServiceClock } from './service-clock.ts'
@@ -34,7 +34,7 @@ export interface RequestOptions {
   readonly permit?: Permit | undefined
   /** Longest wait on the quota, over all rounds. Default 45,000 ms. */
   readonly maxWaitMs?: number | undefined
-  /** Not a byte is sent after that: what the request would write may be out of date then. The call fails with `NotSentInTime`. */
+  /** Not a byte is sent after that: what the request would write may be out of date then. The call fails with `SendDeadlinePassed`. */
   readonly sendBefore?: Deadline | undefined
   /** How often a read is asked again that failed for the moment. Default: the client's; writes are sent once. */
   readonly retries?: number | undefined
@@ -46,7 +46,7 @@ export interface CallDeps {
   readonly origin: string
   readonly orgs: KeyOrgs
   /** The org that everything is sent to, and what the key has to see there; null: whatever the key in use belongs to. */
-  readonly bound: Bound | null
+  readonly bound: KeyRequirement | null
   /** Of the key's org. */
   readonly quota: Quota
   /** Of callers without a key: the service counts them apart. */
@@ -67,7 +67,7 @@ export interface CallDeps {
 /** The message of a failure whose key was refused. */
 export type RefusedKey = (fingerprint: string, said: string) => string | Promise<string>
 
-export type Caller = <Body>(
+export type OperationCaller = <Body>(
   id: OperationId,
   parts: CallParts,
   options: RequestOptions,
@@ -89,11 +89,11 @@ const RETRY_AFTER_MAX_MS = 10_000
  * - the signal's reason after an abort,
  * - `SyncError` `path_invalid` for a path parameter that cannot be one, `body_invalid` for a body that JSON cannot hold.
  */
-export function createCaller(deps: CallDeps): Caller {
+export function createOperationCaller(deps: CallDeps): OperationCaller {
   const { transport, keys, clock, orgs, origin } = deps
   const warn = deprecationWarning(deps.logger)
 
-  const once: Caller = async (id, parts, options, decode) => {
+  const once: OperationCaller = async (id, parts, options, decode) => {
     const named: NamedOperation = { id, operation: OPERATIONS[id], type: parts.path?.object_type }
     const { operation } = named
     const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
@@ -154,12 +154,12 @@ export function createCaller(deps: CallDeps): Caller {
     if (home === undefined || home.orgId === self.org_id) return
     // Another key may be in place by now; the next question is asked with it.
     await keys.refresh(key)
-    throw foreign({ origin, orgId: self.org_id }, home, key)
+    throw foreignOrgFailure({ origin, orgId: self.org_id }, home, key)
   }
 
   /** The permit, or nothing where it was given back because somebody had to be asked first whose key it is. */
   async function atHome(
-    bound: Bound,
+    bound: KeyRequirement,
     permit: Permit | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Permit | undefined> {
@@ -171,10 +171,10 @@ export function createCaller(deps: CallDeps): Caller {
     }
     // The question takes a permit of its own, and whoever holds one while it waits for another may wait for itself.
     permit?.unused()
-    const anyOrg = createCaller({ ...deps, bound: null })
+    const anyOrg = createOperationCaller({ ...deps, bound: null })
     const ask = () =>
       anyOrg('readSelf', {}, { priority: 'interactive' }, decodeBySchema(OPERATIONS.readSelf))
-    await settleKey({ keys, orgs, bound, origin }, ask, signal)
+    await verifyKey({ keys, orgs, bound, origin }, ask, signal)
     return undefined
   }
 
@@ -244,7 +244,7 @@ async function prepared(
 ): Promise<WireRequest> {
   try {
     const form = await formOf(id, signal)
-    const { path, body } = layOut(form, parts)
+    const { path, body } = buildRequest(form, parts)
     return {
       method: form.method,
       path: prefix + path,

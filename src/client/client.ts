@@ -18,28 +18,28 @@ import type {
   Self,
 } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
-import type { Home } from '../core/home.ts'
-import type { Sight } from '../core/sight.ts'
+import type { OrgRef } from '../core/org-ref.ts'
+import type { KeyVisibility } from '../core/visibility.ts'
 import { silentLogger, systemClock } from '../core/ports.ts'
 import type { Clock, Logger, Quota } from '../core/ports.ts'
-import { idOfLocation, parseBaseUrl } from './address.ts'
+import { locationId, parseBaseUrl } from './address.ts'
 import type { Success } from './answers.ts'
 import { batchBody, readBatch } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
-import { checkBelongs } from './belongs.ts'
-import { createCaller } from './call.ts'
-import type { CallDeps, Caller, RefusedKey, RequestOptions } from './call.ts'
+import { checkResponseMatches } from './match-response.ts'
+import { createOperationCaller } from './call.ts'
+import type { CallDeps, OperationCaller, RefusedKey, RequestOptions } from './call.ts'
 import { decodeBySchema } from './decode.ts'
 import type { BodyOf } from './decode.ts'
 import type { RequestOverrides, Resolution } from './discovery/index.ts'
 import { createDiscovery } from './discovery/read.ts'
 import type { Discovery } from './discovery/read.ts'
-import { foreign, KeyOrgs } from './key-orgs.ts'
+import { foreignOrgFailure, KeyOrgs } from './key-orgs.ts'
 import { holdKey } from './key.ts'
 import type { KeyHolder } from './key.ts'
-import { itemsOf, upsertOneByOne } from './one-by-one.ts'
-import type { UpsertItem } from './one-by-one.ts'
-import type { CallParts } from './lay-out.ts'
+import { batchItems, upsertSingly } from './single-upserts.ts'
+import type { UpsertItem } from './single-upserts.ts'
+import type { CallParts } from './build-request.ts'
 import { Pacer } from './pacer/pacer.ts'
 import { eachAggregatePage, eachPage } from './pages.ts'
 import { ServiceClock } from './service-clock.ts'
@@ -82,9 +82,9 @@ export interface ClientOptions {
 }
 
 /** Options of the methods that send several requests: each takes a permit of its own. */
-export type PagesOptions = Omit<RequestOptions, 'permit'>
+export type ListingOptions = Omit<RequestOptions, 'permit'>
 /** What a listing may choose (specification section 4). */
-export interface ListChoice {
+export interface ListSelection {
   /** `next_cursor` of the page before. */
   readonly cursor?: string | undefined
   /** Names of the properties to return. Default: every readable one. */
@@ -102,7 +102,7 @@ export class RecordsClient {
   readonly quota: Quota
   private readonly keys: KeyHolder
   private readonly transport: Transport
-  private caller: Caller
+  private caller: OperationCaller
   private readonly callDeps: CallDeps
   private readonly discovery: Discovery
 
@@ -147,7 +147,7 @@ export class RecordsClient {
       prefix,
       formOf,
     }
-    this.caller = createCaller(this.callDeps)
+    this.caller = createOperationCaller(this.callDeps)
   }
 
   /**
@@ -155,10 +155,11 @@ export class RecordsClient {
    * later. Whose key it is is asked once for each key. With a sight the same goes for another key than the one that had it, if it
    * sees less. @throws ServiceFailure that blocks on `contract`
    */
-  forHome(home: Home, sight: Sight | null = null): RecordsClient {
-    if (this.origin !== home.origin) throw foreign({ origin: this.origin, orgId: null }, home, null)
+  forHome(home: OrgRef, sight: KeyVisibility | null = null): RecordsClient {
+    if (this.origin !== home.origin)
+      throw foreignOrgFailure({ origin: this.origin, orgId: null }, home, null)
     const view = Object.create(this) as RecordsClient
-    view.caller = createCaller({ ...this.callDeps, bound: { home, sight } })
+    view.caller = createOperationCaller({ ...this.callDeps, bound: { home, sight } })
     return view
   }
 
@@ -201,7 +202,7 @@ export class RecordsClient {
     const decode = decodeBySchema<BodyOf<Id>>(OPERATIONS[id])
     return this.caller(id, parts, options, (status, json) => {
       const body = decode(status, json)
-      checkBelongs(id, body, parts)
+      checkResponseMatches(id, body, parts)
       return body
     })
   }
@@ -238,7 +239,7 @@ export class RecordsClient {
   /** One page of the records of a type; `listRecordPages` reads them all. */
   async listRecords(
     type: string,
-    choice: ListChoice = {},
+    choice: ListSelection = {},
     options?: RequestOptions,
   ): Promise<RecordPage> {
     const query = { cursor: choice.cursor, properties: choice.properties?.join(',') }
@@ -248,8 +249,8 @@ export class RecordsClient {
   /** Every page of the records of a type, until `has_more` is false. */
   listRecordPages(
     type: string,
-    choice: ListChoice = {},
-    options?: PagesOptions,
+    choice: ListSelection = {},
+    options?: ListingOptions,
   ): Pages<RecordPage> {
     return eachPage(
       (cursor) => this.listRecords(type, { ...choice, cursor }, onePage(options)),
@@ -268,7 +269,7 @@ export class RecordsClient {
   }
 
   /** Every page of the records that match, until `has_more` is false. */
-  recordPages(type: string, query: QueryBody = {}, options?: PagesOptions): Pages<RecordPage> {
+  recordPages(type: string, query: QueryBody = {}, options?: ListingOptions): Pages<RecordPage> {
     return eachPage(
       (cursor) =>
         this.queryRecords(type, { ...query, ...(cursor && { cursor }) }, onePage(options)),
@@ -290,7 +291,7 @@ export class RecordsClient {
   aggregatePages(
     type: string,
     aggregate: AggregateBody,
-    options?: PagesOptions,
+    options?: ListingOptions,
   ): Pages<AggregateData> {
     return eachAggregatePage(
       (offset) => this.aggregateRecords(type, { ...aggregate, offset }, onePage(options)),
@@ -319,10 +320,10 @@ export class RecordsClient {
     const decode = decodeBySchema<BodyOf<'createRecord'>>(OPERATIONS.createRecord)
     const answer = await this.caller('createRecord', parts, options, (status, json, location) => {
       if (json === undefined) {
-        return { data: { id: idOfLocation(location), object_type: type, properties } }
+        return { data: { id: locationId(location), object_type: type, properties } }
       }
       const body = decode(status, json)
-      checkBelongs('createRecord', body, parts)
+      checkResponseMatches('createRecord', body, parts)
       return body
     })
     return answer.body.data
@@ -383,7 +384,7 @@ export class RecordsClient {
     const query = { matching_property: matchingProperty }
     const { upsertsOneByOne } = await this.discovery.resolution()
     if (!upsertsOneByOne) return this.batch('batchUpsert', type, input, options, query)
-    return upsertOneByOne(itemsOf(input, options.permit), options, (item, each) =>
+    return upsertSingly(batchItems(input, options.permit), options, (item, each) =>
       this.call('upsertRecord', { path: { object_type: type }, query, body: { data: item } }, each),
     )
   }
@@ -416,7 +417,7 @@ export class RecordsClient {
   associationEdgePages(
     type: string,
     id: string,
-    options?: PagesOptions,
+    options?: ListingOptions,
   ): Pages<BodyOf<'listAssociationEdges'>> {
     return eachPage((cursor) => this.listAssociationEdges(type, id, cursor, onePage(options)))
   }
@@ -450,7 +451,10 @@ export class RecordsClient {
 }
 
 /** A permit is for one request only. */
-const onePage = (options: PagesOptions = {}): RequestOptions => ({ ...options, permit: undefined })
+const onePage = (options: ListingOptions = {}): RequestOptions => ({
+  ...options,
+  permit: undefined,
+})
 
 function keyReader(key: ClientOptions['key']): () => Promise<string> {
   if (typeof key === 'function') return async () => await key()

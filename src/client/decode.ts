@@ -6,7 +6,7 @@ import type { OPERATIONS, Operation, OperationId } from '../contract/index.ts'
 import { isRecordAnswer, isRecordPage } from './record-page.ts'
 
 /** A reason not to believe an answer: what is wrong with it, in our words. */
-export class Distrust extends Error {}
+export class InvalidResponse extends Error {}
 
 type Output<Schema> = Schema extends { readonly _output: infer Value } ? Value : undefined
 type Responses<Id extends OperationId> = (typeof OPERATIONS)[Id]['responses']
@@ -49,7 +49,7 @@ export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
     if (words.length > 0) result = schema.safeParse(json)
     if (!result.success) {
       const place = result.error.issues[0]?.path ?? []
-      throw new Distrust(`its shape is wrong at /${place.map(placeText).join('/')}`)
+      throw new InvalidResponse(`its shape is wrong at /${place.map(placeText).join('/')}`)
     }
     for (const { path, word } of words) put(result.data, path, word)
     return result.data as Body

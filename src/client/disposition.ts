@@ -12,17 +12,17 @@ import type {
 } from '../contract/index.ts'
 import type { BlockReason, Disposition } from '../core/errors.ts'
 
-export interface Verdict {
+export interface FailureTreatment {
   readonly disposition: Disposition
   /** What blocks the run on `halt`, or on `retry` for too long. */
   readonly block: BlockReason
 }
 
-const retry: Verdict = { disposition: 'retry', block: 'service' }
-const reject: Verdict = { disposition: 'reject', block: 'contract' }
-const contract: Verdict = { disposition: 'halt', block: 'contract' }
-const permission: Verdict = { disposition: 'halt', block: 'permission' }
-const auth: Verdict = { disposition: 'halt', block: 'auth' }
+const retry: FailureTreatment = { disposition: 'retry', block: 'service' }
+const reject: FailureTreatment = { disposition: 'reject', block: 'contract' }
+const contract: FailureTreatment = { disposition: 'halt', block: 'contract' }
+const permission: FailureTreatment = { disposition: 'halt', block: 'permission' }
+const auth: FailureTreatment = { disposition: 'halt', block: 'auth' }
 
 /** Asked first: a reason says more than its code. */
 const byReason = {
@@ -40,9 +40,9 @@ const byReason = {
   filter_too_deep: contract,
   too_many_filter_groups: contract,
   exchange_rate_unavailable: retry,
-} as const satisfies Record<ProblemReason, Verdict>
+} as const satisfies Record<ProblemReason, FailureTreatment>
 
-type Rule = (operation: Operation, status: number) => Verdict
+type Rule = (operation: Operation, status: number) => FailureTreatment
 
 const byCode = {
   unauthenticated: () => auth,
@@ -85,7 +85,7 @@ export function requestDisposition(
   operation: Operation,
   status: number,
   problem: Pick<Problem, 'code' | 'reason'>,
-): Verdict {
+): FailureTreatment {
   const { code, reason } = problem
   if (status === TOO_LARGE) return byCode.request_invalid(operation, status)
   if (reason != null && Object.hasOwn(byReason, reason)) return byReason[reason as ProblemReason]
@@ -93,7 +93,7 @@ export function requestDisposition(
 }
 
 /** What a status means that came without the service's own words, such as from a proxy. */
-export function unbelievedVerdict(operation: Operation, status: number): Verdict {
+export function unverifiedTreatment(operation: Operation, status: number): FailureTreatment {
   if (status === TOO_LARGE) return byCode.request_invalid(operation, status)
   // A redirect may be a proxy's slip: it is asked again a few times before a person has to mend it.
   return status < 400 ? { disposition: 'retry', block: 'contract' } : retry

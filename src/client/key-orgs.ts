@@ -3,9 +3,15 @@
 // changed; each key is asked for once.
 
 import type { Self } from '../contract/index.ts'
-import type { Home } from '../core/home.ts'
+import type { OrgRef } from '../core/org-ref.ts'
 import { ServiceFailure } from '../core/errors.ts'
-import { lessOf, named, sightOf, unreadable, type Sight } from '../core/sight.ts'
+import {
+  lostVisibility,
+  listNames,
+  visibilityOf,
+  typesLost,
+  type KeyVisibility,
+} from '../core/visibility.ts'
 import { fingerprintOf, type KeyHolder } from './key.ts'
 
 /** Keys that are remembered; a connection has one, and another one after each change. */
@@ -16,14 +22,14 @@ const CHANGES_MAX = 5
 /** What `/self/` told of a key. */
 interface Known {
   readonly orgId: number
-  readonly sight: Sight
+  readonly sight: KeyVisibility
 }
 
 /** What a view of a client asks of the key in use. */
-export interface Bound {
-  readonly home: Home
+export interface KeyRequirement {
+  readonly home: OrgRef
   /** What another key than this one has to see as well; null: no matter. */
-  readonly sight: Sight | null
+  readonly sight: KeyVisibility | null
 }
 
 /** What is known of the keys of one service. Of all views of a client. */
@@ -37,11 +43,11 @@ export class KeyOrgs {
 
   note(key: string, self: Self): void {
     if (this.#known.size >= KEYS_MAX) this.#known.clear()
-    this.#known.set(key, { orgId: self.org_id, sight: sightOf(fingerprintOf(key), self) })
+    this.#known.set(key, { orgId: self.org_id, sight: visibilityOf(fingerprintOf(key), self) })
   }
 
   /** Whether the key may be used there, as far as is known. */
-  isFit(key: string, { home, sight }: Bound): boolean {
+  isFit(key: string, { home, sight }: KeyRequirement): boolean {
     const known = this.#known.get(key)
     return known !== undefined && known.orgId === home.orgId && less(known, sight) === null
   }
@@ -60,10 +66,12 @@ export class KeyOrgs {
 }
 
 /** What a changed key does not see; null where it sees as much. The key itself is looked at anew before something is deleted. */
-function less({ sight: now }: Known, then: Sight | null): string | null {
+function less({ sight: now }: Known, then: KeyVisibility | null): string | null {
   if (then === null || now.key === then.key) return null
-  const lost = unreadable(now, then)
-  return lessOf(now, then) ?? (lost.length === 0 ? null : `it cannot read ${named(lost)}`)
+  const lost = typesLost(now, then)
+  return (
+    lostVisibility(now, then) ?? (lost.length === 0 ? null : `it cannot read ${listNames(lost)}`)
+  )
 }
 
 /**
@@ -72,8 +80,13 @@ function less({ sight: now }: Known, then: Sight | null): string | null {
  * @param ask sends `/self/` with the key in use; what it tells ends up in `orgs`
  * @throws ServiceFailure that blocks on `contract` or `permission`; what `ask` throws; the signal's reason
  */
-export async function settleKey(
-  { keys, orgs, bound, origin }: { keys: KeyHolder; orgs: KeyOrgs; bound: Bound; origin: string },
+export async function verifyKey(
+  {
+    keys,
+    orgs,
+    bound,
+    origin,
+  }: { keys: KeyHolder; orgs: KeyOrgs; bound: KeyRequirement; origin: string },
   ask: () => Promise<unknown>,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -93,10 +106,10 @@ export async function settleKey(
       keys.forget(key)
       const what = known!.orgId === home.orgId ? less(known!, sight) : null
       if (what !== null) throw narrower(key, what)
-      throw foreign({ origin, orgId: known!.orgId }, home, key)
+      throw foreignOrgFailure({ origin, orgId: known!.orgId }, home, key)
     }
   }
-  throw foreign({ origin, orgId: null }, home, await keys.current())
+  throw foreignOrgFailure({ origin, orgId: null }, home, await keys.current())
 }
 
 /** Another key is in use, to which records are missing that the one before saw. */
@@ -110,9 +123,9 @@ function narrower(key: string, what: string): ServiceFailure {
 }
 
 /** The key of a request belongs to another org, or the address to another service. */
-export function foreign(
+export function foreignOrgFailure(
   found: { readonly origin: string; readonly orgId: number | null },
-  home: Home,
+  home: OrgRef,
   key: string | null,
 ): ServiceFailure {
   const ours = `the run is for org ${home.orgId} at ${home.origin}`

@@ -45,7 +45,7 @@ const words: Readonly<Record<string, (peer: string) => string>> = {
  * @param started whether undici had begun to write the request
  * @param answering whether the head of an answer had arrived
  */
-export function noAnswerOf(
+export function classifyNetworkError(
   error: unknown,
   origin: string,
   started: boolean,

@@ -7,7 +7,7 @@ import { ServiceFailure } from '../core/errors.ts'
 /** Pages in a row that are empty, or bring nothing new, after which a listing is taken to stand still. */
 export const EMPTY_PAGES_MAX = 10
 
-export interface Page {
+export interface ListingPage {
   readonly data: readonly unknown[]
   readonly pagination: PaginationWire
 }
@@ -17,7 +17,7 @@ export interface Page {
  * @throws ServiceFailure `distrusted` where a cursor comes back, or after 10 pages in a row that are empty or hold nothing
  *   that the two pages before them did not hold
  */
-export async function* eachPage<P extends Page>(
+export async function* eachPage<P extends ListingPage>(
   read: (cursor: string | undefined) => Promise<P>,
   from?: string,
 ): AsyncGenerator<P, void, undefined> {

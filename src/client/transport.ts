@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici'
 import type { Method } from '../contract/index.ts'
 import { Deadline } from '../core/deadline.ts'
 import { SyncError } from '../core/errors.ts'
-import { NoAnswer, noAnswerOf } from './network-errors.ts'
+import { NoAnswer, classifyNetworkError } from './network-errors.ts'
 
 export interface WireRequest {
   readonly method: Method
@@ -171,7 +171,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     // A refusal by the quota counts without its body.
     if (this.status === 429) return this.answer()
     const { origin } = this.options
-    this.fail(noAnswerOf(error, origin, this.controller !== null, this.status !== null))
+    this.fail(classifyNetworkError(error, origin, this.controller !== null, this.status !== null))
   }
 
   private readonly onDeadline = () => this.stop(this.overdue())

@@ -4,14 +4,14 @@
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { Broken, Unchecked } from './verdict.ts'
-import type { Fault } from './verdict.ts'
+import type { RuleFault } from './verdict.ts'
 import { problemOf } from './wire.ts'
-import type { Exchange } from './wire.ts'
+import type { WireExchange } from './wire.ts'
 
 const passing: readonly number[] = [429, 503, 504]
 
 /** What the specification says of a refusal. */
-export interface Refusal {
+export interface ExpectedRefusal {
   /** Where it is stated; default: any 4xx. */
   readonly statuses?: readonly number[]
   readonly code?: string
@@ -20,31 +20,31 @@ export interface Refusal {
   readonly field?: string
 }
 
-export function broken(exchange: Exchange, fault: Fault, note = ''): Broken {
+export function broken(exchange: WireExchange, fault: RuleFault, note = ''): Broken {
   const { line, sent, status, requestId } = exchange
   return new Broken({ request: line, sent, status, requestId, ...fault }, note)
 }
 
-export const isSuccess = ({ status }: Pick<Exchange, 'status'>): boolean =>
+export const isSuccess = ({ status }: Pick<WireExchange, 'status'>): boolean =>
   status >= 200 && status < 300
 
 /** @throws Unchecked where the service answers that it cannot answer now */
-export function expectAvailable(exchange: Exchange): void {
+export function expectAvailable(exchange: WireExchange): void {
   if (!passing.includes(exchange.status)) return
-  throw new Unchecked(`${exchange.line} was answered ${saidOf(exchange)}`)
+  throw new Unchecked(`${exchange.line} was answered ${answerText(exchange)}`)
 }
 
 /** @throws Broken, Unchecked */
-export function expectSuccess(exchange: Exchange, statuses: readonly number[] = []): void {
+export function expectSuccess(exchange: WireExchange, statuses: readonly number[] = []): void {
   expectAvailable(exchange)
   const fits = statuses.length === 0 ? isSuccess(exchange) : statuses.includes(exchange.status)
   if (fits) return
   const expected = statuses.length === 0 ? 'a success' : `status ${statuses.join(' or ')}`
-  throw broken(exchange, { at: '', expected, got: saidOf(exchange) })
+  throw broken(exchange, { at: '', expected, got: answerText(exchange) })
 }
 
 /** @throws Broken, Unchecked */
-export function expectRefusal(exchange: Exchange, refusal: Refusal): void {
+export function expectRefusal(exchange: WireExchange, refusal: ExpectedRefusal): void {
   const { statuses, code, reason, field } = refusal
   if (!statuses?.includes(exchange.status)) expectAvailable(exchange)
   const problem = problemOf(exchange)
@@ -58,33 +58,33 @@ export function expectRefusal(exchange: Exchange, refusal: Refusal): void {
     statuses ? `status ${statuses.join(' or ')}` : 'a refusal',
     ...[code, reason && `reason ${reason}`, field && `field ${field}`].filter(Boolean),
   ].join(', ')
-  throw broken(exchange, { at: '', expected, got: saidOf(exchange, field !== undefined) })
+  throw broken(exchange, { at: '', expected, got: answerText(exchange, field !== undefined) })
 }
 
 /** What an answer says, in words that are the specification's: `422 request_invalid, reason schema_invalid`. */
-export function saidOf(exchange: Exchange, withField = false): string {
+export function answerText(exchange: WireExchange, withField = false): string {
   const { status, headers, bytes } = exchange
   const { code, reason, field } = problemOf(exchange)
   if (status >= 400 && code !== undefined) {
     const parts = [
-      `${status} ${plain(code)}`,
-      ...(reason == null ? [] : [`reason ${plain(reason)}`]),
-      ...(withField ? [field == null ? 'no field' : `field ${plain(field)}`] : []),
+      `${status} ${plainWord(code)}`,
+      ...(reason == null ? [] : [`reason ${plainWord(reason)}`]),
+      ...(withField ? [field == null ? 'no field' : `field ${plainWord(field)}`] : []),
     ]
     return parts.join(', ')
   }
   const media = headers['content-type']?.split(';')[0] ?? 'no content type'
-  return status >= 400 ? `${status}, ${plain(media)}, ${bytes} bytes` : `status ${status}`
+  return status >= 400 ? `${status}, ${plainWord(media)}, ${bytes} bytes` : `status ${status}`
 }
 
 /** A word as it came, where it is one that a specification could hold; else only what kind of thing it is. */
-export function plain(value: unknown): string {
+export function plainWord(value: unknown): string {
   if (typeof value === 'string' && /^[\w./~:;=$+ -]{1,80}$/.test(value)) return value
-  return kindOf(value)
+  return valueKind(value)
 }
 
 /** What kind of thing a value is, and nothing of it. */
-export function kindOf(value: unknown): string {
+export function valueKind(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return `a list of ${value.length}`
@@ -94,7 +94,7 @@ export function kindOf(value: unknown): string {
 }
 
 /** Equal bodies but for the ids of the requests. */
-export function sameProblem(a: Exchange, b: Exchange): boolean {
+export function sameProblem(a: WireExchange, b: WireExchange): boolean {
   const bodies = [a, b].map((exchange) => {
     const { request_id: _, ...rest } = problemOf(exchange)
     return canonicalJson(rest as Json)
@@ -109,12 +109,12 @@ export function sameProblem(a: Exchange, b: Exchange): boolean {
  * @throws Broken with the first fault and their number; Unchecked where there was no such answer
  */
 export function everyAnswer(
-  exchanges: readonly Exchange[],
-  faultOf: (exchange: Exchange) => Fault | null | undefined,
+  exchanges: readonly WireExchange[],
+  faultOf: (exchange: WireExchange) => RuleFault | null | undefined,
   none = 'no such answer was seen',
 ): string {
   let count = 0
-  const faults: { exchange: Exchange; fault: Fault }[] = []
+  const faults: { exchange: WireExchange; fault: RuleFault }[] = []
   for (const exchange of exchanges) {
     const fault = faultOf(exchange)
     if (fault === undefined) continue

@@ -1,31 +1,35 @@
 // What the rules about listings and queries share: their calls, and the comparison of two readings.
 
 import { broken } from './expect.ts'
-import type { Kit } from './kit.ts'
-import type { Call } from './types.ts'
-import type { Found, Sample } from './types.ts'
-import type { Exchange } from './wire.ts'
+import type { RuleContext } from './rule-context.ts'
+import type { RuleCall } from './types.ts'
+import type { ProbedRecord, RecordSample } from './types.ts'
+import type { WireExchange } from './wire.ts'
 
-export const listOf = (sample: Sample): Call => ({
+export const listCall = (sample: RecordSample): RuleCall => ({
   operation: 'listRecords',
   objectType: sample.type.name,
 })
 
-export const queryOf = (sample: Sample, body: object, sent?: string): Call => ({
+export const queryCall = (sample: RecordSample, body: object, sent?: string): RuleCall => ({
   operation: 'queryRecords',
   objectType: sample.type.name,
   body,
   sent: sent ?? JSON.stringify(body),
 })
 
-const idsOf = (records: readonly Found[]) => records.map(({ id }) => id).toSorted()
+const idsOf = (records: readonly ProbedRecord[]) => records.map(({ id }) => id).toSorted()
 
 /**
  * Whether two readings give the same records; when they do not, both are made again, since others may write meanwhile.
  * @throws Broken
  */
 export async function expectSameRecords(
-  read: () => Promise<{ due: readonly Found[]; found: readonly Found[]; exchange: Exchange }>,
+  read: () => Promise<{
+    due: readonly ProbedRecord[]
+    found: readonly ProbedRecord[]
+    exchange: WireExchange
+  }>,
   expected: string,
 ): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -38,7 +42,7 @@ export async function expectSameRecords(
 }
 
 /** A sample read anew. */
-export async function fresh(kit: Kit, sample: Sample): Promise<Sample> {
+export async function rereadSample(kit: RuleContext, sample: RecordSample): Promise<RecordSample> {
   kit.survey.forget(sample.type.name)
   return await kit.survey.sample(sample.type.name)
 }

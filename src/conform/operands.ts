@@ -1,12 +1,12 @@
 // Which value to filter by, so that some records of a sample match and others do not.
 
 import type { FilterNode, FilterOperator } from '../contract/index.ts'
-import { compareValues, matches, valuesOf } from './meaning.ts'
-import type { Property, Sample } from './types.ts'
+import { compareValues, matchesFilter, filterValues } from './filter-semantics.ts'
+import type { ProbedProperty, RecordSample } from './types.ts'
 
 export interface Candidate {
-  readonly sample: Sample
-  readonly property: Property
+  readonly sample: RecordSample
+  readonly property: ProbedProperty
   readonly filter: FilterNode
   /** Whether the sample has records that match and records that do not. */
   readonly tells: boolean
@@ -16,7 +16,7 @@ export interface Candidate {
 const CANDIDATES_MAX = 3
 
 /** Filters of an operator: over properties of different kinds, those that tell most first. */
-export function candidatesFor(op: FilterOperator, samples: readonly Sample[]): Candidate[] {
+export function candidatesFor(op: FilterOperator, samples: readonly RecordSample[]): Candidate[] {
   const found = samples.flatMap((sample) =>
     sample.type.properties
       .filter((property) => property.operators.includes(op))
@@ -33,12 +33,16 @@ export function candidatesFor(op: FilterOperator, samples: readonly Sample[]): C
   return chosen
 }
 
-function candidatesOf(op: FilterOperator, sample: Sample, property: Property): Candidate[] {
-  const stored = sample.records.flatMap(({ properties }) => valuesOf(properties[property.name]))
+function candidatesOf(
+  op: FilterOperator,
+  sample: RecordSample,
+  property: ProbedProperty,
+): Candidate[] {
+  const stored = sample.records.flatMap(({ properties }) => filterValues(properties[property.name]))
   const values = op === 'is_null' ? [true] : operandsFor(op, stored)
   const filters = values.map((value) => ({ property: property.name, op, value }) as FilterNode)
   const candidates = filters.map((filter): Candidate => {
-    const truths = sample.records.map(({ properties }) => matches(filter, properties))
+    const truths = sample.records.map(({ properties }) => matchesFilter(filter, properties))
     return { sample, property, filter, tells: truths.includes('yes') && truths.includes('no') }
   })
   return [candidates.find(({ tells }) => tells) ?? candidates[0]].filter(

@@ -2,32 +2,33 @@
 
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
-import { broken, expectSuccess, kindOf } from './expect.ts'
-import type { Call, Found, Requests } from './types.ts'
-import type { Exchange } from './wire.ts'
+import { broken, expectSuccess, valueKind } from './expect.ts'
+import type { RuleCall, ProbedRecord, Requests } from './types.ts'
+import type { WireExchange } from './wire.ts'
 import { Unchecked } from './verdict.ts'
 
-export interface Page {
-  readonly records: readonly Found[]
+export interface AnswerPage {
+  readonly records: readonly ProbedRecord[]
   readonly hasMore: boolean
   readonly cursor: string | null
 }
 
 /** The page that an answer holds. @throws Broken where there is none, Unchecked where the service cannot answer now */
-export function pageIn(exchange: Exchange): Page {
+export function pageIn(exchange: WireExchange): AnswerPage {
   expectSuccess(exchange, [200])
   const body: JsonObject = isJsonObject(exchange.json) ? exchange.json : {}
   const { data, pagination } = body
   if (!Array.isArray(data)) {
-    const fault = { at: '/data', expected: 'a list of records', got: kindOf(data) }
+    const fault = { at: '/data', expected: 'a list of records', got: valueKind(data) }
     throw broken(exchange, fault)
   }
   const told: JsonObject = isJsonObject(pagination) ? pagination : {}
-  const records = data.map((each, index): Found => {
+  const records = data.map((each, index): ProbedRecord => {
     const { id, properties }: JsonObject = isJsonObject(each) ? each : {}
-    if (typeof id === 'string' && isJsonObject(properties)) return { id, properties } as Found
+    if (typeof id === 'string' && isJsonObject(properties))
+      return { id, properties } as ProbedRecord
     const expected = 'a record with id and properties'
-    throw broken(exchange, { at: `/data/${index}`, expected, got: kindOf(each) })
+    throw broken(exchange, { at: `/data/${index}`, expected, got: valueKind(each) })
   })
   const cursor = told['next_cursor']
   return {
@@ -38,7 +39,7 @@ export function pageIn(exchange: Exchange): Page {
 }
 
 /** The call that reads the page after. */
-export function callOfNext(call: Call, cursor: string): Call {
+export function nextPageCall(call: RuleCall, cursor: string): RuleCall {
   if (call.operation !== 'queryRecords') return { ...call, query: { ...call.query, cursor } }
   return { ...call, body: { ...(call.body as JsonObject), cursor } }
 }
@@ -48,11 +49,11 @@ export function callOfNext(call: Call, cursor: string): Call {
  * @returns `whole`: whether its end was reached within `pagesMax` pages; `exchange`: the first answer
  * @throws Broken where an answer is no page; Unchecked where the way to the next page is missing
  */
-export async function pagesOf(
+export async function allPages(
   requests: Requests,
-  call: Call,
+  call: RuleCall,
   pagesMax: number,
-): Promise<{ records: Found[]; whole: boolean; exchange: Exchange; pages: number }> {
+): Promise<{ records: ProbedRecord[]; whole: boolean; exchange: WireExchange; pages: number }> {
   const exchange = await requests.call(call)
   let page = pageIn(exchange)
   const records = [...page.records]
@@ -61,7 +62,7 @@ export async function pagesOf(
     if (page.cursor === null) {
       throw new Unchecked(`${exchange.line} has more, and no cursor leads there`)
     }
-    page = pageIn(await requests.call(callOfNext(call, page.cursor)))
+    page = pageIn(await requests.call(nextPageCall(call, page.cursor)))
     records.push(...page.records)
     pages += 1
   }

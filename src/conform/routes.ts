@@ -9,7 +9,7 @@ import type { ResolvedOperation } from '../client/discovery/index.ts'
 export type Routes = Readonly<Record<OperationId, ResolvedOperation>>
 
 /** Where the document says that the operations are; our own choices where it says nothing. */
-export function routesOf(document: unknown, { origin, prefix }: Address): Routes {
+export function documentedRoutes(document: unknown, { origin, prefix }: Address): Routes {
   const url = `${origin}${prefix}${BASE_PATH}/openapi.json`
   return resolveOperations(document, {}, { url, prefix }).operations
 }

@@ -1,31 +1,31 @@
 // What a rule of the specification is to this kit; what can be said of one is a verdict.
 
-import type { Kit } from './kit.ts'
+import type { RuleContext } from './rule-context.ts'
 import { Broken, NotApplicable, Unchecked } from './verdict.ts'
-import type { Verdict } from './verdict.ts'
+import type { RuleVerdict } from './verdict.ts'
 
 /**
  * When a rule is asked: `reads` write nothing; `writes` need a type that scratch records may be made of; `answers` look
  * at every answer that came, at the end.
  */
-export const PHASES = ['reads', 'writes', 'answers'] as const
-export type Phase = (typeof PHASES)[number]
+export const RULE_PHASES = ['reads', 'writes', 'answers'] as const
+export type RulePhase = (typeof RULE_PHASES)[number]
 
 export interface Rule {
   /** The section of the specification, a dot, and a word: `4.6.empty-and`. Stable. */
   readonly id: string
   /** The rule, as one sentence. */
   readonly text: string
-  readonly phase: Phase
+  readonly phase: RulePhase
   /**
    * Returns where the rule is kept, with what is worth saying about it.
    * @throws Broken, NotApplicable, Unchecked
    */
-  check(kit: Kit): Promise<string | void> | string | void
+  check(kit: RuleContext): Promise<string | void> | string | void
 }
 
 /** What `check` came to. Anything that is not one of the three is a mistake of the kit, and thrown on. */
-export async function verdictOf(rule: Rule, kit: Kit): Promise<Verdict> {
+export async function ruleVerdict(rule: Rule, kit: RuleContext): Promise<RuleVerdict> {
   try {
     return { kind: 'kept', note: (await rule.check(kit)) ?? '' }
   } catch (error) {

@@ -8,13 +8,13 @@ import { SyncError } from '../core/errors.ts'
 import type { Clock } from '../core/ports.ts'
 import { BASE_PATH } from '../contract/index.ts'
 import { parseBaseUrl } from '../client/address.ts'
-import { Bench } from './bench.ts'
-import { Kit } from './kit.ts'
-import { routesOf } from './routes.ts'
-import { PHASES, verdictOf } from './rule.ts'
-import { Unchecked, sectionOf } from './verdict.ts'
+import { ScratchRecords } from './scratch-records.ts'
+import { RuleContext } from './rule-context.ts'
+import { documentedRoutes } from './routes.ts'
+import { RULE_PHASES, ruleVerdict } from './rule.ts'
+import { Unchecked, ruleSection } from './verdict.ts'
 import type { Rule } from './rule.ts'
-import type { Verdict } from './verdict.ts'
+import type { RuleVerdict } from './verdict.ts'
 import { RULES } from './rules/index.ts'
 import { createWire } from './wire.ts'
 
@@ -36,10 +36,10 @@ export interface ConformOptions {
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
   readonly clock?: Clock
-  readonly progress?: (state: Progress) => void
+  readonly progress?: (state: ConformProgress) => void
 }
 
-export interface Progress {
+export interface ConformProgress {
   readonly done: number
   readonly total: number
   readonly requests: number
@@ -50,7 +50,7 @@ export interface RuleResult {
   readonly id: string
   readonly section: string
   readonly text: string
-  readonly verdict: Verdict
+  readonly verdict: RuleVerdict
 }
 
 export interface Leftover {
@@ -66,7 +66,7 @@ export interface Unprepared {
   readonly why: string
 }
 
-export interface Report {
+export interface ConformReport {
   readonly service: string
   /** Object types that were written to. */
   readonly write: readonly string[]
@@ -95,7 +95,7 @@ const CLEAR_MAX_MS = 2 * 60_000
  * @throws SyncError `base_url_invalid`; `conform_unreachable` where it does not answer; `conform_key` where it refuses the
  * key; `conform_write` where a type to write to is not there
  */
-export async function conform(options: ConformOptions): Promise<Report> {
+export async function runConformance(options: ConformOptions): Promise<ConformReport> {
   const address = parseBaseUrl(options.service)
   const { requestsMax = REQUESTS_MAX, write = [], signal = new AbortController().signal } = options
   // Every request listens to it.
@@ -119,13 +119,13 @@ export async function conform(options: ConformOptions): Promise<Report> {
     keyInQuery: options.keyInQuery ?? isHere,
   }
   try {
-    const scout = new Kit({ ...settings, routes: routesOf(undefined, address) })
+    const scout = new RuleContext({ ...settings, routes: documentedRoutes(undefined, address) })
     const document = await reached(scout)
-    const kit = new Kit({ ...settings, routes: routesOf(document, address) })
+    const kit = new RuleContext({ ...settings, routes: documentedRoutes(document, address) })
     await checkTypes(kit, write)
-    const results = new Map<string, Verdict>()
+    const results = new Map<string, RuleVerdict>()
     const marker = `conform-${randomBytes(4).toString('hex')}`
-    for (const type of write) kit.benches.push(new Bench(kit, type, marker))
+    for (const type of write) kit.benches.push(new ScratchRecords(kit, type, marker))
     let interrupted = false
     const ask = async (rules: readonly Rule[]) => {
       for (const rule of rules) {
@@ -136,7 +136,7 @@ export async function conform(options: ConformOptions): Promise<Report> {
           requests: wire.exchanges.length,
           text,
         })
-        results.set(id, await verdictOf(rule, kit))
+        results.set(id, await ruleVerdict(rule, kit))
       }
     }
     const inPhase = (phase: Rule['phase']) => RULES.filter((rule) => rule.phase === phase)
@@ -144,7 +144,8 @@ export async function conform(options: ConformOptions): Promise<Report> {
     let removed = 0
     try {
       for (const bench of kit.benches) await bench.prepare()
-      for (const phase of PHASES.filter((each) => each !== 'answers')) await ask(inPhase(phase))
+      for (const phase of RULE_PHASES.filter((each) => each !== 'answers'))
+        await ask(inPhase(phase))
     } catch (error) {
       if (!signal.aborted) throw error
       interrupted = true
@@ -157,7 +158,7 @@ export async function conform(options: ConformOptions): Promise<Report> {
       write,
       rules: RULES.map(({ id, text }) => ({
         id,
-        section: sectionOf(id),
+        section: ruleSection(id),
         text,
         verdict: results.get(id) ?? { kind: 'unchecked', why: 'the run was stopped before' },
       })),
@@ -178,7 +179,7 @@ export async function conform(options: ConformOptions): Promise<Report> {
 }
 
 /** Whether the service is there and takes the key; its OpenAPI document, or undefined. @throws SyncError */
-async function reached(kit: Kit): Promise<unknown> {
+async function reached(kit: RuleContext): Promise<unknown> {
   const { origin, prefix } = kit.options.address
   const place = origin + prefix + BASE_PATH
   try {
@@ -196,7 +197,7 @@ async function reached(kit: Kit): Promise<unknown> {
 }
 
 /** @throws SyncError for a type to write to that the key does not see or that does not accept what is needed */
-async function checkTypes(kit: Kit, write: readonly string[]): Promise<void> {
+async function checkTypes(kit: RuleContext, write: readonly string[]): Promise<void> {
   if (write.length === 0) return
   const summaries = await kit.survey.summaries().catch((error: unknown) => {
     if (!(error instanceof Unchecked)) throw error
@@ -222,7 +223,7 @@ async function checkTypes(kit: Kit, write: readonly string[]): Promise<void> {
 }
 
 /** Removes what was made, also after an interruption: with a time of its own. */
-async function clear(kit: Kit): Promise<{ removed: number; leftovers: Leftover[] }> {
+async function clear(kit: RuleContext): Promise<{ removed: number; leftovers: Leftover[] }> {
   kit.signal = AbortSignal.timeout(CLEAR_MAX_MS)
   setMaxListeners(0, kit.signal)
   let removed = 0

@@ -3,26 +3,26 @@
 import type { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
 import type { OperationId } from '../contract/index.ts'
-import { everyAnswer, isSuccess, kindOf } from './expect.ts'
+import { everyAnswer, isSuccess, valueKind } from './expect.ts'
 import type { Rule } from './rule.ts'
-import type { Fault } from './verdict.ts'
-import type { Exchange } from './wire.ts'
+import type { RuleFault } from './verdict.ts'
+import type { WireExchange } from './wire.ts'
 
 /** A part of an answer, and where it stands. */
-export interface Part {
+export interface AnswerPart {
   readonly at: string
   readonly value: unknown
 }
 
 /** The member of that name of the body. */
-export const member =
+export const bodyMember =
   (name: string) =>
-  ({ json }: Exchange): Part[] => [
+  ({ json }: WireExchange): AnswerPart[] => [
     { at: `/${name}`, value: isJsonObject(json) ? json[name] : undefined },
   ]
 
 /** Each item of the list in `data`; what is no list is a part of its own, which fits no schema of an item. */
-export function items({ json }: Exchange): Part[] {
+export function dataItems({ json }: WireExchange): AnswerPart[] {
   const data = isJsonObject(json) ? json['data'] : undefined
   if (!Array.isArray(data)) return [{ at: '/data', value: undefined }]
   return data.map((value: unknown, index) => ({ at: `/data/${index}`, value }))
@@ -33,7 +33,7 @@ export function shapeRule(
   id: string,
   text: string,
   schema: z.ZodType,
-  sources: Readonly<Partial<Record<OperationId, (exchange: Exchange) => Part[]>>>,
+  sources: Readonly<Partial<Record<OperationId, (exchange: WireExchange) => AnswerPart[]>>>,
 ): Rule {
   return {
     id,
@@ -53,7 +53,7 @@ export function shapeRule(
 }
 
 /** How a part departs from its schema, or null. Only places and kinds are told. */
-function misfit({ at, value }: Part, schema: z.ZodType): Fault | null {
+function misfit({ at, value }: AnswerPart, schema: z.ZodType): RuleFault | null {
   const result = schema.safeParse(value)
   if (result.success) return null
   const [issue] = result.error.issues
@@ -68,6 +68,6 @@ function misfit({ at, value }: Part, schema: z.ZodType): Fault | null {
       '/',
     ),
     expected: expected.replace(/, received .*$/, ''),
-    got: kindOf(got),
+    got: valueKind(got),
   }
 }

@@ -1,10 +1,10 @@
 // What checks speak of: requests by operation, and the types, properties and records of a service.
 
 import type { Method, OperationId, Properties } from '../contract/index.ts'
-import type { Caller, Exchange } from './wire.ts'
+import type { CallerKey, WireExchange } from './wire.ts'
 
 /** A request, by its operation. */
-export interface Call {
+export interface RuleCall {
   readonly operation: OperationId
   readonly objectType?: string
   readonly id?: string
@@ -16,7 +16,7 @@ export interface Call {
   /** Sent as JSON; a text is sent as it is. */
   readonly body?: unknown
   /** Default: the key. */
-  readonly as?: Caller
+  readonly as?: CallerKey
   readonly headers?: Readonly<Record<string, string>>
   /** In place of the operation's own. */
   readonly method?: Method
@@ -26,10 +26,10 @@ export interface Call {
 
 /** Sends requests. */
 export interface Requests {
-  call(call: Call): Promise<Exchange>
+  call(call: RuleCall): Promise<WireExchange>
 }
 
-export interface Field {
+export interface ProbedFieldType {
   readonly name: string
   readonly valueType: string
   readonly aggregations: readonly string[]
@@ -37,9 +37,9 @@ export interface Field {
   readonly units: readonly string[]
 }
 
-export interface Property {
+export interface ProbedProperty {
   readonly name: string
-  readonly field: Field
+  readonly field: ProbedFieldType
   readonly writability: string
   readonly operators: readonly string[]
   readonly isMulti: boolean
@@ -48,27 +48,27 @@ export interface Property {
   readonly options: readonly string[]
 }
 
-export interface Type {
+export interface ProbedType {
   readonly name: string
   readonly isSystem: boolean
   readonly writable: readonly string[]
-  readonly properties: readonly Property[]
+  readonly properties: readonly ProbedProperty[]
 }
 
-export interface Association {
+export interface ProbedAssociation {
   readonly name: string
   readonly source: string
   readonly target: string
 }
 
-export interface Found {
+export interface ProbedRecord {
   readonly id: string
   readonly properties: Properties
 }
 
 /** Records of a type, and whether they are all. */
-export interface Sample {
-  readonly type: Type
-  readonly records: readonly Found[]
+export interface RecordSample {
+  readonly type: ProbedType
+  readonly records: readonly ProbedRecord[]
   readonly whole: boolean
 }

@@ -2,7 +2,7 @@
 // specification does not show the names of field types, so that these are guesses: the bench drops what is refused.
 
 import type { Json } from '../core/json.ts'
-import type { Property } from './types.ts'
+import type { ProbedProperty } from './types.ts'
 
 const kinds = [
   ['email', /mail/],
@@ -14,7 +14,7 @@ const kinds = [
   ['reference', /user|owner|reference|relation|lookup|file|image|id$/],
 ] as const
 
-export type Kind =
+export type ValueKind =
   | (typeof kinds)[number][0]
   | 'option'
   | 'money'
@@ -23,7 +23,7 @@ export type Kind =
   | 'text'
   | 'other'
 
-export function kindOfProperty({ options, field }: Property): Kind {
+export function kindOfProperty({ options, field }: ProbedProperty): ValueKind {
   if (options.length > 0) return 'option'
   if (field.units.length > 0) return 'money'
   const valueType = field.valueType.toLowerCase()
@@ -38,7 +38,7 @@ export function kindOfProperty({ options, field }: Property): Kind {
 const SECOND = 500_000_000
 
 /** The `n`th value, another for each `n`, or undefined where none can be told. Texts begin with the marker. */
-export function valueFor(property: Property, marker: string, n: number): Json | undefined {
+export function valueFor(property: ProbedProperty, marker: string, n: number): Json | undefined {
   const one = single(property, marker, n)
   if (one === undefined || !property.isMulti) return one
   const second = single(property, marker, n + (property.isUnique ? SECOND : 1))
@@ -46,7 +46,7 @@ export function valueFor(property: Property, marker: string, n: number): Json | 
   return n % 2 === 0 && second !== undefined && second !== one ? [one, second] : [one]
 }
 
-function single(property: Property, marker: string, n: number): Json | undefined {
+function single(property: ProbedProperty, marker: string, n: number): Json | undefined {
   const day = String((n % 28) + 1).padStart(2, '0')
   // What cannot carry the marker, and may be there only once, is numbered by it: other records have small numbers.
   const number = n + (property.isUnique ? Number.parseInt(marker.slice(-6), 16) * 1_000 : 0)
@@ -77,7 +77,7 @@ function single(property: Property, marker: string, n: number): Json | undefined
 }
 
 /** A value that no property of this kind can take, or undefined. */
-export function wrongValueFor(property: Property): Json | undefined {
+export function wrongValueFor(property: ProbedProperty): Json | undefined {
   const kind = kindOfProperty(property)
   if (kind === 'other' || kind === 'reference') return undefined
   return { conform: ['no such value'] }

@@ -3,7 +3,7 @@
 // before, and never a key.
 
 /** Where an answer departs from a rule. */
-export interface Fault {
+export interface RuleFault {
   /** A header, or an RFC 6901 pointer into the answer's body; empty where the answer as a whole is meant. */
   readonly at: string
   readonly expected: string
@@ -11,7 +11,7 @@ export interface Fault {
 }
 
 /** The proof of a broken rule: a request, and what is wrong with its answer. */
-export interface Evidence extends Fault {
+export interface Evidence extends RuleFault {
   /** `POST /rest/v1/objects/svc_contact/records/query/`, without key, cursor and record id. */
   readonly request: string
   /** What in the request matters, or empty. */
@@ -21,7 +21,7 @@ export interface Evidence extends Fault {
   readonly requestId: string | null
 }
 
-export type Verdict =
+export type RuleVerdict =
   | { readonly kind: 'kept'; readonly note: string }
   | { readonly kind: 'broken'; readonly evidence: Evidence; readonly note: string }
   | { readonly kind: 'not_applicable'; readonly why: string }
@@ -45,4 +45,4 @@ export class NotApplicable extends Error {}
 export class Unchecked extends Error {}
 
 /** The section that a rule's id begins with: `4.3.1` of `4.3.1.null-clears`. */
-export const sectionOf = (id: string): string => id.slice(0, id.lastIndexOf('.'))
+export const ruleSection = (id: string): string => id.slice(0, id.lastIndexOf('.'))

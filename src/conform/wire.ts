@@ -13,7 +13,7 @@ import { createTransport } from '../client/transport.ts'
 import { Unchecked } from './verdict.ts'
 
 /** In whose name a request is sent. `query`: the key in the query string and not in the header. */
-export type Caller = 'key' | 'other' | 'unknown' | 'nobody' | 'query'
+export type CallerKey = 'key' | 'other' | 'unknown' | 'nobody' | 'query'
 
 export interface WireCall {
   readonly operation: OperationId | null
@@ -27,11 +27,11 @@ export interface WireCall {
   readonly sent: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  readonly caller: Caller
+  readonly caller: CallerKey
 }
 
 /** A request and its answer. */
-export interface Exchange extends Pick<
+export interface WireExchange extends Pick<
   WireCall,
   'operation' | 'objectType' | 'line' | 'sent' | 'caller'
 > {
@@ -56,10 +56,10 @@ export interface WireOptions {
 }
 
 export interface Wire {
-  readonly exchanges: readonly Exchange[]
+  readonly exchanges: readonly WireExchange[]
   readonly waitedMs: number
   /** @throws Unchecked where no answer came, or a bound is reached; the signal's reason */
-  send(call: WireCall, signal: AbortSignal): Promise<Exchange>
+  send(call: WireCall, signal: AbortSignal): Promise<WireExchange>
   /** Lets `send` go over its bounds, for what has to be removed at the end. */
   extend(requests: number): void
   close(): Promise<void>
@@ -81,12 +81,12 @@ export function createWire(options: WireOptions): Wire {
   })
   // Who has no key may have a quota of their own.
   const quotas = { known: new Pacer({ clock }), anonymous: new Pacer({ clock }) }
-  const exchanges: Exchange[] = []
+  const exchanges: WireExchange[] = []
   let sendable = options.requestsMax
   let waitableMs = options.waitMaxMs
   let waitedMs = 0
 
-  const permit = async (caller: Caller, signal: AbortSignal) => {
+  const permit = async (caller: CallerKey, signal: AbortSignal) => {
     const quota = caller === 'key' || caller === 'other' ? quotas.known : quotas.anonymous
     const startedMs = clock.now()
     try {
@@ -99,7 +99,7 @@ export function createWire(options: WireOptions): Wire {
     }
   }
 
-  const once = async (call: WireCall, signal: AbortSignal): Promise<Exchange> => {
+  const once = async (call: WireCall, signal: AbortSignal): Promise<WireExchange> => {
     if (sendable <= 0) throw new Unchecked('the number of requests of this run is used up')
     const granted = await permit(call.caller, signal)
     sendable -= 1
@@ -145,7 +145,7 @@ export function createWire(options: WireOptions): Wire {
   }
 }
 
-function authorization(caller: Caller, { key, otherKey }: WireOptions): Record<string, string> {
+function authorization(caller: CallerKey, { key, otherKey }: WireOptions): Record<string, string> {
   if (caller === 'key') return { authorization: `Bearer ${key}` }
   if (caller === 'other') return { authorization: `Bearer ${otherKey}` }
   if (caller === 'unknown') {
@@ -155,7 +155,7 @@ function authorization(caller: Caller, { key, otherKey }: WireOptions): Record<s
 }
 
 /** The quota, or a pause that the service asks for; the pacer waits. */
-function isForLater(exchange: Exchange): boolean {
+function isForLater(exchange: WireExchange): boolean {
   if (exchange.status === 429) return true
   const asksToWait = exchange.status === 503 && exchange.headers['retry-after'] !== undefined
   return asksToWait && problemOf(exchange)['reason'] !== 'exchange_rate_unavailable'
@@ -163,8 +163,8 @@ function isForLater(exchange: Exchange): boolean {
 
 function exchangeOf(
   call: WireCall,
-  answer: { status: number; headers: Exchange['headers']; body: Buffer },
-): Exchange {
+  answer: { status: number; headers: WireExchange['headers']; body: Buffer },
+): WireExchange {
   const { operation, objectType, line, sent, caller } = call
   const json = jsonOf(answer.body)
   const [, fromHeader] = requestIdHeader(answer.headers) ?? []
@@ -192,7 +192,7 @@ function jsonOf(body: Buffer): unknown {
 }
 
 /** The tracing header: of whatever brand, `*-Request-Id`. */
-export function requestIdHeader(headers: Exchange['headers']): [string, string] | undefined {
+export function requestIdHeader(headers: WireExchange['headers']): [string, string] | undefined {
   return Object.entries(headers).find(
     (entry): entry is [string, string] =>
       entry[0].endsWith('-request-id') && entry[1] !== undefined && entry[1] !== '',
@@ -200,6 +200,6 @@ export function requestIdHeader(headers: Exchange['headers']): [string, string] 
 }
 
 /** The members of a problem, or of anything else that is an object; none where the body is none. */
-export function problemOf({ json }: Pick<Exchange, 'json'>): Readonly<Record<string, unknown>> {
+export function problemOf({ json }: Pick<WireExchange, 'json'>): Readonly<Record<string, unknown>> {
   return isJsonObject(json) ? json : {}
 }

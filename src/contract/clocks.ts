@@ -56,7 +56,7 @@ export function creationProperty(schema: ObjectSchema): PropertyWire | null {
 }
 
 /** What asks for records whose `property` is in `[from, to)`, to be taken together; null is no bound. */
-export function spanOf(property: string, from: string | null, to: string | null): FilterNode[] {
+export function spanFilter(property: string, from: string | null, to: string | null): FilterNode[] {
   return [
     ...(from === null ? [] : [{ property, op: 'gte' as const, value: from }]),
     ...(to === null ? [] : [{ property, op: 'lt' as const, value: to }]),
@@ -64,7 +64,7 @@ export function spanOf(property: string, from: string | null, to: string | null)
 }
 
 /** The filter of records that match every one of them; null for all records. No deeper than need be. */
-export function allOf(nodes: readonly FilterNode[]): FilterNode | null {
+export function allFilter(nodes: readonly FilterNode[]): FilterNode | null {
   const flat = nodes.flatMap((node) => ('$and' in node ? node.$and : [node]))
   return flat.length > 1 ? { $and: flat } : (flat[0] ?? null)
 }

@@ -9,8 +9,8 @@ import type { Method, Operation, OperationId } from './operations.ts'
 export const EVERY_OPERATION = Object.keys(OPERATIONS) as OperationId[]
 
 /** `item`: within `data`, in a batch within each of its items. `body`: beside `data`. */
-export const PLACES = ['path', 'query', 'body', 'item'] as const
-export type Place = (typeof PLACES)[number]
+export const VALUE_PLACES = ['path', 'query', 'body', 'item'] as const
+export type ValuePlace = (typeof VALUE_PLACES)[number]
 
 /** The values whose place the specification leaves open (sections 4 and 4.7). */
 export const MOVABLE = ['matching_property', 'association_type', 'target_id'] as const
@@ -21,14 +21,16 @@ export interface RequestForm {
   /** Below the base URL, with our names in braces: `/rest/v1/objects/{object_type}/records/`. */
   readonly path: string
   /** Where each movable value of the operation goes, and what it is called there. */
-  readonly places: Readonly<Partial<Record<Movable, { readonly in: Place; readonly name: string }>>>
+  readonly places: Readonly<
+    Partial<Record<Movable, { readonly in: ValuePlace; readonly name: string }>>
+  >
 }
 
 /** What a configuration says of an operation: a request line, or that and the places of its movable values. */
 export type RequestOverride =
   | string
   | ({ readonly request: string } & {
-      readonly [Name in Movable]?: Exclude<Place, 'path'> | undefined
+      readonly [Name in Movable]?: Exclude<ValuePlace, 'path'> | undefined
     })
 
 /** The names in braces of a path, in order. */
@@ -40,7 +42,7 @@ export const USUAL_PLACES = {
   matching_property: 'query',
   association_type: 'path',
   target_id: 'item',
-} as const satisfies Record<Movable, Place>
+} as const satisfies Record<Movable, ValuePlace>
 
 function movableOf(id: OperationId): readonly Movable[] {
   if (id === 'associateRecords') return ['association_type', 'target_id']
@@ -93,7 +95,7 @@ export function requestOf(
   }
   if (wrong.length > 0) return { problem: `${wrong.join(', ')}; ours is \`${example}\`` }
   const places = Object.entries(usual.places).map(([name, place]) => {
-    const told = (options as Partial<Record<string, Place>>)[name]
+    const told = (options as Partial<Record<string, ValuePlace>>)[name]
     // What left the path has to go somewhere.
     const otherwise = place.in === 'path' ? 'item' : place.in
     return [name, { in: names.includes(name) ? 'path' : (told ?? otherwise), name }]

@@ -16,13 +16,13 @@ export function canonicalDecimal(text: string): string | null {
   const match = pattern.exec(text)
   if (!match) return null
   const whole = match[2]!.replace(/^0+(?=\d)/, '')
-  const fraction = withoutZeros(match[3] ?? '')
+  const fraction = trimTrailingZeros(match[3] ?? '')
   const digits = fraction === '' ? whole : `${whole}.${fraction}`
   return match[1] === '-' && digits !== '0' ? `-${digits}` : digits
 }
 
 /** Without the zeros at its end. An expression would look from each zero to the end: the square of their number. */
-export function withoutZeros(digits: string): string {
+export function trimTrailingZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits[end - 1] === '0') end--
   return digits.slice(0, end)
@@ -47,7 +47,7 @@ export function decimalOfNumber(value: number): string {
 }
 
 /** The number that stands for this decimal exactly, or null where a binary double cannot hold it. */
-export function exactNumber(decimal: string): number | null {
+export function exactDouble(decimal: string): number | null {
   const canonical = canonicalDecimal(decimal)
   if (canonical === null) return null
   const value = Number(canonical)

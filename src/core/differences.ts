@@ -1,7 +1,7 @@
 // Differences between two sides, as a reconciliation names them. `ours` is what we bring (the source of an import, the table of
 // a mirror), `theirs` is what the service holds.
 
-import { figure } from './figures.ts'
+import { formatNumber } from './format.ts'
 import { REPORT_VALUE_CHARS_MAX } from './limits.ts'
 
 export const DIFFERENCE_KINDS = ['missing', 'extra', 'stale', 'different'] as const
@@ -19,8 +19,8 @@ export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
  * Who changed a value last, as far as it is known: `source` our side, `service` somebody at the service, `both`, `warehouse`
  * somebody in the warehouse; `unknown` where nothing is known of what we sent last.
  */
-export const WHOSE = ['source', 'service', 'both', 'warehouse', 'unknown'] as const
-export type Whose = (typeof WHOSE)[number]
+export const CHANGED_BY = ['source', 'service', 'both', 'warehouse', 'unknown'] as const
+export type ChangedBy = (typeof CHANGED_BY)[number]
 
 /** A difference of one field, or of a record as a whole. */
 export interface Difference {
@@ -34,7 +34,7 @@ export interface Difference {
   readonly kind: DifferenceKind
   /** Name of the property; null for a record as a whole. */
   readonly field: string | null
-  readonly whose: Whose
+  readonly whose: ChangedBy
   /** JSON texts of the values, at most REPORT_VALUE_CHARS_MAX characters; null where there is none, or for a record as a whole. */
   readonly ours: string | null
   readonly theirs: string | null
@@ -54,7 +54,7 @@ export const sumOfDifferences = (counts: DifferenceCounts): number =>
   DIFFERENCE_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
 
 /** As much of it as a report shows; never half of a character. */
-export function shownText(text: string): string {
+export function excerpt(text: string): string {
   if (text.length <= REPORT_VALUE_CHARS_MAX) return text
   const cut = text.slice(0, REPORT_VALUE_CHARS_MAX - 1)
   return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`
@@ -63,7 +63,7 @@ export function shownText(text: string): string {
 /** `1 missing, 2 stale`: the kinds that there are. */
 export const kindsText = (counts: DifferenceCounts): string =>
   DIFFERENCE_KINDS.filter((kind) => counts[kind] > 0)
-    .map((kind) => `${figure(counts[kind])} ${kind}`)
+    .map((kind) => `${formatNumber(counts[kind])} ${kind}`)
     .join(', ')
 
 /**
@@ -84,6 +84,7 @@ export function differencesText(
   if (total === 0) return null
   const mended = total - sumOfDifferences(left)
   const verb = mended === total ? 'differed' : total === 1 && of === '' ? 'differs' : 'differ'
-  const rest = mended === 0 ? '' : `; ${mended === total ? 'all' : figure(mended)} of them mended`
-  return `${figure(total)}${of === '' ? '' : ` of ${of}`} ${verb}: ${kindsText(found)}${rest}`
+  const rest =
+    mended === 0 ? '' : `; ${mended === total ? 'all' : formatNumber(mended)} of them mended`
+  return `${formatNumber(total)}${of === '' ? '' : ` of ${of}`} ${verb}: ${kindsText(found)}${rest}`
 }

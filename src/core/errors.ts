@@ -151,7 +151,7 @@ export class Blocked extends SyncError {
 }
 
 /** Requests of a run that nobody carries any more may still be under way. Nothing is wrong; no attempt is spent. */
-export class StillUnderWay extends SyncError {
+export class StillInFlight extends SyncError {
   readonly retryAfterMs: number
   constructor(run: number, retryAfterMs: number) {
     const seconds = Math.ceil(retryAfterMs / 1_000)
@@ -201,7 +201,7 @@ export class LedgerError extends SyncError {
 }
 
 /** Where a field-level complaint points: an RFC 6901 pointer into the request body, and its reason. */
-export interface FieldComplaint {
+export interface FieldFault {
   readonly field: string
   readonly reason: string | null
   readonly detail: string
@@ -224,7 +224,7 @@ export class ServiceFailure extends SyncError {
   readonly problemCode: string | undefined
   readonly reason: string | undefined
   readonly field: string | undefined
-  readonly errors: readonly FieldComplaint[]
+  readonly errors: readonly FieldFault[]
   readonly requestId: string | undefined
   /** From `Retry-After`, on 429 and 503. */
   readonly retryAfterMs: number | undefined
@@ -241,7 +241,7 @@ export class ServiceFailure extends SyncError {
       problemCode?: string | undefined
       reason?: string | undefined
       field?: string | undefined
-      errors?: readonly FieldComplaint[] | undefined
+      errors?: readonly FieldFault[] | undefined
       requestId?: string | undefined
       retryAfterMs?: number | undefined
       detail?: string | undefined
@@ -272,7 +272,7 @@ export class ServiceFailure extends SyncError {
  * A request that was not sent, because it waited for too long: what it would write may be out of date by now. Certainly not
  * carried out.
  */
-export class NotSentInTime extends ServiceFailure {}
+export class SendDeadlinePassed extends ServiceFailure {}
 
 /** No Temporal server answers where one is expected. */
 export class TemporalUnreachable extends SyncError {

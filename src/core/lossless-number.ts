@@ -1,7 +1,7 @@
 // Numbers of a JSON text that no JavaScript number holds: 9007199254740993, 1e400, 0.1000000000000000055.
 // Promise kept here: such a number keeps its text, and is never rounded without whoever reads it saying so.
 
-import { canonicalDecimal, exactNumber, withoutZeros } from './decimal.ts'
+import { canonicalDecimal, exactDouble, trimTrailingZeros } from './decimal.ts'
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
@@ -41,7 +41,7 @@ export function canonicalNumber(text: string): string | null {
   if (!match) return null
   const [, sign, whole, fraction = '', power = '0'] = match
   const digits = `${whole!}${fraction}`.replace(/^0+/, '')
-  const significant = withoutZeros(digits)
+  const significant = trimTrailingZeros(digits)
   if (significant === '') return '0'
   const exponent = power.replace(/^([+-]?)0+(?=\d)/, '$1')
   if (exponent.length > EXPONENT_DIGITS_MAX) return text.toLowerCase()
@@ -62,13 +62,13 @@ function plain(digits: string, point: number): string {
 }
 
 /** The plain decimal of a number; null where that would be mostly zeros, as of `1e400`. */
-export function decimalOf(number: LosslessNumber): string | null {
+export function plainDecimal(number: LosslessNumber): string | null {
   const canonical = canonicalNumber(number.text)
   return canonical === null ? null : canonicalDecimal(canonical)
 }
 
 /** Digits before and after the point, of the plain decimal and of the text as it is. */
-export function widthOf({ text }: LosslessNumber): { whole: number; fraction: number } {
+export function digitCounts({ text }: LosslessNumber): { whole: number; fraction: number } {
   const [, , whole = '', fraction = '', power = '0'] = FORM.exec(text) ?? []
   const exponent = Number(power)
   return {
@@ -78,19 +78,19 @@ export function widthOf({ text }: LosslessNumber): { whole: number; fraction: nu
 }
 
 /** A decimal as a number of JSON: JavaScript's own where it holds the decimal exactly. */
-export function numberOfDecimal(decimal: string): number | LosslessNumber {
-  return exactNumber(decimal) ?? new LosslessNumber(decimal)
+export function numberFromDecimal(decimal: string): number | LosslessNumber {
+  return exactDouble(decimal) ?? new LosslessNumber(decimal)
 }
 
 /** Whether JavaScript reads the number of a JSON text as what it is. */
-export function isHeldExactly(text: string): boolean {
+export function isExactDouble(text: string): boolean {
   const canonical = canonicalNumber(text)
   const value = Number(text)
   return (
     canonical !== null &&
     Number.isFinite(value) &&
     // A number is not so small or large that its own text has an exponent, or it is compared in that form.
-    (exactNumber(canonical) !== null || canonicalNumber(String(value)) === canonical)
+    (exactDouble(canonical) !== null || canonicalNumber(String(value)) === canonical)
   )
 }
 
@@ -155,7 +155,7 @@ function markedNumbers(text: string): string | null {
     } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
       const end = endOfNumber(text, index)
       const number = text.slice(index, end)
-      if (mayBeLossy(number) && !isHeldExactly(number)) {
+      if (mayBeLossy(number) && !isExactDouble(number)) {
         isMarked = true
         parts.push(text.slice(copied, index), `"${NUMBER}${number}"`)
         copied = end

@@ -46,7 +46,7 @@ export interface ReconcileScope {
   readonly full: boolean
 }
 
-export const WHOLE: ReconcileScope = {
+export const WHOLE_SCOPE: ReconcileScope = {
   repair: false,
   deleteExtra: false,
   sample: null,
@@ -56,17 +56,17 @@ export const WHOLE: ReconcileScope = {
 }
 
 /** Whether everything there is was compared. */
-export const isWhole = ({ sample, where, only }: ReconcileScope): boolean =>
+export const isWholeScope = ({ sample, where, only }: ReconcileScope): boolean =>
   sample === null && where === null && only === null
 
 /** The task that a retry was opened with; null for other runs. */
-export function retryOf(config: Json): RetryTask | null {
+export function retryTaskOf(config: Json): RetryTask | null {
   const task = isJsonObject(config) ? config['retry'] : undefined
   return isJsonObject(task) ? (task as unknown as RetryTask) : null
 }
 
 /** The scope that a reconciliation was opened with; null for other runs. */
-export function reconcileOf(config: Json): ReconcileScope | null {
+export function reconcileScopeOf(config: Json): ReconcileScope | null {
   const scope = isJsonObject(config) ? config['reconcile'] : undefined
   return isJsonObject(scope) ? (scope as unknown as ReconcileScope) : null
 }

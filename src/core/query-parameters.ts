@@ -27,12 +27,12 @@ const CUTS = new RegExp(
 )
 
 /** The names of the parameters that a query uses. */
-export function parametersOf(query: string): ReadonlySet<QueryParameter> {
+export function queryParameters(query: string): ReadonlySet<QueryParameter> {
   return new Set([...places(query)].map(({ parameter }) => parameter))
 }
 
 /** The query with a literal for each parameter; null is NULL. */
-export function withParameters(
+export function bindParameters(
   query: string,
   values: Readonly<Record<QueryParameter, string | null>>,
 ): string {

@@ -1,7 +1,7 @@
 // What reading back showed, in words.
 
-import { figure } from './figures.ts'
-import { NOTHING_READ, READ_BACK_NAMES, type Books, type ReadBack } from './states.ts'
+import { formatNumber } from './format.ts'
+import { NOT_READ_BACK, READ_BACK_NAMES, type Books, type ReadBack } from './states.ts'
 
 type Part = { readonly name: keyof ReadBack; readonly rows: number; readonly meaning: string }
 
@@ -16,7 +16,7 @@ const MEANINGS: Readonly<Record<keyof ReadBack, string>> = {
 }
 
 /** What was found otherwise, the worst first; and how many rows were as they were sent. */
-export function readBackParts({ readBack = NOTHING_READ }: Pick<Books, 'readBack'>): Part[] {
+export function readBackCounts({ readBack = NOT_READ_BACK }: Pick<Books, 'readBack'>): Part[] {
   return READ_BACK_NAMES.filter((name) => (readBack[name] ?? 0) > 0).map((name) => ({
     name,
     rows: readBack[name] ?? 0,
@@ -26,12 +26,12 @@ export function readBackParts({ readBack = NOTHING_READ }: Pick<Books, 'readBack
 
 /** `3 rows were accepted and read back otherwise: 1 missing, 2 different`; null where nothing was found otherwise. */
 export function readBackText(books: Pick<Books, 'readBack'>): string | null {
-  const parts = readBackParts(books)
+  const parts = readBackCounts(books)
   const differing = parts.filter(({ name }) => name === 'missing' || name === 'different')
   const overwritten = parts.find(({ name }) => name === 'overwritten')
   const normalised = parts.find(({ name }) => name === 'normalised')
   const rows = differing.reduce((sum, part) => sum + part.rows, 0)
-  const counts = differing.map((part) => `${figure(part.rows)} ${part.name}`).join(', ')
+  const counts = differing.map((part) => `${formatNumber(part.rows)} ${part.name}`).join(', ')
   const texts = [
     ...(rows > 0 ? [`${count(rows)} accepted and read back otherwise: ${counts}`] : []),
     ...(overwritten
@@ -42,4 +42,5 @@ export function readBackText(books: Pick<Books, 'readBack'>): string | null {
   return texts.join('; ') || null
 }
 
-const count = (rows: number): string => (rows === 1 ? '1 row was' : `${figure(rows)} rows were`)
+const count = (rows: number): string =>
+  rows === 1 ? '1 row was' : `${formatNumber(rows)} rows were`

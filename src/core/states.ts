@@ -80,7 +80,7 @@ export const READ_BACK_NAMES = [
   'equal',
 ] as const satisfies readonly (keyof ReadBack)[]
 
-export const NOTHING_READ: ReadBack = { equal: 0, different: 0, missing: 0, normalised: 0 }
+export const NOT_READ_BACK: ReadBack = { equal: 0, different: 0, missing: 0, normalised: 0 }
 
 /** The account of a run: how many rows were read, and how many items are in each state. */
 export interface Books {
@@ -97,11 +97,11 @@ export interface Books {
 }
 
 /** Rows that were accepted, and that the service does not hold as they were sent. */
-export const readBackDiffers = ({ readBack = NOTHING_READ }: Books): number =>
+export const countReadBackDifferent = ({ readBack = NOT_READ_BACK }: Books): number =>
   readBack.different + readBack.missing + (readBack.overwritten ?? 0)
 
 /** Rows in a state that a person has to look at. */
-export const rejectsOf = ({ states }: Pick<Books, 'states'>): number =>
+export const countRejects = ({ states }: Pick<Books, 'states'>): number =>
   REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
 /** Books with every state at zero. */
@@ -134,7 +134,7 @@ export function finalState(
   found: { readonly left: number; readonly isLook: boolean } = { left: 0, isLook: false },
 ): (typeof COMPLETE_STATES)[number] | 'failed' {
   if (!isBalanced(books)) return 'failed'
-  const rejects = rejectsOf(books) - (found.isLook ? books.states.unsent : 0)
+  const rejects = countRejects(books) - (found.isLook ? books.states.unsent : 0)
   if (rejects > 0) return 'complete_with_rejects'
-  return found.left + readBackDiffers(books) > 0 ? 'complete_with_differences' : 'complete'
+  return found.left + countReadBackDifferent(books) > 0 ? 'complete_with_differences' : 'complete'
 }

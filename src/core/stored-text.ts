@@ -5,13 +5,13 @@
 const SUBSTITUTE = '\u001a'
 
 /** A text as a database can hold it. */
-export function storable(text: string): string {
+export function encodeStoredText(text: string): string {
   if (!text.includes('\0') && !text.includes(SUBSTITUTE)) return text
   return text.replaceAll(SUBSTITUTE, `${SUBSTITUTE}1`).replaceAll('\0', `${SUBSTITUTE}0`)
 }
 
 /** The text that was stored. */
-export function original(stored: string): string {
+export function decodeStoredText(stored: string): string {
   if (!stored.includes(SUBSTITUTE)) return stored
   return stored.replaceAll(`${SUBSTITUTE}0`, '\0').replaceAll(`${SUBSTITUTE}1`, SUBSTITUTE)
 }

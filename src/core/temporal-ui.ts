@@ -7,7 +7,7 @@ export const UI_PORT_ABOVE = 1_000
 const loopback = /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/
 
 /** Where the pages of one namespace are. */
-export interface UiPlace {
+export interface UiLocation {
   /** `https://temporal.example.com/ui`, or `''` */
   readonly ui: string
   readonly namespace: string
@@ -28,7 +28,7 @@ export function uiAddress(address: string, configured?: string): string | null {
  * that it starts has the same id. Other ways to choose the input differ between generations of the UI.
  */
 export function startLink(
-  place: UiPlace,
+  place: UiLocation,
   form: { readonly taskQueue: string; readonly workflowType: string; readonly workflowId: string },
 ): string {
   const { taskQueue, workflowType, workflowId } = form
@@ -36,14 +36,14 @@ export function startLink(
 }
 
 /** A run, or the newest of its id. */
-export function runLink(place: UiPlace, workflowId: string, runId?: string): string {
+export function runLink(place: UiLocation, workflowId: string, runId?: string): string {
   const run = runId === undefined ? '' : `/${encodeURIComponent(runId)}`
   return page(place, `/workflows/${encodeURIComponent(workflowId)}${run}`)
 }
 
 /** The list of the runs that have all of these: search attributes by name, such as `{ SyncState: 'blocked' }`. */
 export function listLink(
-  place: UiPlace,
+  place: UiLocation,
   wanted: Readonly<Record<string, string | number>>,
 ): string {
   const query = Object.entries(wanted)
@@ -53,7 +53,7 @@ export function listLink(
 }
 
 function page(
-  { ui, namespace }: UiPlace,
+  { ui, namespace }: UiLocation,
   path: string,
   parameters: Readonly<Record<string, string>> = {},
 ): string {

@@ -1,7 +1,7 @@
 // What of a run may be tuned, and how far: whoever may start a run may slow it down or hurry it, and not make it one that can
 // never work, that hammers a service, or whose approval lapses before anybody sees it.
 
-import { nearest } from './nearest.ts'
+import { nearestWord } from './suggest.ts'
 
 /** The least of each setting; of a list, of each of its waits. */
 const MINIMUM = {
@@ -49,7 +49,7 @@ export function tuningProblem(
   for (const [name, value] of Object.entries(tuning) as [string, unknown][]) {
     const minimum = Object.hasOwn(least, name) ? least[name] : undefined
     if (minimum === undefined) {
-      const near = nearest(name, Object.keys(least))
+      const near = nearestWord(name, Object.keys(least))
       const meant = near === undefined ? '' : ` (did you mean ${near}?)`
       const what = kind === 'import' ? 'an import' : 'a mirror'
       return `${JSON.stringify(name.slice(0, 60))} cannot be tuned in ${what}${meant}; these can: ${tunable(kind)}`

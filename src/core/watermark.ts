@@ -26,7 +26,7 @@ export const WATERMARK_CHARS_MAX = 1_000
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z)?$/
 
 /** What a value must be to be a watermark, or undefined where it is that. */
-export function unfit(order: ColumnOrder, value: string): string | undefined {
+export function watermarkProblem(order: ColumnOrder, value: string): string | undefined {
   if (order === 'time' && !TIME.test(value)) return 'a time of the years 1 to 9999'
   if (order === 'text' && (value.length > WATERMARK_CHARS_MAX || value.includes('\0')))
     return `a text of at most ${WATERMARK_CHARS_MAX} characters without U+0000`

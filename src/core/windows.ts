@@ -1,6 +1,6 @@
 // Which sources of an import can be read in a window, and which cannot.
 
-import { parametersOf } from './query-parameters.ts'
+import { queryParameters } from './query-parameters.ts'
 import type { ImportConfig } from './sync.ts'
 
 /** Why a source has no window, in one sentence for people; null where it has one. Of records it is their type that decides. */
@@ -8,7 +8,7 @@ export function windowProblem(from: ImportConfig['from']): string | null {
   if ('csv' in from)
     return 'a CSV file has no time, so it is always read whole; leave out from and to'
   if ('records' in from) return null
-  const used = parametersOf(from.query)
+  const used = queryParameters(from.query)
   if (used.has('from') || used.has('to')) return null
   return (
     'its query uses neither `:from` nor `:to`, so nothing would bound it; leave out from and to, or write ' +

@@ -1,10 +1,10 @@
 // Cells as a spreadsheet gets them, and as they come back. Promise kept here: what a spreadsheet would run as a formula is
-// made text by a leading apostrophe, and `unguarded` takes away exactly that.
+// made text by a leading apostrophe, and `unescapeFormula` takes away exactly that.
 
-import { canonicalDecimal, exactNumber } from '../core/decimal.ts'
+import { canonicalDecimal, exactDouble } from '../core/decimal.ts'
 import { isJsonObject, parseJson, writeJson, type Json } from '../core/json.ts'
-import { LosslessNumber, numberOfDecimal } from '../core/lossless-number.ts'
-import { truthOf } from './looks.ts'
+import { LosslessNumber, numberFromDecimal } from '../core/lossless-number.ts'
+import { truthValue } from './cell-change.ts'
 
 const formulaStart = /^[\s\u200B\uFEFF]*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/
 /** Numbers and telephone numbers: nothing that a spreadsheet could call. */
@@ -19,15 +19,15 @@ function isFormula(text: string): boolean {
 }
 
 /** With one more apostrophe, where a spreadsheet would run it as a formula. */
-export const guarded = (text: string): string => (isFormula(text) ? `'${text}` : text)
+export const escapeFormula = (text: string): string => (isFormula(text) ? `'${text}` : text)
 
-/** What `guarded` was given. */
-export const unguarded = (text: string): string =>
+/** What `escapeFormula` was given. */
+export const unescapeFormula = (text: string): string =>
   text.startsWith("'") && isFormula(text) ? text.slice(1) : text
 
 /** A quoted CSV cell. `exact`: as it is, even if a spreadsheet would run it. */
 export const csvCell = (text: string, exact: boolean): string =>
-  `"${(exact ? text : guarded(text)).replaceAll('"', '""')}"`
+  `"${(exact ? text : escapeFormula(text)).replaceAll('"', '""')}"`
 
 /** What is written of a cell of any shape; without what a file of text cannot hold. */
 export function cellText(cell: Json | undefined): string {
@@ -40,15 +40,17 @@ export function cellText(cell: Json | undefined): string {
  * A changed text as a cell of the shape that the old one had: a number stays a number where it is a plain decimal, JSON stays
  * JSON of that kind. Else the text itself; the mapping says later whether it can be used.
  */
-export function retyped(text: string, old: Json): Json {
+export function restoreCellType(text: string, old: Json): Json {
   if (old === null || typeof old === 'string') return text
   if (text.trim() === '') return null
-  if (typeof old === 'boolean') return truthOf(text) ?? text
+  if (typeof old === 'boolean') return truthValue(text) ?? text
   if (typeof old === 'number' || old instanceof LosslessNumber) {
     const decimal = canonicalDecimal(text.trim())
     if (decimal === null) return text
     // Without digits that a number would lose, unless it had such digits before.
-    return old instanceof LosslessNumber ? numberOfDecimal(decimal) : (exactNumber(decimal) ?? text)
+    return old instanceof LosslessNumber
+      ? numberFromDecimal(decimal)
+      : (exactDouble(decimal) ?? text)
   }
   try {
     const value = parseJson(text)

@@ -3,10 +3,15 @@
 export { rawRows } from './raw-rows.ts'
 export {
   readCorrections,
-  type CorrectedRow,
+  type SpreadsheetRow,
   type Corrections,
   type CorrectionsAccount,
   type CorrectionsFile,
   type CorrectionsOptions,
 } from './read.ts'
-export { BYTE_ORDER_MARK, reasonOf, sheetOf, type Sheet } from './sheet.ts'
+export {
+  BYTE_ORDER_MARK,
+  rejectReason,
+  createRejectsSheet,
+  type RejectsSheet,
+} from './rejects-sheet.ts'

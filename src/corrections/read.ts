@@ -4,16 +4,16 @@
 import type { Json } from '../core/json.ts'
 import { CSV_RECORD_BYTES_MAX, LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { SourceRow } from '../sources/source.ts'
-import { cellText, guarded, retyped, unguarded } from './cells.ts'
-import { ownNames, readReference, referenceOf } from './layout.ts'
-import { compareLooks } from './looks.ts'
-import { openTable, type Table } from './table.ts'
+import { cellText, escapeFormula, restoreCellType, unescapeFormula } from './cells.ts'
+import { rejectColumnNames, parseRowReference, rowReference } from './reject-columns.ts'
+import { compareCells } from './cell-change.ts'
+import { openTable, type SpreadsheetTable } from './spreadsheet-table.ts'
 
 /** Bytes of text after which a page is handed over although it has few rows. */
 const PAGE_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
 
 /** A row as a person corrected it: cells in the order of the run's columns. */
-export interface CorrectedRow {
+export interface SpreadsheetRow {
   /** Of the row in the run that left it over. */
   readonly ordinal: number
   readonly raw: readonly Json[]
@@ -56,7 +56,7 @@ export interface Corrections {
    * All rows of all files, in their order, at most 1,000 a page.
    * @throws SourceError corrections_header, corrections_row, corrections_workbook, and those of CSV files, with file and line
    */
-  pages(signal?: AbortSignal): AsyncGenerator<readonly CorrectedRow[], void, undefined>
+  pages(signal?: AbortSignal): AsyncGenerator<readonly SpreadsheetRow[], void, undefined>
   /** What was read so far; whole after the last page. */
   account(): CorrectionsAccount
 }
@@ -72,7 +72,7 @@ export function readCorrections(
 class Reading implements Corrections {
   readonly #files: readonly string[]
   readonly #options: CorrectionsOptions
-  readonly #names: ReturnType<typeof ownNames>
+  readonly #names: ReturnType<typeof rejectColumnNames>
   readonly #seen = new Ordinals()
   readonly #told: CorrectionsFile[] = []
   readonly #changed: number[]
@@ -83,7 +83,7 @@ class Reading implements Corrections {
   constructor(files: readonly string[], options: CorrectionsOptions) {
     this.#files = files
     this.#options = options
-    this.#names = ownNames(options.columns)
+    this.#names = rejectColumnNames(options.columns)
     this.#changed = options.columns.map(() => 0)
     this.#restored = options.columns.map(() => 0)
   }
@@ -104,7 +104,7 @@ class Reading implements Corrections {
     }
   }
 
-  async *pages(signal?: AbortSignal): AsyncGenerator<readonly CorrectedRow[], void, undefined> {
+  async *pages(signal?: AbortSignal): AsyncGenerator<readonly SpreadsheetRow[], void, undefined> {
     for (const file of this.#files) {
       const table = await this.#open(file)
       try {
@@ -126,35 +126,35 @@ class Reading implements Corrections {
     }
   }
 
-  #open(file: string): Promise<Table> {
+  #open(file: string): Promise<SpreadsheetTable> {
     const { row, column } = this.#names
     return openTable(file, [...this.#options.columns, ...Object.values(this.#names)], [row, column])
   }
 
   async #correct(
     file: string,
-    table: Table,
+    table: SpreadsheetTable,
     rows: readonly SourceRow[],
-  ): Promise<readonly CorrectedRow[]> {
+  ): Promise<readonly SpreadsheetRow[]> {
     const { run, columns, rawOf } = this.#options
     const found = rows
       .filter(({ cells }) => cells.some((cell) => String(cell).trim() !== ''))
       .map((row) => ({ row, ordinal: this.#ordinalOf(table, row) }))
     const stored = await rawOf(found.map(({ ordinal }) => ordinal))
-    const page: CorrectedRow[] = []
+    const page: SpreadsheetRow[] = []
     for (const { row, ordinal } of found) {
       const { line } = row
       const old = stored.get(ordinal)
       if (!old)
         throw table.fault(
           'corrections_row',
-          `${referenceOf(run, ordinal)} is not left: it was accepted, or mended since, or never was; expected rows that \`rejects ${run}\` writes`,
+          `${rowReference(run, ordinal)} is not left: it was accepted, or mended since, or never was; expected rows that \`rejects ${run}\` writes`,
           { line },
         )
       if (!this.#seen.add(ordinal))
         throw table.fault(
           'corrections_row',
-          `${referenceOf(run, ordinal)} is here a second time; it is at ${await this.#placeOf(ordinal)} already; expected each row once`,
+          `${rowReference(run, ordinal)} is here a second time; it is at ${await this.#placeOf(ordinal)} already; expected each row once`,
           { line },
         )
       const error = columnOf(columns, textAt(table, row, this.#names.column))
@@ -165,11 +165,11 @@ class Reading implements Corrections {
   }
 
   /** @throws SourceError where the row has no reference, or one to another run */
-  #ordinalOf(table: Table, row: SourceRow): number {
+  #ordinalOf(table: SpreadsheetTable, row: SourceRow): number {
     const { run } = this.#options
-    const reference = readReference(textAt(table, row, this.#names.row))
+    const reference = parseRowReference(textAt(table, row, this.#names.row))
     const column = table.positions.get(this.#names.row)! + 1
-    const expected = `expected the reference that was written, such as "${referenceOf(run, 12)}"`
+    const expected = `expected the reference that was written, such as "${rowReference(run, 12)}"`
     if (!reference)
       throw table.fault('corrections_row', `${this.#names.row} says no row; ${expected}`, {
         line: row.line,
@@ -185,7 +185,7 @@ class Reading implements Corrections {
   }
 
   #cellsOf(
-    table: Table,
+    table: SpreadsheetTable,
     row: SourceRow,
     old: readonly Json[],
     error: string | undefined,
@@ -197,16 +197,16 @@ class Reading implements Corrections {
       if (at === undefined) return was
       const found = cellText(row.cells[at])
       const written = cellText(was)
-      if (found === written || found === guarded(written)) return was
-      const text = unguarded(found)
-      const look = compareLooks(written, text)
+      if (found === written || found === escapeFormula(written)) return was
+      const text = unescapeFormula(found)
+      const look = compareCells(written, text)
       if (look === 'damaged' || (look === 'same' && name !== error)) {
         this.#restored[index]! += 1
         return was
       }
       this.#changed[index]! += 1
       isChanged = true
-      return retyped(text, was)
+      return restoreCellType(text, was)
     })
     if (isChanged) return raw
     // What has other cells than there are columns stands under the wrong ones until a person says that it does not.
@@ -219,7 +219,7 @@ class Reading implements Corrections {
   }
 
   /** Whether a person emptied the cell that says what is wrong with the row: it is right as it stands. */
-  #isConfirmed(table: Table, row: SourceRow): boolean {
+  #isConfirmed(table: SpreadsheetTable, row: SourceRow): boolean {
     const { reason } = this.#names
     return table.positions.has(reason) && textAt(table, row, reason).trim() === ''
   }
@@ -231,7 +231,7 @@ class Reading implements Corrections {
       try {
         for await (const { rows } of table.batches())
           for (const row of rows)
-            if (readReference(textAt(table, row, this.#names.row))?.ordinal === ordinal)
+            if (parseRowReference(textAt(table, row, this.#names.row))?.ordinal === ordinal)
               return `${file}:${row.line}`
       } finally {
         await table.close()
@@ -241,17 +241,19 @@ class Reading implements Corrections {
   }
 }
 
-const textAt = (table: Table, row: SourceRow, name: string): string =>
-  unguarded(cellText(row.cells[table.positions.get(name) ?? -1]))
+const textAt = (table: SpreadsheetTable, row: SourceRow, name: string): string =>
+  unescapeFormula(cellText(row.cells[table.positions.get(name) ?? -1]))
 
 /** The column that a text names, as it was written or as a spreadsheet rewrote it. */
 function columnOf(columns: readonly string[], text: string): string | undefined {
   if (text === '' || columns.includes(text)) return text
-  return columns.find((name) => compareLooks(name, text) !== 'different')
+  return columns.find((name) => compareCells(name, text) !== 'different')
 }
 
 /** Rows of a table, at most 1,000 at once, fewer where they are huge. */
-async function* pagesOf(table: Table): AsyncGenerator<readonly SourceRow[], void, undefined> {
+async function* pagesOf(
+  table: SpreadsheetTable,
+): AsyncGenerator<readonly SourceRow[], void, undefined> {
   let waiting: SourceRow[] = []
   let bytes = 0
   for await (const batch of table.batches()) {

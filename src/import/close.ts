@@ -2,11 +2,11 @@
 // that does not balance is never complete, whatever else happened.
 
 import { differencesText, sumOfDifferences, type DifferenceCounts } from '../core/differences.ts'
-import { figure } from '../core/figures.ts'
+import { formatNumber } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
 import { readBackText } from '../core/read-back.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Ending } from '../runs/ending.ts'
+import type { RunOutcome } from '../runs/outcome.ts'
 
 /** The closed run's state and books. */
 export interface CloseResult {
@@ -17,7 +17,7 @@ export interface CloseResult {
 }
 
 /** What a reconciliation found. */
-export interface Findings {
+export interface ReconcileFindings {
   readonly found: DifferenceCounts
   readonly left: DifferenceCounts
   /** Whether it only looked, and mended nothing. */
@@ -32,7 +32,7 @@ const equalText = ({ states: { invalid, unchanged } }: Books): string =>
     ? 'no row was compared'
     : invalid === 0
       ? 'both sides are equal'
-      : `both sides are equal, but for ${figure(invalid)} rows that do not map`
+      : `both sides are equal, but for ${formatNumber(invalid)} rows that do not map`
 
 const joined = (...parts: readonly (string | null)[]): string | null =>
   parts.filter((part) => part !== null).join('; ') || null
@@ -40,15 +40,15 @@ const joined = (...parts: readonly (string | null)[]): string | null =>
 /** Of a run that ended before its source was read to its end. */
 const partText = ({ read, readToEnd }: Books): string | null =>
   readToEnd === false
-    ? `the source was not read to its end: ${figure(read)} rows of it were, and nothing was sent`
+    ? `the source was not read to its end: ${formatNumber(read)} rows of it were, and nothing was sent`
     : null
 
 /** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */
-export async function close(
+export async function closeImport(
   ledger: Ledger,
   run: number,
-  ending: Ending,
-  findings: Findings | null = null,
+  ending: RunOutcome,
+  findings: ReconcileFindings | null = null,
 ): Promise<CloseResult> {
   await ledger.settleLeftovers(run)
   const books = await ledger.books(run)

@@ -21,7 +21,7 @@ export type ImportClient = Pick<
 >
 
 /** Times and sizes that a run may set; production values are the defaults. */
-export interface Tuning {
+export interface ImportTuning {
   /** Rows of a segment. */
   readonly rows_per_segment: number
   /** Requests of one segment in flight, at most; how many there are follows the quota and the latency. */
@@ -41,7 +41,7 @@ export interface Tuning {
   readonly heartbeat_timeout_ms: number
 }
 
-export const DEFAULT_TUNING: Tuning = {
+export const DEFAULT_IMPORT_TUNING: ImportTuning = {
   rows_per_segment: 100_000,
   in_flight: 16,
   segments_in_flight: 2,
@@ -58,7 +58,7 @@ export interface ImportDeps {
   readonly client: ImportClient
   readonly clock: Clock
   readonly logger: Logger
-  readonly tuning: Tuning
+  readonly tuning: ImportTuning
   /** In whose name the quota is asked. */
   readonly priority: Priority
   /** Aborted on cancel, pause and shutdown: reads and waits stop at once, a write in flight ends first. */

@@ -1,16 +1,16 @@
 // Review: what a run would do, held against the limits above which the sync asks a person first. Nothing is written.
 
 import { IN_VALUES_MAX } from '../contract/index.ts'
-import type { Excess } from '../core/excess.ts'
+import type { LimitExceeded } from '../core/limit-exceeded.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import { isWhole, reconcileOf } from '../core/purpose.ts'
+import { isWholeScope, reconcileScopeOf } from '../core/purpose.ts'
 import type { ImportConfig, ImportSync } from '../core/sync.ts'
 import type { PlannedItem, Run, RunSchema } from '../ledger/ledger.ts'
-import { beatWhile } from '../runs/beat-while.ts'
+import { withHeartbeat } from '../runs/heartbeat.ts'
 import type { ImportDeps } from './ports.ts'
-import { lookUp } from './look-up.ts'
-import { placeOf } from './place.ts'
-import { matchingOf } from './types.ts'
+import { lookUpItems } from './verify/look-up.ts'
+import { stepPosition } from './step-position.ts'
+import { currentMatchingProperty } from './mapping/types.ts'
 
 /** Records that a reconciliation deletes before it asks, by those that its sync has written: what it deletes, and its rows. */
 const DELETES_MAX_PERCENT = 1
@@ -30,7 +30,7 @@ export const hasLimits = (config: ImportConfig): boolean =>
  * The limits that the planned items of a run are above.
  * @param job.deletes whether the extra records of a reconciliation are deleted
  */
-export async function review(
+export async function reviewLimits(
   deps: ImportDeps,
   job: {
     run: number
@@ -41,10 +41,10 @@ export async function review(
     /** Whether it reads all of its source: neither a retry nor a window of it, and no part. */
     isRegular?: boolean
   },
-): Promise<readonly Excess[]> {
+): Promise<readonly LimitExceeded[]> {
   const { config, planned } = job
   const { rows_max, creates_max_percent, clears_max_percent } = config
-  const excesses: Excess[] = job.deletes ? await deletions(deps, job.run) : []
+  const excesses: LimitExceeded[] = job.deletes ? await deletions(deps, job.run) : []
   if (config.rows_min !== undefined && job.isRegular === true) {
     const { read } = await deps.ledger.progress(job.run)
     if (read < config.rows_min) excesses.push({ limit: 'rows_min', is: read, max: config.rows_min })
@@ -78,12 +78,12 @@ export function readsAll({ purpose, config }: Pick<Run, 'purpose' | 'config'>): 
   const sync = config as unknown as ImportSync
   const { from } = sync.import
   if ('query' in from && from.watermark !== undefined) return false
-  const scope = reconcileOf(config)
-  return scope === null ? purpose === 'sync' : isWhole(scope)
+  const scope = reconcileScopeOf(config)
+  return scope === null ? purpose === 'sync' : isWholeScope(scope)
 }
 
 /** Deletions ask above a share of the records, few of them never. */
-async function deletions({ ledger }: ImportDeps, run: number): Promise<Excess[]> {
+async function deletions({ ledger }: ImportDeps, run: number): Promise<LimitExceeded[]> {
   const { extra } = (await ledger.differenceCounts(run)).left
   const { read } = await ledger.progress(run)
   const all = read + extra
@@ -144,16 +144,16 @@ async function missing(
     signal: deps.signal,
     priority: deps.priority,
   })
-  const { properties } = await beatWhile(deps, reading)
+  const { properties } = await withHeartbeat(deps, reading)
   // Staging found it a moment ago; without it nothing can be found, and the sending says why.
   if (!properties.some(({ name }) => name === config.matching_property)) return 0
-  const matching = matchingOf(config, properties, schema)
+  const matching = currentMatchingProperty(config, properties, schema)
   const limit = IN_VALUES_MAX
-  const next = (after: number) => deps.ledger.strangers(run, { after, limit })
-  const place = await placeOf(deps.ledger, run, CREATES, { after: 0, creates: 0 })
+  const next = (after: number) => deps.ledger.keysWithoutRecord(run, { after, limit })
+  const place = await stepPosition(deps.ledger, run, CREATES, { after: 0, creates: 0 })
   let { creates } = place.kept
   for await (const items of pages(deps, limit, next, place.kept.after)) {
-    const found = await lookUp(deps, config, matching, items, [matching.name])
+    const found = await lookUpItems(deps, config, matching, items, [matching.name])
     creates += items.filter(({ key }) => !found.has(key)).length
     await place.keep({ after: items.at(-1)!.ordinal, creates })
   }

@@ -1,7 +1,7 @@
 // Rows that were refused or failed, as much of them as may leave the ledger: no value, and no word that a service made up,
 // because it could hold one.
 
-import { toldOf } from '../contract/index.ts'
+import { publicError } from '../contract/index.ts'
 import type { ItemState } from '../core/states.ts'
 import type { ImportConfig } from '../core/sync.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -25,7 +25,7 @@ export async function rowErrors(
   const { run, config, states, after } = job
   const items = await ledger.report(run, { states, after, limit: errorsMax })
   return items.map((item) => {
-    const { code, reason, property } = toldOf(item, (name) =>
+    const { code, reason, property } = publicError(item, (name) =>
       Object.hasOwn(config.properties, name),
     )
     return {

@@ -5,7 +5,7 @@ import type { ImportConfig } from '../core/sync.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** Gives the configuration of a run, each read once. @param unknown that of runs that are not there */
-export function configsOf(
+export function runConfigs(
   ledger: Pick<Ledger, 'run'>,
   unknown: ImportConfig,
 ): (run: number) => Promise<ImportConfig> {

@@ -7,7 +7,7 @@ export interface CorrectedRow {
 }
 
 /** Of a key, the run that brought it in as `retry`, and run and ordinal of the row that was corrected. */
-export const correctedOfRow = (
+export const readCorrectedRow = (
   row: Readonly<Record<string, unknown>>,
 ): [key: string, corrected: CorrectedRow] => [
   String(row['key']),

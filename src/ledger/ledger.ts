@@ -4,7 +4,12 @@
 
 import type { CorrectedRow } from './corrected.ts'
 import type { BlockReason } from '../core/errors.ts'
-import type { Difference, DifferenceCounts, DifferenceKind, Whose } from '../core/differences.ts'
+import type {
+  Difference,
+  DifferenceCounts,
+  DifferenceKind,
+  ChangedBy,
+} from '../core/differences.ts'
 import type { Json } from '../core/json.ts'
 import type { Purpose, RetryChoice } from '../core/purpose.ts'
 import type { Books, ItemState, RunState } from '../core/states.ts'
@@ -111,7 +116,7 @@ export interface LastReading {
 }
 
 /** The share of a run that one activity works on: items `first` to `last`, by ordinal. */
-export interface Segment {
+export interface RunSegment {
   readonly first: number
   readonly last: number
 }
@@ -147,21 +152,21 @@ export interface ItemOutcome {
   readonly field: string | null
   readonly detail: string | null
   readonly inDoubt: boolean
-  /** Of what was accepted: the marks of its values (src/import/marks.ts). */
+  /** Of what was accepted: the marks of its values (src/import/verify/baseline-hashes.ts). */
   readonly marks: string | null
   /** Of what was accepted: what its answer shows otherwise than it was sent. Such an item is `answered` until it is read back. */
   readonly answered?: Answered | null
 }
 
 /** What the answer of an accepted item shows otherwise than it was sent. */
-export interface Answered extends Told {
+export interface Answered extends ItemNote {
   readonly field: string
   /** The item's key in the form of the answer, where that is another one. */
   readonly key?: string | null
 }
 
 /** What a person is told of an accepted item that is not as it was sent. */
-export interface Told {
+export interface ItemNote {
   readonly reason: string
   readonly detail: string
   readonly column: string | null
@@ -215,7 +220,7 @@ export interface WrittenItem {
   /** What an earlier run read of the key that was not as it was sent, as a digest; null where none did. */
   readonly lastRead: string | null
   /** What is known of the key; null where nothing was accepted for it. */
-  readonly known: KnownMarks | null
+  readonly known: KnownBaseline | null
   /** What its answer showed otherwise, as a reason; null where it showed nothing, or the item was read back since. */
   readonly answered: string | null
   /** The key as its answer had it, where that is another form of it. */
@@ -223,17 +228,17 @@ export interface WrittenItem {
 }
 
 /** Marks of a key's values: those that were sent last and before that, and what an earlier run has seen of them. */
-export interface KnownMarks {
+export interface KnownBaseline {
   readonly run: number
   readonly marks: string | null
   readonly lastRun: number | null
-  readonly lastMarks: string | null
+  readonly lastBaseline: string | null
   readonly seenRun: number | null
   readonly seen: string | null
 }
 
 /** What reading an item back showed. */
-export interface Verified {
+export interface VerificationResult {
   readonly ordinal: number
   /** `normalised`: not as it was sent, and as an earlier run read it: it counts as equal. */
   readonly verdict: 'equal' | 'different' | 'missing' | 'normalised'
@@ -243,14 +248,14 @@ export interface Verified {
   readonly marks?: string | null
   /** Digest of what was read, where it is not as it was sent. */
   readonly readBack?: string | null
-  /** Of the same: marks of what was sent, is held, and was held before (src/import/earlier.ts). */
+  /** Of the same: marks of what was sent, is held, and was held before (src/import/verify/previous-values.ts). */
   readonly seen?: string | null
   /** Where it is null, what is told of the item already stays, unless it is equal. */
-  readonly told?: Told | null
+  readonly told?: ItemNote | null
 }
 
 /** What was accepted for a key. */
-export interface Accepted {
+export interface AcceptedRecord {
   readonly key: string
   readonly recordId: string | null
   /** Null while a request is in flight, and where its outcome is not known. */
@@ -265,11 +270,11 @@ export interface Accepted {
 
 /** A planned item of a reconciliation, and what was accepted for its key; null where nothing was. */
 export interface UncomparedItem extends PlannedItem {
-  readonly accepted: Accepted | null
+  readonly accepted: AcceptedRecord | null
 }
 
 /** What comparing an item with its record showed. */
-export interface Comparison {
+export interface ItemComparison {
   readonly ordinal: number
   readonly recordId: string | null
   /** Null where they are equal. */
@@ -289,7 +294,7 @@ export interface DifferenceGroup {
   readonly stream: string
   readonly kind: DifferenceKind
   readonly field: string | null
-  readonly whose: Whose
+  readonly whose: ChangedBy
   readonly differences: number
   readonly repaired: number
   /** The lowest ordinal; null where none has one. */
@@ -334,7 +339,7 @@ export const EXPORTS = [
 export type ExportName = (typeof EXPORTS)[number]
 
 /** The state of a run's work at a moment, from counters; cheap. */
-export interface Progress {
+export interface RunCounters {
   readonly read: number
   readonly planned: number
   readonly created: number
@@ -376,7 +381,7 @@ export interface StreamBooks {
 }
 
 /** How a sync stands, as its runs tell. Times are ISO 8601 in UTC. */
-export interface Standing {
+export interface SyncHealth {
   readonly kind: Run['kind']
   /** Of its newest run. */
   readonly state: RunState
@@ -430,7 +435,7 @@ export interface Ledger {
   }): Promise<{ run: Run } | { heldBy: Run }>
   run(id: number): Promise<Run | null>
   /** Null for a sync that never ran. Reads a few rows, however many runs there were. */
-  standing(sync: string): Promise<Standing | null>
+  syncHealth(sync: string): Promise<SyncHealth | null>
   /** Newest first. `isCompared`: true gives reconciliations alone, false leaves them out. */
   runs(filter: { sync?: string; limit: number; isCompared?: boolean }): Promise<readonly Run[]>
   setRunState(
@@ -514,23 +519,23 @@ export interface Ledger {
   ): Promise<ReadonlySet<string>>
 
   /** The segments that still have planned or sent items. */
-  openSegments(run: number): Promise<readonly Segment[]>
+  openSegments(run: number): Promise<readonly RunSegment[]>
   /** Takes a segment over; whoever held it before can settle nothing more. */
-  claimSegment(run: number, segment: Segment): Promise<number>
+  claimSegment(run: number, segment: RunSegment): Promise<number>
   /** When the last of those requests of the run was written down whose end is not known; null where there is none. */
   lastSentAt(run: number): Promise<string | null>
   /** Batches of the segment that were sent and never settled, oldest first. */
-  unsettled(run: number, segment: Segment): Promise<readonly SentBatch[]>
+  unsettledBatches(run: number, segment: RunSegment): Promise<readonly SentBatch[]>
   /** The next planned items above `after`, in ordinal order, that had fewer than `attemptsBelow` attempts. */
   nextPlanned(
     run: number,
-    segment: Segment,
+    segment: RunSegment,
     options: { after: number; attemptsBelow: number; limit: number },
   ): Promise<readonly PlannedItem[]>
   /** Planned items of a segment whose key has another form in the source, of which none was decided on. */
   looseKeys(
     run: number,
-    segment: Segment,
+    segment: RunSegment,
     options: { limit: number },
   ): Promise<readonly PlannedItem[]>
   /** Decides on the form of their keys: `payload` is sent instead, where there is one. */
@@ -539,7 +544,7 @@ export interface Ledger {
     items: readonly { ordinal: number; payload: string | null }[],
   ): Promise<void>
   /** How the keys of a run that was staged differ from their forms in the source, and from each other. */
-  keyFigures(run: number): Promise<{
+  keyCounts(run: number): Promise<{
     /** Rows whose key is sent otherwise than the source has it. */
     readonly loose: number
     /** Rows whose key is not known: they have none, or nobody can tell which cell it is. */
@@ -555,14 +560,14 @@ export interface Ledger {
   /** Writes a batch down before it is sent: stamps and marks its items, clears their accepted hashes. */
   recordSend(
     run: number,
-    segment: Segment,
+    segment: RunSegment,
     fence: number,
     batch: { operation: string; digest: string; items: readonly PlannedItem[] },
   ): Promise<SentBatch>
   /** Writes down that a batch is sent again; `replayed` flags its items where the outcome before is unknown. */
   recordResend(
     run: number,
-    segment: Segment,
+    segment: RunSegment,
     fence: number,
     batch: SentBatch,
     options: { operation: string; replayed: boolean },
@@ -572,7 +577,7 @@ export interface Ledger {
   /** Settles a batch: outcomes, accepted hashes and the request row, in one transaction. */
   settle(
     run: number,
-    segment: Segment,
+    segment: RunSegment,
     fence: number,
     batch: SentBatch,
     outcome: RequestOutcome,
@@ -581,13 +586,13 @@ export interface Ledger {
   /** Puts a batch that was certainly not carried out back to planned; no attempt is counted. */
   release(
     run: number,
-    segment: Segment,
+    segment: RunSegment,
     fence: number,
     batch: SentBatch,
     outcome: RequestOutcome,
   ): Promise<void>
-  finishSegment(run: number, segment: Segment, fence: number): Promise<void>
-  progress(run: number): Promise<Progress>
+  finishSegment(run: number, segment: RunSegment, fence: number): Promise<void>
+  progress(run: number): Promise<RunCounters>
 
   /**
    * Written and doubtful items above `after` that were not read back yet, in ordinal order; of the written ones, every
@@ -598,12 +603,12 @@ export interface Ledger {
     options: { after: number; every: number | null; limit: number },
   ): Promise<readonly WrittenItem[]>
   /** Books what reading back showed, in a live run; items keep a terminal state. At most 1,000. */
-  recordVerified(run: number, items: readonly Verified[]): Promise<void>
+  recordVerified(run: number, items: readonly VerificationResult[]): Promise<void>
   /**
    * The item was sent after all others of its record: it is accepted, no other key of the record is, and the other items of the
    * run are `overwritten`, told with this reason and detail. `answered`: as in `ItemOutcome`; the item is not accepted then.
    */
-  recordTwin(
+  recordCollision(
     run: number,
     ordinal: number,
     told: {
@@ -613,7 +618,10 @@ export interface Ledger {
     },
   ): Promise<void>
   /** Items above `after` whose record was written by another item of the run too, and that come last: to be sent once more. */
-  twins(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>
+  collisions(
+    run: number,
+    options: { after: number; limit: number },
+  ): Promise<readonly PlannedItem[]>
 
   /** Planned items above `after`, in ordinal order, that were not compared yet. */
   uncompared(
@@ -625,7 +633,7 @@ export interface Ledger {
    * accepted; the others stay planned, unless they are held, their differences are noted in place of earlier ones, and what
    * was accepted stays. The segments' counts of planned items fall with those that are planned no more.
    */
-  recordCompared(run: number, items: readonly Comparison[]): Promise<void>
+  recordCompared(run: number, items: readonly ItemComparison[]): Promise<void>
   /**
    * A page of the keys of the run's destination that have a record and that no item of the run has, valid or not. `next` is
    * where the next page goes on; null at the end. A page may be empty.
@@ -635,7 +643,7 @@ export interface Ledger {
     options: { after: string | null; limit: number },
   ): Promise<{
     /** `place`: where a page would go on behind the key. */
-    readonly keys: readonly (Accepted & { readonly place: string })[]
+    readonly keys: readonly (AcceptedRecord & { readonly place: string })[]
     readonly next: string | null
   }>
   /** Notes differences, in place of those that the run has of the same record; at most 1,000 records. `repaired`: mended already. */
@@ -685,8 +693,8 @@ export interface Ledger {
   /** When the newest whole reconciliation without a difference began; null where there is none. */
   reconciled(sync: string): Promise<{ readonly verifiedThrough: string | null }>
   /** Where a reconciliation of a stream stands, as its own text; null where nothing was kept. */
-  keptPlace(run: number, stream: string): Promise<string | null>
-  keepPlace(run: number, stream: string, place: string): Promise<void>
+  loadStepState(run: number, stream: string): Promise<string | null>
+  saveStepState(run: number, stream: string, place: string): Promise<void>
   /** Counts requests of a live run that write and belong to no segment, such as deletions, under the name of their step. */
   noteRequests(run: number, step: string, count: number): Promise<void>
 
@@ -776,6 +784,9 @@ export interface Ledger {
   /** How many keys of the run's planned items the destination has an accepted record for. */
   knownKeys(run: number): Promise<number>
   /** Planned items above `after`, in ordinal order, whose key the destination has no accepted record for. */
-  strangers(run: number, options: { after: number; limit: number }): Promise<readonly PlannedItem[]>
+  keysWithoutRecord(
+    run: number,
+    options: { after: number; limit: number },
+  ): Promise<readonly PlannedItem[]>
   close(): Promise<void>
 }

@@ -9,16 +9,19 @@ import type { Run, StoredManifest, StreamBooks } from './ledger.ts'
 const digest = (value: Json): string => digestOf('sha256', canonicalJson(value), 'hex')
 
 /** SHA-256 of a manifest's body, hex. */
-export const digestOfBody = (body: string): string => digestOf('sha256', body, 'hex')
+export const manifestDigest = (body: string): string => digestOf('sha256', body, 'hex')
 
 /** HMAC-SHA256 of a manifest's body, hex. */
-export const signatureOf = (body: string, key: string): string =>
+export const manifestSignature = (body: string, key: string): string =>
   createHmac('sha256', key).update(body).digest('hex')
 
 /** Whether a manifest was signed with the key. */
 export function isSigned({ body, signature }: StoredManifest, key: string): boolean {
   if (signature === null) return false
-  const [given, right] = [Buffer.from(signature, 'hex'), Buffer.from(signatureOf(body, key), 'hex')]
+  const [given, right] = [
+    Buffer.from(signature, 'hex'),
+    Buffer.from(manifestSignature(body, key), 'hex'),
+  ]
   return given.length === right.length && timingSafeEqual(given, right)
 }
 
@@ -27,7 +30,11 @@ export function isSigned({ body, signature }: StoredManifest, key: string): bool
  * @param streams of a mirror; none of an import
  * @param previous digest of the manifest before it, of the same sync; null for the first
  */
-export function bodyOf(run: Run, streams: readonly StreamBooks[], previous: string | null): string {
+export function manifestBody(
+  run: Run,
+  streams: readonly StreamBooks[],
+  previous: string | null,
+): string {
   return canonicalJson({
     v: 1,
     run: run.id,
@@ -53,18 +60,18 @@ export function bodyOf(run: Run, streams: readonly StreamBooks[], previous: stri
 }
 
 /** A closed run's manifest. @param key the ledger's signing key; null where it has none */
-export function seal(
+export function sealManifest(
   run: Run,
   streams: readonly StreamBooks[],
   previous: string | null,
   key: string | null,
 ): StoredManifest {
-  const body = bodyOf(run, streams, previous)
+  const body = manifestBody(run, streams, previous)
   return {
     run: run.id,
     sync: run.sync,
     body,
-    digest: digestOfBody(body),
-    signature: key === null ? null : signatureOf(body, key),
+    digest: manifestDigest(body),
+    signature: key === null ? null : manifestSignature(body, key),
   }
 }

@@ -27,7 +27,7 @@ export async function openLedger(
 }
 
 /** Whether two settings name the same ledger, whoever connects to it and with which password. */
-export function isSamePlace(one: LedgerPlace, other: LedgerPlace): boolean {
+export function isSameLedger(one: LedgerPlace, other: LedgerPlace): boolean {
   if ('sqlite' in one || 'sqlite' in other)
     return 'sqlite' in one && 'sqlite' in other && unlinked(one.sqlite) === unlinked(other.sqlite)
   return one.schema === other.schema && serverOf(one.url) === serverOf(other.url)

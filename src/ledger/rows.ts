@@ -7,7 +7,7 @@ import {
   type Difference,
   type DifferenceCounts,
   type DifferenceKind,
-  type Whose,
+  type ChangedBy,
 } from '../core/differences.ts'
 import { parseJson, type Json } from '../core/json.ts'
 import {
@@ -18,7 +18,7 @@ import {
   type ReadBack,
 } from '../core/states.ts'
 import type {
-  Accepted,
+  AcceptedRecord,
   CellError,
   Destination,
   DifferenceGroup,
@@ -61,7 +61,7 @@ export const isLeft = (item: string): string =>
   `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
 /** Of an item that nothing is told of. */
-export const NOTHING_TOLD = {
+export const NO_HEALTH = {
   reason: null,
   field: null,
   detail: null,
@@ -74,7 +74,7 @@ export const NOTHING_TOLD = {
  * own and does not find it equal.
  * @param verdict, reason, value of the reading, as SQL
  */
-export const toldInstead = (
+export const readBackColumnSql = (
   column: string,
   told: { readonly verdict: string; readonly reason: string; readonly value: string },
 ): string =>
@@ -230,7 +230,7 @@ export const streamOfRow = (row: Row): StreamBooks => ({
 })
 
 /** Of `accepted`; `prefix`: what its columns are named with. */
-export const acceptedOfRow = (row: Row, prefix = ''): Accepted => ({
+export const acceptedOfRow = (row: Row, prefix = ''): AcceptedRecord => ({
   key: String(row[`${prefix}key`]),
   recordId: text(row[`${prefix}record_id`]),
   hash: text(row[`${prefix}hash`]),
@@ -259,7 +259,7 @@ export const writtenOfRow = (row: Row): WrittenItem => ({
           run: Number(row['known_run']),
           marks: text(row['known_marks']),
           lastRun: number(row['known_last_run']),
-          lastMarks: text(row['known_last_marks']),
+          lastBaseline: text(row['known_last_marks']),
           seenRun: number(row['known_seen_run']),
           seen: text(row['known_seen']),
         },
@@ -318,7 +318,7 @@ export const differenceOfRow = (row: Row): Difference & { readonly repaired: boo
   ordinal: number(row['ordinal']),
   kind: row['kind'] as DifferenceKind,
   field: text(row['field']),
-  whose: row['whose'] as Whose,
+  whose: row['whose'] as ChangedBy,
   ours: text(row['ours']),
   theirs: text(row['theirs']),
   repaired: Number(row['repaired']) === 1,
@@ -329,7 +329,7 @@ export const differenceGroupOfRow = (row: Row): DifferenceGroup => ({
   stream: String(row['stream']),
   kind: row['kind'] as DifferenceKind,
   field: text(row['field']),
-  whose: row['whose'] as Whose,
+  whose: row['whose'] as ChangedBy,
   differences: Number(row['differences']),
   repaired: Number(row['repaired']),
   example: number(row['example']),

@@ -2,7 +2,7 @@
 
 import type { Json } from '../core/json.ts'
 import type { Books, RunState } from '../core/states.ts'
-import type { Ledger, Progress, Run, RunSchema } from './ledger.ts'
+import type { Ledger, RunCounters, Run, RunSchema } from './ledger.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -22,14 +22,14 @@ export type RunMethods = Pick<
 >
 
 /** How a driver gives what is not null: JSON, and ISO 8601 in UTC. */
-export interface Reading {
+export interface ColumnReaders {
   json(value: unknown): unknown
   time(value: unknown): string
 }
 
 /** Makes the function that reads a run. */
 export const runReader =
-  ({ json, time }: Reading) =>
+  ({ json, time }: ColumnReaders) =>
   (row: Row): Run => {
     const or = <Value>(name: string, read: (value: unknown) => Value): Value | null =>
       row[name] === null || row[name] === undefined ? null : read(row[name])
@@ -61,7 +61,7 @@ export const runReader =
   }
 
 /** @param row undefined where there is no such run */
-export const progressOfRow = (row: Row | null | undefined): Progress => {
+export const progressOfRow = (row: Row | null | undefined): RunCounters => {
   const number = (name: string) => Number(row?.[name] ?? 0)
   return {
     read: number('read'),

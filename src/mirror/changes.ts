@@ -4,15 +4,15 @@
 
 import type { QueryBody, RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
-import { checkEnds, type EndlessParts } from './endless.ts'
-import { earlier, instantAt, isLater } from './instant.ts'
+import { checkReadLimit, type ReadLimitParts } from './read-limit.ts'
+import { earlierInstant, formatInstant, isLater } from './instant.ts'
 import type { Merger } from './merger.ts'
 import { isCursorRefused, type Reader } from './reader.ts'
 
 /** Times that the read may begin anew without having come further. */
-const ANEW_MAX = 3
+const RESTARTS_MAX = 3
 
-export interface ChangesParts extends EndlessParts {
+export interface ChangesParts extends ReadLimitParts {
   /** The property of modification times. */
   readonly modified: string
   readonly overlapMs: number
@@ -35,12 +35,12 @@ export interface ChangesParts extends EndlessParts {
 /** Reads to the end of what had changed when it began. Returns whether it came there. */
 export async function readChanges(parts: ChangesParts): Promise<boolean> {
   const known = parts.known()
-  const { from = since(known.watermark, parts.overlapMs) } = parts
+  const { from = changesFrom(known.watermark, parts.overlapMs) } = parts
   let start = known.reached ?? from
   let high: string | null | undefined
   let read = 0
   // Bounded: each new beginning has come further, or is counted.
-  for (let anew = 0; ;) {
+  for (let restarts = 0; ;) {
     let reached: string | null = null
     try {
       const body: QueryBody = {
@@ -54,8 +54,8 @@ export async function readChanges(parts: ChangesParts): Promise<boolean> {
         const last = page.records.at(-1)
         reached = (last && parts.instantOf(last.properties[parts.modified])) ?? reached
         parts.count(page.records.length)
-        await checkEnds(parts, (read += page.records.length), parts.counted)
-        const mark = reached === null ? null : earlier(reached, page.askedAt)
+        await checkReadLimit(parts, (read += page.records.length), parts.counted)
+        const mark = reached === null ? null : earlierInstant(reached, page.askedAt)
         await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
           const { watermark } = parts.known()
           const isAhead = mark !== null && isLater(mark, watermark)
@@ -70,13 +70,15 @@ export async function readChanges(parts: ChangesParts): Promise<boolean> {
       return true
     } catch (error) {
       if (!isCursorRefused(error)) throw error
-      anew = reached === null || reached === start ? anew + 1 : 0
-      if (anew > ANEW_MAX) throw error
+      restarts = reached === null || reached === start ? restarts + 1 : 0
+      if (restarts > RESTARTS_MAX) throw error
       start = reached ?? start
     }
   }
 }
 
 /** Where a read of changes begins; null for everything. */
-export const since = (watermark: string | null, overlapMs: number): string | null =>
-  watermark === null || overlapMs === 0 ? watermark : instantAt(Date.parse(watermark) - overlapMs)
+export const changesFrom = (watermark: string | null, overlapMs: number): string | null =>
+  watermark === null || overlapMs === 0
+    ? watermark
+    : formatInstant(Date.parse(watermark) - overlapMs)

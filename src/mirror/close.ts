@@ -3,7 +3,7 @@
 
 import type { RunState } from '../core/states.ts'
 import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
-import type { Ending } from '../runs/ending.ts'
+import type { RunOutcome } from '../runs/outcome.ts'
 
 const NAMED_MAX = 5
 
@@ -11,11 +11,11 @@ const NAMED_MAX = 5
 export async function closeMirror(
   ledger: Ledger,
   run: number,
-  ending: Ending,
+  ending: RunOutcome,
 ): Promise<{ readonly state: RunState; readonly message: string | null }> {
   const streams = await ledger.streams(run)
-  const failed = failuresOf(streams)
-  const differing = differencesOf(streams)
+  const failed = streamFailures(streams)
+  const differing = streamDifferences(streams)
   const state =
     ending.kind !== 'finished'
       ? ending.kind
@@ -25,7 +25,7 @@ export async function closeMirror(
           ? 'complete_with_differences'
           : 'complete'
   // A table that failed is not told twice.
-  const told = [failed, failed === null ? differing : differencesOf(streams.filter(isDone))]
+  const told = [failed, failed === null ? differing : streamDifferences(streams.filter(isDone))]
   const message =
     ending.kind === 'failed' ? ending.message : told.filter(Boolean).join('; ') || null
   await ledger.closeRun(run, {
@@ -40,12 +40,12 @@ export async function closeMirror(
 const isDone = ({ state }: StreamBooks): boolean => state === 'complete'
 
 /** Which streams did not come to their end, and why; null where all of them did. */
-export function failuresOf(streams: readonly StreamBooks[]): string | null {
+export function streamFailures(streams: readonly StreamBooks[]): string | null {
   return named(streams.filter((stream) => !isDone(stream)))
 }
 
 /** Which tables are known not to hold what the service holds, and why; null where none is. */
-export function differencesOf(streams: readonly StreamBooks[]): string | null {
+export function streamDifferences(streams: readonly StreamBooks[]): string | null {
   return named(streams.filter(({ differs }) => differs === true))
 }
 

@@ -3,17 +3,17 @@
 import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { MirrorConfig } from '../core/sync.ts'
-import { named } from '../core/sight.ts'
+import { listNames } from '../core/visibility.ts'
 import type { MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
 import type { Reader } from './reader.ts'
-import { waiting } from './streams.ts'
+import { waitingStream } from './streams.ts'
 import { textStream } from './text-table.ts'
 
 /** Name of the stream, and of its table. */
 export const DEFINITIONS = 'associations'
 /** The same where an object type is called so. */
-const BESIDE = 'association definitions'
+const DEFINITIONS_COLUMNS = 'association definitions'
 
 const NAMES = ['label', 'source', 'target', 'cardinality', 'description'] as const
 
@@ -27,13 +27,13 @@ export async function isDefinitions(
   tables: Pick<MirrorTables, 'streams'>,
   name: string,
 ): Promise<boolean> {
-  if (name === BESIDE) return true
+  if (name === DEFINITIONS_COLUMNS) return true
   if (name !== DEFINITIONS) return false
   return isTheirs((await tables.streams([name]).catch(() => []))[0])
 }
 
 /** @throws SyncError `mirror_name` where a table of definitions has the name of an object type that came later */
-export async function checkName(
+export async function checkDefinitionsName(
   tables: Pick<MirrorTables, 'streams'>,
   type: string,
 ): Promise<void> {
@@ -59,14 +59,14 @@ export async function mirrorDefinitions(
   const isTaken = there
     ? !isTheirs(there)
     : found.types.some(({ name }) => name === DEFINITIONS) ||
-      (await deps.tables.streamNames()).includes(BESIDE)
-  const name = isTaken ? BESIDE : DEFINITIONS
+      (await deps.tables.streamNames()).includes(DEFINITIONS_COLUMNS)
+  const name = isTaken ? DEFINITIONS_COLUMNS : DEFINITIONS
   try {
     await mirrorThem(deps, run, { ...found, config, name, reader })
   } catch (error) {
     if (!(error instanceof SyncError) || error.code !== 'warehouse_altered') throw error
     const { message } = error
-    await deps.ledger.noteStream(run, { ...waiting(name), state: 'failed', message })
+    await deps.ledger.noteStream(run, { ...waitingStream(name), state: 'failed', message })
   }
 }
 
@@ -112,7 +112,7 @@ async function mirrorThem(
   const deleted =
     gone.length === 0 ? 0 : await tables.delete(stream, fence, 'null', { ...how, ids: gone })
   await ledger.noteStream(run, {
-    ...waiting(name),
+    ...waitingStream(name),
     ...counts,
     table: stream.table,
     state: 'complete',
@@ -184,7 +184,7 @@ async function unlistedOf(
     rows === 0
       ? []
       : [
-          `${rows} association ${rows === 1 ? 'definition is' : 'definitions are'} not listed any more, and neither is ${named([...lost].toSorted())}: ${what}`,
+          `${rows} association ${rows === 1 ? 'definition is' : 'definitions are'} not listed any more, and neither is ${listNames([...lost].toSorted())}: ${what}`,
         ]
   const message = [...text(told.stay, 'they stay'), ...text(told.go, 'they were deleted')]
   return { gone, message: message.join('; ') || null, differs: told.stay.rows > 0 }

@@ -2,18 +2,18 @@
 // listings lacked it and the service answered 404 for each of a sample of them; more than the configured share waits for a
 // person, and anything at all where the key sees less than before; a listing that lacks what the service itself counts deletes nothing.
 
-import { inLanes } from '../core/lanes.ts'
+import { forEachConcurrent } from '../core/concurrency.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
-import { lessThanBefore, otherKeyText, settleSight } from './last-sight.ts'
+import { lostSinceLastRun, otherKeyText, storeVisibility } from './last-visibility.ts'
 import type { Merger } from './merger.ts'
-import type { StreamResult, Verdict } from './ports.ts'
+import type { StreamResult, DeletionVerdict } from './ports.ts'
 import type { Reader } from './reader.ts'
-import type { Work } from './work.ts'
+import type { RecordsWork } from './records-work.ts'
 
 /** Candidates that are asked for one by one; more of them are worth a second listing, and so many of those are asked for. */
-export const ASKED_MAX = 200
+export const CONFIRM_MAX = 200
 /** Ids of rows that are deleted by one statement. */
 const DELETED_MAX = 1_000
 /** Deletions that never wait for approval: a share of a small table says nothing. */
@@ -23,7 +23,7 @@ const DRIFT = 0.01
 const DRIFT_ROWS = 10
 
 /** Asks for each of the ids; what is there after all is merged. Returns those that are not. */
-export async function confirm(
+export async function confirmGone(
   type: string,
   ids: readonly string[],
   parts: {
@@ -36,7 +36,7 @@ export async function confirm(
 ): Promise<string[]> {
   const { reader, merger } = parts
   const gone: string[] = []
-  await inLanes(ids, parts.readers, async (id) => {
+  await forEachConcurrent(ids, parts.readers, async (id) => {
     const askedAt = reader.now()
     const record = await reader.record(type, id)
     if (record === null) gone.push(id)
@@ -55,8 +55,8 @@ type Gone = { readonly before: string } & (
 )
 
 /** Deletes `rows` rows, where that is permitted, or asks a person. */
-export async function remove(
-  work: Work,
+export async function deleteApproved(
+  work: RecordsWork,
   rows: number,
   gone: Gone,
 ): Promise<StreamResult | undefined> {
@@ -64,8 +64,8 @@ export async function remove(
   const { deps, job, stream, position, account } = work
   const { rows: of } = await deps.tables.count(stream)
   const share = `${rows} of ${of} rows`
-  const isLess = lessThanBefore(job.sight, position) !== null
-  const may = permission(rows, of, job.config, job.verdict, { isLess })
+  const isLess = lostSinceLastRun(job.sight, position) !== null
+  const may = deletionPermission(rows, of, job.config, job.verdict, { isLess })
   if (may === 'ask') {
     account.ask(`${share} would be deleted, ${whyAsked(job.config, isLess)}; approve or reject it`)
     return { state: 'approval', rows, of }
@@ -91,7 +91,7 @@ export async function remove(
   }
   const told = isLess ? null : otherKeyText(rows, job.sight, position)
   if (told !== null) account.say(told)
-  if (isLess) settleSight(position, job.sight)
+  if (isLess) storeVisibility(position, job.sight)
   return undefined
 }
 
@@ -102,7 +102,11 @@ export const whyAsked = (
 ): string => (isLess ? 'and the key may only not see them any more' : `more than ${percent} %`)
 
 /** Deletes in one transaction with the position that says so. */
-async function deletePage(work: Work, before: string, ids: readonly string[]): Promise<void> {
+async function deletePage(
+  work: RecordsWork,
+  before: string,
+  ids: readonly string[],
+): Promise<void> {
   const { deps, job, stream, fence, position, account, reader } = work
   const { tally } = position.run
   tally.deleted += ids.length
@@ -119,11 +123,11 @@ async function deletePage(work: Work, before: string, ids: readonly string[]): P
  * What may be done about so many deletions of a table with so many rows. `isLess`: the key sees less than before; `spent`: rows
  * that went unasked shortly before.
  */
-export function permission(
+export function deletionPermission(
   rows: number,
   of: number,
   config: Pick<MirrorConfig, 'deletions_max_percent'>,
-  verdict: Verdict | null,
+  verdict: DeletionVerdict | null,
   { isLess, spent = 0 }: { readonly isLess: boolean; readonly spent?: number },
 ): 'granted' | 'refused' | 'ask' {
   const all = rows + spent

@@ -8,10 +8,10 @@ import type { MirrorSync } from '../core/sync.ts'
 import type { Window } from '../core/watermark.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { mirrorDefinitions } from './definitions.ts'
-import { chosen, noteGone, placedIn } from './gone.ts'
-import type { Discovered, MirrorDeps, StreamRef } from './ports.ts'
+import { selectTypes, noteLostTypes, placedIn } from './lost-types.ts'
+import type { DiscoveredStreams, MirrorDeps, StreamRef } from './ports.ts'
 import { Reader } from './reader.ts'
-import { edgesOf, waiting } from './streams.ts'
+import { edgesStream, waitingStream } from './streams.ts'
 
 export interface DiscoverJob {
   readonly run: number
@@ -27,7 +27,10 @@ export interface DiscoverJob {
  * Asks the service what there is: four requests, in a window three.
  * @throws SyncError `warehouse_other_mirror`, `warehouse_other_project`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
-export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Discovered> {
+export async function discoverStreams(
+  deps: MirrorDeps,
+  job: DiscoverJob,
+): Promise<DiscoveredStreams> {
   const { client, tables } = deps
   const { mirror: config } = job.sync
   const reader = new Reader(deps)
@@ -35,8 +38,8 @@ export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Disc
   await tables.own(`${client.origin} org ${self.org_id}`, await deps.ledger.project())
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
-  const { names: mirrored } = chosen(config, types)
-  const names = limited(job, mirrored)
+  const { names: mirrored } = selectTypes(config, types)
+  const names = limitStreams(job, mirrored)
   const isWindow = (job.window ?? null) !== null
   const definitions = isWindow
     ? []
@@ -51,13 +54,16 @@ export async function discover(deps: MirrorDeps, job: DiscoverJob): Promise<Disc
       .map((name) => ({ kind: 'edges' as const, name })),
   ]
   for (const { kind, name } of streams)
-    await deps.ledger.noteStream(job.run, waiting(kind === 'edges' ? edgesOf(name) : name))
+    await deps.ledger.noteStream(
+      job.run,
+      waitingStream(kind === 'edges' ? edgesStream(name) : name),
+    )
   if (job.only == null) {
-    await noteGone(deps, job.run, config, types)
+    await noteLostTypes(deps, job.run, config, types)
     for (const { association, message: words } of unfound) {
       const path = ['associations', association]
       const message = await placedIn(deps, { message: words, path })
-      const stream = waiting(`association ${association}`)
+      const stream = waitingStream(`association ${association}`)
       await deps.ledger.noteStream(job.run, { ...stream, state: 'failed', message })
     }
   }
@@ -79,7 +85,7 @@ export async function checkProject(
 }
 
 /** Those of them that the run is limited to. */
-export function limited(
+export function limitStreams(
   { sync, only = null }: Pick<DiscoverJob, 'sync' | 'only'>,
   mirrored: readonly string[],
 ): string[] {

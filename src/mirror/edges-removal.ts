@@ -2,11 +2,11 @@
 // gone. Promises kept here: how many they are is known before the first goes; many of them wait for a person, and where the key
 // sees less than before each of them does; none of a record that is there goes but by an answer that was asked for then.
 
-import { otherKeyText } from './last-sight.ts'
-import { permission, whyAsked } from './deletions.ts'
+import { otherKeyText } from './last-visibility.ts'
+import { deletionPermission, whyAsked } from './deletions.ts'
 import type { EdgesWork } from './edges-work.ts'
-import { OWNERS_MAX } from './edges-place.ts'
-import { instantAt } from './instant.ts'
+import { OWNERS_MAX } from './edges-position.ts'
+import { formatInstant } from './instant.ts'
 import type { StreamResult } from './ports.ts'
 
 /** Edges that are looked up, or deleted, by one statement. */
@@ -40,12 +40,12 @@ export class EdgesRemoval {
     const rows = run.gone + ofGone
     // What was rejected is asked about again at the end of a look through all.
     const isKnown = rows > 0 && rows <= kept && run.isLast !== true
-    let may: ReturnType<typeof permission> = 'granted'
+    let may: ReturnType<typeof deletionPermission> = 'granted'
     if (rows > 0 && !isKnown) {
       const { rows: of } = await deps.tables.count(stream)
       const isLess = less !== null
       const share = `${rows} of ${of} rows`
-      may = permission(rows, of, job.config, job.verdict, { isLess, spent })
+      may = deletionPermission(rows, of, job.config, job.verdict, { isLess, spent })
       if (may === 'ask') {
         const before = spent === 0 || isLess ? '' : ` with ${spent} since the last look through all`
         const why = whyAsked(job.config, isLess)
@@ -122,7 +122,7 @@ export class EdgesRemoval {
     const { tally } = position.run
     position.spent = (position.spent ?? 0) + ids.length
     tally.deleted += ids.length
-    const at = instantAt(deps.clock.now())
+    const at = formatInstant(deps.clock.now())
     const how = job.config.deletions
     const deleted = await deps.tables.delete(stream, fence, snapshot(), { before, ids, how, at })
     tally.deleted += deleted - ids.length
@@ -174,12 +174,12 @@ export class EdgesRemoval {
     const { run } = position
     const stay = isRefused ? rows : 0
     const at = Date.parse(run.began)
-    position.version = instantAt(at - job.config.overlap_seconds * 1_000)
+    position.version = formatInstant(at - job.config.overlap_seconds * 1_000)
     position.clock = { at, aheadMs: deps.client.clockAheadMs() }
     if (run.isLast === true) {
       position.after = null
       position.startedAt = null
-      position.sweptAt = instantAt(deps.clock.now())
+      position.sweptAt = formatInstant(deps.clock.now())
       position.spent = 0
       position.kept = stay
     } else {

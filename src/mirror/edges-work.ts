@@ -2,10 +2,10 @@
 
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
-import type { EdgesPosition } from './edges-place.ts'
+import type { EdgesPosition } from './edges-position.ts'
 import type { MirrorDeps } from './ports.ts'
 import type { Opened } from './position.ts'
-import type { RecordsJob } from './work.ts'
+import type { RecordsJob } from './records-work.ts'
 
 export interface EdgesParts {
   readonly source: MirrorStream

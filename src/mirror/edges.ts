@@ -3,21 +3,21 @@
 // what is kept of a record's edges is what one answer said. What goes is in edges-removal.ts.
 
 import { SyncError } from '../core/errors.ts'
-import { inLanes } from '../core/lanes.ts'
-import { named } from '../core/sight.ts'
+import { forEachConcurrent } from '../core/concurrency.ts'
+import { listNames } from '../core/visibility.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
-import { edgesPosition, OWNERS_MAX, type EdgesPosition } from './edges-place.ts'
+import { edgesPosition, OWNERS_MAX, type EdgesPosition } from './edges-position.ts'
 import { EdgesRemoval } from './edges-removal.ts'
 import type { EdgesParts } from './edges-work.ts'
-import { lessThanBefore } from './last-sight.ts'
+import { lostSinceLastRun } from './last-visibility.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
-import { addMerge, isSameRun, type RunPlace } from './position.ts'
+import { addMerge, isSameRun, type StreamRunState } from './position.ts'
 import { Reader } from './reader.ts'
-import { edgesOf, openedRun } from './streams.ts'
+import { edgesStream, openedRun } from './streams.ts'
 import { textStream } from './text-table.ts'
-import type { RecordsJob } from './work.ts'
+import type { RecordsJob } from './records-work.ts'
 
 const COLUMNS = ['association', 'source_id', 'target_id']
 
@@ -25,7 +25,7 @@ const COLUMNS = ['association', 'source_id', 'target_id']
 export async function mirrorEdges(deps: MirrorDeps, job: RecordsJob): Promise<StreamResult> {
   const { tables, client, clock, tuning } = deps
   const type = job.stream.name
-  const name = edgesOf(type)
+  const name = edgesStream(type)
   const [source] = await tables.streams([type])
   if (!source)
     throw new SyncError(
@@ -82,7 +82,7 @@ class Edges {
     this.#position = parts.position
     this.#named = new Set(job.config.associations)
     this.#stored = JSON.stringify(parts.position)
-    const less = lessThanBefore(job.sight, parts.position)
+    const less = lostSinceLastRun(job.sight, parts.position)
     if (less !== null) this.#say(less)
     for (const association of parts.unlisted) this.#differ(unlistedText(association))
     this.#removal = new EdgesRemoval({
@@ -201,7 +201,7 @@ class Edges {
   /** Whether this run found records put back from a backup: their times say nothing of when they changed. */
   async #werePutBack(): Promise<boolean> {
     const text = await this.#deps.tables.position(this.#parts.source.name)
-    const place = text === null ? null : (JSON.parse(text) as { run?: RunPlace })
+    const place = text === null ? null : (JSON.parse(text) as { run?: StreamRunState })
     if (!place?.run || !isSameRun(place.run, this.#parts.opened)) return false
     return (place.run.tally.reverted ?? 0) > 0
   }
@@ -237,7 +237,7 @@ class Edges {
       merged: async (counts) => addMerge(this.#position.run.tally, counts),
     })
     try {
-      await inLanes(ids, tuning.readers, async (id) => {
+      await forEachConcurrent(ids, tuning.readers, async (id) => {
         signal.throwIfAborted()
         const askedAt = reader.now()
         const rows = await this.#rowsOf(reader, id)
@@ -293,4 +293,4 @@ class Edges {
 }
 
 const unlistedText = (association: string): string =>
-  `the association ${named([association])} is not listed any more, so the key cannot read it, or it is gone; its edges stay as they were`
+  `the association ${listNames([association])} is not listed any more, so the key cannot read it, or it is gone; its edges stay as they were`

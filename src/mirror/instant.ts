@@ -9,7 +9,7 @@ const INSTANT =
  * `2026-01-31T08:15:00.5Z`, or null where `value` is no RFC 3339 time with an offset, of the years 1 to 9999. Digits beyond
  * the sixth are cut off; `exact` refuses them, unless they are zero.
  */
-export function instantOf(value: unknown, exact = false): string | null {
+export function parseInstant(value: unknown, exact = false): string | null {
   if (typeof value !== 'string') return null
   const match = INSTANT.exec(value)
   if (!match) return null
@@ -26,10 +26,10 @@ export function instantOf(value: unknown, exact = false): string | null {
 }
 
 /** Of milliseconds since 1970. */
-export const instantAt = (ms: number): string => new Date(ms).toISOString()
+export const formatInstant = (ms: number): string => new Date(ms).toISOString()
 
 /** To the millisecond. Everything is later than none. */
 export const isLater = (a: string, b: string | null): boolean =>
   b === null || Date.parse(a) > Date.parse(b)
 
-export const earlier = (a: string, b: string): string => (isLater(a, b) ? b : a)
+export const earlierInstant = (a: string, b: string): string => (isLater(a, b) ? b : a)

@@ -6,17 +6,17 @@ import type { ObjectSchema, QueryBody } from '../contract/index.ts'
 import type { Window } from '../core/watermark.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
-import { checkEnds, type EndlessParts } from './endless.ts'
+import { checkReadLimit, type ReadLimitParts } from './read-limit.ts'
 import type { Merger } from './merger.ts'
-import type { Listing, Range } from './position.ts'
+import type { Listing, ListingRange } from './position.ts'
 import { isLater } from './instant.ts'
-import { filterOf, firstRanges, range, split } from './ranges.ts'
+import { rangeFilter, initialRanges, createRange, splitRange } from './ranges.ts'
 import { isCursorRefused, type Reader } from './reader.ts'
 
 /** Times that a range may begin anew without having come further. */
-const ANEW_MAX = 3
+const RESTARTS_MAX = 3
 
-export interface ListingParts extends EndlessParts {
+export interface ListingParts extends ReadLimitParts {
   /** Records that the service counted last; null where it was not asked. */
   readonly counted: number | null
   readonly reader: Reader
@@ -56,7 +56,7 @@ export async function beginListing(
     const low = await edge(by, 'asc')
     if (low !== null && high !== null) edges = { low, high }
   }
-  const ranges = firstRanges(records, edges, {
+  const ranges = initialRanges(records, edges, {
     rowsPerRange: asked.rowsPerRange,
     parts: asked.readers,
   })
@@ -73,13 +73,13 @@ export function beginWindow(
     startedAt: reader.now(),
     watermark: null,
     by,
-    ranges: [range(from, to)],
+    ranges: [createRange(from, to)],
     window: { end: null },
   }
 }
 
 /** Goes on with a listing, `readers` ranges at a time. Returns whether it is complete. */
-export async function goOnListing(
+export async function continueListing(
   listing: Listing,
   size: { readonly readers: number; readonly rowsPerRange: number },
   parts: ListingParts,
@@ -98,12 +98,12 @@ export async function goOnListing(
     await readRange(listing, listing.ranges[0]!, { ...parts, count }, isLarge)
     if (isOver() || listing.ranges[0]!.done) return listing.ranges[0]!.done
   }
-  const taken = new Set<Range>()
+  const taken = new Set<ListingRange>()
   const isCut = listing.ranges.length > 1 || listing.window !== undefined
-  const next = (): Range | null => {
+  const next = (): ListingRange | null => {
     let free = listing.ranges.find((one) => !one.done && !taken.has(one))
     if (!free && isCut && listing.ranges.length < 16 * readers) {
-      const half = split(listing.ranges, listing.window?.end ?? listing.startedAt)
+      const half = splitRange(listing.ranges, listing.window?.end ?? listing.startedAt)
       if (half) listing.ranges.push((free = half))
     }
     if (free) taken.add(free)
@@ -126,23 +126,23 @@ export async function goOnListing(
 
 async function readRange(
   listing: Listing,
-  one: Range,
+  one: ListingRange,
   parts: ListingParts,
   isOver: () => boolean,
 ): Promise<void> {
   // Bounded: each new beginning has come further, or is counted.
-  for (let anew = 0; ;) {
+  for (let restarts = 0; ;) {
     // From here on a filter leaves out the records without a value, so they need a range of their own.
     const isWhole = listing.window !== undefined || listing.ranges.some(({ without }) => without)
-    if (one.reached !== null && !isWhole) listing.ranges.push(range(null, null, true))
+    if (one.reached !== null && !isWhole) listing.ranges.push(createRange(null, null, true))
     const before = one.reached
     try {
       await readPages(listing, one, parts, isOver)
       return
     } catch (error) {
       if (!isCursorRefused(error)) throw error
-      anew = one.reached === before ? anew + 1 : 0
-      if (anew > ANEW_MAX) throw error
+      restarts = one.reached === before ? restarts + 1 : 0
+      if (restarts > RESTARTS_MAX) throw error
       one.cursor = null
     }
   }
@@ -150,13 +150,13 @@ async function readRange(
 
 async function readPages(
   listing: Listing,
-  one: Range,
+  one: ListingRange,
   parts: ListingParts,
   isOver: () => boolean,
 ): Promise<void> {
   const { by } = listing
   const isOrdered = by !== null && !one.without
-  const filter = filterOf(by, one)
+  const filter = rangeFilter(by, one)
   const body: QueryBody = {
     ...(one.cursor !== null && { cursor: one.cursor }),
     ...(filter && { filter }),
@@ -167,7 +167,7 @@ async function readPages(
     const last = page.records.at(-1)
     const value = isOrdered && last ? parts.instantOf(last.properties[by]) : null
     parts.count(page.records.length)
-    await checkEnds(
+    await checkReadLimit(
       parts,
       (listing.read = (listing.read ?? 0) + page.records.length),
       parts.counted,
@@ -188,7 +188,7 @@ async function readPages(
 /** More than a page of a window that is still open: what changes from now on is left for the next run. */
 async function findEnd(
   { window, by, startedAt }: Listing,
-  { to }: Range,
+  { to }: ListingRange,
   { reader, type, instantOf }: ListingParts,
 ): Promise<void> {
   if (window === undefined || window.end !== null || (to !== null && !isLater(to, startedAt)))
@@ -200,7 +200,7 @@ const isAfterEnd = ({ window }: Listing, value: string | null): boolean =>
   value !== null && window !== undefined && window.end !== null && isLater(value, window.end)
 
 /** A listing of the same type once more, from its first record. */
-export function again(listing: Listing): Listing {
-  const bounds = listing.ranges.map(({ from, to, without }) => range(from, to, without))
+export function restartListing(listing: Listing): Listing {
+  const bounds = listing.ranges.map(({ from, to, without }) => createRange(from, to, without))
   return { ...listing, ranges: bounds, read: 0 }
 }

@@ -15,12 +15,12 @@ function folded(name: string): string {
  * The wanted name where it is free, has 1 to 63 bytes of UTF-8 and no NUL; otherwise as much of it as fits, with a suffix
  * that follows from the whole of it.
  */
-export function nameFor(wanted: string, taken: Iterable<string>): string {
-  return namer(taken)(wanted)
+export function fitName(wanted: string, taken: Iterable<string>): string {
+  return createNamer(taken)(wanted)
 }
 
 /** Gives names that are unlike those that are taken, and unlike each other. */
-export function namer(taken: Iterable<string>): (wanted: string) => string {
+export function createNamer(taken: Iterable<string>): (wanted: string) => string {
   const used = new Set<string>()
   for (const name of taken) used.add(folded(name))
   return (wanted) => {

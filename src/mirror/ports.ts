@@ -3,7 +3,7 @@
 import type { RecordsClient } from '../client/index.ts'
 import type { MappingProblem } from '../core/errors.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
-import type { Sight } from '../core/sight.ts'
+import type { KeyVisibility } from '../core/visibility.ts'
 import type { Window } from '../core/watermark.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
@@ -93,16 +93,16 @@ export interface StreamRef {
 }
 
 /** What discovery found for a run to do. Names only. */
-export interface Discovered {
+export interface DiscoveredStreams {
   readonly streams: readonly StreamRef[]
   /** Field types whose properties the service sorts by. */
   readonly sortable: readonly string[]
   /** What the key saw then. */
-  readonly sight?: Sight | null
+  readonly sight?: KeyVisibility | null
 }
 
 /** What a person decided about deletions of a stream; `rows` is the number that was asked about. */
-export interface Verdict {
+export interface DeletionVerdict {
   readonly approved: boolean
   readonly rows: number
 }
@@ -125,7 +125,7 @@ export interface StreamJob {
    * without a window goes on from stays as it is. Instants in UTC with milliseconds. Default: none.
    */
   readonly window?: Window | null
-  readonly verdict: Verdict | null
+  readonly verdict: DeletionVerdict | null
   /** What the key saw when the run began. Default: not known, so it is not compared with that of the run before. */
-  readonly sight?: Sight | null
+  readonly sight?: KeyVisibility | null
 }

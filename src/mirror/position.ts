@@ -2,12 +2,12 @@
 // cannot disagree, and a warehouse that is gone begins anew.
 
 import { SyncError } from '../core/errors.ts'
-import type { Sight } from '../core/sight.ts'
+import type { KeyVisibility } from '../core/visibility.ts'
 import type { Window } from '../core/watermark.ts'
 import type { MergeCounts } from '../warehouses/mirror-tables.ts'
 
 /** A share of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */
-export interface Range {
+export interface ListingRange {
   from: string | null
   to: string | null
   /** The records without a value of `by`. */
@@ -27,7 +27,7 @@ export interface Listing {
   watermark: string | null
   /** The property that cuts it into ranges and orders them; null where the service orders by none. */
   by: string | null
-  ranges: Range[]
+  ranges: ListingRange[]
   /** Records that it has brought so far, those that came twice included. */
   read?: number
   /** Of a window: records without a value of `by` are not in it, and what is later than `end` changed since it began. */
@@ -35,12 +35,12 @@ export interface Listing {
 }
 
 /** What a run reads of a window, and where it is in that; null before it begins, and after its end. */
-export interface WindowPlace extends Window {
+export interface WindowPosition extends Window {
   listing: Listing | null
 }
 
 /** What a run did so far. */
-export interface Tally {
+export interface RunTally {
   requests: number
   read: number
   inserted: number
@@ -59,7 +59,7 @@ export interface Tally {
  * complete listing where these are many, `resweep` what all lacked, `compare` the counts, `done`. Of a run with a window:
  * `window`, `done`.
  */
-export type Phase =
+export type StreamPhase =
   | 'list'
   | 'changes'
   | 'sweep'
@@ -70,7 +70,7 @@ export type Phase =
   | 'done'
 
 /** When a read of the stream began, by our clock, and the service's clock then. */
-export interface ClockPlace {
+export interface ClockReading {
   /** Of our clock, ms since 1970. */
   at: number
   /** By how much the service's was ahead; null where it did not tell. */
@@ -86,15 +86,15 @@ export interface Opened {
 }
 
 /** One run of a stream. */
-export interface RunPlace {
+export interface StreamRunState {
   id: number
   /** Absent where an older version began it. */
   openedAt?: string
-  phase: Phase
+  phase: StreamPhase
   full: boolean
   /** Changes up to this modification time were merged by this run, the overlap included. */
   reached: string | null
-  tally: Tally
+  tally: RunTally
   /** When it began to read changes, by our clock, and from where on it reads them; null for everything. */
   began?: { at: number; from: string | null }
   /** What a person should know of the run, in sentences. */
@@ -102,10 +102,10 @@ export interface RunPlace {
   /** Whether the table is known not to be what the service has, and the run could not mend it. */
   differs?: boolean
   /** Absent where there is none. */
-  window?: WindowPlace
+  window?: WindowPosition
 }
 
-export interface Position {
+export interface StreamPosition {
   v: 1
   /** Changes up to this modification time were merged; null where none is known. */
   watermark: string | null
@@ -126,18 +126,18 @@ export interface Position {
   /** When the service was asked last: the clock of another worker may be behind. */
   askedAt?: string
   /** Of the last read that came to its end: whatever changed before it is in the table. */
-  clock?: ClockPlace
+  clock?: ClockReading
   /** What the key saw when the table was known to hold what it saw. */
-  sight?: Sight
+  sight?: KeyVisibility
   /** Properties that were not there any more, since then. */
   lost?: string[]
   listing: Listing | null
   /** The last run that worked on it; all that a run knows of itself goes when the next one begins. */
-  run: RunPlace
+  run: StreamRunState
 }
 
 /** A stream that was never read, for a run that begins. */
-export function firstPosition(run: RunPlace): Position {
+export function firstPosition(run: StreamRunState): StreamPosition {
   return {
     v: 1,
     watermark: null,
@@ -152,7 +152,7 @@ export function firstPosition(run: RunPlace): Position {
 }
 
 /** Of a run that has done nothing yet. */
-export const noTally = (): Tally => ({
+export const EMPTY_TALLY = (): RunTally => ({
   requests: 0,
   read: 0,
   inserted: 0,
@@ -164,33 +164,37 @@ export const noTally = (): Tally => ({
 })
 
 /** A tally as it was stored: one of an older version has fewer figures. */
-export const tallyOf = (stored: Partial<Tally>): Tally => ({ ...noTally(), ...stored })
+export const readTally = (stored: Partial<RunTally>): RunTally => ({ ...EMPTY_TALLY(), ...stored })
 
-export function addMerge(tally: Tally, counts: MergeCounts): void {
+export function addMerge(tally: RunTally, counts: MergeCounts): void {
   for (const name of ['inserted', 'changed', 'unchanged', 'older', 'reverted'] as const)
     tally[name] += counts[name]
 }
 
 /** The state of a run that has done nothing yet. */
-export function beginning({ id, openedAt }: Opened, full: boolean): RunPlace {
+export function newRunState({ id, openedAt }: Opened, full: boolean): StreamRunState {
   const phase = full ? 'list' : 'changes'
-  return { id, openedAt, phase, full, reached: null, tally: noTally() }
+  return { id, openedAt, phase, full, reached: null, tally: EMPTY_TALLY() }
 }
 
 /** The same of a run with a window. */
-export function beginningIn({ from, to }: Window, { id, openedAt }: Opened): RunPlace {
+export function newWindowRunState({ from, to }: Window, { id, openedAt }: Opened): StreamRunState {
   const window = { from, to, listing: null }
-  return { id, openedAt, phase: 'window', full: false, reached: null, tally: noTally(), window }
+  return { id, openedAt, phase: 'window', full: false, reached: null, tally: EMPTY_TALLY(), window }
 }
 
 /** Whether a position is that of this very run. */
 export const isSameRun = (
-  run: Pick<RunPlace, 'id' | 'openedAt'>,
+  run: Pick<StreamRunState, 'id' | 'openedAt'>,
   { id, openedAt, hasBegun }: Opened,
 ): boolean => run.id === id && (run.openedAt === undefined ? hasBegun : run.openedAt === openedAt)
 
 /** The same where the run has a window, or none. */
-export function isOf(run: RunPlace, opened: Opened, window: Window | null): boolean {
+export function isPositionOfRun(
+  run: StreamRunState,
+  opened: Opened,
+  window: Window | null,
+): boolean {
   const { from = null, to = null } = run.window ?? {}
   return (
     isSameRun(run, opened) &&
@@ -201,11 +205,11 @@ export function isOf(run: RunPlace, opened: Opened, window: Window | null): bool
 }
 
 /** @throws SyncError `position_unreadable` for a text that another version wrote, or a person changed */
-export function readPosition(text: string, place: string, stream: string): Position {
+export function parsePosition(text: string, place: string, stream: string): StreamPosition {
   const position = parsed(text)
   if (position?.v === 1 && position.run?.tally !== undefined) {
-    position.run.tally = tallyOf(position.run.tally)
-    return position as Position
+    position.run.tally = readTally(position.run.tally)
+    return position as StreamPosition
   }
   throw new SyncError(
     'position_unreadable',
@@ -213,9 +217,9 @@ export function readPosition(text: string, place: string, stream: string): Posit
   )
 }
 
-function parsed(text: string): Partial<Position> | null {
+function parsed(text: string): Partial<StreamPosition> | null {
   try {
-    return JSON.parse(text) as Partial<Position> | null
+    return JSON.parse(text) as Partial<StreamPosition> | null
   } catch {
     return null
   }

@@ -2,14 +2,18 @@
 // near the 24 hours of a cursor. Whoever has nothing left to read takes half of what another has before it, so that no
 // counting is needed and records may lie as unevenly as they like.
 
-import { allOf, spanOf, type FilterNode } from '../contract/index.ts'
-import { earlier, instantAt } from './instant.ts'
-import type { Range } from './position.ts'
+import { allFilter, spanFilter, type FilterNode } from '../contract/index.ts'
+import { earlierInstant, formatInstant } from './instant.ts'
+import type { ListingRange } from './position.ts'
 
 /** Shortest time that is cut in two. */
 const SPAN_MIN_MS = 2
 
-export const range = (from: string | null, to: string | null, without = false): Range => ({
+export const createRange = (
+  from: string | null,
+  to: string | null,
+  without = false,
+): ListingRange => ({
   from,
   to,
   without,
@@ -19,60 +23,60 @@ export const range = (from: string | null, to: string | null, without = false): 
 })
 
 /** The whole type, and, where it is large, `parts` equal shares of the time between its lowest and highest value. */
-export function firstRanges(
+export function initialRanges(
   records: number,
   edges: { readonly low: string; readonly high: string } | null,
   size: { readonly rowsPerRange: number; readonly parts: number },
-): Range[] {
-  if (edges === null || records <= size.rowsPerRange) return [range(null, null)]
+): ListingRange[] {
+  if (edges === null || records <= size.rowsPerRange) return [createRange(null, null)]
   const low = Date.parse(edges.low)
   const span = Date.parse(edges.high) - low
   const parts = Math.max(
     1,
     Math.min(size.parts, Math.ceil(records / size.rowsPerRange), Math.floor(span / SPAN_MIN_MS)),
   )
-  if (parts === 1) return [range(null, null)]
+  if (parts === 1) return [createRange(null, null)]
   const cuts = Array.from({ length: parts - 1 }, (_, index) =>
-    instantAt(low + Math.round((span * (index + 1)) / parts)),
+    formatInstant(low + Math.round((span * (index + 1)) / parts)),
   )
   // The first begins at the lowest value only in name: one that is lower may have come since.
-  const ranges = cuts.map((to, index) => range(index === 0 ? null : cuts[index - 1]!, to))
-  return [...ranges, range(cuts.at(-1) ?? null, null), range(null, null, true)]
+  const ranges = cuts.map((to, index) => createRange(index === 0 ? null : cuts[index - 1]!, to))
+  return [...ranges, createRange(cuts.at(-1) ?? null, null), createRange(null, null, true)]
 }
 
 /**
  * Cuts the range with the longest time left in two, and returns the new one; null where nothing is worth it.
  * @param high hardly a record lies above it
  */
-export function split(ranges: readonly Range[], high: string): Range | null {
-  let longest: { one: Range; middle: string; span: number } | null = null
+export function splitRange(ranges: readonly ListingRange[], high: string): ListingRange | null {
+  let longest: { one: ListingRange; middle: string; span: number } | null = null
   for (const one of ranges) {
     if (one.done || one.without || one.reached === null) continue
-    const to = one.to === null ? high : earlier(one.to, high)
-    const middle = middleOf(one.reached, to)
+    const to = one.to === null ? high : earlierInstant(one.to, high)
+    const middle = midpoint(one.reached, to)
     const span = Date.parse(to) - Date.parse(one.reached)
     if (middle !== null && span > (longest?.span ?? 0)) longest = { one, middle, span }
   }
   if (longest === null) return null
   const { one, middle } = longest
-  const half = range(middle, one.to)
+  const half = createRange(middle, one.to)
   one.to = middle
   return half
 }
 
 /** The moment between two; null where they are too near to each other. */
-export function middleOf(from: string, to: string): string | null {
+export function midpoint(from: string, to: string): string | null {
   const low = Date.parse(from)
   const high = Date.parse(to)
-  return high - low >= SPAN_MIN_MS ? instantAt(Math.ceil((low + high) / 2)) : null
+  return high - low >= SPAN_MIN_MS ? formatInstant(Math.ceil((low + high) / 2)) : null
 }
 
 /** What a range asks for from where it stands; null for everything. */
-export function filterOf(
+export function rangeFilter(
   by: string | null,
-  { from, to, without, reached }: Range,
+  { from, to, without, reached }: ListingRange,
 ): FilterNode | null {
   if (by === null) return null
   if (without) return { property: by, op: 'is_null', value: true }
-  return allOf(spanOf(by, reached ?? from, to))
+  return allFilter(spanFilter(by, reached ?? from, to))
 }

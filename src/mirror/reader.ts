@@ -11,7 +11,7 @@ import type {
 import type { RequestOptions } from '../client/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
-import { instantAt } from './instant.ts'
+import { formatInstant } from './instant.ts'
 import type { MirrorDeps } from './ports.ts'
 
 /** A page, and when it was asked for: an instant of our clock. */
@@ -62,10 +62,10 @@ export class Reader {
   }
 
   now(): string {
-    const now = instantAt(this.#deps.clock.now())
+    const now = formatInstant(this.#deps.clock.now())
     // A clock that went back, or is behind that of another worker: what is asked now is later all the same.
     const isBehind = this.#latest !== null && now < this.#latest
-    return (this.#latest = isBehind ? instantAt(Date.parse(this.#latest!) + 1) : now)
+    return (this.#latest = isBehind ? formatInstant(Date.parse(this.#latest!) + 1) : now)
   }
 
   /** Lets no moment be before this one, which another worker told. */

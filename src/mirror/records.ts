@@ -10,43 +10,46 @@ import {
 import { Blocked, SyncError } from '../core/errors.ts'
 import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
-import { Account } from './account.ts'
-import { readChanges, since } from './changes.ts'
-import { compareCounts } from './compare.ts'
-import { earlier, instantAt, instantOf, isLater } from './instant.ts'
-import { lessThanBefore, noteLost } from './last-sight.ts'
-import { beginListing, beginWindow, goOnListing } from './listing.ts'
+import { StreamAccount } from './stream-account.ts'
+import { readChanges, changesFrom } from './changes.ts'
+import { compareCounts } from './compare-counts.ts'
+import { earlierInstant, formatInstant, parseInstant, isLater } from './instant.ts'
+import { lostSinceLastRun, noteLostColumns } from './last-visibility.ts'
+import { beginListing, beginWindow, continueListing } from './listing.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
 import {
-  beginning,
-  beginningIn,
-  isOf,
+  newRunState,
+  newWindowRunState,
+  isPositionOfRun,
   type Listing,
-  type Phase,
-  type Position,
+  type StreamPhase,
+  type StreamPosition,
   type Opened,
 } from './position.ts'
 import type { Reader } from './reader.ts'
-import { compileRow } from './shapes.ts'
-import { earliest, wentBackText } from './service-clock.ts'
-import { sweep } from './sweep.ts'
-import { lookBack } from './went-back.ts'
-import type { RecordsJob, Work } from './work.ts'
+import { compileRow } from './columns.ts'
+import { earliestChange, clockWentBackText } from './service-clock.ts'
+import { sweepDeletions } from './sweep.ts'
+import { checkWentBack } from './went-back.ts'
+import type { RecordsJob, RecordsWork } from './records-work.ts'
 
 /** The property, where the service sorts by it. */
-export const sorted = (
+export const sortableProperty = (
   { sortable }: Pick<RecordsJob, 'sortable'>,
   property: PropertyWire | null,
 ): PropertyWire | null =>
   property !== null && sortable.includes(property.field_type) ? property : null
 
 /** The property that tells when a record was changed last; null where there is none that the service sorts by. */
-export function modifiedOf(
+export function modifiedProperty(
   job: Pick<RecordsJob, 'sortable' | 'config'>,
   schema: ObjectSchema,
 ): PropertyWire | null {
-  return sorted(job, modificationProperty(schema, job.config.modification_property[schema.name]))
+  return sortableProperty(
+    job,
+    modificationProperty(schema, job.config.modification_property[schema.name]),
+  )
 }
 
 /** What a stream's work begins with. */
@@ -54,7 +57,7 @@ export interface RecordsParts {
   readonly schema: ObjectSchema
   readonly stream: MirrorStream
   readonly fence: number
-  readonly position: Position
+  readonly position: StreamPosition
   readonly opened: Opened
   readonly reader: Reader
   /** Properties that have no column, because no database can write their names. */
@@ -74,19 +77,19 @@ function omittedText(names: readonly string[]): string {
 }
 
 /** The records of an object type on their way into their table. */
-export class Records {
+export class RecordsStream {
   readonly #deps: MirrorDeps
   readonly #job: RecordsJob
   readonly #schema: ObjectSchema
   readonly #stream: MirrorStream
-  readonly #position: Position
+  readonly #position: StreamPosition
   readonly #reader: Reader
   readonly #merger: Merger
   readonly #modified: PropertyWire | null
   /** Orders and cuts listings. */
   readonly #by: PropertyWire | null
-  readonly #account: Account
-  readonly #work: Work
+  readonly #account: StreamAccount
+  readonly #work: RecordsWork
 
   constructor(deps: MirrorDeps, job: RecordsJob, parts: RecordsParts) {
     this.#deps = deps
@@ -94,22 +97,22 @@ export class Records {
     this.#schema = parts.schema
     this.#stream = parts.stream
     this.#reader = parts.reader
-    this.#modified = modifiedOf(job, parts.schema)
-    this.#by = sorted(job, creationProperty(parts.schema)) ?? this.#modified
+    this.#modified = modifiedProperty(job, parts.schema)
+    this.#by = sortableProperty(job, creationProperty(parts.schema)) ?? this.#modified
     const endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#position = parts.position
     const { window = null } = job
-    if (window === null) noteLost(this.#position, parts.stream)
-    if (!isOf(this.#position.run, parts.opened, window))
+    if (window === null) noteLostColumns(this.#position, parts.stream)
+    if (!isPositionOfRun(this.#position.run, parts.opened, window))
       this.#position.run = window
-        ? beginningIn(window, parts.opened)
-        : beginning(parts.opened, job.full || this.#isListingDue())
+        ? newWindowRunState(window, parts.opened)
+        : newRunState(parts.opened, job.full || this.#isListingDue())
     const { askedAt } = this.#position
     // A position of an older version tells when the service was asked last; the overlap is there for the rest.
     if (askedAt) this.#position.clock ??= { at: Date.parse(askedAt), aheadMs: null }
-    this.#account = new Account(deps, { run: job.run, ...parts })
+    this.#account = new StreamAccount(deps, { run: job.run, ...parts })
     if (parts.omitted.length > 0) this.#account.say(omittedText(parts.omitted))
-    const less = window === null ? lessThanBefore(job.sight, this.#position) : null
+    const less = window === null ? lostSinceLastRun(job.sight, this.#position) : null
     if (less !== null) this.#account.say(less)
     parts.reader.goOnFrom(this.#position.askedAt)
     parts.reader.goOnFrom(this.#position.listing?.startedAt)
@@ -143,7 +146,7 @@ export class Records {
         probeMs: deps.tuning.blocked_probe_ms,
         signal: deps.signal,
         rowOf: compileRow(parts.stream, { version: this.#modified?.name ?? null }),
-        instantOf: (value) => instantOf(value),
+        instantOf: (value) => parseInstant(value),
         count: (rows) => {
           this.#position.run.tally.read += rows
         },
@@ -202,7 +205,7 @@ export class Records {
   }
 
   /** Does a phase, or some of it. Undefined where the next one may begin. */
-  async #step(phase: Phase): Promise<StreamResult | undefined> {
+  async #step(phase: StreamPhase): Promise<StreamResult | undefined> {
     switch (phase) {
       case 'list':
       case 'relist':
@@ -211,7 +214,7 @@ export class Records {
         return await this.#changes()
       case 'sweep':
       case 'resweep':
-        return await sweep(this.#work, phase)
+        return await sweepDeletions(this.#work, phase)
       case 'compare':
         return await this.#compare()
       case 'window':
@@ -242,7 +245,7 @@ export class Records {
         modified: this.#modified?.name ?? null,
         rowsPerRange: tuning.rows_per_range,
         readers: tuning.readers,
-        instantOf,
+        instantOf: parseInstant,
       })
       const at = Date.parse(position.listing.startedAt)
       position.clock = { at, aheadMs: this.#deps.client.clockAheadMs() }
@@ -257,9 +260,9 @@ export class Records {
       return undefined
     }
     // By the clock of now where it was put forward for a while.
-    position.listedAt = earlier(listing.startedAt, instantAt(this.#deps.clock.now()))
+    position.listedAt = earlierInstant(listing.startedAt, formatInstant(this.#deps.clock.now()))
     position.watermark =
-      listing.watermark === null ? null : earlier(listing.watermark, listing.startedAt)
+      listing.watermark === null ? null : earlierInstant(listing.watermark, listing.startedAt)
     position.wanting = false
     position.kept = 0
     position.run.phase = 'changes'
@@ -280,7 +283,11 @@ export class Records {
   async #goOn(listing: Listing): Promise<boolean> {
     const { readers, rows_per_range: rowsPerRange } = this.#deps.tuning
     const { counted } = this.#position
-    return await goOnListing(listing, { readers, rowsPerRange }, { ...this.#work.parts, counted })
+    return await continueListing(
+      listing,
+      { readers, rowsPerRange },
+      { ...this.#work.parts, counted },
+    )
   }
 
   /** What was listed just now need not be read twice: the next run goes back far enough. */
@@ -300,7 +307,8 @@ export class Records {
       const beganAt = this.#reader.now()
       const from = await this.#readChanges(modified.name)
       if (from === undefined) return { state: 'again' }
-      if (!position.run.full && isWhole && from !== null) await lookBack(this.#work, from, beganAt)
+      if (!position.run.full && isWhole && from !== null)
+        await checkWentBack(this.#work, from, beganAt)
     } else if ((position.counted ?? 0) > LISTED_ALWAYS_MAX) {
       const { full_every_hours: hours } = this.#job.config
       this.#account.say(
@@ -318,7 +326,8 @@ export class Records {
     const { client } = this.#deps
     const overlapMs = this.#overlapMs()
     const mark = position.watermark
-    const startBy = (aheadMs: number | null) => since(earliest(mark, clock, aheadMs), overlapMs)
+    const startBy = (aheadMs: number | null) =>
+      changesFrom(earliestChange(mark, clock, aheadMs), overlapMs)
     const began = (run.began ??= { at: this.#deps.clock.now(), from: startBy(null) })
     for (let round = 0; ; round++) {
       const isComplete = await readChanges({
@@ -336,7 +345,7 @@ export class Records {
       if (!isComplete) return undefined
       // Asked after the read: its answers tell the service's clock of now.
       const aheadMs = client.clockAheadMs()
-      const wentBack = wentBackText(clock, aheadMs)
+      const wentBack = clockWentBackText(clock, aheadMs)
       if (wentBack !== null) this.#account.say(wentBack)
       const from = startBy(aheadMs)
       const isBelow = began.from !== null && from !== null && isLater(began.from, from)

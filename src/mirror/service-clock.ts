@@ -2,8 +2,8 @@
 // gives them times that were read already. Its clock is known beside ours from the `Date` of its answers. Promise kept here:
 // whatever changed since the last read began is read, whichever of both clocks gave it its time.
 
-import { instantAt, isLater } from './instant.ts'
-import type { ClockPlace } from './position.ts'
+import { formatInstant, isLater } from './instant.ts'
+import type { ClockReading } from './position.ts'
 
 /** Differences up to it are those of latency, of the seconds of `Date`, and of the service's machines among each other. */
 const SLACK_MS = 60_000
@@ -12,15 +12,15 @@ const SLACK_MS = 60_000
  * The earliest time that a change since the last read may have, if that is clearly before the watermark; else the watermark.
  * @param aheadMs by how much the service's clock is ahead of ours now; null where it does not tell
  */
-export function earliest(
+export function earliestChange(
   watermark: string | null,
-  last: ClockPlace | undefined,
+  last: ClockReading | undefined,
   aheadMs: number | null,
 ): string | null {
   if (watermark === null || last === undefined) return watermark
   const then = [last.aheadMs, aheadMs]
     .filter((ms) => ms !== null)
-    .map((ms) => instantAt(last.at + ms))
+    .map((ms) => formatInstant(last.at + ms))
   let found = watermark
   for (const time of then)
     if (Date.parse(time) < Date.parse(watermark) - SLACK_MS && isLater(found, time)) found = time
@@ -28,7 +28,10 @@ export function earliest(
 }
 
 /** What is to be said of a clock that went back; null where it did not. */
-export function wentBackText(last: ClockPlace | undefined, aheadMs: number | null): string | null {
+export function clockWentBackText(
+  last: ClockReading | undefined,
+  aheadMs: number | null,
+): string | null {
   if (last === undefined || last.aheadMs === null || aheadMs === null) return null
   const backMs = last.aheadMs - aheadMs
   if (backMs <= SLACK_MS) return null

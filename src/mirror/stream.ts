@@ -5,15 +5,15 @@ import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
 import { BOOK_TABLES } from '../core/mirror.ts'
 import type { MirrorConfig } from '../core/sync.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
-import { checkName } from './definitions.ts'
+import { checkDefinitionsName } from './definitions.ts'
 import { mirrorEdges } from './edges.ts'
-import { evolve } from './evolve.ts'
+import { evolveSchema } from './schema-evolution.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
-import { beginning, beginningIn, firstPosition, readPosition } from './position.ts'
+import { newRunState, newWindowRunState, firstPosition, parsePosition } from './position.ts'
 import { Reader } from './reader.ts'
-import { modifiedOf, Records } from './records.ts'
+import { modifiedProperty, RecordsStream } from './records.ts'
 import { openedRun } from './streams.ts'
-import type { RecordsJob } from './work.ts'
+import type { RecordsJob } from './records-work.ts'
 
 /** Times that a table is looked at again because somebody else took a name for it. */
 const NAMINGS_MAX = 3
@@ -33,18 +33,19 @@ async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
   const reader = new Reader(deps)
   const schema = await readType(reader, deps, type)
   const { window = null } = job
-  if (window !== null && modifiedOf(job, schema) === null)
+  if (window !== null && modifiedProperty(job, schema) === null)
     throw new SyncError(
       'mirror_window',
       `${type} cannot be read in a window: it has no property that tells when a record was changed last and that the service sorts by; name one under modification_property, or leave out from and to, and write full: true, which reads all of it`,
     )
-  await checkName(tables, type)
+  await checkDefinitionsName(tables, type)
   const { stream, omitted } = await prepare(deps, job.config, schema)
   const { fence, position: stored } = await tables.claim(type)
   const opened = await openedRun(deps.ledger, job.run, type)
-  const first = () => firstPosition(window ? beginningIn(window, opened) : beginning(opened, true))
-  const position = stored === null ? first() : readPosition(stored, deps.tables.place, type)
-  const work = new Records(deps, job, {
+  const first = () =>
+    firstPosition(window ? newWindowRunState(window, opened) : newRunState(opened, true))
+  const position = stored === null ? first() : parsePosition(stored, deps.tables.place, type)
+  const work = new RecordsStream(deps, job, {
     schema,
     stream,
     omitted,
@@ -83,7 +84,7 @@ async function prepare(
   for (let naming = 1; ; naming++) {
     const [known] = await tables.streams([schema.name])
     const taken = known ? [] : [...BOOK_TABLES, ...(await tables.tableNames())]
-    const evolved = evolve(schema.name, known, schema, config.schema_changes, taken)
+    const evolved = evolveSchema(schema.name, known, schema, config.schema_changes, taken)
     if (evolved.frozen.length > 0)
       throw new Blocked(
         'contract',

@@ -2,23 +2,23 @@
 
 import { SyncError } from '../core/errors.ts'
 import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
-import { noTally, type Opened } from './position.ts'
+import { EMPTY_TALLY, type Opened } from './position.ts'
 
 const EDGES = 'edges of '
 
 /** Name of the stream of a type's edges. */
-export const edgesOf = (type: string): string => `${EDGES}${type}`
+export const edgesStream = (type: string): string => `${EDGES}${type}`
 
 /** Whether a stream is of a type's edges. */
-export const isEdges = (stream: string): boolean => stream.startsWith(EDGES)
+export const isEdgesStream = (stream: string): boolean => stream.startsWith(EDGES)
 
 /** A stream that nobody has begun with. */
-export const waiting = (stream: string): StreamBooks => ({
+export const waitingStream = (stream: string): StreamBooks => ({
   stream,
   table: null,
   state: 'waiting',
   mode: null,
-  ...noTally(),
+  ...EMPTY_TALLY(),
   misfits: null,
   serviceCount: null,
   tableCount: null,

@@ -2,17 +2,17 @@
 // among them; none is deleted before the service has answered 404 for it, or, where they are many, before a second listing
 // lacked them and the service has answered 404 for each of a sample.
 
-import { ASKED_MAX, confirm, isPlausible, remove } from './deletions.ts'
-import { again } from './listing.ts'
+import { CONFIRM_MAX, confirmGone, isPlausible, deleteApproved } from './deletions.ts'
+import { restartListing } from './listing.ts'
 import type { StreamResult } from './ports.ts'
-import type { Work } from './work.ts'
+import type { RecordsWork } from './records-work.ts'
 
 /** Rows that are looked at together, and deleted together. */
 const PAGE = 1_000
 
 /** Does a phase. Undefined where the next one may begin. */
-export async function sweep(
-  work: Work,
+export async function sweepDeletions(
+  work: RecordsWork,
   phase: 'sweep' | 'resweep',
 ): Promise<StreamResult | undefined> {
   const { deps, position, stream, schema, reader, parts, account } = work
@@ -20,18 +20,18 @@ export async function sweep(
   const before = position.listing!.startedAt
   const unseen = { column: '_last_seen_at', from: null, to: before }
   const { rows: missing } = await tables.count(stream, unseen)
-  if (missing > ASKED_MAX && phase === 'sweep') {
-    position.listing = again(position.listing!)
+  if (missing > CONFIRM_MAX && phase === 'sweep') {
+    position.listing = restartListing(position.listing!)
     position.run.phase = 'relist'
     return undefined
   }
   if (missing > 0) {
-    const isMany = missing > ASKED_MAX
+    const isMany = missing > CONFIRM_MAX
     const asked = await unseenIds(work, missing)
-    const gone = await confirm(schema.name, asked, parts)
+    const gone = await confirmGone(schema.name, asked, parts)
     const share = `${missing} rows`
     if (!isMany) {
-      const wait = await remove(work, gone.length, { before, ids: gone })
+      const wait = await deleteApproved(work, gone.length, { before, ids: gone })
       if (wait) return wait
     } else if (gone.length < asked.length) {
       account.differ(
@@ -42,7 +42,7 @@ export async function sweep(
         `two listings lacked ${share}, but the service counts ${await reader.count(schema.name)} records: nothing was deleted`,
       )
     } else {
-      const wait = await remove(work, missing, { before, isEvery: true })
+      const wait = await deleteApproved(work, missing, { before, isEvery: true })
       if (wait) return wait
     }
   }
@@ -51,22 +51,25 @@ export async function sweep(
   return undefined
 }
 
-async function leavesEnough({ deps, stream, reader, schema }: Work, missing: number) {
+async function leavesEnough({ deps, stream, reader, schema }: RecordsWork, missing: number) {
   const { rows } = await deps.tables.count(stream)
   return isPlausible(rows - missing, await reader.count(schema.name))
 }
 
 /** Ids of rows that were not seen: all of them, or, where they are many, a sample from their first to their last. */
-async function unseenIds({ deps, stream, position }: Work, missing: number): Promise<string[]> {
+async function unseenIds(
+  { deps, stream, position }: RecordsWork,
+  missing: number,
+): Promise<string[]> {
   const seenBefore = position.listing!.startedAt
-  const every = Math.max(1, missing / ASKED_MAX)
+  const every = Math.max(1, missing / CONFIRM_MAX)
   const chosen: string[] = []
   let rows = 0
   for (let after: string | null = null; ;) {
     const ids: readonly string[] = await deps.tables.ids(stream, { after, limit: PAGE, seenBefore })
     for (const id of ids)
-      if (chosen.length * every <= rows++ && chosen.length < ASKED_MAX) chosen.push(id)
-    if (ids.length < PAGE || chosen.length === ASKED_MAX) return chosen
+      if (chosen.length * every <= rows++ && chosen.length < CONFIRM_MAX) chosen.push(id)
+    if (ids.length < PAGE || chosen.length === CONFIRM_MAX) return chosen
     after = ids.at(-1)!
   }
 }

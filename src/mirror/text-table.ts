@@ -1,7 +1,7 @@
 // Tables of a mirror whose columns are texts, and do not follow a schema.
 
 import type { MirrorColumn, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
-import { nameFor } from './names.ts'
+import { fitName } from './names.ts'
 
 /** The stream of that name, or a new one with these columns; its table is called `wanted` where that is free. */
 export async function textStream(
@@ -18,7 +18,7 @@ export async function textStream(
     type: { holds: 'text', list: false },
     live: true,
   }))
-  const table = nameFor(wanted, await tables.tableNames())
+  const table = fitName(wanted, await tables.tableNames())
   await tables.change([{ name, table, add: columns, retire: [], revive: [] }])
   return { name, table, columns }
 }

@@ -2,8 +2,8 @@
 // lacks records that the table has in the same span of time. A few of those are asked for. Promise kept here: whoever learns of it
 // says so, and the next run reads everything.
 
-import { confirm } from './deletions.ts'
-import type { Work } from './work.ts'
+import { confirmGone } from './deletions.ts'
+import type { RecordsWork } from './records-work.ts'
 
 /** Records that are asked for: one of them that is older than before is enough. */
 const ASKED_MAX = 5
@@ -12,7 +12,11 @@ const ASKED_MAX = 5
  * @param since changes were read from here on, to their end
  * @param beganAt when that read began
  */
-export async function lookBack(work: Work, since: string, beganAt: string): Promise<void> {
+export async function checkWentBack(
+  work: RecordsWork,
+  since: string,
+  beganAt: string,
+): Promise<void> {
   const { deps, stream, schema, parts, merger, position, account } = work
   await merger.flush()
   const lacked = { after: null, limit: ASKED_MAX, versionFrom: since, seenBefore: beganAt }
@@ -20,7 +24,7 @@ export async function lookBack(work: Work, since: string, beganAt: string): Prom
   if (ids.length === 0) return
   const { reverted } = position.run.tally
   // What is gone is found by counting, as always.
-  await confirm(schema.name, ids, parts)
+  await confirmGone(schema.name, ids, parts)
   await merger.flush()
   if (position.run.tally.reverted === reverted) return
   position.wanting = true

@@ -4,7 +4,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SyncError } from '../core/errors.ts'
-import { inTime } from './in-time.ts'
+import { withTimeout } from './timeout.ts'
 import type { Metrics } from './metrics.ts'
 
 const CHECK_MAX_MS = 2_000
@@ -13,7 +13,7 @@ const CONNECTIONS_MAX = 50
 const REQUEST_MAX_MS = 10_000
 
 /** A part that a worker cannot do without: whether it is there. A check that fails, or takes too long, says that it is not. */
-export type Checks = Readonly<Record<string, () => boolean | Promise<boolean>>>
+export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<boolean>>>
 
 export interface EndpointOptions {
   /** `host:port` of the setting `worker.listen`; port 0 takes a free one. */
@@ -21,21 +21,21 @@ export interface EndpointOptions {
   readonly metrics: Metrics
   /** Brings the gauges up to date; never rejects. */
   collect(): Promise<void>
-  readonly checks: Checks
+  readonly checks: ReadinessChecks
   /** Where this process serves Temporal's own metrics; null where it does not. */
   readonly temporalPage: string | null
   /** Longest check, ms. Default 2 s. */
   readonly checkMaxMs?: number
 }
 
-export interface Endpoint {
+export interface MonitoringEndpoint {
   /** `host:port` that it listens on. */
   readonly address: string
   close(): Promise<void>
 }
 
 /** @throws SyncError `listen_failed` */
-export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> {
+export async function openEndpoint(options: EndpointOptions): Promise<MonitoringEndpoint> {
   const { metrics, checks, checkMaxMs = CHECK_MAX_MS } = options
   const server = createServer({ requestTimeout: REQUEST_MAX_MS, headersTimeout: REQUEST_MAX_MS })
   server.maxConnections = CONNECTIONS_MAX
@@ -43,7 +43,7 @@ export async function openEndpoint(options: EndpointOptions): Promise<Endpoint> 
   const ready = async (): Promise<Record<string, boolean>> => {
     const parts = await Promise.all(
       Object.entries(checks).map(async ([part, check]) => {
-        const isThere = await inTime((async () => await check())(), checkMaxMs)
+        const isThere = await withTimeout((async () => await check())(), checkMaxMs)
         return [part, isThere === true] as const
       }),
     )
@@ -138,5 +138,5 @@ async function readTemporalPage(url: string): Promise<string | null> {
     const answer = await fetch(url, { signal, redirect: 'error' })
     return answer.ok ? await answer.text() : null
   }
-  return await inTime(read(), TEMPORAL_PAGE_MAX_MS)
+  return await withTimeout(read(), TEMPORAL_PAGE_MAX_MS)
 }

@@ -2,7 +2,7 @@
 // Promise kept here: labels are names of the configuration, of object types, and words of ours; never a value of a row.
 
 import type { Clock } from '../core/ports.ts'
-import type { RequestWatch } from '../connections.ts'
+import type { RequestObserver } from '../resources/client-registry.ts'
 import { Registry } from './registry.ts'
 
 /** Where parts of the page are read from. */
@@ -93,7 +93,7 @@ export function createMetrics(clock: Clock) {
       waited(connection, { priority, ms }) {
         waits.add({ connection, priority }, ms / 1_000)
       },
-    } satisfies RequestWatch as RequestWatch,
+    } satisfies RequestObserver,
 
     /** The page as of now. */
     text(): string {

@@ -1,13 +1,13 @@
 // What a worker's monitoring is made of, put together once for the composition root.
 
 import type { Config, Environment } from '../../config/index.ts'
-import type { RequestWatch } from '../connections.ts'
+import type { RequestObserver } from '../resources/client-registry.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { RunWatch } from '../runs/watch.ts'
-import { collector } from './collect.ts'
-import { countingLedger } from './count-ledger.ts'
-import { openEndpoint, type Checks, type Endpoint } from './endpoint.ts'
+import type { RunObserver } from '../runs/observers.ts'
+import { syncGauges } from './sync-gauges.ts'
+import { withLedgerMetrics } from './ledger-metrics.ts'
+import { openEndpoint, type ReadinessChecks, type MonitoringEndpoint } from './endpoint.ts'
 import { createMetrics } from './metrics.ts'
 import { notifier } from './notify.ts'
 
@@ -26,9 +26,9 @@ export interface Monitor {
   /** The ledger, counted. */
   readonly ledger: Ledger
   /** Counts requests. */
-  readonly requests: RequestWatch
+  readonly requests: RequestObserver
   /** Tells people. */
-  readonly runs: RunWatch
+  readonly runs: RunObserver
   /** Whether the schedule of a sync is missing on the server, by sync; null where that is not known. */
   noteSchedules(isMissing: ReadonlyMap<string, boolean> | null): void
   /**
@@ -38,7 +38,7 @@ export interface Monitor {
   listen(at: {
     /** Where this process serves Temporal's own metrics. */
     readonly temporalPage: string | null
-    readonly checks: Checks
+    readonly checks: ReadinessChecks
   }): Promise<string | null>
   /** Tells what waits to be told, and answers no more. */
   close(): Promise<void>
@@ -48,9 +48,9 @@ export function createMonitor(options: MonitorOptions): Monitor {
   const { config, clock, logger } = options
   const metrics = createMetrics(clock)
   const people = notifier({ ...options, metrics })
-  let endpoint: Endpoint | null = null
+  let endpoint: MonitoringEndpoint | null = null
   return {
-    ledger: countingLedger(options.ledger, metrics, clock),
+    ledger: withLedgerMetrics(options.ledger, metrics, clock),
     requests: metrics.requests,
     runs: people,
     noteSchedules(isMissing) {
@@ -65,7 +65,7 @@ export function createMonitor(options: MonitorOptions): Monitor {
         ...at,
         listen,
         metrics,
-        collect: collector({ ...options, metrics }),
+        collect: syncGauges({ ...options, metrics }),
       })
       logger.info({ address: endpoint.address }, 'worker_listening')
       return endpoint.address

@@ -5,11 +5,11 @@ import { randomUUID } from 'node:crypto'
 import type { Environment, NotificationConfig } from '../../config/index.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import type { Purpose } from '../core/purpose.ts'
-import { isComplete, readBackDiffers, rejectsOf } from '../core/states.ts'
+import { isComplete, countReadBackDifferent, countRejects } from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
-import type { RunChange, RunWatch } from '../runs/watch.ts'
-import { deliver } from './deliver.ts'
-import { inTime } from './in-time.ts'
+import type { RunChange, RunObserver } from '../runs/observers.ts'
+import { postWebhook } from './webhook.ts'
+import { withTimeout } from './timeout.ts'
 import type { Metrics } from './metrics.ts'
 
 type Notifications = Readonly<Record<string, NotificationConfig>>
@@ -32,7 +32,7 @@ export interface NotifierOptions {
   readonly steadyMs?: number
 }
 
-export interface Notifier extends RunWatch {
+export interface Notifier extends RunObserver {
   /** Tells what waits to be told. */
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export function notifier(options: NotifierOptions): Notifier {
   const blocked = new Map<number, string | null>()
   /** Runs that went on lately, which is not told yet. */
   const goingOn = new Map<number, { readonly news: News; readonly stop: AbortController }>()
-  const telling = new Set<Promise<void>>()
+  const notifying = new Set<Promise<void>>()
   /** Why no run of a sync could be opened, by sync. */
   const unopened = new Map<string, string | null>()
 
@@ -71,8 +71,8 @@ export function notifier(options: NotifierOptions): Notifier {
   const newsOf = async (change: RunChange): Promise<News | null> => {
     const { run, sync, from, to, reason, message } = change
     const isCompared = change.purpose === 'reconcile'
-    const rejects = isCompared ? change.differences : change.books && rejectsOf(change.books)
-    const differences = change.differences ?? (change.books && readBackDiffers(change.books))
+    const rejects = isCompared ? change.differences : change.books && countRejects(change.books)
+    const differences = change.differences ?? (change.books && countReadBackDifferent(change.books))
     const news = (...events: Event[]): News => ({ change, events, rejects, differences })
     if (run === null) {
       if (unopened.has(sync) && unopened.get(sync) === message) return null
@@ -86,7 +86,7 @@ export function notifier(options: NotifierOptions): Notifier {
       case 'paused':
         return null
       case 'running':
-        if (from === 'blocked') tellWhenSteady(run, news('recovered'))
+        if (from === 'blocked') notifyWhenSteady(run, news('recovered'))
         return null
       case 'blocked': {
         // Where another worker has told the block, its reason is taken to be this one.
@@ -119,7 +119,7 @@ export function notifier(options: NotifierOptions): Notifier {
           )
         }
         const before = await previousRun(options.ledger, sync, run)
-        const isNew = rejects !== (before?.counts ? rejectsOf(before.counts) : 0)
+        const isNew = rejects !== (before?.counts ? countRejects(before.counts) : 0)
         const differs = isDifferent(change, differences)
         const isKnown = differs && before?.state === to && before.message === message
         const recovers = wasBlocked || wasUnopened || before?.state === 'failed'
@@ -132,7 +132,7 @@ export function notifier(options: NotifierOptions): Notifier {
     }
   }
 
-  const tellWhenSteady = (run: number, news: News) => {
+  const notifyWhenSteady = (run: number, news: News) => {
     const stop = new AbortController()
     keep(goingOn, run, { news, stop })
     const steady = async () => {
@@ -143,17 +143,17 @@ export function notifier(options: NotifierOptions): Notifier {
     }
     // It rejects where the run did something else in the meantime.
     const told = steady().catch(() => {})
-    telling.add(told)
-    void told.finally(() => telling.delete(told))
+    notifying.add(told)
+    void told.finally(() => notifying.delete(told))
   }
 
   const tell = async (news: News): Promise<void> => {
-    config = (await inTime(options.loadConfig(), CONFIG_MAX_MS)) ?? config
+    config = (await withTimeout(options.loadConfig(), CONFIG_MAX_MS)) ?? config
     const { run, sync } = news.change
     const sendings = Object.entries(config.notifications).map(async ([name, settings]) => {
       const event = eventFor(settings, news)
       if (event === null) return
-      const refusal = await deliver(settings.url, bodyOf(news, event, clock), options)
+      const refusal = await postWebhook(settings.url, bodyOf(news, event, clock), options)
       const outcome = refusal === null ? 'sent' : 'failed'
       options.metrics.notifications.add({ notification: name, outcome })
       const fields = { notification: name, told: event, sync, run }
@@ -171,7 +171,7 @@ export function notifier(options: NotifierOptions): Notifier {
     async close() {
       const waiting = [...goingOn.values()]
       for (const { stop } of waiting) stop.abort()
-      await Promise.all([...telling, ...waiting.map(({ news }) => tell(news))])
+      await Promise.all([...notifying, ...waiting.map(({ news }) => tell(news))])
     },
   }
 }
@@ -252,7 +252,7 @@ async function previousRun(
   sync: string,
   run: number,
 ): Promise<Run | null> {
-  const runs = await inTime(ledger.runs({ sync, limit: RUNS_BACK }), LEDGER_MAX_MS)
+  const runs = await withTimeout(ledger.runs({ sync, limit: RUNS_BACK }), LEDGER_MAX_MS)
   const counts = (one: Run) => one.state !== 'cancelled' && REGULAR.includes(one.purpose)
   return runs?.find((one) => one.id < run && counts(one)) ?? null
 }

@@ -3,7 +3,7 @@
 import { SyncError } from '../core/errors.ts'
 
 /** What the database is to its users: the words and the class of its errors, and the bounds that they name. */
-export interface Subject {
+export interface PostgresSubject {
   /** `ledger`: "The ledger postgres://… cannot be reached". */
   readonly noun: string
   /** Codes begin with it: `ledger` gives `ledger_full`. */
@@ -17,15 +17,15 @@ export interface Subject {
 }
 
 /** The SQLSTATE of the server, or the code of the operating system; '' where there is neither. */
-export function codeOf(error: unknown): string {
+export function sqlStateOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
 /** Two transactions were in each other's way: the loser's can be run again as a whole. */
-export function clashes(error: unknown): boolean {
-  return ['40001', '40P01'].includes(codeOf(error))
+export function isConflict(error: unknown): boolean {
+  return ['40001', '40P01'].includes(sqlStateOf(error))
 }
 
 const SYSTEM_CODE = /^E[A-Z_]+$/
@@ -35,25 +35,25 @@ const UNCONNECTED = /^timeout exceeded when trying to connect/
 
 /** Whether the connection cannot be used any more. */
 export function isLost(error: unknown): boolean {
-  const code = codeOf(error)
+  const code = sqlStateOf(error)
   return /^(08|57P0|25P03)/.test(code) || SYSTEM_CODE.test(code) || LOST.test(messageOf(error))
 }
 
 /** Whether there is nothing to be believed of the other side's certificate. */
 function isUntrusted(error: unknown): boolean {
   return (
-    /CERT|_SIGNATURE$|^ERR_(TLS|SSL|OSSL)/.test(codeOf(error)) ||
+    /CERT|_SIGNATURE$|^ERR_(TLS|SSL|OSSL)/.test(sqlStateOf(error)) ||
     messageOf(error) === 'The server does not support SSL connections'
   )
 }
 
 /** The error in our words. One that is not the driver's is given back as it is. */
-export function translate(error: unknown, place: string, subject: Subject): unknown {
+export function toLedgerError(error: unknown, place: string, subject: PostgresSubject): unknown {
   if (error instanceof SyncError || !isDrivers(error)) return error
   const { noun } = subject
   const fail = (what: string, sentence: string, reason: 'ledger' | 'disk' = 'ledger') =>
     subject.fail(`${subject.code}_${what}`, `The ${noun} ${place} ${sentence}`, reason)
-  const code = codeOf(error)
+  const code = sqlStateOf(error)
   const message = messageOf(error)
   const seconds = (ms: number) => `${ms / 1_000} s`
   if (message.startsWith('Cannot use a pool')) return fail('closed', 'was closed')
@@ -72,7 +72,7 @@ export function translate(error: unknown, place: string, subject: Subject): unkn
       'busy',
       `stayed locked by ${subject.others ?? 'another worker'} for ${seconds(subject.lockMaxMs)}`,
     )
-  if (clashes(error))
+  if (isConflict(error))
     return fail('busy', `stayed in use by ${subject.others ?? 'other workers'}; try again`)
   if (code === '57014')
     return fail('slow', `took longer than ${seconds(subject.statementMaxMs)} for a statement`)

@@ -2,10 +2,10 @@
 // a picture is as legible on a phone as on a desk. Every picture has a title and says in words what it shows.
 
 import { html, type Markup } from './escape.ts'
-import { clock, figure, percent, shortFigure } from './figures.ts'
+import { timeText, formatNumber, percentText, shortNumber } from './format.ts'
 import type { Series } from './style.ts'
 
-export interface Segment {
+export interface BarSegment {
   readonly series: Series
   readonly name: string
   readonly value: number
@@ -55,7 +55,7 @@ export const swatch = (series: Series): Markup =>
   </svg>`
 
 /** One bar; its parts are in proportion, but for those that would be too thin to be seen. */
-export function stackedBar(title: string, segments: readonly Segment[]): Markup {
+export function stackedBar(title: string, segments: readonly BarSegment[]): Markup {
   const said = inWords(segments)
   return html`<svg class="bar" role="img" aria-label="${title}: ${said}">
     <title>${title}</title>
@@ -65,20 +65,20 @@ export function stackedBar(title: string, segments: readonly Segment[]): Markup 
 }
 
 /** A thin bar within a table, whose cells say the same in figures; `share` is how much of the cell it fills, 0 to 1. */
-export function miniBar(segments: readonly Segment[], share: number): Markup {
+export function miniBar(segments: readonly BarSegment[], share: number): Markup {
   return html`<svg class="mini" aria-hidden="true" focusable="false">
     ${boxesOf(segments, Math.max(0.01, share) * 100)}
   </svg>`
 }
 
-function inWords(segments: readonly Segment[]): string {
+function inWords(segments: readonly BarSegment[]): string {
   const sum = segments.reduce((total, { value }) => total + value, 0)
   return segments
-    .map(({ name, value }) => `${name} ${figure(value)} (${percent(value, sum)})`)
+    .map(({ name, value }) => `${name} ${formatNumber(value)} (${percentText(value, sum)})`)
     .join(', ')
 }
 
-function boxesOf(segments: readonly Segment[], width = 100): Markup[] {
+function boxesOf(segments: readonly BarSegment[], width = 100): Markup[] {
   const shown = segments.filter(({ value }) => value > 0)
   const sum = shown.reduce((total, { value }) => total + value, 0)
   const wide = shown.map(({ value }) => Math.max(partMin, (value / sum) * 100))
@@ -146,14 +146,14 @@ export function columns({ title, said, series, points, shareSeconds, limit }: Co
         x="100%"
         y="${short(y(limit) - 5)}"
         text-anchor="end"
-        >limit ${figure(limit)}</text
+        >limit ${formatNumber(limit)}</text
       >`
   return html`<div class="axes">
     <svg aria-hidden="true" focusable="false">
       ${ticks.map(
         (tick) =>
           html`<text x="85%" y="${short(y(tick) + 4)}" text-anchor="end"
-            >${shortFigure(tick)}</text
+            >${shortNumber(tick)}</text
           >`,
       )}</svg
     ><svg role="img" aria-label="${title}: ${said}">
@@ -204,7 +204,7 @@ function timesOf(points: Columns['points'], shareSeconds: number): Markup[] {
       x="${share * 100}%"
       y="${plotBottom + 20}"
       text-anchor="${anchor}"
-      >${clock(at, seconds)}</text
+      >${timeText(at, seconds)}</text
     >`
   })
 }

@@ -1,26 +1,27 @@
 // What a reconciliation found, in counts.
 
-import { DIFFERENCE_KINDS, WHOSE } from '../core/differences.ts'
-import { isWhole, reconcileOf } from '../core/purpose.ts'
+import { DIFFERENCE_KINDS, CHANGED_BY } from '../core/differences.ts'
+import { isWholeScope, reconcileScopeOf } from '../core/purpose.ts'
 import type { Books } from '../core/states.ts'
 import type { DifferenceGroup, Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
-import type { Comparison, FieldDifferences } from './report-data.ts'
+import type { ReportComparison, FieldDifferences } from './report-data.ts'
 
 const FIELDS_MAX = 200
 
 /** Null for a run that is no reconciliation. */
-export async function comparisonOf(
+export async function collectComparison(
   ledger: Ledger,
   run: Run,
   books: Books | null,
   streams: readonly StreamBooks[] | null,
-): Promise<Comparison | null> {
-  const scope = reconcileOf(run.config)
+): Promise<ReportComparison | null> {
+  const scope = reconcileScopeOf(run.config)
   if (run.purpose !== 'reconcile' || scope === null) return null
   const { found, left } = await ledger.differenceCounts(run.id)
   const differing = found.missing + found.stale + found.different
   const counts = (streams ?? []).map(({ serviceCount }) => serviceCount)
-  const isCounted = isWhole(scope) && counts.length > 0 && counts.every((count) => count !== null)
+  const isCounted =
+    isWholeScope(scope) && counts.length > 0 && counts.every((count) => count !== null)
   const compared = books
     ? books.states.unchanged + differing
     : isCounted
@@ -28,7 +29,7 @@ export async function comparisonOf(
       : null
   const fields = fieldsOf(await ledger.differenceGroups(run.id))
   return {
-    whole: isWhole(scope),
+    whole: isWholeScope(scope),
     repair: scope.repair,
     delete_extra: scope.deleteExtra,
     compared,
@@ -55,7 +56,7 @@ function fieldsOf(groups: readonly DifferenceGroup[]): FieldDifferences[] {
       differences: 0,
       repaired: 0,
       kinds: zero(DIFFERENCE_KINDS),
-      whose: zero(WHOSE),
+      whose: zero(CHANGED_BY),
       example_row: null,
     }
     const rows = [before.example_row, example].filter((row) => row !== null)

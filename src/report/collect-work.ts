@@ -1,8 +1,8 @@
 // What a run did over its time.
 
 import type { Ledger, Run, StreamBooks, TimelinePoint } from '../ledger/ledger.ts'
-import { secondsBetween } from './figures.ts'
-import type { Work } from './report-data.ts'
+import { secondsBetween } from './format.ts'
+import type { WorkData } from './report-data.ts'
 
 /** Shares of a run's time in a chart: it has many divisors, so that shares can be put together evenly. */
 const SHARES_MAX = 48
@@ -10,12 +10,12 @@ const SHARES_MAX = 48
 const CHART_SECONDS_MIN = 5
 const RATE_SHARE_SECONDS_MIN = 60
 
-export async function workOf(
+export async function collectWork(
   ledger: Ledger,
   run: Run,
   streams: readonly StreamBooks[] | null,
   limit: number | null,
-): Promise<Work> {
+): Promise<WorkData> {
   const requests = streams
     ? streams.reduce((sum, stream) => sum + stream.requests, 0)
     : (await ledger.progress(run.id)).requests
@@ -42,7 +42,7 @@ export async function workOf(
 }
 
 /** Several shares together make one of a minute or more; null where there would be one only. */
-function rateOf(points: readonly TimelinePoint[], share: number): Work['rate'] {
+function rateOf(points: readonly TimelinePoint[], share: number): WorkData['rate'] {
   const together = points.findIndex(
     (_, index) =>
       (index + 1) * share >= RATE_SHARE_SECONDS_MIN && points.length % (index + 1) === 0,

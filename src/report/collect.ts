@@ -4,43 +4,43 @@
 import { backfillOf, backfillText } from '../core/backfill.ts'
 import { sumOfDifferences } from '../core/differences.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
-import { reconcileOf, reconcileText, retryOf, type RetryTask } from '../core/purpose.ts'
-import { readBackParts } from '../core/read-back.ts'
+import { reconcileScopeOf, reconcileText, retryTaskOf, type RetryTask } from '../core/purpose.ts'
+import { readBackCounts } from '../core/read-back.ts'
 import {
   isBalanced,
   ITEM_STATES,
-  readBackDiffers,
+  countReadBackDifferent,
   REJECT_STATES,
   sumOfStates,
   type Books,
   type ItemState,
 } from '../core/states.ts'
 import type { ImportSync } from '../core/sync.ts'
-import { runLink, type UiPlace } from '../core/temporal-ui.ts'
-import { toldOf } from '../contract/index.ts'
+import { runLink, type UiLocation } from '../core/temporal-ui.ts'
+import { publicError } from '../contract/index.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
-import { comparisonOf } from './collect-comparison.ts'
-import { workOf } from './collect-work.ts'
-import { secondsBetween } from './figures.ts'
+import { collectComparison } from './collect-comparison.ts'
+import { collectWork } from './collect-work.ts'
+import { secondsBetween } from './format.ts'
 import type {
   BooksData,
-  Comparison,
-  Errors,
-  Figure,
-  Provenance,
+  ReportComparison,
+  ErrorsData,
+  ReportFigure,
+  ProvenanceData,
   ReportData,
   StreamData,
 } from './report-data.ts'
-import { broughtIn, leftOf } from './left.ts'
-import { verdictOf, type Hint } from './verdict.ts'
+import { countBroughtIn, readLeftovers } from './leftovers.ts'
+import { reportVerdict, type Hint } from './verdict.ts'
 
 /** What a report takes from around the ledger. */
-export interface Surroundings {
+export interface ReportContext {
   /** ISO 8601 in UTC. */
   readonly madeAt: string
   readonly hint: Hint
   /** Null where only a person knows the address of the Temporal UI. */
-  readonly ui: UiPlace | null
+  readonly ui: UiLocation | null
   /** Requests a minute that the service allows; null where it is not known, or nothing limits. */
   readonly limitPerMinute: number | null
 }
@@ -71,20 +71,20 @@ const comparedMeanings: Readonly<Partial<Record<ItemState, string>>> = {
 export async function collectReport(
   ledger: Ledger,
   run: Run,
-  surroundings: Surroundings,
+  surroundings: ReportContext,
 ): Promise<ReportData> {
   const { madeAt, hint, ui, limitPerMinute } = surroundings
   const ended = run.closedAt ?? madeAt
   const books = run.kind === 'import' ? (run.counts ?? (await ledger.books(run.id))) : null
   const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
-  const comparison = await comparisonOf(ledger, run, books, streams)
+  const comparison = await collectComparison(ledger, run, books, streams)
   const found = {
     books: books && booksOf(run, books),
     streams: streams && streams.map(streamOf),
     comparison,
   }
   const errors = await errorsOf(ledger, run, books)
-  const left = comparison ? null : await leftOf(ledger, run, errors.groups.length > 0)
+  const left = comparison ? null : await readLeftovers(ledger, run, errors.groups.length > 0)
   return {
     v: 1,
     made_at: madeAt,
@@ -102,10 +102,10 @@ export async function collectReport(
       closed_at: run.closedAt,
       seconds: secondsBetween(run.openedAt, ended),
     },
-    verdict: verdictOf(run, found, hint),
+    verdict: reportVerdict(run, found, hint),
     figures: figuresOf(run, books, streams, comparison),
     ...found,
-    work: await workOf(ledger, run, streams, limitPerMinute),
+    work: await collectWork(ledger, run, streams, limitPerMinute),
     errors,
     left: left && { rows: left.rows, of: left.of, by_run: left.byRun },
     retry_of: run.of,
@@ -115,7 +115,7 @@ export async function collectReport(
       state: retry.state,
       opened_at: retry.openedAt,
       rows: retry.rowsRead,
-      mended: retry.counts && broughtIn(retry.counts),
+      mended: retry.counts && countBroughtIn(retry.counts),
     })),
     provenance: await provenanceOf(ledger, run, ui),
     commands: { rejects: hint(`rejects ${run.id}`), audit: hint('audit') },
@@ -139,7 +139,7 @@ function booksOf(run: Run, books: Books): BooksData {
     })),
     replayed: books.replayed,
     in_doubt: books.inDoubt,
-    read_back: readBackParts(books),
+    read_back: readBackCounts(books),
   }
 }
 
@@ -165,9 +165,9 @@ const streamOf = (stream: StreamBooks): StreamData => ({
 function limitsOf(config: Json): string | null {
   const backfill = backfillOf(config)
   if (backfill) return backfillText(backfill)
-  const retry = retryOf(config)
+  const retry = retryTaskOf(config)
   if (retry) return retryText(retry)
-  const scope = reconcileOf(config)
+  const scope = reconcileScopeOf(config)
   return (scope && reconcileText(scope)) || null
 }
 
@@ -190,8 +190,8 @@ function figuresOf(
   run: Run,
   books: Books | null,
   streams: readonly StreamBooks[] | null,
-  comparison: Comparison | null,
-): Figure[] {
+  comparison: ReportComparison | null,
+): ReportFigure[] {
   if (comparison) {
     const found = sumOfDifferences(comparison.found)
     return [
@@ -225,22 +225,22 @@ function figuresOf(
   ]
 }
 
-async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<Errors> {
+async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<ErrorsData> {
   if (books === null) return { rows: 0, groups: [], omitted: 0 }
   const all = await ledger.rejectGroups(run.id)
   // What a reconciliation looked at and left as it is differs, and is no error.
   const isLookedAt = ({ state, reason }: (typeof all)[number]): boolean =>
-    reconcileOf(run.config)?.repair === false && state === 'unsent' && reason === null
+    reconcileScopeOf(run.config)?.repair === false && state === 'unsent' && reason === null
   const groups = all.filter((group) => !isLookedAt(group))
   const mapped = (run.config as unknown as ImportSync).import.properties
   const lookedAt = all.filter(isLookedAt).reduce((sum, { items }) => sum + items, 0)
   return {
-    rows: rowsIn(books, REJECT_STATES) + readBackDiffers(books) - lookedAt,
+    rows: rowsIn(books, REJECT_STATES) + countReadBackDifferent(books) - lookedAt,
     groups: groups.slice(0, GROUPS_MAX).map((group) => ({
       rows: group.items,
       state: group.state,
       // The page may be passed on, and a word that the service made up could hold a value.
-      ...toldOf(group, (name) => Object.hasOwn(mapped, name)),
+      ...publicError(group, (name) => Object.hasOwn(mapped, name)),
       column: group.column,
       example_row: group.example,
     })),
@@ -248,7 +248,11 @@ async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<
   }
 }
 
-async function provenanceOf(ledger: Ledger, run: Run, ui: UiPlace | null): Promise<Provenance> {
+async function provenanceOf(
+  ledger: Ledger,
+  run: Run,
+  ui: UiLocation | null,
+): Promise<ProvenanceData> {
   const [manifest] = await ledger.manifests(run.sync, { after: run.id - 1, limit: 1 })
   const sealed = manifest?.run === run.id ? manifest : null
   const body = sealed && (JSON.parse(sealed.body) as Json)

@@ -10,20 +10,20 @@ export class Markup {
   toString(): string {
     return this.#text
   }
-  static of(strings: TemplateStringsArray, parts: readonly Part[]): Markup {
+  static of(strings: TemplateStringsArray, parts: readonly HtmlValue[]): Markup {
     return new Markup(
       strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string),
     )
   }
 }
 
-export type Part = Markup | string | number | null | undefined | false | readonly Part[]
+export type HtmlValue = Markup | string | number | null | undefined | false | readonly HtmlValue[]
 
 /** `html`<p>${anything}</p>``: attributes are to be in double quotes. */
-export const html = (strings: TemplateStringsArray, ...parts: Part[]): Markup =>
+export const html = (strings: TemplateStringsArray, ...parts: HtmlValue[]): Markup =>
   Markup.of(strings, parts)
 
-function textOf(part: Part): string {
+function textOf(part: HtmlValue): string {
   if (part === null || part === undefined || part === false) return ''
   if (part instanceof Markup) return part.toString()
   if (typeof part === 'object') return part.map(textOf).join('')

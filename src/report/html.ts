@@ -3,14 +3,14 @@
 
 import { html, type Markup } from './escape.ts'
 import { definitions } from './charts.ts'
-import { figure, lasting, moment } from './figures.ts'
+import { formatNumber, durationText, dateTimeText } from './format.ts'
 import { booksPart } from './parts/books.ts'
 import { comparisonPart } from './parts/comparison.ts'
 import { errorsPart, retriesPart } from './parts/errors.ts'
 import { provenancePart } from './parts/provenance.ts'
 import { streamsPart } from './parts/streams.ts'
 import { workPart } from './parts/work.ts'
-import type { ReportData, Verdict } from './report-data.ts'
+import type { ReportData, ReportVerdict } from './report-data.ts'
 import { STYLE, STYLE_SOURCE } from './style.ts'
 
 const policy = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; form-action 'none'`
@@ -59,7 +59,7 @@ export function renderReport(data: ReportData): string {
             ${data.figures.map(
               ({ name, value }) =>
                 html`<div>
-                  <dd>${figure(value)}</dd>
+                  <dd>${formatNumber(value)}</dd>
                   <dt>${name}</dt>
                 </div>`,
             )}
@@ -68,8 +68,8 @@ export function renderReport(data: ReportData): string {
         </main>
         <footer>
           <p>
-            Made by records-sync on ${moment(data.made_at)}. This page holds counts and names, and
-            no value of any row: those are in the ledger.
+            Made by records-sync on ${dateTimeText(data.made_at)}. This page holds counts and names,
+            and no value of any row: those are in the ledger.
           </p>
         </footer>
       </body>
@@ -91,13 +91,13 @@ function kindOf({ run, retry_of }: ReportData): string {
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
 function whenOf({ run }: ReportData): string {
-  const took = lasting(run.seconds)
+  const took = durationText(run.seconds)
   return run.closed_at === null
-    ? `Began ${moment(run.opened_at)}, ${took} ago`
-    : `Began ${moment(run.opened_at)}, took ${took}`
+    ? `Began ${dateTimeText(run.opened_at)}, ${took} ago`
+    : `Began ${dateTimeText(run.opened_at)}, took ${took}`
 }
 
-const signs: Readonly<Record<Verdict['tone'], string>> = {
+const signs: Readonly<Record<ReportVerdict['tone'], string>> = {
   good: 'M12.5 20.5l5 5 10-11',
   live: 'M12 20h.01M20 20h.01M28 20h.01',
   look: 'M20 11v11M20 28.5v.01',

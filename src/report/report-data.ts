@@ -2,7 +2,7 @@
 // Promise kept here: it holds figures, names and words of ours; no value of a row, no key and no record id. Times are ISO
 // 8601 in UTC.
 
-import type { DifferenceCounts, DifferenceKind, Whose } from '../core/differences.ts'
+import type { DifferenceCounts, DifferenceKind, ChangedBy } from '../core/differences.ts'
 import type { Purpose } from '../core/purpose.ts'
 import type { ItemState, RunState } from '../core/states.ts'
 
@@ -11,24 +11,24 @@ export interface ReportData {
   readonly v: 1
   readonly made_at: string
   readonly run: RunFacts
-  readonly verdict: Verdict
+  readonly verdict: ReportVerdict
   /** What matters most, in figures; the page's first row of them. */
-  readonly figures: readonly Figure[]
+  readonly figures: readonly ReportFigure[]
   /** Of an import; null for a mirror. */
   readonly books: BooksData | null
   /** Of a mirror; null for an import. */
   readonly streams: readonly StreamData[] | null
   /** Of a reconciliation; null for other runs. */
-  readonly comparison: Comparison | null
-  readonly work: Work
-  readonly errors: Errors
+  readonly comparison: ReportComparison | null
+  readonly work: WorkData
+  readonly errors: ErrorsData
   /** Of a retry: the run whose rows it took. */
   readonly retry_of: number | null
   /** What is left of the rows that were not accepted; null while the run is live, and where nothing of it is known. */
   readonly left: LeftOver | null
   /** Runs that took rows of this one again, and those that took theirs, oldest first. */
-  readonly retries: readonly Retry[]
-  readonly provenance: Provenance
+  readonly retries: readonly RetryData[]
+  readonly provenance: ProvenanceData
   /** What to type for the rows themselves, and to check the ledger. */
   readonly commands: { readonly rejects: string; readonly audit: string }
 }
@@ -52,7 +52,7 @@ export interface RunFacts {
 }
 
 /** What the state of the run means, for somebody who reads nothing else. */
-export interface Verdict {
+export interface ReportVerdict {
   /** `good`: nothing to do. `live`: still at work. `look`: a person should look. `bad`: a person has to. */
   readonly tone: 'good' | 'live' | 'look' | 'bad'
   /** `Complete, with rejects` */
@@ -68,7 +68,7 @@ export interface Step {
   readonly command: string | null
 }
 
-export interface Figure {
+export interface ReportFigure {
   readonly name: string
   readonly value: number
 }
@@ -119,7 +119,7 @@ export interface StreamData {
   readonly message: string | null
 }
 
-export interface Comparison {
+export interface ReportComparison {
   /** Whether everything there is was compared. */
   readonly whole: boolean
   readonly repair: boolean
@@ -146,12 +146,12 @@ export interface FieldDifferences {
   readonly repaired: number
   readonly kinds: Readonly<Record<DifferenceKind, number>>
   /** By the side that changed last. */
-  readonly whose: Readonly<Record<Whose, number>>
+  readonly whose: Readonly<Record<ChangedBy, number>>
   /** Number of a row of the source; null where none is known. */
   readonly example_row: number | null
 }
 
-export interface Work {
+export interface WorkData {
   readonly requests: number
   /** Requests a minute that the service allows, as it was known when the report was made; null where it is not. */
   readonly limit_per_minute: number | null
@@ -178,7 +178,7 @@ export interface Work {
   } | null
 }
 
-export interface Errors {
+export interface ErrorsData {
   /** Rows that were not accepted. */
   readonly rows: number
   /** Most rows first. */
@@ -208,7 +208,7 @@ export interface LeftOver {
   readonly by_run: readonly { readonly run: number; readonly rows: number }[]
 }
 
-export interface Retry {
+export interface RetryData {
   readonly run: number
   /** The run that it is a retry of: this one, or one of its retries. */
   readonly of: number | null
@@ -219,7 +219,7 @@ export interface Retry {
   readonly mended: number | null
 }
 
-export interface Provenance {
+export interface ProvenanceData {
   /** What the rows came from, and where they went, in words: no path, no query. */
   readonly from: string | null
   readonly to: string | null

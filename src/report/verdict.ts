@@ -3,20 +3,20 @@
 import { REJECT_STATES } from '../core/states.ts'
 import { kindsText, sumOfDifferences } from '../core/differences.ts'
 import type { Run } from '../ledger/ledger.ts'
-import { counted, figure } from './figures.ts'
-import type { BooksData, Comparison, Step, StreamData, Verdict } from './report-data.ts'
+import { countText, formatNumber } from './format.ts'
+import type { BooksData, ReportComparison, Step, StreamData, ReportVerdict } from './report-data.ts'
 
-export interface Found {
+export interface VerdictInput {
   readonly books: BooksData | null
   readonly streams: readonly StreamData[] | null
-  readonly comparison: Comparison | null
+  readonly comparison: ReportComparison | null
 }
 
 /** A command line for a person: `records-sync rejects 12`, with `-c` where this one had it. */
 export type Hint = (command: string) => string
 
 /** @param hint makes the command lines */
-export function verdictOf(run: Run, found: Found, hint: Hint): Verdict {
+export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): ReportVerdict {
   const step = (text: string, command: string | null = null): Step => ({
     text,
     command: command === null ? null : hint(command),
@@ -96,7 +96,7 @@ const obstacles: Readonly<Record<string, { readonly meaning: string; readonly ne
   },
 }
 
-function blocked(run: Run, step: MakeStep): Verdict {
+function blocked(run: Run, step: MakeStep): ReportVerdict {
   if (run.reason === 'approval')
     return {
       tone: 'look',
@@ -124,7 +124,7 @@ function blocked(run: Run, step: MakeStep): Verdict {
   }
 }
 
-function failed(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
+function failed(run: Run, { books, streams }: VerdictInput, step: MakeStep): ReportVerdict {
   if (books && run.closedAt !== null && !books.balanced) {
     const off = Math.abs(books.read - books.sum)
     return {
@@ -133,7 +133,7 @@ function failed(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
       meaning:
         off === 0
           ? 'Some rows have no final outcome. Do not rely on this run.'
-          : `${counted(off, 'row')} ${books.read > books.sum ? `of the source ${off === 1 ? 'has' : 'have'} no outcome` : 'too many: more have an outcome than were read'}. Do not rely on this run.`,
+          : `${countText(off, 'row')} ${books.read > books.sum ? `of the source ${off === 1 ? 'has' : 'have'} no outcome` : 'too many: more have an outcome than were read'}. Do not rely on this run.`,
       next: [
         step('Check the ledger:', 'audit'),
         step('Then run the sync again; what was accepted is not sent again:', again(run)),
@@ -146,7 +146,7 @@ function failed(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
     words: 'Failed',
     meaning:
       broken > 0
-        ? `${broken} of ${counted(streams!.length, 'table')} could not be brought up to date; the others are as they should be.`
+        ? `${broken} of ${countText(streams!.length, 'table')} could not be brought up to date; the others are as they should be.`
         : 'The run could not do its work. What was done before is kept.',
     next: [step('When it is mended:', again(run))],
   }
@@ -158,7 +158,7 @@ function again(run: Run): string {
   return `${run.purpose === 'reconcile' ? 'reconcile' : 'run'} ${word(run.sync)}`
 }
 
-function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
+function ended(run: Run, { books, streams }: VerdictInput, step: MakeStep): ReportVerdict {
   if (books === null && run.state === 'complete_with_differences')
     return {
       tone: 'look',
@@ -179,9 +179,9 @@ function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
       meaning:
         streams === null || streams.length === 0
           ? 'There was nothing to mirror.'
-          : `${streams.length === 1 ? 'The table is' : `All ${figure(streams.length)} tables are`} up to date.${
+          : `${streams.length === 1 ? 'The table is' : `All ${formatNumber(streams.length)} tables are`} up to date.${
               off > 0
-                ? ` ${counted(off, 'table')} ${off === 1 ? 'has' : 'have'} another number of rows than the service counts: what changes during a run comes with the next.`
+                ? ` ${countText(off, 'table')} ${off === 1 ? 'has' : 'have'} another number of rows than the service counts: what changes during a run comes with the next.`
                 : ''
             }`,
       next: [],
@@ -193,8 +193,8 @@ function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
   const readBack =
     otherwise === 0
       ? ''
-      : `${counted(otherwise, 'row')} ${otherwise === 1 ? 'was' : 'were'} accepted and read back otherwise (${differing
-          .map(({ name, rows }) => `${figure(rows)} ${name}`)
+      : `${countText(otherwise, 'row')} ${otherwise === 1 ? 'was' : 'were'} accepted and read back otherwise (${differing
+          .map(({ name, rows }) => `${formatNumber(rows)} ${name}`)
           .join(', ')})`
   if (rejects === 0 && otherwise > 0)
     return {
@@ -215,14 +215,16 @@ function ended(run: Run, { books, streams }: Found, step: MakeStep): Verdict {
           ? run.purpose === 'retry'
             ? 'There was no row to take again.'
             : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'
-          : `${books.read === 1 ? 'The one row has its outcome' : `All ${figure(books.read)} rows have their outcome`}, and none needs you.`,
+          : `${books.read === 1 ? 'The one row has its outcome' : `All ${formatNumber(books.read)} rows have their outcome`}, and none needs you.`,
       next: [],
     }
   return {
     tone: 'look',
     words: 'Complete, with rejects',
-    meaning: `${figure(rejects)} of ${counted(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
-      rejects < books.read ? `; the other ${figure(books.read - rejects)} have their outcome` : ''
+    meaning: `${formatNumber(rejects)} of ${countText(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
+      rejects < books.read
+        ? `; the other ${formatNumber(books.read - rejects)} have their outcome`
+        : ''
     }.${readBack === '' ? '' : ` ${readBack}.`}`,
     next: [
       step(
@@ -241,7 +243,12 @@ const isOff = ({ service_count, table_count }: StreamData): boolean =>
 const rejectsOf = (books: BooksData): number =>
   books.states.reduce((sum, { state, rows }) => sum + (REJECT_STATES.includes(state) ? rows : 0), 0)
 
-function compared(run: Run, comparison: Comparison, { books }: Found, step: MakeStep): Verdict {
+function compared(
+  run: Run,
+  comparison: ReportComparison,
+  { books }: VerdictInput,
+  step: MakeStep,
+): ReportVerdict {
   const found = sumOfDifferences(comparison.found)
   const left = sumOfDifferences(comparison.left)
   const what = comparison.whole
@@ -250,7 +257,7 @@ function compared(run: Run, comparison: Comparison, { books }: Found, step: Make
   const invalid = books?.states.find(({ state }) => state === 'invalid')?.rows ?? 0
   const unread =
     invalid > 0
-      ? ` ${counted(invalid, 'row')} of the source did not map and could not be compared.`
+      ? ` ${countText(invalid, 'row')} of the source did not map and could not be compared.`
       : ''
   const rejects = invalid > 0 ? [step('See what did not map:', `rejects ${run.id}`)] : []
   if (found === 0)
@@ -260,7 +267,7 @@ function compared(run: Run, comparison: Comparison, { books }: Found, step: Make
       meaning: `${
         comparison.equal === null
           ? 'Both sides hold the same.'
-          : `Both sides hold the same: ${counted(comparison.equal, 'record')} compared.`
+          : `Both sides hold the same: ${countText(comparison.equal, 'record')} compared.`
       }${unread}${what}`,
       next: rejects,
     }
@@ -268,7 +275,7 @@ function compared(run: Run, comparison: Comparison, { books }: Found, step: Make
   if (!comparison.repair)
     return {
       tone: 'look',
-      words: counted(found, 'record differs', 'records differ'),
+      words: countText(found, 'record differs', 'records differ'),
       meaning: `${differ}. Nothing was changed: the run only compared.${unread}${what}`,
       next: [
         step(
@@ -284,16 +291,16 @@ function compared(run: Run, comparison: Comparison, { books }: Found, step: Make
     return {
       tone: invalid > 0 ? 'look' : 'good',
       words: 'All differences mended',
-      meaning: `${counted(found, 'record')} differed (${differ}), and ${found === 1 ? 'is' : 'all are'} equal now.${unread}${what}`,
+      meaning: `${countText(found, 'record')} differed (${differ}), and ${found === 1 ? 'is' : 'all are'} equal now.${unread}${what}`,
       next: [step('Prove it:', `reconcile ${word(run.sync)}`), ...rejects],
     }
   const extra = run.kind === 'import' && !comparison.delete_extra ? comparison.left.extra : 0
   return {
     tone: 'look',
-    words: `${figure(left)} of ${counted(found, 'difference')} left`,
-    meaning: `${counted(found, 'record')} differed (${differ}); ${figure(found - left)} of them ${found - left === 1 ? 'is' : 'are'} equal now.${
+    words: `${formatNumber(left)} of ${countText(found, 'difference')} left`,
+    meaning: `${countText(found, 'record')} differed (${differ}); ${formatNumber(found - left)} of them ${found - left === 1 ? 'is' : 'are'} equal now.${
       extra > 0
-        ? ` Records that the source lacks (${figure(extra)}) are deleted on request only.`
+        ? ` Records that the source lacks (${formatNumber(extra)}) are deleted on request only.`
         : ''
     }${unread}${what}`,
     next: [

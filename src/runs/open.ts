@@ -7,7 +7,7 @@ import type { Logger } from '../core/ports.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 
 /** Which workflow execution holds or wants a run. */
-export interface Holder {
+export interface RunHolder {
   readonly workflowId: string
   readonly workflowRunId: string
 }
@@ -19,7 +19,7 @@ export const ABANDONED =
 const takeoversMax = 3
 
 /** Closes the books of a run that nobody works on any more: what was sent is in doubt, what was planned is unsent. */
-export async function abandon(ledger: Ledger, run: Run): Promise<void> {
+export async function closeAbandoned(ledger: Ledger, run: Run): Promise<void> {
   await ledger.settleLeftovers(run.id)
   const books = await ledger.books(run.id)
   await ledger.closeRun(run.id, {
@@ -34,11 +34,11 @@ export async function abandon(ledger: Ledger, run: Run): Promise<void> {
  * Opens a run, or returns the one that the same workflow opened before.
  * @throws AlreadyRunning where a living workflow holds the sync
  */
-export async function open(
+export async function openOrResumeRun(
   deps: {
     ledger: Ledger
     logger: Logger
-    isLive(holder: Holder): Promise<boolean>
+    isLive(holder: RunHolder): Promise<boolean>
     /** What is still to be done for a run whose workflow is gone, before its books are closed. */
     abandoning?: ((run: Run) => Promise<void>) | undefined
     /** Told of every run whose books were closed because its workflow is gone. */
@@ -47,7 +47,7 @@ export async function open(
   job: {
     sync: string
     kind: Run['kind']
-    holder: Holder
+    holder: RunHolder
     config: Json
     /** Default: a regular run. */
     purpose?: Purpose
@@ -73,7 +73,7 @@ export async function open(
     if (await deps.isLive(held)) throw new AlreadyRunning(sync, held.id, held.workflowId)
     deps.logger.warn({ run: held.id, sync, workflow: held.workflowId }, 'run_taken_over')
     await deps.abandoning?.(held)
-    await abandon(ledger, held)
+    await closeAbandoned(ledger, held)
     await deps.abandoned?.(held)
   }
   throw new SyncError(

@@ -10,20 +10,27 @@ import {
   type ScheduleDescription,
 } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
-import { inLanes } from '../core/lanes.ts'
+import { forEachConcurrent } from '../core/concurrency.ts'
 import { scheduleText } from '../core/schedule.ts'
 import type { SyncConfig } from '../core/sync.ts'
-import { findOld, findSchedule, idOf, syncsOf, unreadable, type Place } from './find.ts'
 import {
-  changesOf,
+  findLegacySchedule,
+  findSchedule,
+  scheduleIdOf,
+  scheduledSyncs,
+  unreadableSchedule,
+  type ScheduleScope,
+} from './find.ts'
+import {
+  configurationChanges,
   isOurs,
   isScheduled,
-  optionsOf,
+  scheduleOptions,
   SCHEDULE_MEMO,
   type ScheduledSync,
-} from './form.ts'
-import { describeSchedule, refusalOf } from './read.ts'
-import { copyOld, reconfigure } from './replace.ts'
+} from './definition.ts'
+import { describeSchedule, serverRefusal } from './read.ts'
+import { copyLegacySchedule, updateSchedule } from './update.ts'
 
 /** What one schedule needs. */
 export interface ScheduleStep {
@@ -49,7 +56,7 @@ const triesMax = 5
 type Syncs = Readonly<Record<string, SyncConfig>>
 
 /** What `applySchedules` would do, and what `pruneSchedules` would. Writes nothing. */
-export async function planSchedules(place: Place, syncs: Syncs): Promise<ScheduleStep[]> {
+export async function planSchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
   return await stepsOf(place, syncs, stepOf)
 }
 
@@ -57,17 +64,20 @@ export async function planSchedules(place: Place, syncs: Syncs): Promise<Schedul
  * Makes the schedules as they are configured.
  * @returns what was done; where the server refused a schedule, why. The others are made all the same.
  */
-export async function applySchedules(place: Place, syncs: Syncs): Promise<ScheduleStep[]> {
+export async function applySchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
   return await stepsOf(place, syncs, applyOne)
 }
 
 /** Removes the schedules that are configured no more; runs of theirs that are on go on. */
-export async function pruneSchedules(place: Place, syncs: Syncs): Promise<ScheduleStep[]> {
+export async function pruneSchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
   const { client, project } = place
-  const steps = await strayStepsOf(place, Object.values(syncs).filter(isScheduled))
-  await inLanes(steps, inFlight, async ({ sync }) => {
-    const { ours: old } = await findOld(client, 'sync:', sync, project)
-    for (const id of [idOf('sync:', sync, project), ...(old === null ? [] : [old.scheduleId])])
+  const steps = await orphanSteps(place, Object.values(syncs).filter(isScheduled))
+  await forEachConcurrent(steps, inFlight, async ({ sync }) => {
+    const { ours: old } = await findLegacySchedule(client, 'sync:', sync, project)
+    for (const id of [
+      scheduleIdOf('sync:', sync, project),
+      ...(old === null ? [] : [old.scheduleId]),
+    ])
       await remove(client, id)
   })
   return steps
@@ -78,35 +88,35 @@ async function remove(client: Client, id: string): Promise<void> {
     await client.schedule.getHandle(id).delete()
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return
-    const message = `The Temporal server did not remove the schedule ${id}: ${refusalOf(error)}`
+    const message = `The Temporal server did not remove the schedule ${id}: ${serverRefusal(error)}`
     throw new SyncError('schedule_failed', message)
   }
 }
 
 async function stepsOf(
-  place: Place,
+  place: ScheduleScope,
   syncs: Syncs,
-  work: (place: Place, sync: ScheduledSync) => Promise<ScheduleStep>,
+  work: (place: ScheduleScope, sync: ScheduledSync) => Promise<ScheduleStep>,
 ): Promise<ScheduleStep[]> {
   const scheduled = Object.values(syncs).filter(isScheduled)
   const steps = new Map<string, ScheduleStep>()
-  await inLanes(scheduled, inFlight, async (sync) => {
+  await forEachConcurrent(scheduled, inFlight, async (sync) => {
     steps.set(sync.name, await work(place, sync))
   })
   const inOrder = scheduled.map(({ name }) => steps.get(name)!)
-  return [...inOrder, ...(await strayStepsOf(place, scheduled))]
+  return [...inOrder, ...(await orphanSteps(place, scheduled))]
 }
 
-async function strayStepsOf(
-  { client, project }: Place,
+async function orphanSteps(
+  { client, project }: ScheduleScope,
   scheduled: readonly ScheduledSync[],
 ): Promise<ScheduleStep[]> {
   const configured = new Set(scheduled.map(({ name }) => name))
   const steps: ScheduleStep[] = []
   // One of the last second may be missing: the server's list lags.
-  for (const sync of await syncsOf(client, 'sync:', project)) {
+  for (const sync of await scheduledSyncs(client, 'sync:', project)) {
     if (configured.has(sync)) continue
-    const found = await findSchedule(client, sync, project).catch(unreadable)
+    const found = await findSchedule(client, sync, project).catch(unreadableSchedule)
     if (found !== null && isOurs(found))
       steps.push({ sync, what: 'prune', when: null, changes: [], refused: null })
   }
@@ -114,13 +124,13 @@ async function strayStepsOf(
 }
 
 /** What is on the server for a sync. */
-async function found({ client, project }: Place, { name }: ScheduledSync) {
-  const own = await describeSchedule(client, idOf('sync:', name, project))
-  const { ours: old } = await findOld(client, 'sync:', name, project)
+async function found({ client, project }: ScheduleScope, { name }: ScheduledSync) {
+  const own = await describeSchedule(client, scheduleIdOf('sync:', name, project))
+  const { ours: old } = await findLegacySchedule(client, 'sync:', name, project)
   return { own, old }
 }
 
-async function stepOf(place: Place, sync: ScheduledSync): Promise<ScheduleStep> {
+async function stepOf(place: ScheduleScope, sync: ScheduledSync): Promise<ScheduleStep> {
   const { own, old } = await found(place, sync)
   const step = toward(own ?? old, sync)
   return old === null ? step : { ...step, what: 'move' }
@@ -131,11 +141,11 @@ function toward(found: ScheduleDescription | null, sync: ScheduledSync): Schedul
   const step = { sync: sync.name, when: scheduleText(sync.schedule), changes: [], refused: null }
   if (found === null) return { ...step, what: 'create' }
   if (!isOurs(found)) return { ...step, what: 'foreign' }
-  const changes = changesOf(found, sync)
+  const changes = configurationChanges(found, sync)
   return { ...step, changes, what: changes.length > 0 ? 'update' : 'same' }
 }
 
-async function applyOne(place: Place, sync: ScheduledSync): Promise<ScheduleStep> {
+async function applyOne(place: ScheduleScope, sync: ScheduledSync): Promise<ScheduleStep> {
   const { client, project } = place
   let isMoved = false
   for (let attempt = 1; ; attempt++) {
@@ -145,26 +155,26 @@ async function applyOne(place: Place, sync: ScheduledSync): Promise<ScheduleStep
     try {
       if (old !== null) {
         // Nothing is lost where this ends between the two: the next time only the older one is left to remove.
-        if (own === null) await copyOld(client, old, sync, project)
+        if (own === null) await copyLegacySchedule(client, old, sync, project)
         await remove(client, old.scheduleId)
         isMoved = true
       } else if (step.what === 'create') {
         if (await create(place, sync)) return done()
       } else if (step.what === 'update') {
-        if (await reconfigure(client, own!, sync, project)) return done()
+        if (await updateSchedule(client, own!, sync, project)) return done()
       } else return done()
     } catch (error) {
-      return { ...step, refused: refusalOf(error) }
+      return { ...step, refused: serverRefusal(error) }
     }
     if (attempt === triesMax) return { ...step, refused: 'somebody else keeps changing it' }
   }
 }
 
 /** @returns false where somebody else was faster */
-async function create({ client, project }: Place, sync: ScheduledSync): Promise<boolean> {
+async function create({ client, project }: ScheduleScope, sync: ScheduledSync): Promise<boolean> {
   try {
-    const id = { scheduleId: idOf('sync:', sync.name, project), memo: SCHEDULE_MEMO }
-    await client.schedule.create({ ...optionsOf(sync, project), ...id })
+    const id = { scheduleId: scheduleIdOf('sync:', sync.name, project), memo: SCHEDULE_MEMO }
+    await client.schedule.create({ ...scheduleOptions(sync, project), ...id })
     return true
   } catch (error) {
     if (error instanceof ScheduleAlreadyRunning) return false
@@ -176,14 +186,14 @@ async function create({ client, project }: Place, sync: ScheduledSync): Promise<
  * Ids of what an older release left for these syncs, and of which nobody can tell whose it is: no run that it began is in the
  * ledger.
  */
-export async function unclaimed(
-  { client, project }: Place,
+export async function unclaimedSchedules(
+  { client, project }: ScheduleScope,
   syncs: readonly string[],
 ): Promise<string[]> {
   const ids: string[] = []
-  await inLanes(syncs, inFlight, async (sync) => {
+  await forEachConcurrent(syncs, inFlight, async (sync) => {
     for (const start of ['sync:', 'backfill:'] as const) {
-      const { unclaimed: id } = await findOld(client, start, sync, project)
+      const { unclaimed: id } = await findLegacySchedule(client, start, sync, project)
       if (id !== null) ids.push(id)
     }
   })

@@ -5,23 +5,26 @@
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import type { Project } from '../runs/project.ts'
-import { isOurs } from './form.ts'
-import { describeSchedule, idsOf, UNREADABLE } from './read.ts'
+import { isOurs } from './definition.ts'
+import { describeSchedule, listScheduleIds, UNREADABLE } from './read.ts'
 
 /** A connection, and whose schedules are meant. */
-export interface Place {
+export interface ScheduleScope {
   readonly client: Client
   readonly project: Project
 }
 
 /** What a schedule is for, and how its id begins: a sync that runs by itself, or the button of a backfill. */
-export type IdStart = 'sync:' | 'backfill:'
+export type ScheduleIdPrefix = 'sync:' | 'backfill:'
 
 /** `sync:contacts:3f9ac2b1` */
-export const idOf = (start: IdStart, sync: string, project: Pick<Project, 'id'>): string =>
-  `${start}${sync}:${project.id}`
+export const scheduleIdOf = (
+  start: ScheduleIdPrefix,
+  sync: string,
+  project: Pick<Project, 'id'>,
+): string => `${start}${sync}:${project.id}`
 /** As releases named it that knew no projects. */
-const oldIdOf = (start: IdStart, sync: string): string => `${start}${sync}`
+const oldIdOf = (start: ScheduleIdPrefix, sync: string): string => `${start}${sync}`
 
 /** The project's schedule; or that of an older release, which goes on until `schedules apply` moves it. */
 export async function findSchedule(
@@ -29,23 +32,23 @@ export async function findSchedule(
   sync: string,
   project: Project,
 ): Promise<ScheduleDescription | null> {
-  const own = await describeSchedule(client, idOf('sync:', sync, project))
-  return own ?? (await findOld(client, 'sync:', sync, project)).ours
+  const own = await describeSchedule(client, scheduleIdOf('sync:', sync, project))
+  return own ?? (await findLegacySchedule(client, 'sync:', sync, project)).ours
 }
 
 /** What an older release has left for a sync: `ours`, or one of which nobody can tell whose it is. */
-export interface Old {
+export interface LegacySchedule {
   readonly ours: ScheduleDescription | null
   readonly unclaimed: string | null
 }
 
-export async function findOld(
+export async function findLegacySchedule(
   client: Client,
-  start: IdStart,
+  start: ScheduleIdPrefix,
   sync: string,
   project: Project,
-): Promise<Old> {
-  const found = await describeSchedule(client, oldIdOf(start, sync)).catch(unreadable)
+): Promise<LegacySchedule> {
+  const found = await describeSchedule(client, oldIdOf(start, sync)).catch(unreadableSchedule)
   if (found === null || !isOurs(found)) return { ours: null, unclaimed: null }
   const { recentActions } = found.info
   const begun = recentActions.map(({ action }) => action.workflow.workflowId)
@@ -55,18 +58,25 @@ export async function findOld(
 }
 
 /** Syncs that have a schedule of the project on the server, those of older releases included. */
-export async function syncsOf(client: Client, start: IdStart, project: Project): Promise<string[]> {
+export async function scheduledSyncs(
+  client: Client,
+  start: ScheduleIdPrefix,
+  project: Project,
+): Promise<string[]> {
   const end = `:${project.id}`
   const syncs = new Set<string>()
-  for (const rest of await idsOf(client, start))
+  for (const rest of await listScheduleIds(client, start))
     if (rest.endsWith(end)) syncs.add(rest.slice(0, -end.length))
-    else if (!rest.includes(':') && (await findOld(client, start, rest, project)).ours !== null)
+    else if (
+      !rest.includes(':') &&
+      (await findLegacySchedule(client, start, rest, project)).ours !== null
+    )
       syncs.add(rest)
   return [...syncs].toSorted()
 }
 
 /** One that cannot be read is not known to be ours. */
-export function unreadable(error: unknown): null {
+export function unreadableSchedule(error: unknown): null {
   if (error instanceof SyncError && error.code === UNREADABLE) return null
   throw error
 }

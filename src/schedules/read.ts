@@ -21,7 +21,7 @@ const messageOf = (error: unknown): string =>
   ((error instanceof ServiceError ? error.cause : error) as Error).message
 
 /** Why the server would not do something. Its own words may quote anything; ours are kept. */
-export function refusalOf(error: unknown): string {
+export function serverRefusal(error: unknown): string {
   if (error instanceof SyncError) return error.message
   if (error instanceof TypeError || /invalid schedule spec/i.test(messageOf(error)))
     return 'it does not know the time zone, or the cron line'
@@ -31,7 +31,7 @@ export function refusalOf(error: unknown): string {
 }
 
 const failed = (what: string, error: unknown) =>
-  new SyncError('schedule_failed', `The Temporal server did not ${what}: ${refusalOf(error)}`)
+  new SyncError('schedule_failed', `The Temporal server did not ${what}: ${serverRefusal(error)}`)
 
 /**
  * The schedule of that id; null where there is none.
@@ -57,7 +57,7 @@ export async function describeSchedule(
  * What stands behind `start` in the ids of all schedules. By id alone: what other programs keep in their schedules need not
  * be readable.
  */
-export async function idsOf(client: Client, start: string): Promise<string[]> {
+export async function listScheduleIds(client: Client, start: string): Promise<string[]> {
   const syncs: string[] = []
   let nextPageToken: Uint8Array = new Uint8Array()
   let seen = 0

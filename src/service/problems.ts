@@ -12,7 +12,7 @@ export interface Violation {
 }
 
 /** Why a request, or an item of a batch, is refused. */
-export interface Facts {
+export interface RefusalFacts {
   readonly status: number
   readonly code: ProblemCode
   readonly detail: string
@@ -23,10 +23,10 @@ export interface Facts {
 }
 
 /** A request that is refused as a whole; the HTTP layer answers with its facts. */
-export class Refusal extends Error {
-  readonly facts: Facts
+export class RequestRefused extends Error {
+  readonly facts: RefusalFacts
   /** `options.cause`: what the operator has to know and the caller must not. */
-  constructor(facts: Facts, options?: ErrorOptions) {
+  constructor(facts: RefusalFacts, options?: ErrorOptions) {
     super(facts.detail, options)
     this.name = 'Refusal'
     this.facts = facts
@@ -34,25 +34,25 @@ export class Refusal extends Error {
 }
 
 /** The facts of a known reason; its code and status come from the contract. */
-export function factsOf(reason: ProblemReason, detail: string, field?: string): Facts {
+export function refusalFacts(reason: ProblemReason, detail: string, field?: string): RefusalFacts {
   return { ...REASONS[reason], reason, detail, field }
 }
 
 /** A structurally malformed request: 400. */
-export function malformed(detail: string, field?: string): Refusal {
-  return new Refusal({ status: 400, code: 'request_invalid', detail, field })
+export function malformed(detail: string, field?: string): RequestRefused {
+  return new RequestRefused({ status: 400, code: 'request_invalid', detail, field })
 }
 
 /** A request of the right shape with a number or a length that is not allowed: 422. */
-export function outOfRange(detail: string, field: string): Refusal {
-  return new Refusal({ status: 422, code: 'request_invalid', detail, field })
+export function outOfRange(detail: string, field: string): RequestRefused {
+  return new RequestRefused({ status: 422, code: 'request_invalid', detail, field })
 }
 
-export function notFound(detail: string): Facts {
+export function notFound(detail: string): RefusalFacts {
   return { status: 404, code: 'not_found', detail }
 }
 
-export const noValidKey: Facts = {
+export const noValidKey: RefusalFacts = {
   status: 401,
   code: 'unauthenticated',
   detail: 'A valid API key was expected in the header Authorization: Bearer <API_KEY>',
@@ -60,21 +60,21 @@ export const noValidKey: Facts = {
 }
 
 /** The same for a record that never was, one that is gone, and one that the key cannot see. */
-export function noRecord(id: string, objectType: string): Facts {
-  return notFound(`No record ${shown(id)} of ${objectType}`)
+export function noRecord(id: string, objectType: string): RefusalFacts {
+  return notFound(`No record ${describeValue(id)} of ${objectType}`)
 }
 
 /** A body that violates the object type's schema: the first violation, and all of them where there are several. */
-export function schemaInvalid(violations: readonly Violation[]): Facts {
+export function schemaInvalid(violations: readonly Violation[]): RefusalFacts {
   const first = violations[0]!
   return {
-    ...factsOf('schema_invalid', first.detail, first.field),
+    ...refusalFacts('schema_invalid', first.detail, first.field),
     errors: violations.length > 1 ? violations : undefined,
   }
 }
 
 /** The body on the wire. Members that are undefined vanish in JSON. */
-export function problemBody(facts: Facts, docsUrl: string, requestId: string) {
+export function problemBody(facts: RefusalFacts, docsUrl: string, requestId: string) {
   return {
     type: `${docsUrl}/errors/${facts.code}`,
     title: TITLES[facts.status] ?? 'Error',
@@ -96,7 +96,7 @@ export function pointerToken(name: string): string {
 }
 
 /** A short description of a value for a `detail`. */
-export function shown(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value === 'object') return 'an object'

@@ -2,7 +2,7 @@
 
 import { closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { forget } from './age.ts'
+import { removeChangeCounter } from './change-counter.ts'
 
 const BUSY_MAX_MS = 10_000
 
@@ -10,7 +10,7 @@ const BUSY_MAX_MS = 10_000
  * Copies one state of the file, with what is in its WAL but not its age, into a new file that its owner alone may read. Returns its bytes.
  * @throws of the file system (`EEXIST` where there is a file) and of SQLite; then there is no copy
  */
-export function backUp(path: string, to: string): number {
+export function backupFile(path: string, to: string): number {
   closeSync(openSync(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600))
   try {
     const source = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MAX_MS })
@@ -21,7 +21,7 @@ export function backUp(path: string, to: string): number {
     }
     const copy = new DatabaseSync(to)
     try {
-      forget(copy)
+      removeChangeCounter(copy)
       const rows = copy.prepare('PRAGMA quick_check').all() as { quick_check: string }[]
       if (rows[0]?.quick_check !== 'ok') throw new Error('The copy is damaged')
     } finally {

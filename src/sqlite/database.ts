@@ -10,21 +10,21 @@ import {
 } from '@photostructure/sqlite'
 import { SyncError } from '../core/errors.ts'
 import { makePrivate } from './private-file.ts'
-import { original, storable } from '../core/stored-text.ts'
-import { FileAge } from './age.ts'
-import { FileIdentity, isMountedAlone, otherNames } from './identity.ts'
+import { decodeStoredText, encodeStoredText } from '../core/stored-text.ts'
+import { ChangeCounter } from './change-counter.ts'
+import { FileIdentity, isMountedAlone, countHardLinks } from './file-identity.ts'
 
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const engineMin = [3, 51, 3] as const
 const BUSY_MAX_MS = 10_000
 /** A statement outside a transaction looks at the path this often, at most; a transaction always does. */
-const LOOK_MS = 1_000
+const CHECK_EVERY_MS = 1_000
 
 type Value = string | number | bigint | null | Uint8Array
-export type Row = Record<string, unknown>
+export type SqliteRow = Record<string, unknown>
 
 /** What the file is to its users: the words and the class of its errors. */
-export interface Subject {
+export interface FileSubject {
   /** `ledger`: "The ledger PATH is full". */
   readonly noun: string
   /** Codes begin with it: `ledger` gives `ledger_full`. */
@@ -42,12 +42,12 @@ export interface Subject {
 /** A prepared statement whose calls translate the driver's errors. */
 export interface Statement {
   run(...values: Value[]): { changes: number }
-  get(...values: Value[]): Row | undefined
-  all(...values: Value[]): Row[]
+  get(...values: Value[]): SqliteRow | undefined
+  all(...values: Value[]): SqliteRow[]
 }
 
 /** An open file. Statements are prepared once and kept. */
-export interface Database {
+export interface SqliteDatabase {
   readonly path: string
   sql(text: string): Statement
   /** Runs `work` in one immediate transaction; any error undoes all of it. */
@@ -55,20 +55,20 @@ export interface Database {
   close(): void
 }
 
-const bound = (value: Value): Value => (typeof value === 'string' ? storable(value) : value)
+const bound = (value: Value): Value => (typeof value === 'string' ? encodeStoredText(value) : value)
 
 /** The texts of a row as they were stored; it is the driver's own object, made for this call. */
-function restored(row: Row): Row {
+function restored(row: SqliteRow): SqliteRow {
   for (const name in row) {
     const value = row[name]
-    if (typeof value === 'string') row[name] = original(value)
+    if (typeof value === 'string') row[name] = decodeStoredText(value)
   }
   return row
 }
 
-const busyMaxMs = (subject: Subject) => subject.busyMaxMs ?? BUSY_MAX_MS
+const busyMaxMs = (subject: FileSubject) => subject.busyMaxMs ?? BUSY_MAX_MS
 
-function translate(error: unknown, path: string, subject: Subject): SyncError {
+function translate(error: unknown, path: string, subject: FileSubject): SyncError {
   const fail = (what: string, sentence: string, reason: 'file' | 'disk' = 'file') =>
     subject.fail(`${subject.code}_${what}`, `The ${subject.noun} ${path} ${sentence}`, reason)
   if (error instanceof SyncError) return error
@@ -90,7 +90,7 @@ function translate(error: unknown, path: string, subject: Subject): SyncError {
   return fail('failed', `refused a statement (SQLite result ${number})`)
 }
 
-function checkEngine(db: DatabaseSyncInstance, subject: Subject): void {
+function checkEngine(db: DatabaseSyncInstance, subject: FileSubject): void {
   const { version } = db.prepare('SELECT sqlite_version() AS version').get() as { version: string }
   const parts = version.split('.').map(Number)
   for (let index = 0; index < engineMin.length; index++) {
@@ -109,7 +109,7 @@ function migrate(
   db: DatabaseSyncInstance,
   path: string,
   readOnly: boolean,
-  { migrations, noun, code, hints, fail }: Subject,
+  { migrations, noun, code, hints, fail }: FileSubject,
 ): void {
   const version = () =>
     Number((db.prepare('PRAGMA user_version').get() as { user_version: number }).user_version)
@@ -138,14 +138,18 @@ function migrate(
   }
 }
 
-export interface OpenOptions {
+export interface FileOptions {
   readonly readOnly?: boolean
   /** Where the mounts are read; default what Linux tells of this process. */
   readonly mountInfo?: string
 }
 
 /** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. */
-export function openDatabase(path: string, subject: Subject, options: OpenOptions = {}): Database {
+export function openSqliteFile(
+  path: string,
+  subject: FileSubject,
+  options: FileOptions = {},
+): SqliteDatabase {
   const readOnly = options.readOnly ?? false
   if (readOnly && !existsSync(path))
     throw subject.fail(
@@ -153,7 +157,7 @@ export function openDatabase(path: string, subject: Subject, options: OpenOption
       `There is no ${subject.noun} at ${path} yet; ${subject.hints.missing}`,
       'file',
     )
-  if (!readOnly && otherNames(path) > 0)
+  if (!readOnly && countHardLinks(path) > 0)
     throw subject.fail(
       `${subject.code}_linked`,
       `The ${subject.noun} ${path} has another name too (a hard link): SQLite would keep a log for each, and lose writes. Remove the other one, or copy the file`,
@@ -166,7 +170,7 @@ export function openDatabase(path: string, subject: Subject, options: OpenOption
       'file',
     )
   let db: DatabaseSyncInstance
-  let age: FileAge | null
+  let age: ChangeCounter | null
   try {
     if (!readOnly) makePrivate(path)
     db = new DatabaseSync(path, { readOnly, timeout: busyMaxMs(subject) })
@@ -179,7 +183,7 @@ export function openDatabase(path: string, subject: Subject, options: OpenOption
     }
     db.exec('PRAGMA cache_size = -32768')
     migrate(db, path, readOnly, subject)
-    age = readOnly ? null : new FileAge(path, db)
+    age = readOnly ? null : new ChangeCounter(path, db)
   } catch (error) {
     throw translate(error, path, subject)
   }
@@ -208,13 +212,13 @@ export function openDatabase(path: string, subject: Subject, options: OpenOption
       `The ${subject.noun} ${path} was overwritten with an older copy, or with another file, while this process had it open; nothing more is written. Stop every process that has it open, remove its -wal and -shm files, put a whole copy in its place, and start again`,
       'file',
     )
-  const lookNowAndThen = () => {
-    if (performance.now() - lookedAt >= LOOK_MS) look()
+  const checkPeriodically = () => {
+    if (performance.now() - lookedAt >= CHECK_EVERY_MS) look()
   }
   const prepared = new Map<string, Statement>()
   const guarded = (statement: StatementSyncInstance): Statement => ({
     run: (...values) => {
-      lookNowAndThen()
+      checkPeriodically()
       try {
         return { changes: Number(statement.run(...values.map(bound)).changes) }
       } catch (error) {
@@ -222,18 +226,18 @@ export function openDatabase(path: string, subject: Subject, options: OpenOption
       }
     },
     get: (...values) => {
-      lookNowAndThen()
+      checkPeriodically()
       try {
-        const row = statement.get(...values.map(bound)) as Row | undefined
+        const row = statement.get(...values.map(bound)) as SqliteRow | undefined
         return row && restored(row)
       } catch (error) {
         throw translate(error, path, subject)
       }
     },
     all: (...values) => {
-      lookNowAndThen()
+      checkPeriodically()
       try {
-        return (statement.all(...values.map(bound)) as Row[]).map(restored)
+        return (statement.all(...values.map(bound)) as SqliteRow[]).map(restored)
       } catch (error) {
         throw translate(error, path, subject)
       }

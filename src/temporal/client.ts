@@ -4,7 +4,7 @@
 import { Client, Connection } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import { systemClock } from '../core/ports.ts'
-import { foreign, probe, slow, TEMPORAL_SLOW } from './probe.ts'
+import { notTemporal, probeServer, temporalSlow, TEMPORAL_SLOW } from './probe.ts'
 import type { Credentials, TemporalSettings } from './settings.ts'
 
 /** A connected client. */
@@ -31,23 +31,23 @@ export async function credentialsOf(settings: TemporalSettings): Promise<Credent
 }
 
 /** Options that both kinds of connections of the SDK take. */
-export function optionsOf(address: string, { tls, apiKey, metadata }: Credentials) {
+export function connectionOptions(address: string, { tls, apiKey, metadata }: Credentials) {
   return { address, tls, metadata: { ...metadata }, ...(apiKey === null ? {} : { apiKey }) }
 }
 
 /** How long a server that is only slow is waited for, and who is told. */
-export interface Patience {
+export interface RetryPolicy {
   readonly maxMs: number
   /** Called once, with what is wrong. */
   tell(message: string): void
 }
 
-const IMPATIENT: Patience = { maxMs: 0, tell: () => {} }
+const IMPATIENT: RetryPolicy = { maxMs: 0, tell: () => {} }
 
 /** Connects; a server that takes connections and does not answer is asked again. What else is wrong no waiting mends. */
-export async function patiently<Result>(
+export async function connectWithRetry<Result>(
   connect: () => Promise<Result>,
-  { maxMs, tell }: Patience,
+  { maxMs, tell }: RetryPolicy,
 ): Promise<Result> {
   const deadline = systemClock.now() + maxMs
   let isTold = false
@@ -67,16 +67,19 @@ export async function patiently<Result>(
 /**
  * A client whose payloads are encrypted where the settings say so.
  * @param options.retries false: a call fails at once where the server does not answer, for whoever asks again by himself
- * @throws ConfigError and SyncError of the settings; what `admitted` throws
+ * @throws ConfigError and SyncError of the settings; what `connectVerified` throws
  */
 export async function connectClient(
   settings: TemporalSettings,
-  patience: Patience = IMPATIENT,
+  patience: RetryPolicy = IMPATIENT,
   { retries = true }: { readonly retries?: boolean } = {},
 ): Promise<Connected> {
   const codec = (await settings.access?.codec()) ?? null
   const credentials = await credentialsOf(settings)
-  const connection = await patiently(() => admitted(settings, credentials, { retries }), patience)
+  const connection = await connectWithRetry(
+    () => connectVerified(settings, credentials, { retries }),
+    patience,
+  )
   const client = new Client({
     connection,
     namespace: settings.namespace,
@@ -90,18 +93,18 @@ export async function connectClient(
  * @throws TemporalUnreachable; SyncError `temporal_slow`, `temporal_tls_…`, `temporal_foreign`, `temporal_key_refused`, `temporal_forbidden`,
  * `temporal_namespace_unknown`
  */
-export async function admitted(
+export async function connectVerified(
   settings: TemporalSettings,
   credentials: Credentials,
   { maxMs = connectMaxMs, retries = true } = {},
 ): Promise<Connection> {
   const { address, namespace } = settings
   const deadline = Date.now() + maxMs
-  await probe(address, credentials.tls, deadline)
+  await probeServer(address, credentials.tls, deadline)
   let connection: Connection | null = null
   try {
     connection = await Connection.connect({
-      ...optionsOf(address, credentials),
+      ...connectionOptions(address, credentials),
       connectTimeout: Math.max(1, deadline - Date.now()),
       // The SDK's retries outlive a connection that is closed, and end the process then.
       ...(!retries && { interceptors: [] }),
@@ -118,7 +121,7 @@ export async function admitted(
 }
 
 /** The status of gRPC that an error of the SDK has, or that caused it. */
-export function statusOf(error: unknown): number | null {
+export function grpcStatus(error: unknown): number | null {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } | null }
   const found = typeof code === 'number' ? code : cause?.code
   return typeof found === 'number' ? found : null
@@ -131,7 +134,7 @@ function explained(
   isLate: boolean,
 ): SyncError {
   const where = origin === undefined ? '' : ` (address of ${origin})`
-  switch (statusOf(error)) {
+  switch (grpcStatus(error)) {
     case status.unauthenticated:
       return new SyncError(
         'temporal_key_refused',
@@ -152,8 +155,8 @@ function explained(
     case status.deadlineExceeded:
     case status.exhausted:
     case status.unavailable:
-      return slow(address)
+      return temporalSlow(address)
     default:
-      return isLate ? slow(address) : foreign(address)
+      return isLate ? temporalSlow(address) : notTemporal(address)
   }
 }

@@ -30,7 +30,7 @@ interface Outcome {
  * Asks the server for HTTP/2, with TLS or without, until `deadline` (ms since 1970).
  * @throws TemporalUnreachable where nothing answers; SyncError `temporal_tls_…` or `temporal_foreign` that says what is wrong
  */
-export async function probe(
+export async function probeServer(
   address: string,
   tls: TLSConfig | false,
   deadline: number,
@@ -38,7 +38,7 @@ export async function probe(
   const outcome = await greet(address, tls, deadline)
   if (outcome.reached === 'http2') return
   if (outcome.reached === 'nothing') throw new TemporalUnreachable(address)
-  if (outcome.isLate) throw slow(address)
+  if (outcome.isLate) throw temporalSlow(address)
   if (tls === false) {
     const { reached } = await greet(address, {}, deadline, { trusting: true })
     if (reached === 'encrypted' || reached === 'http2')
@@ -46,7 +46,7 @@ export async function probe(
         'temporal_tls_required',
         `The server at ${address} expects TLS; set \`tls: true\` beside its address (TEMPORAL_TLS=true in the environment), with its CA where the certificate is your own`,
       )
-    throw foreign(address)
+    throw notTemporal(address)
   }
   if (outcome.distrust !== undefined)
     throw failure(
@@ -66,11 +66,11 @@ export async function probe(
       'temporal_tls_absent',
       `The Temporal server at ${address} speaks no TLS; nothing was sent to it. Set \`tls: false\` beside its address if its network may read everything`,
     )
-  throw foreign(address)
+  throw notTemporal(address)
 }
 
 /** It takes connections, and does not answer in time: it may be busy, or stopped for a while. */
-export function slow(address: string): SyncError {
+export function temporalSlow(address: string): SyncError {
   return failure(
     TEMPORAL_SLOW,
     `The server at ${address} takes connections, but does not answer in time. A Temporal server that is overloaded, or just starting, does so; if it stays like this, check host and port`,
@@ -78,7 +78,7 @@ export function slow(address: string): SyncError {
 }
 
 /** What answers at `address` is something else. */
-export function foreign(address: string): SyncError {
+export function notTemporal(address: string): SyncError {
   return failure(
     'temporal_foreign',
     `Something answers at ${address}, but not as a Temporal server; check host and port (7233 is usual; the UI has another port)`,

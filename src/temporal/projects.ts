@@ -11,12 +11,12 @@ const seenMaxMs = 120_000
 const answerMaxMs = 2_000
 
 /** `crm/records-sync.yaml`: as much of a path as tells projects apart, and no more of the machine. */
-export const labelOf = (configFile: string): string =>
+export const projectLabel = (configFile: string): string =>
   `${basename(dirname(configFile))}/${basename(configFile)}`
 
 /** `copy`: which copy of the project's ledger the worker has open. */
-export const identityOf = (project: string, configFile: string, copy: string): string =>
-  `${process.pid}@${hostname()} ${project} ${labelOf(configFile)} ledger#${copy}`
+export const workerIdentity = (project: string, configFile: string, copy: string): string =>
+  `${process.pid}@${hostname()} ${project} ${projectLabel(configFile)} ledger#${copy}`
 
 /** A worker of the namespace, as it shows itself. */
 export interface Sign {

@@ -4,7 +4,7 @@
 import type { ConnectionLike } from '@temporalio/client'
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../core/search-attributes.ts'
 import { SyncError } from '../core/errors.ts'
-import { statusOf } from './client.ts'
+import { grpcStatus } from './client.ts'
 
 /** Types as the server numbers them. */
 const typeNumbers = { Text: 1, Keyword: 2, Int: 3, Double: 4, Bool: 5, Datetime: 6, KeywordList: 7 }
@@ -37,7 +37,7 @@ export async function ensureSearchAttributes(
     } catch (error) {
       if (error instanceof SyncError) throw error
       problem = error
-      if (refused.has(statusOf(error) ?? -1)) {
+      if (refused.has(grpcStatus(error) ?? -1)) {
         await needSearchable(connection, namespace)
         return added
       }
@@ -49,12 +49,12 @@ export async function ensureSearchAttributes(
       added = missing
     } catch (error) {
       problem = error
-      if (refused.has(statusOf(error) ?? -1)) break
+      if (refused.has(grpcStatus(error) ?? -1)) break
     }
   }
   throw new SyncError(
     'search_attributes',
-    `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${statusOf(problem) ?? 'unknown'}). Somebody with the permission has to, once:\n${commands(names, namespace)}`,
+    `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${grpcStatus(problem) ?? 'unknown'}). Somebody with the permission has to, once:\n${commands(names, namespace)}`,
   )
 }
 

@@ -40,7 +40,7 @@ export interface Credentials {
 }
 
 /** What one place says; `apiKey` is read when it is needed. */
-interface Place {
+interface SettingsOrigin {
   readonly origin: string
   readonly address: string
   readonly namespace?: string | undefined
@@ -102,7 +102,7 @@ function ofTemporal(env: Environment): Record<string, string> {
   )
 }
 
-function ofEnvironment(given: Record<string, string>): Place | null {
+function ofEnvironment(given: Record<string, string>): SettingsOrigin | null {
   if (given['TEMPORAL_ADDRESS'] === undefined) return null
   for (const name of ['TEMPORAL_TLS', 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION'])
     if (!/^(1|true|0|false)?$/.test(given[name] ?? ''))
@@ -125,7 +125,7 @@ function ofEnvironment(given: Record<string, string>): Place | null {
 }
 
 /** Of temporal.toml: where the environment names a profile there must be one, with an address. */
-function ofProfile(given: Record<string, string>): Place | null {
+function ofProfile(given: Record<string, string>): SettingsOrigin | null {
   const { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: wanted } = given
   if (file !== undefined && !existsSync(file))
     throw problem(environmentName, `TEMPORAL_CONFIG_FILE: there is no file ${file}`)
@@ -156,7 +156,7 @@ function placeOf(
   origin: string,
   { address, namespace, apiKey, tls, grpcMeta }: EnvConfig.ClientConfigProfile,
   settingName: (what: string) => string,
-): Place {
+): SettingsOrigin {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/.exec(String(address))
   if (match === null) throw problem(origin, 'address: expected host:port, such as `localhost:7233`')
   const pem = (what: string, source: EnvConfig.ConfigDataSource | undefined): Pem | undefined =>
@@ -183,7 +183,7 @@ function placeOf(
   }
 }
 
-function ofConfig({ file, temporal }: Config, env: Environment): Place | null {
+function ofConfig({ file, temporal }: Config, env: Environment): SettingsOrigin | null {
   const { address, namespace, tls, api_key: key } = temporal
   if (address === undefined) {
     const without = key !== undefined ? 'api_key' : tls !== undefined ? 'tls' : null

@@ -4,7 +4,7 @@ import { NativeConnection } from '@temporalio/worker'
 import { SyncError } from '../core/errors.ts'
 import { systemClock } from '../core/ports.ts'
 import type { Logger } from '../core/ports.ts'
-import { admitted, credentialsOf, optionsOf, patiently } from './client.ts'
+import { connectVerified, credentialsOf, connectionOptions, connectWithRetry } from './client.ts'
 import { ensureSearchAttributes } from './search-attributes.ts'
 import type { TemporalSettings } from './settings.ts'
 
@@ -15,7 +15,7 @@ const slowMaxMs = 10 * 60_000
 /**
  * Our search attributes are registered when it returns. That, and what is wrong, is found with a client's connection first,
  * because the native one tells nothing that can be recognised.
- * @throws ConfigError and SyncError of the settings; what `admitted` and `ensureSearchAttributes` throw; SyncError
+ * @throws ConfigError and SyncError of the settings; what `connectVerified` and `ensureSearchAttributes` throw; SyncError
  * `temporal_worker_refused`
  */
 export async function connectWorker(
@@ -23,7 +23,7 @@ export async function connectWorker(
   logger: Logger,
 ): Promise<NativeConnection> {
   const credentials = await credentialsOf(settings)
-  const first = await patiently(() => admitted(settings, credentials), {
+  const first = await connectWithRetry(() => connectVerified(settings, credentials), {
     maxMs: slowMaxMs,
     tell: (why) => logger.warn({ why }, 'waiting_for_temporal'),
   })
@@ -32,7 +32,7 @@ export async function connectWorker(
   } finally {
     await first.close()
   }
-  const connecting = NativeConnection.connect(optionsOf(settings.address, credentials))
+  const connecting = NativeConnection.connect(connectionOptions(settings.address, credentials))
   const timeUp = new AbortController()
   const tooLate = systemClock.sleep(connectMaxMs, timeUp.signal).then(() => {
     // One that comes after all is not wanted any more.

@@ -17,7 +17,7 @@ export function numberCell(value: number): string {
 }
 
 /** An instant of no end, as both databases have them. */
-export function endless(): NoCell {
+export function infiniteCell(): NoCell {
   return new NoCell('infinite; expected a time of the calendar')
 }
 
@@ -41,7 +41,7 @@ export function noCellIn(column: string, type: string): SyncError {
 }
 
 /** The error for a query that the warehouse refused: its code, and 1-based line and column of the query where known. */
-export function refused(
+export function refusedCell(
   code: string,
   place?: { line: number; column?: number | undefined },
 ): SyncError {

@@ -1,6 +1,6 @@
 // Opens a warehouse, whatever drives it. Drivers are loaded when they are needed.
 
-import type { OpenOptions, Warehouse, WarehousePlace } from './warehouse.ts'
+import type { WarehouseOptions, Warehouse, WarehousePlace } from './warehouse.ts'
 
 /**
  * @param name in the configuration, for messages
@@ -9,7 +9,7 @@ import type { OpenOptions, Warehouse, WarehousePlace } from './warehouse.ts'
 export async function openWarehouse(
   name: string,
   place: WarehousePlace,
-  options: OpenOptions = {},
+  options: WarehouseOptions = {},
 ): Promise<Warehouse> {
   if ('duckdb' in place) {
     const { openDuckdb } = await import('./duckdb/index.ts')

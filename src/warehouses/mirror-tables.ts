@@ -55,7 +55,7 @@ export interface MirrorRow {
 }
 
 /** A row as the table holds it, in the forms of `MirrorRow`: what a merge of the same row would leave as it is. */
-export interface HeldRow extends MirrorRow {
+export interface StoredRow extends MirrorRow {
   /** Whether it is marked as deleted. */
   readonly isDeleted: boolean
 }
@@ -73,7 +73,7 @@ export interface MergeCounts {
 }
 
 /** Of the numbers that a merge answers, in the order of `MergeCounts`. */
-export function countsOf(row: readonly unknown[]): MergeCounts {
+export function mergeCounts(row: readonly unknown[]): MergeCounts {
   const [inserted, changed, unchanged, older, reverted] = row.map(Number) as [
     number,
     number,
@@ -109,19 +109,19 @@ export interface MirrorBatch {
 }
 
 /** A share of a table's rows that are there: with an instant column (by its name) in `[from, to)`; null is no bound. */
-export interface Within {
+export interface InstantRange {
   readonly column: string
   readonly from: string | null
   readonly to: string | null
 }
 
 /** A value that `groups` gave of a column (its name), which holds no lists and no JSON. */
-export interface Equal {
+export interface ColumnEquals {
   readonly column: string
   readonly value: MirrorValue | null
 }
 
-/** Rows that have the same values, in the form of `HeldRow`. */
+/** Rows that have the same values, in the form of `StoredRow`. */
 export interface RowGroup {
   readonly values: readonly MirrorCell[]
   readonly rows: number
@@ -196,7 +196,7 @@ export interface MirrorTables {
   /** Rows that are there. `misfits`: those of them that have some. */
   count(
     stream: MirrorStream,
-    within?: Within,
+    within?: InstantRange,
   ): Promise<{ readonly rows: number; readonly misfits: number }>
   /**
    * Rows that are there, by their values of some columns (names; at least one), in no order. Values are as `rows` gives them, and
@@ -205,7 +205,7 @@ export interface MirrorTables {
   groups(
     stream: MirrorStream,
     columns: readonly string[],
-    within?: Within,
+    within?: InstantRange,
   ): Promise<readonly RowGroup[]>
   /** Ids of rows that are there, in the order of their bytes, above `after`. */
   ids(
@@ -217,17 +217,17 @@ export interface MirrorTables {
       readonly seenBefore?: string
       /** Only rows of this version or a later one. */
       readonly versionFrom?: string
-      readonly within?: Within
+      readonly within?: InstantRange
       readonly owners?: Owners
       /** Only rows that `groups` counts with these values. */
-      readonly equals?: readonly Equal[]
+      readonly equals?: readonly ColumnEquals[]
     },
   ): Promise<readonly string[]>
   /**
    * The rows of at most 1,000 ids, deleted ones too, in no order; cells of the live columns of `stream` as given. A value that
    * a person put there and that has no form (a decimal of too many digits, an infinite date) is a text that no record has.
    */
-  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly HeldRow[]>
+  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly StoredRow[]>
   /** Ends what is going on; what was not merged is forgotten. Safe twice. */
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
 // Opens the tables of a mirror, whatever drives the warehouse. Drivers are loaded when they are needed.
 
 import type { MirrorTables } from './mirror-tables.ts'
-import type { OpenOptions, WarehousePlace } from './warehouse.ts'
+import type { WarehouseOptions, WarehousePlace } from './warehouse.ts'
 
 /**
  * @param name in the configuration, for messages
@@ -12,7 +12,7 @@ export async function openMirrorTables(
   name: string,
   place: WarehousePlace,
   schema: string,
-  options: OpenOptions = {},
+  options: WarehouseOptions = {},
 ): Promise<MirrorTables> {
   if ('duckdb' in place) {
     const { openDuckdbMirror } = await import('./duckdb/mirror.ts')

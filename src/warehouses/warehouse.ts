@@ -17,7 +17,7 @@ export type WarehousePlace =
     }
   | { readonly url: string }
 
-export interface OpenOptions {
+export interface WarehouseOptions {
   /** How long a file that another process holds, or a connection, is waited for. Default 30,000 ms. */
   readonly waitMs?: number
   readonly signal?: AbortSignal | undefined

@@ -16,10 +16,10 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { Pool } from 'undici'
 import type { RecordPage } from '../../src/contract/index.ts'
-import { SYSTEM_TYPES } from '../../src/service/system-types.ts'
-import { typeOf as duckdbType } from '../../src/warehouses/duckdb/sql.ts'
+import { SYSTEM_TYPES } from '../../src/service/schema/system-types.ts'
+import { columnType as duckdbType } from '../../src/warehouses/duckdb/sql.ts'
 import { DECIMAL, type ColumnType } from '../../src/warehouses/mirror-tables.ts'
-import { sqlType as postgresType } from '../../src/warehouses/postgres/names.ts'
+import { sqlType as postgresType } from '../../src/warehouses/postgres/sql.ts'
 import { startFigures } from './mirror-figures.ts'
 
 const RANGES = 8

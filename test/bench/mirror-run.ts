@@ -8,7 +8,7 @@ import { silentLogger, systemClock } from '../../src/core/ports.ts'
 import type { MirrorSync } from '../../src/core/sync.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { closeMirror } from '../../src/mirror/close.ts'
-import { discover } from '../../src/mirror/discover.ts'
+import { discoverStreams } from '../../src/mirror/discover.ts'
 import { DEFAULT_MIRROR_TUNING, type MirrorDeps } from '../../src/mirror/ports.ts'
 import { mirrorStream } from '../../src/mirror/stream.ts'
 import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
@@ -62,7 +62,7 @@ const deps: MirrorDeps = {
 }
 
 const figures = startFigures()
-const { streams, sortable } = await discover(deps, { run, sync, keyFingerprint: 'bench' })
+const { streams, sortable } = await discoverStreams(deps, { run, sync, keyFingerprint: 'bench' })
 for (const stream of streams) {
   const job = { run, stream, sortable, full: false, verdict: null, config: sync.mirror }
   let result

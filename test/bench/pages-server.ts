@@ -4,8 +4,8 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FilterNode, QueryBody } from '../../src/contract/index.ts'
-import { FIELD_TYPES } from '../../src/service/field-types.ts'
-import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from '../../src/service/system-types.ts'
+import { FIELD_TYPES } from '../../src/service/schema/field-types.ts'
+import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from '../../src/service/schema/system-types.ts'
 
 const CONTACT = 'svc_contact'
 const CREATED = 'svc_created_at'
@@ -195,7 +195,7 @@ function placesOf(bytes: Buffer, hole: string): number[] {
   return places
 }
 
-/** As `textOf`, without the work. */
+/** As `sourceCellText`, without the work. */
 function filled(kind: number, n: string, time: string): Buffer {
   const { bytes, numbers, times } = FORMS[kind]!
   const copy = Buffer.allocUnsafe(bytes.length)

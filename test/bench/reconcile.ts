@@ -13,7 +13,7 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import pg from 'pg'
 import { RecordsClient } from '../../src/client/index.ts'
 import { sumOfDifferences, type DifferenceCounts } from '../../src/core/differences.ts'
-import { WHOLE, type ReconcileScope } from '../../src/core/purpose.ts'
+import { WHOLE_SCOPE, type ReconcileScope } from '../../src/core/purpose.ts'
 import type { ImportSync, MirrorSync } from '../../src/core/sync.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
 import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
@@ -24,7 +24,7 @@ const PARTS = ['keys', 'duckdb', 'postgres'] as const
 const CONTACT = 'svc_contact'
 const DIFFERENCES = 100
 const NONE: DifferenceCounts = { missing: 0, extra: 0, stale: 0, different: 0 }
-const REPAIR: ReconcileScope = { ...WHOLE, repair: true }
+const REPAIR: ReconcileScope = { ...WHOLE_SCOPE, repair: true }
 /** As `npm run worker` starts it. */
 const WORKER_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8']
 const program = fileURLToPath(new URL('./sync-run.ts', import.meta.url))
@@ -176,10 +176,10 @@ async function benchMirror(
   const reconcile = async (what: string, scope: ReconcileScope) => {
     lines.add(what, await measure(service, { ledger, sync: MIRROR, place, scope }))
   }
-  await reconcile('nothing differs', WHOLE)
+  await reconcile('nothing differs', WHOLE_SCOPE)
   for (const [name, places] of Object.entries(PLACES)) {
     await plant(place, ids, places(records.length))
-    await reconcile(`100 ${name}`, WHOLE)
+    await reconcile(`100 ${name}`, WHOLE_SCOPE)
     await reconcile(`100 ${name}, repaired`, REPAIR)
     // What counting did not see.
     await reconcile('every record read, repaired', { ...REPAIR, full: true })
@@ -254,7 +254,7 @@ async function benchKeys(
       throw new Error(`${what}: ${JSON.stringify({ message, found, expected })}`)
     lines.add(what, measured)
   }
-  await reconcile('nothing differs', WHOLE, NONE)
+  await reconcile('nothing differs', WHOLE_SCOPE, NONE)
 
   // At the service somebody changes forty records and deletes twenty; in the source thirty rows change, and ten go.
   const places = PLACES['everywhere']!(rows)
@@ -271,9 +271,9 @@ async function benchKeys(
   await client.batchDelete(CONTACT, { items: await idsOf([1, 6]) })
   await writeRows(csv, rows, { changed: among(places, [2, 4, 7]), without: among(places, [9]) })
   const found = { missing: 20, extra: 10, stale: 30, different: 40 }
-  await reconcile('100 everywhere', WHOLE, found)
+  await reconcile('100 everywhere', WHOLE_SCOPE, found)
   await reconcile('100 everywhere, repaired', { ...REPAIR, deleteExtra: true }, found)
-  await reconcile('nothing differs any more', WHOLE, NONE)
+  await reconcile('nothing differs any more', WHOLE_SCOPE, NONE)
   return lines
 }
 

@@ -2,8 +2,8 @@
 
 import { afterEach, expect, it, vi } from 'vitest'
 import type { WorkflowHandle } from '@temporalio/client'
-import { follow } from '../../src/cli/follow.ts'
-import { LedgerAway, ledgerPatience } from '../../src/cli/ledger-away.ts'
+import { followRun } from '../../src/cli/shared/follow.ts'
+import { LedgerUnreachable, createLedgerRetry } from '../../src/cli/shared/ledger-retry.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { untilHung } from '../hang.ts'
 import { startPostgres } from '../postgres.ts'
@@ -40,7 +40,7 @@ async function scene(awayMaxMs?: number) {
   let reject: (error: Error) => void = () => {}
   const promise = new Promise<void>((done, failed) => ([resolve, reject] = [done, failed]))
   const end = { resolve: () => resolve(), reject: (error: Error) => reject(error) }
-  const following = follow({
+  const following = followRun({
     terminal: {
       out: () => {},
       err: () => {},
@@ -49,7 +49,7 @@ async function scene(awayMaxMs?: number) {
       style: (_, text) => text,
     },
     ledger: () => openPostgresLedger({ url: url.href, schema }, { readOnly: true }),
-    patience: ledgerPatience({
+    patience: createLedgerRetry({
       noteAway: (away) => void noted.push(away),
       ...(awayMaxMs !== undefined && { awayMaxMs }),
     }),
@@ -84,8 +84,10 @@ it('ends where the ledger stays away: how the run ends is not known, and it is n
   const followed = await following
   expect(followed).toMatchObject({ kind: 'ended', run: { id: run.id, state: 'running' } })
   const { error } = followed as { error: unknown }
-  expect(error).toBeInstanceOf(LedgerAway)
-  expect((error as LedgerAway).message).toMatch(/run goes on.*The ledger .* cannot be reached/)
+  expect(error).toBeInstanceOf(LedgerUnreachable)
+  expect((error as LedgerUnreachable).message).toMatch(
+    /run goes on.*The ledger .* cannot be reached/,
+  )
 })
 
 it('a run that failed has failed, whether its books can be read or not', async () => {

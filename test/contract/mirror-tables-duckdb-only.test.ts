@@ -21,7 +21,7 @@ import { enterFile, realFile } from '../../src/warehouses/duckdb/file-gate.ts'
 import { openWarehouse } from '../../src/warehouses/index.ts'
 import type { MirrorStream } from '../../src/warehouses/mirror-tables.ts'
 import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
-import type { OpenOptions } from '../../src/warehouses/warehouse.ts'
+import type { WarehouseOptions } from '../../src/warehouses/warehouse.ts'
 import {
   at,
   column,
@@ -43,14 +43,14 @@ beforeEach(() => {
   onTestFinished(() => rmSync(made, { recursive: true, force: true }))
 })
 
-async function open(options: OpenOptions = {}, path = file) {
+async function open(options: WarehouseOptions = {}, path = file) {
   const tables = await openMirrorTables('dwh', { duckdb: path, folder }, 'crm', options)
   onTestFinished(() => tables.close())
   return tables
 }
 
 /** Tables with the stream `contacts`, taken over, and one row in a batch. */
-async function begun(options: OpenOptions = {}) {
+async function begun(options: WarehouseOptions = {}) {
   const tables = await open(options)
   await tables.own(OWNER, PROJECT)
   await tables.change([making(contacts)])

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { Blocked } from '../../src/core/errors.ts'
 import type { MirrorRow, MirrorStream } from '../../src/warehouses/mirror-tables.ts'
 import { openPostgresMirror } from '../../src/warehouses/postgres/mirror.ts'
-import type { OpenOptions } from '../../src/warehouses/warehouse.ts'
+import type { WarehouseOptions } from '../../src/warehouses/warehouse.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { mirrorTablesSuite } from './mirror-tables.suite.ts'
 import {
@@ -53,7 +53,7 @@ async function place() {
   }
   return {
     url,
-    open: async (schema = 'crm', options: OpenOptions = {}) =>
+    open: async (schema = 'crm', options: WarehouseOptions = {}) =>
       await openPostgresMirror('dwh', { url }, schema, options),
     query: async (sql: string) => (await ask(sql)).rows,
     alter: async (sql: string) => void (await ask(sql)),

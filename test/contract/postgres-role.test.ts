@@ -2,7 +2,7 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { roleWarnings } from '../../src/cli/postgres-role.ts'
+import { roleWarnings } from '../../src/cli/commands/postgres-role.ts'
 import { openWarehouse } from '../../src/warehouses/index.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 

@@ -9,12 +9,12 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Blocked } from '../../src/core/errors.ts'
 import { openWarehouse } from '../../src/warehouses/index.ts'
-import type { OpenOptions } from '../../src/warehouses/warehouse.ts'
+import type { WarehouseOptions } from '../../src/warehouses/warehouse.ts'
 import { answer, errorOf, warehouseSuite } from './warehouse.suite.ts'
 
 let folder: string
 const at = (name: string) => join(folder, name)
-const open = (options?: OpenOptions, file = 'dwh.duckdb') =>
+const open = (options?: WarehouseOptions, file = 'dwh.duckdb') =>
   openWarehouse('dwh', { duckdb: at(file), folder }, options)
 
 /** A file of its own, written by `script`. */

@@ -4,14 +4,14 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { Blocked } from '../../src/core/errors.ts'
 import { openWarehouse } from '../../src/warehouses/index.ts'
-import type { OpenOptions } from '../../src/warehouses/warehouse.ts'
+import type { WarehouseOptions } from '../../src/warehouses/warehouse.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { errorOf, warehouseSuite } from './warehouse.suite.ts'
 
 let postgres: Postgres
 let url: string
 let outside: pg.Client
-const open = (options?: OpenOptions) => openWarehouse('dwh', { url }, options)
+const open = (options?: WarehouseOptions) => openWarehouse('dwh', { url }, options)
 
 beforeAll(async () => {
   postgres = await startPostgres()

@@ -3,10 +3,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SyncError } from '../../src/core/errors.ts'
 import type { Json } from '../../src/core/json.ts'
-import type { OpenOptions, Warehouse } from '../../src/warehouses/warehouse.ts'
+import type { WarehouseOptions, Warehouse } from '../../src/warehouses/warehouse.ts'
 
 export interface WarehouseScene {
-  open(options?: OpenOptions): Promise<Warehouse>
+  open(options?: WarehouseOptions): Promise<Warehouse>
   /** A query of so many rows, `i` from 1 on, in order. */
   rows(count: number): string
   /** Expressions of this dialect, and the cells that they become. */

@@ -1,9 +1,9 @@
 // `run`, `approve` and `reject` of a mirror, with a real service, Temporal server, worker and DuckDB file.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { run } from '../../src/cli/run.ts'
-import { decide } from '../../src/cli/verdict.ts'
-import type { CommandContext } from '../../src/cli/context.ts'
+import { run } from '../../src/cli/commands/run.ts'
+import { sendVerdict } from '../../src/cli/commands/approve.ts'
+import type { CommandContext } from '../../src/cli/shared/context.ts'
 import { RecordsClient } from '../../src/client/index.ts'
 import type { StreamBooks } from '../../src/ledger/ledger.ts'
 import { createProject, type Project } from './project.ts'
@@ -43,7 +43,7 @@ const tell = (command: (context: CommandContext) => Promise<number>, json = fals
 const mirror = (sync: string, options: object, json = false) =>
   tell((context) => run(context, sync, { detach: false, ...options }), json)
 const answer = (id: number, verdict: 'approve' | 'reject', stream: string | null, json = false) =>
-  tell((context) => decide(context, String(id), { verdict, stream }), json)
+  tell((context) => sendVerdict(context, String(id), { verdict, stream }), json)
 
 async function deleteContacts(count: number): Promise<void> {
   for (const { id } of project.service.records('svc_contact').slice(0, count))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { silentLogger } from '../../src/core/ports.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
-import { backUp } from '../../src/sqlite/backup.ts'
+import { backupFile } from '../../src/sqlite/backup.ts'
 import { startWorker, type RunningWorker } from '../../src/worker.ts'
 import { importSync } from '../../workflows/names.ts'
 import { SHARED_QUEUE } from '../../workflows/queues.ts'
@@ -95,7 +95,7 @@ test('a folder that was copied with its ledger is the same project: its worker i
   const link = join(project.dir, 'linked')
   symlinkSync(project.dir, link)
   await watching(join(link, 'records-sync.yaml'))
-  backUp(project.ledgerFile, neighbour.ledger)
+  backupFile(project.ledgerFile, neighbour.ledger)
   const third = await watching(neighbour.file)
   expect(third.project).toBe(first.project)
   await vi.waitFor(() => expect(ill.join()).toContain('neighbour/records-sync.yaml on'), untilHung)

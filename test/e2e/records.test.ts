@@ -1,9 +1,9 @@
 // The records of one org become those of another, end to end: real services over HTTP, a real Temporal server, a real ledger.
 
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
-import { check } from '../../src/cli/check.ts'
-import { createContext } from '../../src/cli/context.ts'
-import { plan } from '../../src/cli/plan.ts'
+import { check } from '../../src/cli/commands/check.ts'
+import { createContext } from '../../src/cli/shared/context.ts'
+import { plan } from '../../src/cli/commands/plan.ts'
 import { RecordsClient } from '../../src/client/index.ts'
 import type { Json } from '../../src/core/json.ts'
 import { everyShape, NAMES, samples, seed, TYPE } from '../unit/sources/every-shape.ts'

@@ -15,25 +15,29 @@ import {
 } from '@temporalio/client'
 import type { Payload } from '@temporalio/common'
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi } from 'vitest'
-import { status } from '../../src/cli/reports.ts'
-import { schedule, schedules } from '../../src/cli/schedules.ts'
+import { status } from '../../src/cli/commands/status.ts'
+import { scheduleCommand, schedulesCommand } from '../../src/cli/commands/schedules.ts'
 import { silentLogger, type Logger } from '../../src/core/ports.ts'
 import type { ScheduleConfig } from '../../src/core/schedule.ts'
 import type { SyncConfig } from '../../src/core/sync.ts'
 import { startTemporal, type TemporalServer } from '../../src/dev/temporal-server.ts'
 import type { Project } from '../../src/runs/project.ts'
-import type { RunChange } from '../../src/runs/watch.ts'
+import type { RunChange } from '../../src/runs/observers.ts'
 import {
   applySchedules,
   planSchedules,
   pruneSchedules,
-  unclaimed,
+  unclaimedSchedules,
 } from '../../src/schedules/apply.ts'
-import { idOf, type Place } from '../../src/schedules/find.ts'
-import { optionsOf, SCHEDULE_MEMO, type ScheduledSync } from '../../src/schedules/form.ts'
-import { scheduleKeeper } from '../../src/schedules/keeper.ts'
-import { reconfigure, setPaused } from '../../src/schedules/replace.ts'
-import { listSchedules, pauseSchedule, triggerSchedule } from '../../src/schedules/steer.ts'
+import { scheduleIdOf, type ScheduleScope } from '../../src/schedules/find.ts'
+import {
+  scheduleOptions,
+  SCHEDULE_MEMO,
+  type ScheduledSync,
+} from '../../src/schedules/definition.ts'
+import { pauseOnAuthFailure } from '../../src/schedules/auth-pause.ts'
+import { updateSchedule, setPaused } from '../../src/schedules/update.ts'
+import { listSchedules, pauseSchedule, triggerSchedule } from '../../src/schedules/control.ts'
 import { ensureSearchAttributes } from '../../src/temporal/search-attributes.ts'
 import { importSync, mirrorSync } from '../../workflows/names.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
@@ -69,8 +73,8 @@ const project: Project = {
   id: '0badcafe',
   began: (_sync, ids) => Promise.resolve(ids.some((id) => begun.has(id))),
 }
-const scheduleId = (sync: string) => idOf('sync:', sync, project)
-let place: Place
+const scheduleId = (sync: string) => scheduleIdOf('sync:', sync, project)
+let place: ScheduleScope
 let connection: Connection
 let client: Client
 
@@ -189,7 +193,7 @@ describe('apply', () => {
     await handle('moment').pause('just now')
     await expect.poll(async () => (await stands('moment')).state.paused, SOON).toBe(true)
     const of = syncs({ moment: every(300) })
-    expect(await reconfigure(client, found, of['moment'] as ScheduledSync, project)).toBe(false)
+    expect(await updateSchedule(client, found, of['moment'] as ScheduledSync, project)).toBe(false)
     const resumed = { sync: 'moment', paused: false, note: 'on an old state' }
     expect(await setPaused(client, found, resumed)).toBe(false)
     const paused = { paused: true, note: 'just now' }
@@ -287,7 +291,7 @@ describe('apply', () => {
 describe('what a release made that knew no projects', () => {
   /** As that release made it. */
   async function older(of: ScheduledSync, state: { paused: boolean; note?: string }) {
-    const { action, ...rest } = optionsOf(of, project)
+    const { action, ...rest } = scheduleOptions(of, project)
     await client.schedule.create({
       ...rest,
       scheduleId: `sync:${of.name}`,
@@ -330,7 +334,7 @@ describe('what a release made that knew no projects', () => {
     const old = await older(of['unknown'] as ScheduledSync, { paused: false })
     await runOf(old)
     expect(await steps(applySchedules, of)).toEqual({ unknown: ['create'] })
-    expect(await unclaimed(place, ['unknown'])).toEqual(['sync:unknown'])
+    expect(await unclaimedSchedules(place, ['unknown'])).toEqual(['sync:unknown'])
     await pruneSchedules(place, {})
     expect((await old.describe()).state.paused).toBe(false)
     await old.delete()
@@ -338,7 +342,7 @@ describe('what a release made that knew no projects', () => {
 })
 
 test('another project’s schedules are neither shown nor removed', async () => {
-  const neighbour: Place = { client, project: { ...project, id: '12345678' } }
+  const neighbour: ScheduleScope = { client, project: { ...project, id: '12345678' } }
   const of = syncs({ shared_name: every(900) })
   await applySchedules(neighbour, of)
   await expect
@@ -467,7 +471,7 @@ describe('the keeper', () => {
   const ended = (sync: string, to: RunChange['to']) =>
     blocked(sync, { run: 13, from: 'running', to, reason: null, message: null })
   const tell = async (change: RunChange, logger: Logger = silentLogger) =>
-    await scheduleKeeper(client, { logger, project }).changed(change)
+    await pauseOnAuthFailure(client, { logger, project }).changed(change)
   const state = async (sync: string) => (await stands(sync)).state
 
   test('pauses with a note that says why and how to go on, and resumes', async () => {
@@ -576,7 +580,7 @@ describe('the keeper', () => {
     for (const address of [`127.0.0.1:${port}`, '127.0.0.1:1']) {
       const lazy = Connection.lazy({ address })
       const warn = vi.fn<Logger['warn']>()
-      const keeper = scheduleKeeper(new Client({ connection: lazy }), {
+      const keeper = pauseOnAuthFailure(new Client({ connection: lazy }), {
         project,
         logger: { ...silentLogger, warn },
         answerMaxMs: 200,
@@ -634,8 +638,8 @@ ${Object.entries(times)
     expect((await tell(false)).out.join('\n')).toMatch(
       /^hourly does not run by itself: its schedule \(every hour\) is not on the Temporal server; put it there: records-sync .*schedules apply$/m,
     )
-    await said(file, (context) => schedules(context, 'apply'))
-    await said(file, (context) => schedule(context, 'pause', 'idle', 'a new CRM'))
+    await said(file, (context) => schedulesCommand(context, 'apply'))
+    await said(file, (context) => scheduleCommand(context, 'pause', 'idle', 'a new CRM'))
     const isPaused = async () =>
       (await client.schedule.getHandle(`sync:idle:${id}`).describe()).state.paused
     await expect.poll(isPaused, SOON).toBe(true)
@@ -663,8 +667,8 @@ ${Object.entries(times)
       hourly: 'every hour',
       daily: '{ cron: 0 6 * * 1-5, time_zone: Asia/Tokyo }',
     })
-    const run = async (verb: Parameters<typeof schedules>[1], json = false) =>
-      await said(file, (context) => schedules(context, verb), json)
+    const run = async (verb: Parameters<typeof schedulesCommand>[1], json = false) =>
+      await said(file, (context) => schedulesCommand(context, verb), json)
 
     const planned = await run('plan')
     expect(planned.code).toBe(1)
@@ -725,16 +729,19 @@ ${Object.entries(times)
     const file = writeTo(dir, { steered: 'every hour' })
     const id = await projectIdOf(file, {})
     const stands = (sync: string) => client.schedule.getHandle(`sync:${sync}:${id}`).describe()
-    const one = async (verb: Parameters<typeof schedule>[1], sync = 'steered', reason?: string) =>
-      await said(file, (context) => schedule(context, verb, sync, reason))
-    await said(file, (context) => schedules(context, 'apply'))
+    const one = async (
+      verb: Parameters<typeof scheduleCommand>[1],
+      sync = 'steered',
+      reason?: string,
+    ) => await said(file, (context) => scheduleCommand(context, verb, sync, reason))
+    await said(file, (context) => schedulesCommand(context, 'apply'))
     const paused = await one('pause', 'steered', `new\nwarehouse ${'x'.repeat(2_000)}`)
     expect([paused.code, paused.out]).toEqual([0, ['steered: paused; a run that is on goes on']])
     await expect.poll(async () => (await stands('steered')).state.paused, SOON).toBe(true)
-    const listed = await said(file, (context) => schedules(context, 'list'))
+    const listed = await said(file, (context) => schedulesCommand(context, 'list'))
     expect(listed.out.join('\n')).toMatch(/steered +every hour +paused +– +–/)
     expect(listed.out.join('\n')).toMatch(/^steered: Paused: new warehouse x{200}/m)
-    const json = await said(file, (context) => schedules(context, 'list'), true)
+    const json = await said(file, (context) => schedulesCommand(context, 'list'), true)
     expect(JSON.parse(json.out[0]!)[0]).toMatchObject({
       sync: 'steered',
       last_run: null,
@@ -767,7 +774,7 @@ ${Object.entries(times)
     const file = writeTo(folder(), { theirs: 'every hour' })
     await byHand(`sync:theirs:${await projectIdOf(file, {})}`)
     for (const verb of ['plan', 'apply'] as const) {
-      const { code, out, err } = await said(file, (context) => schedules(context, verb))
+      const { code, out, err } = await said(file, (context) => schedulesCommand(context, verb))
       expect(code).toBe(3)
       expect(out[2]).toMatch(/^theirs +not ours/)
       expect(err.join()).toContain('delete them in the Temporal UI, or give the sync another name')

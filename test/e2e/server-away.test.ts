@@ -3,7 +3,7 @@
 
 import { Client, Connection } from '@temporalio/client'
 import { afterEach, expect, inject, test, vi } from 'vitest'
-import { ServerAway, untilEnded } from '../../src/cli/until-ended.ts'
+import { ServerAway, waitForEnd } from '../../src/cli/shared/wait-for-end.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import { SEARCH_ATTRIBUTES } from '../../src/core/search-attributes.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
@@ -100,7 +100,7 @@ test('the wait goes on when the server is back, and ends where it stays away', a
 
   const first = await start('away-for-a-while')
   const noted: boolean[] = []
-  const waiting = untilEnded(client, first, { signal, noteAway: (away) => void noted.push(away) })
+  const waiting = waitForEnd(client, first, { signal, noteAway: (away) => void noted.push(away) })
   waiting.catch(() => {})
   way.set(false)
   await vi.waitFor(() => expect(noted).toEqual([true]), soon)
@@ -110,7 +110,7 @@ test('the wait goes on when the server is back, and ends where it stays away', a
   await expect(waiting).rejects.toMatchObject({ cause: { name: 'TerminatedFailure' } })
 
   const second = await start('away-for-good')
-  const ended = untilEnded(client, second, { signal, noteAway: () => {}, awayMaxMs: 1 })
+  const ended = waitForEnd(client, second, { signal, noteAway: () => {}, awayMaxMs: 1 })
   ended.catch(() => {})
   way.set(false)
   await expect(ended).rejects.toThrow(ServerAway)

@@ -13,8 +13,8 @@ import { loadConfig } from '../../config/index.ts'
 import { SEARCH_ATTRIBUTES } from '../../src/core/search-attributes.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import {
-  admitted,
-  patiently,
+  connectVerified,
+  connectWithRetry,
   connectClient,
   credentialsOf,
   type Connected,
@@ -152,15 +152,17 @@ describe('a connection that cannot be made says why', () => {
 
   test('a server that says nothing is called slow, and is asked again until it answers', async () => {
     const silent = settings(await silentServer(null))
-    const attempt = admitted(silent, await credentialsOf(silent), { maxMs: 200 })
+    const attempt = connectVerified(silent, await credentialsOf(silent), { maxMs: 200 })
     await expect(attempt).rejects.toMatchObject({ code: 'temporal_slow' })
 
     let asked = 0
     const told: string[] = []
-    const connection = await patiently(
+    const connection = await connectWithRetry(
       async () => {
         const of = asked++ < 2 ? silent : settings(dev)
-        return await admitted(of, await credentialsOf(of), { maxMs: asked > 2 ? 60_000 : 200 })
+        return await connectVerified(of, await credentialsOf(of), {
+          maxMs: asked > 2 ? 60_000 : 200,
+        })
       },
       { maxMs: 600_000, tell: (why) => void told.push(why) },
     )
@@ -170,7 +172,7 @@ describe('a connection that cannot be made says why', () => {
 
     const foreign = settings(await silentServer('HTTP/1.1 400 Bad Request\r\n\r\n'))
     await expect(
-      patiently(async () => await admitted(foreign, await credentialsOf(foreign)), {
+      connectWithRetry(async () => await connectVerified(foreign, await credentialsOf(foreign)), {
         maxMs: 600_000,
         tell: () => {},
       }),

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, Connection } from '@temporalio/client'
-import type { UiPlace } from '../../src/core/temporal-ui.ts'
+import type { UiLocation } from '../../src/core/temporal-ui.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import { startTemporal } from '../../src/dev/temporal-server.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
@@ -12,7 +12,7 @@ import { startWorker } from '../../src/worker.ts'
 import { contactsCsv } from './project.ts'
 
 export interface UiSite {
-  readonly place: UiPlace
+  readonly place: UiLocation
   readonly address: string
   readonly configFile: string
   readonly service: RunningService

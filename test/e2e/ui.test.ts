@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
-import { links, templateInput } from '../../src/cli/links.ts'
+import { links, backfillTemplate } from '../../src/cli/commands/links.ts'
 import { findSync, type SyncConfig } from '../../src/core/sync.ts'
 import { listLink, runLink, startLink } from '../../src/core/temporal-ui.ts'
 import { loadConfig } from '../../config/index.ts'
@@ -115,10 +115,10 @@ test('what a form is filled in with has a window where the sync has a time', asy
     if (sync.kind !== 'import') throw new Error('expected an import')
     return { ...sync, import: { ...sync.import, from: { query: text, warehouse: 'lake' } } }
   }
-  expect(templateInput(syncs['contacts']!, now)).toEqual({ sync: 'contacts' })
-  expect(templateInput(syncs['crm_copy']!, now)).toEqual({ sync: 'crm_copy', ...window })
-  expect(templateInput(withQuery('SELECT * FROM a'), now)).toEqual({ sync: 'contacts' })
-  expect(templateInput(withQuery('SELECT * FROM a WHERE day >= :from'), now)).toEqual({
+  expect(backfillTemplate(syncs['contacts']!, now)).toEqual({ sync: 'contacts' })
+  expect(backfillTemplate(syncs['crm_copy']!, now)).toEqual({ sync: 'crm_copy', ...window })
+  expect(backfillTemplate(withQuery('SELECT * FROM a'), now)).toEqual({ sync: 'contacts' })
+  expect(backfillTemplate(withQuery('SELECT * FROM a WHERE day >= :from'), now)).toEqual({
     sync: 'contacts',
     ...window,
   })

@@ -5,10 +5,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { loadConfig, readLedgerPlace } from '../../config/index.ts'
-import { untilEnded } from '../../src/cli/until-ended.ts'
+import { waitForEnd } from '../../src/cli/shared/wait-for-end.ts'
 import { isBalanced } from '../../src/core/states.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { seededRandom } from '../../src/service/faults.ts'
+import { seededRandom } from '../../src/service/limits/faults.ts'
 import {
   contactsCsv,
   createProject,
@@ -78,7 +78,7 @@ test.each(['sqlite', 'postgres'])(
       const handle = project.client.workflow.getHandle(id)
       const { signal } = new AbortController()
       let ended = false
-      const end = untilEnded(project.client, handle, {
+      const end = waitForEnd(project.client, handle, {
         signal,
         noteAway: () => {},
         awayMaxMs: HANG_MS,

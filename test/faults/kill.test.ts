@@ -4,7 +4,7 @@
 import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterEach, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
-import { seededRandom } from '../../src/service/faults.ts'
+import { seededRandom } from '../../src/service/limits/faults.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 
 const kills = Number(process.env['RECORDS_SYNC_KILLS'] ?? 3)

@@ -4,7 +4,7 @@
 import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
-import { seededRandom } from '../../src/service/faults.ts'
+import { seededRandom } from '../../src/service/limits/faults.ts'
 import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
 import { mirrorSync } from '../../workflows/names.ts'
 import { differenceOf, rowsOf } from '../mirror-oracle.ts'

@@ -3,9 +3,9 @@
 
 import { createInterface } from 'node:readline'
 import { RecordsClient } from '../../src/client/index.ts'
-import { push } from '../../src/import/push.ts'
+import { push } from '../../src/import/push/push.ts'
 import { openLedger, type LedgerPlace } from '../../src/ledger/open.ts'
-import type { Segment } from '../../src/ledger/ledger.ts'
+import type { RunSegment } from '../../src/ledger/ledger.ts'
 import { stopDeps, stopSync } from './stop-scene.ts'
 
 const { place, url, key } = JSON.parse(process.argv[2]!) as {
@@ -25,7 +25,7 @@ const client = new RecordsClient({
 await client.readSelf()
 console.log('ready')
 for await (const line of createInterface(process.stdin)) {
-  const { run, segment } = JSON.parse(line) as { run: number; segment: Segment }
+  const { run, segment } = JSON.parse(line) as { run: number; segment: RunSegment }
   const job = { run, config: stopSync.import, schema: null, segment }
   const end = await push(stopDeps(ledger, client), job).then(
     ({ done }) => (done ? 'done' : 'again'),

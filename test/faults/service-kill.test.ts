@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { HANG_MS } from '../hang.ts'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { seededRandom } from '../../src/service/faults.ts'
+import { seededRandom } from '../../src/service/limits/faults.ts'
 import { mintStoredKey } from '../../src/service/index.ts'
 import { main } from '../e2e/project.ts'
 

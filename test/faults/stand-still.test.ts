@@ -15,13 +15,13 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
-import { close } from '../../src/import/close.ts'
-import { push } from '../../src/import/push.ts'
-import { stage } from '../../src/import/stage.ts'
+import { closeImport } from '../../src/import/close.ts'
+import { push } from '../../src/import/push/push.ts'
+import { stage } from '../../src/import/stage/stage.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger, type LedgerPlace } from '../../src/ledger/open.ts'
 import { openCsv } from '../../src/sources/csv/index.ts'
-import { seededRandom } from '../../src/service/faults.ts'
+import { seededRandom } from '../../src/service/limits/faults.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
 import { HANG_MS } from '../hang.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
@@ -97,7 +97,7 @@ async function stopsIn(place: LedgerPlace, isLocked: () => Promise<boolean>): Pr
   }
   const pushAndClose = async ({ run, segment }: Awaited<ReturnType<typeof openNext>>) => {
     await push(deps, { run, config: stopSync.import, schema: null, segment })
-    return await close(ledger, run, { kind: 'finished' })
+    return await closeImport(ledger, run, { kind: 'finished' })
   }
   const held = () => {
     const counts: Record<string, number> = {}

@@ -3,7 +3,7 @@
 import type { RecordsClient } from '../../src/client/index.ts'
 import { silentLogger, systemClock } from '../../src/core/ports.ts'
 import type { ImportSync } from '../../src/core/sync.ts'
-import { DEFAULT_TUNING, type ImportDeps } from '../../src/import/ports.ts'
+import { DEFAULT_IMPORT_TUNING, type ImportDeps } from '../../src/import/ports.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 
 /** After which a worker that is silent loses its work. */
@@ -33,7 +33,7 @@ export const stopDeps = (ledger: Ledger, client: RecordsClient): ImportDeps => (
   clock: systemClock,
   logger: silentLogger,
   tuning: {
-    ...DEFAULT_TUNING,
+    ...DEFAULT_IMPORT_TUNING,
     heartbeat_timeout_ms: HEARTBEAT_TIMEOUT_MS,
     resend_backoff_ms: [20, 50],
   },

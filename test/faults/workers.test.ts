@@ -10,7 +10,7 @@ import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isBalanced } from '../../src/core/states.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
-import { seededRandom } from '../../src/service/faults.ts'
+import { seededRandom } from '../../src/service/limits/faults.ts'
 import {
   contactsCsv,
   createProject,

@@ -2,7 +2,7 @@
 // left unchecked for want of a record to write.
 
 import { expect, it, onTestFinished } from 'vitest'
-import { conform } from '../../src/conform/index.ts'
+import { runConformance } from '../../src/conform/index.ts'
 import { startOtherService } from './index.ts'
 import type { OtherServiceOptions } from './index.ts'
 
@@ -47,7 +47,7 @@ it.each<[string, OtherServiceOptions]>([
   )
   service.fill(service.name('company'), [{ [service.name('name')]: 'A' }])
   const before = JSON.stringify(service.org.snapshot())
-  const report = await conform({
+  const report = await runConformance({
     service: service.url,
     key: service.key,
     otherKey: 'reader-key',

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { connector, type RequestWatch } from '../../src/connections.ts'
-import { viewQuota } from '../../src/client/pacer/view.ts'
+import { createClientRegistry, type RequestObserver } from '../../src/resources/client-registry.ts'
+import { readQuotaView } from '../../src/client/pacer/view.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import type { QuotaStore } from '../../src/core/ports.ts'
 import { openSqliteQuota } from '../../src/ledger/sqlite/quota.ts'
@@ -33,10 +33,10 @@ async function start(connections: Record<string, ConnectionText>) {
   }
   await write()
   const store = openSqliteQuota(join(folder, 'quota.db'))
-  const processOf = (user: string, quotaStore: QuotaStore = store, watch?: RequestWatch) => {
+  const processOf = (user: string, quotaStore: QuotaStore = store, watch?: RequestObserver) => {
     const quotas = { store: quotaStore, user }
     const options = { configFile, env: {}, logger: silentLogger, quotas }
-    const process = connector({ ...options, ...(watch && { watch }) })
+    const process = createClientRegistry({ ...options, ...(watch && { watch }) })
     onTestFinished(() => process.close())
     return process
   }
@@ -46,7 +46,7 @@ async function start(connections: Record<string, ConnectionText>) {
   })
   const rows = async () => {
     const { nowMs, orgs } = await store.all()
-    return orgs.map(({ org, state }) => viewQuota(org, state, nowMs))
+    return orgs.map(({ org, state }) => readQuotaView(org, state, nowMs))
   }
   return { store, processOf, rows, connections, write }
 }
@@ -228,7 +228,7 @@ test.each([
     const text = `syncs: {}\nconnections:\n  crm:\n    service: ${service.url}\n    key: ${key}\n`
     await writeFile(file, text.replace('cat crm.key', `cat ${folder}/crm.key`))
     const env = { CRM_KEY: secret }
-    const connections = connector({ configFile: file, env, logger: silentLogger })
+    const connections = createClientRegistry({ configFile: file, env, logger: silentLogger })
     onTestFinished(() => connections.close())
     const { client, keyFingerprint } = await connections.connect('crm')
     const words = [
@@ -244,7 +244,7 @@ test.each([
     await expect(client.readSelf()).rejects.toEqual(refused)
     expect(words.join(' ')).not.toContain(secret)
     const { said } = await import('./cli/said.ts')
-    const { check } = await import('../../src/cli/check.ts')
+    const { check } = await import('../../src/cli/commands/check.ts')
     process.env['CRM_KEY'] = secret
     onTestFinished(() => void delete process.env['CRM_KEY'])
     const { out } = await said(file, (context) => check(context, { operations: false }), true)
@@ -262,7 +262,7 @@ test('a key that cannot be read: the message names the connection and the place'
     file,
     `syncs: {}\nconnections: { crm: { service: "${service.url}", key: "\${NO_SUCH_KEY}" } }\n`,
   )
-  const connections = connector({ configFile: file, env: {}, logger: silentLogger })
+  const connections = createClientRegistry({ configFile: file, env: {}, logger: silentLogger })
   onTestFinished(() => connections.close())
   await expect(connections.connect('crm')).rejects.toThrow(
     `The API key could not be read: the key of connection "crm" (${file}:2:`,

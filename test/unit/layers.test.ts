@@ -100,10 +100,14 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     ],
   },
   dev: { value: [...IMPORTABLE, 'worker'], packages: ['@temporalio/*', 'zod'] },
-  connections: { value: ['core', 'client', 'config'], packages: [] },
+  resources: {
+    value: ['core', 'client', 'config', 'warehouses'],
+    type: ['sources'],
+    packages: [],
+  },
   monitoring: {
     value: ['core', 'config'],
-    type: ['ledger', 'runs', 'connections'],
+    type: ['ledger', 'runs', 'resources'],
     packages: [],
   },
   report: { value: ['core', 'contract'], type: ['ledger'], packages: [], node: ['node:crypto'] },
@@ -114,10 +118,9 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     node: [],
   },
   audit: { value: ['core', 'ledger'], packages: [], node: [] },
-  openers: { value: ['config', 'warehouses'], type: ['sources'], packages: [], node: [] },
-  worker: { value: [...IMPORTABLE, 'dev', 'connections', 'openers'], packages: ['@temporalio/*'] },
+  worker: { value: [...IMPORTABLE, 'dev', 'resources'], packages: ['@temporalio/*'] },
   cli: {
-    value: [...IMPORTABLE, 'dev', 'worker', 'connections', 'openers'],
+    value: [...IMPORTABLE, 'dev', 'worker', 'resources'],
     packages: ['commander', 'pino', '@temporalio/client'],
   },
 }
@@ -341,10 +344,10 @@ describe('the layers', () => {
   })
 
   const allowed = [
-    ['src/import/stage.ts', "import type { Source } from '../sources/source.ts'"],
+    ['src/import/stage/stage.ts', "import type { Source } from '../../sources/source.ts'"],
     [
-      'src/import/stage.ts',
-      "import { ERRORS } from '../contract/index.ts'\nimport { createHash } from 'node:crypto'",
+      'src/import/stage/stage.ts',
+      "import { ERRORS } from '../../contract/index.ts'\nimport { createHash } from 'node:crypto'",
     ],
     [
       'src/client/transport.ts',
@@ -354,11 +357,11 @@ describe('the layers', () => {
     ['src/warehouses/duckdb/index.ts', "import { DuckDBInstance } from '@duckdb/node-api'"],
     ['src/warehouses/postgres/index.ts', "import { resolveUrl } from '../../postgres/url.ts'"],
     ['src/sqlite/database.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
-    ['src/service/data-file.ts', "import { openDatabase } from '../sqlite/database.ts'"],
+    ['src/service/store/data-file.ts', "import { openDatabase } from '../sqlite/database.ts'"],
     ['workflows/import.ts', "import type { Activities } from '../activities/index.ts'"],
     ['activities/index.ts', "import type { Source } from '../src/sources/source.ts'"],
     ['src/worker.ts', "import { openCsv } from './sources/csv/index.ts'"],
-    ['src/service/http.ts', "import fastify from 'fastify'"],
+    ['src/service/http/app.ts', "import fastify from 'fastify'"],
   ] as const
   it.each(allowed)('let %s say %s', (path, source) => {
     expect(breachesOf(path, source)).toEqual([])
@@ -369,13 +372,13 @@ describe('the layers', () => {
     ['src/core/errors.ts', "import { createHash } from 'node:crypto'"],
     ['src/core/errors.ts', "import type { A } from '../contract/index.ts'"],
     ['src/contract/index.ts', "import { readFileSync } from 'node:fs'"],
-    ['src/service/http.ts', "import type { RecordsClient } from '../client/index.ts'"],
+    ['src/service/http/app.ts', "import type { RecordsClient } from '../../client/index.ts'"],
     ['src/service/handlers/batch.ts', "export { x } from '../../client/index.ts'"],
     ['src/client/call.ts', "import { z } from 'zod'"],
-    ['src/import/stage.ts', "import { openCsv } from '../sources/csv/index.ts'"],
-    ['src/import/stage.ts', "import { type Source } from '../sources/source.ts'"],
-    ['src/import/stage.ts', "const { openCsv } = await import('../sources/csv/index.ts')"],
-    ['src/import/stage.ts', "import { readFile } from 'node:fs/promises'"],
+    ['src/import/stage/stage.ts', "import { openCsv } from '../../sources/csv/index.ts'"],
+    ['src/import/stage/stage.ts', "import { type Source } from '../../sources/source.ts'"],
+    ['src/import/stage/stage.ts', "const { openCsv } = await import('../../sources/csv/index.ts')"],
+    ['src/import/stage/stage.ts', "import { readFile } from 'node:fs/promises'"],
     ['src/sources/query.ts', "import { Parser } from 'csv-parse'"],
     [
       'src/sources/csv/index.ts',

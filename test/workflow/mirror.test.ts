@@ -12,15 +12,15 @@ import type { Activities } from '../../activities/index.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import { startTemporal, type TemporalServer } from '../../src/dev/temporal-server.ts'
 import { DEFAULT_MIRROR_TUNING, type StreamRef, type StreamResult } from '../../src/mirror/ports.ts'
-import type { Decided, MirrorProgress } from '../../workflows/messages.ts'
-import { DEFAULTS } from '../../workflows/mirror.ts'
+import type { ApprovalAnswer, MirrorProgress } from '../../workflows/messages.ts'
+import { MIRROR_DEFAULTS } from '../../workflows/mirror.ts'
 import { approve, mirrorSync, pause, reject, resume } from '../../workflows/names.ts'
 import { streamingQueueOf, taskQueueOf } from '../../workflows/queues.ts'
 
 const TASK_QUEUE = taskQueueOf('0badcafe')
 const MIRROR_TASK_QUEUE = streamingQueueOf(TASK_QUEUE, 'mirror')
 const BACKFILL_TASK_QUEUE = streamingQueueOf(TASK_QUEUE, 'backfill')
-import { inTurn, nextSliceMs } from '../../workflows/turns.ts'
+import { createSemaphore, nextSliceMs } from '../../workflows/time-slices.ts'
 import { untilHung } from '../hang.ts'
 
 type StreamInput = Parameters<Activities['mirrorStream']>[0]
@@ -173,7 +173,7 @@ const statesOf = async (handle: WorkflowHandle) =>
     (await progressOf(handle)).streams.map((stream) => [nameOf(stream), stream.state]),
   )
 const decide = (handle: WorkflowHandle, name: string, input?: unknown) =>
-  handle.executeUpdate<Decided, [unknown]>(name, { args: [input] })
+  handle.executeUpdate<ApprovalAnswer, [unknown]>(name, { args: [input] })
 
 /** A slice that is done when the test says so. */
 function holding() {
@@ -564,7 +564,7 @@ test('time slices grow, so that a run of months fits into a history', () => {
 })
 
 test('a place that becomes free is handed on, also by work that fails', async () => {
-  const turn = inTurn(1)
+  const turn = createSemaphore(1)
   const order: number[] = []
   const work = [1, 2, 3].map((name) =>
     turn(async () => {
@@ -583,5 +583,5 @@ test('a place that becomes free is handed on, also by work that fails', async ()
 })
 
 test('the defaults are those of the mirror', () => {
-  expect(DEFAULT_MIRROR_TUNING).toMatchObject(DEFAULTS)
+  expect(DEFAULT_MIRROR_TUNING).toMatchObject(MIRROR_DEFAULTS)
 })

@@ -3,15 +3,21 @@
 
 import { BASE_PATH, isPath } from '../../contract/index.ts'
 import type { Method } from '../../contract/index.ts'
-import { follow, isNode, listMember, member, viewer } from './schema-view.ts'
-import type { View } from './schema-view.ts'
+import {
+  resolveRef,
+  isSchemaNode,
+  listMember,
+  ownMember,
+  createSchemaViewer,
+} from './schema-view.ts'
+import type { SchemaView } from './schema-view.ts'
 import { serverPath } from './servers.ts'
 import type { DocumentPlace } from './servers.ts'
-import { isMeant, meaningsOf, verbIn } from './words.ts'
+import { hasMeaning, meaningsOf, verbIn } from './words.ts'
 import type { Verb } from './words.ts'
 
 /** Fields of a body, and of its `data`. */
-export interface Shape {
+export interface BodyFields {
   readonly fields: ReadonlySet<string>
   /** Undefined where the document does not say, or where there is no `data`. */
   readonly data: 'object' | 'list' | undefined
@@ -19,7 +25,7 @@ export interface Shape {
   readonly dataFields: ReadonlySet<string>
 }
 
-export interface Endpoint {
+export interface DocumentedEndpoint {
   readonly method: Method
   /** Below the base URL, as the document writes it. */
   readonly path: string
@@ -36,8 +42,8 @@ export interface Endpoint {
   /** Whether `verb` comes from words, rather than from the method alone. */
   readonly verbIsSaid: boolean
   readonly query: readonly { readonly name: string; readonly required: boolean }[]
-  readonly request: Shape
-  readonly response: Shape
+  readonly request: BodyFields
+  readonly response: BodyFields
   readonly deprecated: boolean
 }
 
@@ -50,28 +56,28 @@ interface Found {
   readonly path: string
   readonly operation: unknown
   readonly parameters: readonly unknown[]
-  readonly request: Shape
-  readonly response: Shape
+  readonly request: BodyFields
+  readonly response: BodyFields
 }
 
 /** The endpoints, at most 2,000, and whether that was all. Anything that is not one is passed over. */
-export function endpointsOf(
+export function documentedEndpoints(
   document: unknown,
   place: DocumentPlace,
-): { endpoints: Endpoint[]; isAll: boolean } {
-  const viewOf = viewer(document)
-  const paths = member(document, 'paths')
-  const all = isNode(paths) ? Object.entries(paths) : []
+): { endpoints: DocumentedEndpoint[]; isAll: boolean } {
+  const viewOf = createSchemaViewer(document)
+  const paths = ownMember(document, 'paths')
+  const all = isSchemaNode(paths) ? Object.entries(paths) : []
   const items = all.slice(0, ENDPOINTS_MAX)
   // The specification puts every path below it, and a document that says nothing of servers says nothing else.
   const unsaid = items.some(([path]) => path.startsWith(BASE_PATH)) ? '' : BASE_PATH
   const found: Found[] = []
   let isAll = items.length === all.length
   for (const [written, item] of items) {
-    const pathItem = follow(document, item)
+    const pathItem = resolveRef(document, item)
     for (const method of METHODS) {
-      const operation = follow(document, member(pathItem, method.toLowerCase()))
-      if (!isNode(operation)) continue
+      const operation = resolveRef(document, ownMember(pathItem, method.toLowerCase()))
+      if (!isSchemaNode(operation)) continue
       const servers = [operation, pathItem, document].find((node) => listMember(node, 'servers')[0])
       const path = belowBase((servers ? serverPath(servers, place) : unsaid) + written, place)
       if (!written.startsWith('/') || !isPath(path)) continue
@@ -84,8 +90,8 @@ export function endpointsOf(
         method,
         path,
         operation,
-        parameters: parameters.map((parameter) => follow(document, parameter)),
-        request: shapeOf(viewOf, schemaIn(document, member(operation, 'requestBody'))),
+        parameters: parameters.map((parameter) => resolveRef(document, parameter)),
+        request: shapeOf(viewOf, schemaIn(document, ownMember(operation, 'requestBody'))),
         response: shapeOf(viewOf, schemaIn(document, successOf(operation))),
       })
     }
@@ -103,7 +109,7 @@ function commonStart(paths: readonly string[]): string {
   const counts = new Map<string, number>([[BASE_PATH, 0]])
   for (const path of paths) {
     const parts = path.split('/').slice(1)
-    const meant = parts.findIndex((part) => part === '' || part.includes('{') || isMeant(part))
+    const meant = parts.findIndex((part) => part === '' || part.includes('{') || hasMeaning(part))
     const start = parts.slice(0, meant < 0 ? 0 : meant)
     const text = start.map((part) => `/${part}`).join('')
     counts.set(text, (counts.get(text) ?? 0) + 1)
@@ -111,55 +117,60 @@ function commonStart(paths: readonly string[]): string {
   return [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))[0]
 }
 
-function endpointOf({ method, path, operation, ...parts }: Found, base: string): Endpoint {
+function endpointOf(
+  { method, path, operation, ...parts }: Found,
+  base: string,
+): DocumentedEndpoint {
   const tail = path === base || path.startsWith(`${base}/`) ? path.slice(base.length) : path
-  const operationId = textOf(member(operation, 'operationId'))
+  const operationId = textOf(ownMember(operation, 'operationId'))
   const tags = listMember(operation, 'tags').map(textOf)
   const facts = {
     method,
     path,
-    outline: outlineOf(tail),
+    outline: pathOutline(tail),
     pathWords: meaningsOf(tail.replaceAll(/\{[^{}]*\}/g, ' ')),
     operationId,
     idWords: meaningsOf(operationId),
-    saidWords: meaningsOf([textOf(member(operation, 'summary')), ...tags].join(' ')),
+    saidWords: meaningsOf([textOf(ownMember(operation, 'summary')), ...tags].join(' ')),
     query: parts.parameters
-      .filter((parameter) => member(parameter, 'in') === 'query')
+      .filter((parameter) => ownMember(parameter, 'in') === 'query')
       .map((parameter) => ({
-        name: textOf(member(parameter, 'name')),
-        required: member(parameter, 'required') === true,
+        name: textOf(ownMember(parameter, 'name')),
+        required: ownMember(parameter, 'required') === true,
       })),
     request: parts.request,
     response: parts.response,
-    deprecated: member(operation, 'deprecated') === true,
+    deprecated: ownMember(operation, 'deprecated') === true,
   }
   return { ...facts, ...verbOf(facts) }
 }
 
 /** A path without what is in braces and without its last slash. */
-export const outlineOf = (path: string): string =>
+export const pathOutline = (path: string): string =>
   path.replaceAll(/\{[^{}]*\}/g, '{}').replace(/\/$/, '')
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 200) : '')
 
 /** The first success's answer. */
 function successOf(operation: unknown): unknown {
-  const responses = member(operation, 'responses')
-  const status = ['200', '201', '207', '2XX', '202', '204'].find((code) => member(responses, code))
-  return status === undefined ? undefined : member(responses, status)
+  const responses = ownMember(operation, 'responses')
+  const status = ['200', '201', '207', '2XX', '202', '204'].find((code) =>
+    ownMember(responses, code),
+  )
+  return status === undefined ? undefined : ownMember(responses, status)
 }
 
 /** The JSON schema of a request's or a response's body. */
 function schemaIn(document: unknown, body: unknown): unknown {
-  const content = member(follow(document, body), 'content')
-  const types = isNode(content) ? Object.keys(content) : []
+  const content = ownMember(resolveRef(document, body), 'content')
+  const types = isSchemaNode(content) ? Object.keys(content) : []
   const json = types.includes('application/json')
     ? 'application/json'
     : types.find((type) => type.includes('json'))
-  return json === undefined ? undefined : member(member(content, json), 'schema')
+  return json === undefined ? undefined : ownMember(ownMember(content, json), 'schema')
 }
 
-function shapeOf(viewOf: (schema: unknown) => View, schema: unknown): Shape {
+function shapeOf(viewOf: (schema: unknown) => SchemaView, schema: unknown): BodyFields {
   const { properties } = viewOf(schema)
   const data = viewOf(properties.get('data'))
   const inner = data.kind === 'list' ? viewOf(data.items) : data
@@ -170,7 +181,7 @@ function shapeOf(viewOf: (schema: unknown) => View, schema: unknown): Shape {
   }
 }
 
-type Unjudged = Omit<Endpoint, 'verb' | 'verbIsSaid'>
+type Unjudged = Omit<DocumentedEndpoint, 'verb' | 'verbIsSaid'>
 
 /** GET reads and DELETE deletes, whatever the words say; of the others, the nearest word counts. */
 function verbOf(endpoint: Unjudged): { verb: Verb; verbIsSaid: boolean } {
@@ -199,7 +210,7 @@ const isAboutEdges = ({ outline }: Unjudged): boolean =>
 
 /** Where a name is told that matches records, with what it is called there. */
 export function matchingNames(
-  endpoint: Pick<Endpoint, 'query' | 'request'>,
+  endpoint: Pick<DocumentedEndpoint, 'query' | 'request'>,
 ): { in: 'query' | 'body' | 'item'; name: string }[] {
   const { query, request } = endpoint
   const among = (place: 'query' | 'body' | 'item', names: Iterable<string>) =>

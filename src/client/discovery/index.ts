@@ -5,10 +5,10 @@
 import { EVERY_OPERATION, OPERATIONS, requestOf, usualRequest } from '../../contract/index.ts'
 import type { OperationId, RequestForm, RequestOverride } from '../../contract/index.ts'
 import { SyncError } from '../../core/errors.ts'
-import { ENDPOINTS_MAX, endpointsOf } from './endpoints.ts'
-import { SCORE_MIN, judge } from './judge.ts'
-import type { Fit } from './judge.ts'
-import { isNode, member } from './schema-view.ts'
+import { ENDPOINTS_MAX, documentedEndpoints } from './endpoints.ts'
+import { SCORE_MIN, scoreEndpoint } from './score.ts'
+import type { EndpointScore } from './score.ts'
+import { isSchemaNode, ownMember } from './schema-view.ts'
 import { foreignOrigin } from './servers.ts'
 import type { DocumentPlace } from './servers.ts'
 
@@ -45,14 +45,14 @@ export function resolveOperations(
   place: DocumentPlace = NOWHERE,
 ): Resolution {
   const given = readOverrides(overrides)
-  if (!isNode(document)) return unresolved(given, 'the OpenAPI document is not a JSON object')
-  const version = member(document, 'openapi')
+  if (!isSchemaNode(document)) return unresolved(given, 'the OpenAPI document is not a JSON object')
+  const version = ownMember(document, 'openapi')
   if (typeof version !== 'string' || !version.startsWith('3.')) {
     return unresolved(given, 'the OpenAPI document is not one of OpenAPI 3')
   }
-  const { endpoints, isAll } = endpointsOf(document, place)
+  const { endpoints, isAll } = documentedEndpoints(document, place)
   const fits = EVERY_OPERATION.map((id) =>
-    endpoints.flatMap((endpoint) => judge(id, endpoint) ?? []),
+    endpoints.flatMap((endpoint) => scoreEndpoint(id, endpoint) ?? []),
   )
   const best = bestScores(fits.flat())
   const found = EVERY_OPERATION.map((id, index): readonly [OperationId, ResolvedOperation] => [
@@ -132,7 +132,7 @@ const fixed = (id: OperationId): ResolvedOperation | undefined =>
     : { ...usualRequest(id), source: 'default', reason: 'the specification fixes it' }
 
 /** Each endpoint's best score: it is the operation that it fits best. */
-function bestScores(fits: readonly Fit[]): ReadonlyMap<object, number> {
+function bestScores(fits: readonly EndpointScore[]): ReadonlyMap<object, number> {
   const best = new Map<object, number>()
   for (const { endpoint, score } of fits) {
     best.set(endpoint, Math.max(score, best.get(endpoint) ?? score))
@@ -142,7 +142,7 @@ function bestScores(fits: readonly Fit[]): ReadonlyMap<object, number> {
 
 function chosen(
   id: OperationId,
-  fits: readonly Fit[],
+  fits: readonly EndpointScore[],
   best: ReadonlyMap<object, number>,
 ): ResolvedOperation {
   const own = fits.filter(
@@ -153,7 +153,7 @@ function chosen(
   const usual = usualRequest(id)
   const [first, second] = tops
   if (!first) return { ...usual, source: 'absent', reason: 'the document has no such operation' }
-  const shown = ({ endpoint }: Fit) => `${endpoint.method} ${endpoint.path}`
+  const shown = ({ endpoint }: EndpointScore) => `${endpoint.method} ${endpoint.path}`
   if (second) {
     const reason = `${shown(first)} and ${shown(second)} fit equally well, so our own choice is used`
     return { ...usual, source: 'default', reason }

@@ -11,7 +11,7 @@ import { NoAnswer } from '../network-errors.ts'
 import type { Transport, WireAnswer } from '../transport.ts'
 import { readOverrides, resolveOperations, unresolved } from './index.ts'
 import type { RequestOverrides, Resolution } from './index.ts'
-import { member } from './schema-view.ts'
+import { ownMember } from './schema-view.ts'
 
 export interface Discovery {
   /** The request of an operation; waits for the document where that may change it. @throws the signal's reason */
@@ -90,7 +90,7 @@ async function readDocument(
   if ('json' in first || first.mayChange) return first
   const root = await get(prefix + usualRequest('readRoot').path)
   if (!('json' in root)) return first
-  const told = member(member(root.json, 'data'), 'openapi_url')
+  const told = ownMember(ownMember(root.json, 'data'), 'openapi_url')
   if (typeof told !== 'string' || !URL.canParse(told, root.url)) return first
   const url = new URL(told, root.url)
   if (url.origin !== origin) return { why: 'it is on another origin', mayChange: false }

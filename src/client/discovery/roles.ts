@@ -3,7 +3,7 @@
 import { namesIn, usualRequest } from '../../contract/index.ts'
 import type { Movable, OperationId, RequestForm } from '../../contract/index.ts'
 import { isMatchingName, matchingNames } from './endpoints.ts'
-import type { Endpoint } from './endpoints.ts'
+import type { DocumentedEndpoint } from './endpoints.ts'
 import { meaningsOf } from './words.ts'
 
 type Role = 'object_type' | 'id' | Movable
@@ -33,7 +33,7 @@ function roleOf(name: string, before: string): Role | 'unknown' | undefined {
 }
 
 /** A request that the client can make of an endpoint. */
-export interface Filled {
+export interface EndpointRequest {
   readonly path: string
   readonly places: RequestForm['places']
   /** What the endpoint asks for that the client does not know, in words; null where there is nothing. */
@@ -41,7 +41,7 @@ export interface Filled {
 }
 
 /** The endpoint as a request for the operation; null where its path is about something else. */
-export function fillIn(id: OperationId, endpoint: Endpoint): Filled | null {
+export function requestFor(id: OperationId, endpoint: DocumentedEndpoint): EndpointRequest | null {
   const usual = usualRequest(id)
   const roles = rolesOf(endpoint.path)
   const needed = namesIn(usual.path).filter((name) => !(name in usual.places))
@@ -66,7 +66,7 @@ export function fillIn(id: OperationId, endpoint: Endpoint): Filled | null {
   return { path, places, lacks: lacks[0] ?? null }
 }
 
-function placeOf(name: Movable, endpoint: Endpoint): RequestForm['places'][Movable] {
+function placeOf(name: Movable, endpoint: DocumentedEndpoint): RequestForm['places'][Movable] {
   if (name === 'matching_property') return matchingNames(endpoint)[0]
   const { fields, dataFields } = endpoint.request
   const word = name === 'target_id' ? 'target' : 'association'
@@ -90,7 +90,7 @@ const isTargetId = (words: ReadonlySet<string>): boolean =>
   words.has('id') || !(words.has('type') || words.has('object'))
 
 /** Query parameters that must be there, and that we have nothing for. */
-function unknownQuery(id: OperationId, { query }: Endpoint): string[] {
+function unknownQuery(id: OperationId, { query }: DocumentedEndpoint): string[] {
   const isUpsert = 'matching_property' in usualRequest(id).places
   return query
     .filter(({ required, name }) => required && !(isUpsert && isMatchingName(name)))

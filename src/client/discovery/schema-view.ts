@@ -1,17 +1,17 @@
 // What a JSON Schema of a document says about names: the properties of an object, the items of a list. Promise kept here:
 // every node is looked at once, references lead nowhere but into the document, and a circle of them ends.
 
-export type Node = Readonly<Record<string, unknown>>
+export type SchemaNode = Readonly<Record<string, unknown>>
 
-export const isNode = (value: unknown): value is Node =>
+export const isSchemaNode = (value: unknown): value is SchemaNode =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** An own member: names of a document may be those of `Object.prototype`. */
-export const member = (node: unknown, name: string): unknown =>
-  isNode(node) && Object.hasOwn(node, name) ? node[name] : undefined
+export const ownMember = (node: unknown, name: string): unknown =>
+  isSchemaNode(node) && Object.hasOwn(node, name) ? node[name] : undefined
 
 export const listMember = (node: unknown, name: string): readonly unknown[] => {
-  const value = member(node, name)
+  const value = ownMember(node, name)
   return Array.isArray(value) ? value.slice(0, 50) : []
 }
 
@@ -22,16 +22,16 @@ const namesMax = 100
 const depthMax = 20
 
 /** The node itself, or what its `$ref` leads to; undefined where it leads nowhere, in a circle or out of the document. */
-export function follow(document: unknown, node: unknown): unknown {
+export function resolveRef(document: unknown, node: unknown): unknown {
   let found = node
   for (let count = 0; count < referencesMax; count++) {
-    const reference = member(found, '$ref')
+    const reference = ownMember(found, '$ref')
     if (typeof reference !== 'string') return found
     if (!reference.startsWith('#/') || reference.length > 500) return undefined
     const steps = reference.slice(2).split('/')
     if (steps.length > stepsMax) return undefined
     found = document
-    for (const step of steps) found = member(found, unescaped(step))
+    for (const step of steps) found = ownMember(found, unescaped(step))
   }
   return undefined
 }
@@ -46,21 +46,21 @@ function unescaped(step: string): string {
 }
 
 /** What a schema says, as far as it says anything. */
-export interface View {
+export interface SchemaView {
   readonly kind: 'object' | 'list' | undefined
   /** Subschemas by property name. */
   readonly properties: ReadonlyMap<string, unknown>
   readonly items: unknown
 }
 
-const NOTHING: View = { kind: undefined, properties: new Map(), items: undefined }
+const NOTHING: SchemaView = { kind: undefined, properties: new Map(), items: undefined }
 
 /** Views of one document's schemas, each made once. */
-export function viewer(document: unknown): (schema: unknown) => View {
-  const made = new Map<unknown, View>()
-  const view = (schema: unknown, depth: number): View => {
-    const node = follow(document, schema)
-    if (!isNode(node) || depth > depthMax) return NOTHING
+export function createSchemaViewer(document: unknown): (schema: unknown) => SchemaView {
+  const made = new Map<unknown, SchemaView>()
+  const view = (schema: unknown, depth: number): SchemaView => {
+    const node = resolveRef(document, schema)
+    if (!isSchemaNode(node) || depth > depthMax) return NOTHING
     const known = made.get(node)
     if (known) return known
     // Until it is made, a circle that comes back here sees nothing.
@@ -68,15 +68,15 @@ export function viewer(document: unknown): (schema: unknown) => View {
     const parts = ['allOf', 'anyOf', 'oneOf']
       .flatMap((name) => listMember(node, name).slice(0, partsMax))
       .map((part) => view(part, depth + 1))
-    const own = member(node, 'properties')
+    const own = ownMember(node, 'properties')
     const properties = new Map(
       [
         ...parts.flatMap((part) => [...part.properties]),
-        ...(isNode(own) ? Object.entries(own).slice(0, namesMax) : []),
+        ...(isSchemaNode(own) ? Object.entries(own).slice(0, namesMax) : []),
       ].slice(0, namesMax),
     )
-    const items = member(node, 'items') ?? parts.find((part) => part.items !== undefined)?.items
-    const told = [member(node, 'type')].flat()
+    const items = ownMember(node, 'items') ?? parts.find((part) => part.items !== undefined)?.items
+    const told = [ownMember(node, 'type')].flat()
     const isList = told.includes('array') || items !== undefined
     const isObject = told.includes('object') || properties.size > 0
     const kind =

@@ -1,7 +1,7 @@
 // `servers` of a document: only their paths count. Promise kept here: requests go to the configured origin, whatever origin a
 // document names.
 
-import { listMember, member } from './schema-view.ts'
+import { listMember, ownMember } from './schema-view.ts'
 
 /** Where the document was read, and what stands before `/rest/v1` there. */
 export interface DocumentPlace {
@@ -16,11 +16,11 @@ const serversMax = 10
 function serverUrls(node: unknown, place: DocumentPlace): URL[] {
   const servers = listMember(node, 'servers').slice(0, serversMax)
   return servers.flatMap((server) => {
-    const written = member(server, 'url')
+    const written = ownMember(server, 'url')
     if (typeof written !== 'string' || written.length > 500) return []
-    const variables = member(server, 'variables')
+    const variables = ownMember(server, 'variables')
     const filled = written.replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
-      const value = member(member(variables, name), 'default')
+      const value = ownMember(ownMember(variables, name), 'default')
       return typeof value === 'string' ? value : whole
     })
     return URL.canParse(filled, place.url) ? [new URL(filled, place.url)] : []

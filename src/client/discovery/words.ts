@@ -53,7 +53,8 @@ export function meaningsOf(text: string): Set<string> {
 }
 
 /** Whether a text has a word with a meaning here. */
-export const isMeant = (text: string): boolean => wordsOf(text).some((word) => meaningOf.has(word))
+export const hasMeaning = (text: string): boolean =>
+  wordsOf(text).some((word) => meaningOf.has(word))
 
 /** What an operation does. `unlink` is none of ours. */
 export const VERBS = [

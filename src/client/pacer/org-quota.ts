@@ -8,9 +8,9 @@ import { FairShares } from './fair-shares.ts'
 import type { Weights } from './fair-shares.ts'
 import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
 import { PacerState } from './state.ts'
-import type { Seen } from './told.ts'
-import { Users } from './users.ts'
-import type { ByPriority } from './users.ts'
+import type { ParsedAnswer } from './reported-numbers.ts'
+import { Consumers } from './consumers.ts'
+import type { ByPriority } from './consumers.ts'
 
 export type { BulkPriority } from '../../core/ports.ts'
 
@@ -28,7 +28,7 @@ export const DEFAULT_QUOTA_SETTINGS: QuotaSettings = {
 }
 
 /** How a permit ended. */
-export interface Report {
+export interface PermitOutcome {
   readonly id: string
   readonly sentMs: number
   readonly endedMs: number
@@ -37,7 +37,7 @@ export interface Report {
 }
 
 /** Who exchanges: a process. */
-export interface User {
+export interface Consumer {
   /** Unique among the processes that share the org. */
   readonly id: string
   /** What people see, such as `worker 4711 on host-a`. */
@@ -45,9 +45,9 @@ export interface User {
 }
 
 /** What a process brings, and what it wants. */
-export interface Exchange {
-  readonly user: User
-  readonly reports: readonly Report[]
+export interface PermitExchange {
+  readonly user: Consumer
+  readonly reports: readonly PermitOutcome[]
   /** Callers that wait for a permit now, by priority. */
   readonly wanted: ByPriority
   /** How long it is until the process may exchange again: 0, or the time between leases. */
@@ -55,7 +55,7 @@ export interface Exchange {
   readonly settings: QuotaSettings
 }
 
-export interface Granted {
+export interface PermitGrant {
   readonly permits: readonly { readonly id: string; readonly priority: Priority }[]
   /** When to ask again for what was not granted; 0 where all was. Always later than now. */
   readonly askAgainMs: number
@@ -78,13 +78,13 @@ interface Kept {
   readonly shares: object
   readonly users: object
   readonly settings: QuotaSettings
-  readonly totals: Totals
+  readonly totals: RequestTotals
   readonly lastId: number
   readonly at: number
 }
 
 /** Requests since a time, in ms. */
-export interface Totals {
+export interface RequestTotals {
   readonly sinceMs: number
   requests: number
   refused: number
@@ -93,9 +93,9 @@ export interface Totals {
 
 export class OrgQuota {
   pacer: PacerState
-  readonly users: Users
+  readonly users: Consumers
   readonly shares: FairShares
-  readonly totals: Totals
+  readonly totals: RequestTotals
   settings: QuotaSettings
   private lastId: number
   /** Set where this is one process's own copy: its ids must not meet those of the row. */
@@ -106,7 +106,7 @@ export class OrgQuota {
   private constructor(kept: Kept | null, t: number) {
     this.pacer = kept ? PacerState.restore(kept.pacer) : new PacerState()
     this.shares = new FairShares(kept?.shares)
-    this.users = new Users((kept?.users ?? {}) as never)
+    this.users = new Consumers((kept?.users ?? {}) as never)
     this.settings = kept?.settings ?? DEFAULT_QUOTA_SETTINGS
     this.totals = kept?.totals ?? { sinceMs: t * 1_000, requests: 0, refused: 0, unavailable: 0 }
     this.lastId = kept?.lastId ?? 0
@@ -130,7 +130,10 @@ export class OrgQuota {
   }
 
   /** Reports first, then grants up to what is wanted. */
-  exchange({ user, reports, wanted, everyMs, settings }: Exchange, nowMs: number): Granted {
+  exchange(
+    { user, reports, wanted, everyMs, settings }: PermitExchange,
+    nowMs: number,
+  ): PermitGrant {
     const t = this.time(nowMs)
     this.users.saw(user.id, user.name, settings.reserve, t)
     const reserve = this.users.reserve(t)
@@ -167,7 +170,7 @@ export class OrgQuota {
   }
 
   private grantBulk(
-    user: User,
+    user: Consumer,
     left: Readonly<Record<Priority, number>>,
     t: number,
     grant: (priority: BulkPriority) => void,
@@ -208,7 +211,7 @@ export class OrgQuota {
     return JSON.stringify(kept)
   }
 
-  private take(user: User, { id, sentMs, endedMs, end }: Report, t: number): void {
+  private take(user: Consumer, { id, sentMs, endedMs, end }: PermitOutcome, t: number): void {
     if (end === 'unused') {
       const priority = priorityOf(id)
       const isKnown = this.pacer.onUnused(id)
@@ -251,7 +254,7 @@ function readKept(state: string): Kept | null {
 }
 
 /** The numbers of an answer: the specification's headers, else those of the IETF's draft. */
-function seenOf(answer: Answer, nowMs: number): Seen {
+function seenOf(answer: Answer, nowMs: number): ParsedAnswer {
   const draft = parseDraftFields(answer.rateLimit, answer.rateLimitPolicy)
   const waitMs = parseRetryAfter(answer.retryAfter, nowMs, answer.date, Infinity)
   return {

@@ -16,11 +16,11 @@ import type {
   Quota,
   QuotaStore,
 } from '../../core/ports.ts'
-import { ownDesk } from './desk.ts'
-import type { PermitDesk, Wanted } from './desk.ts'
+import { localPermits } from './permit-source.ts'
+import type { PermitSource, PermitsWanted } from './permit-source.ts'
 import { DEFAULT_QUOTA_SETTINGS } from './org-quota.ts'
-import type { BulkPriority, QuotaSettings, Report, User } from './org-quota.ts'
-import { SharedDesk } from './shared-desk.ts'
+import type { BulkPriority, QuotaSettings, PermitOutcome, Consumer } from './org-quota.ts'
+import { LeasedPermits } from './leased-permits.ts'
 
 /** Callers that may wait at the same time. */
 export const WAITERS_MAX = 10_000
@@ -38,7 +38,7 @@ export interface PacerOptions {
   readonly clock?: Clock
   readonly settings?: QuotaSettings
   /** The row that processes share. Default: a quota in memory that only this pacer uses. */
-  readonly shared?: { readonly store: QuotaStore; readonly org: string; readonly user: User }
+  readonly shared?: { readonly store: QuotaStore; readonly org: string; readonly user: Consumer }
   /** Default: nothing is logged. */
   readonly logger?: Logger
   /** Requests in flight at most. Default 32. */
@@ -73,7 +73,7 @@ export class Pacer implements Quota {
   /** What the configuration says; may change at any time. */
   settings: QuotaSettings
   private readonly clock: Clock
-  private readonly desk: PermitDesk
+  private readonly permits: PermitSource
   private readonly inFlightMax: number
   private readonly lines: readonly Line[] = PRIORITIES.map((priority) => ({
     priority,
@@ -84,7 +84,7 @@ export class Pacer implements Quota {
     letGo: 0,
     isDenied: false,
   }))
-  private reports: Report[] = []
+  private reports: PermitOutcome[] = []
   /** A report tells of a refusal. */
   private isUrgent = false
   private exchanging: Promise<void> | null = null
@@ -103,7 +103,7 @@ export class Pacer implements Quota {
     this.clock = clock
     this.settings = options.settings ?? DEFAULT_QUOTA_SETTINGS
     this.inFlightMax = options.inFlightMax ?? IN_FLIGHT_MAX
-    this.desk = shared ? new SharedDesk({ ...shared, clock, logger }) : ownDesk(clock)
+    this.permits = shared ? new LeasedPermits({ ...shared, clock, logger }) : localPermits(clock)
   }
 
   /**
@@ -161,7 +161,7 @@ export class Pacer implements Quota {
     this.disarm()
     await this.exchanging
     if (this.hasNews()) await this.exchange()
-    this.desk.close()
+    this.permits.close()
   }
 
   private waiting(): number {
@@ -191,7 +191,7 @@ export class Pacer implements Quota {
 
   /** When the next exchange is due; never, where there is nothing to tell and nothing to ask for. */
   private dueMs(): number {
-    const { usualMs, urgentMs } = this.desk.pace
+    const { usualMs, urgentMs } = this.permits.pace
     const usual = this.lastExchangeMs + usualMs
     const urgent = this.lastExchangeMs + urgentMs
     let dueMs = this.isUrgent ? urgent : this.hasNews() ? usual + this.spreadMs : Infinity
@@ -216,12 +216,12 @@ export class Pacer implements Quota {
     const reports = this.takeReports()
     this.lastExchangeMs = this.clock.now()
     try {
-      const granted = await this.desk.exchange(reports, wanted, this.settings)
+      const granted = await this.permits.exchange(reports, wanted, this.settings)
       this.limit = granted.limitPerMinute
       this.askAgainMs = granted.askAgainMs
       const permitsOf = (one: Priority) =>
         granted.permits.filter(({ priority }) => priority === one)
-      this.spreadMs = this.desk.pace.spreadMs()
+      this.spreadMs = this.permits.pace.spreadMs()
       this.isShort = PRIORITIES.some((one) => permitsOf(one).length < wanted[one])
       for (const [index, line] of this.lines.entries()) {
         const permits = permitsOf(line.priority)
@@ -237,11 +237,11 @@ export class Pacer implements Quota {
     }
   }
 
-  private wanted(): Wanted {
+  private wanted(): PermitsWanted {
     const wanted = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
     const left = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
     // What was let go since the last exchange is what will be wanted before the next one.
-    const inAdvance = this.desk.pace.usualMs > 0 && !this.isShort
+    const inAdvance = this.permits.pace.usualMs > 0 && !this.isShort
     for (const { priority, waiters, letGo } of this.lines)
       left[priority] = waiters.size === 0 ? 0 : waiters.size + (inAdvance ? letGo : 0)
     let room = Math.min(PERMITS_MAX, this.room())
@@ -256,7 +256,7 @@ export class Pacer implements Quota {
   }
 
   /** Of the bulk priorities that want more: the one with the least of this process's room for its share. */
-  private furthestBehind(left: Wanted, wanted: Wanted): BulkPriority | null {
+  private furthestBehind(left: PermitsWanted, wanted: PermitsWanted): BulkPriority | null {
     let least = Infinity
     let found: BulkPriority | null = null
     for (const priority of BULK_PRIORITIES) {
@@ -269,7 +269,7 @@ export class Pacer implements Quota {
     return found
   }
 
-  private takeReports(): Report[] {
+  private takeReports(): PermitOutcome[] {
     const nowMs = this.clock.now()
     const unused = this.lines.flatMap(({ stock }) =>
       stock.map((id) => ({ id, sentMs: nowMs, endedMs: nowMs, end: 'unused' as const })),
@@ -298,7 +298,7 @@ export class Pacer implements Quota {
 
   private permit(line: Line, id: string, sentMs: number): Permit {
     let isOpen = true
-    const close = (end: Report['end']) => {
+    const close = (end: PermitOutcome['end']) => {
       if (!isOpen) return
       isOpen = false
       line.inFlight -= 1

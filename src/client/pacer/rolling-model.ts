@@ -102,7 +102,7 @@ export class RollingModel {
     this.bucket.takenByOthers(this.bucket.othersPerS + 0.05, limit)
   }
 
-  distrustBucket(t: number): void {
+  rejectBucket(t: number): void {
     this.noBucketUntil = t + NO_BUCKET_S
   }
 

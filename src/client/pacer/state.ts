@@ -7,20 +7,20 @@
 // Promises kept here: one request at a time into the unknown; inside a window never more in flight than the lowest Remaining;
 // nothing before a Retry-After has passed; never silent for long while somebody waits, so that no wait is for ever.
 
-import { Caution, Gate, Pace } from './brakes.ts'
-import { Flights, isAccepted } from './flights.ts'
-import type { Sent } from './flights.ts'
+import { SafetyMargin, RetryAfterGate, EvenSpacing } from './throttles.ts'
+import { InFlight, isAccepted } from './in-flight.ts'
+import type { SentRequest } from './in-flight.ts'
 import { LimitGuess } from './limit-guess.ts'
 import { OtherLimits } from './other-limits.ts'
-import { OwnUse } from './own-use.ts'
+import { OwnUsage } from './own-usage.ts'
 import { PERIOD_S } from './reset-clock.ts'
 import type { ResetClock } from './reset-clock.ts'
 import { isSmallBurst, RollingModel } from './rolling-model.ts'
-import { Told, type Seen } from './told.ts'
+import { ReportedNumbers, type ParsedAnswer } from './reported-numbers.ts'
 import { isJump, WindowModel } from './window-model.ts'
 import type { WindowAnswer } from './window-model.ts'
 
-export type Regime = 'learning' | 'window' | 'rolling' | 'bucket'
+export type LimiterModel = 'learning' | 'window' | 'rolling' | 'bucket'
 
 /** What the state machine is to respect. */
 export interface PacerSettings {
@@ -35,7 +35,7 @@ export interface PacerView {
   readonly limit: number | null
   /** No answer told the limit: it is a guess. */
   readonly isGuess: boolean
-  readonly regime: Regime
+  readonly regime: LimiterModel
   /** The newest that was told; null where none is. */
   readonly remaining: number | null
   readonly reset: { readonly from: number; readonly to: number } | null
@@ -75,13 +75,13 @@ const ANSWERS_MAX = 2_000
 export class PacerState {
   /** Null until an answer told it. */
   limit: number | null = null
-  private regime: Regime = 'learning'
-  private flights = new Flights()
-  private own = new OwnUse()
+  private regime: LimiterModel = 'learning'
+  private flights = new InFlight()
+  private own = new OwnUsage()
   private windows = new WindowModel()
   private rolling = new RollingModel()
   private settings: PacerSettings = { reserve: 0, isLeased: false }
-  private gate = new Gate()
+  private gate = new RetryAfterGate()
   /** Only one request may be out. */
   private isProbing = true
   private probedAt = -1e9
@@ -99,15 +99,15 @@ export class PacerState {
   /** The minute in which a fixed window has to show its reset, and what was sent in it. */
   private learningSince = 0
   private sentLearning = 0
-  private caution = new Caution()
-  private told = new Told()
+  private caution = new SafetyMargin()
+  private told = new ReportedNumbers()
   private otherLimits = new OtherLimits()
   /** Where no answer tells the limit: what its refusals let us guess. */
   private guess = new LimitGuess()
   /** The limit is such a guess. */
   private isGuess = false
   /** Of bulk requests. */
-  private pace = new Pace()
+  private pace = new EvenSpacing()
   private refused = 0
   private answers = 0
   /** An interactive call was refused: until then the next credit is its own. */
@@ -120,14 +120,14 @@ export class PacerState {
   /** From what `JSON.stringify` made of it. */
   static restore(data: object): PacerState {
     const state = Object.assign(new PacerState(), data)
-    state.flights = Flights.restore(state.flights)
-    state.own = OwnUse.restore(state.own)
+    state.flights = InFlight.restore(state.flights)
+    state.own = OwnUsage.restore(state.own)
     state.windows = WindowModel.restore(state.windows)
     state.rolling = RollingModel.restore(state.rolling)
-    state.gate = Object.assign(new Gate(), state.gate)
-    state.caution = Object.assign(new Caution(), state.caution)
-    state.pace = Object.assign(new Pace(), state.pace)
-    state.told = Told.restore(state.told)
+    state.gate = Object.assign(new RetryAfterGate(), state.gate)
+    state.caution = Object.assign(new SafetyMargin(), state.caution)
+    state.pace = Object.assign(new EvenSpacing(), state.pace)
+    state.told = ReportedNumbers.restore(state.told)
     state.otherLimits = OtherLimits.restore(state.otherLimits)
     state.guess = LimitGuess.restore(state.guess)
     return state
@@ -145,7 +145,7 @@ export class PacerState {
     const all = this.own.lastMinute(t)
     this.isAlone = true
     this.flights.clear()
-    this.own = new OwnUse()
+    this.own = new OwnUsage()
     for (let index = ownUse.length - 1; index >= 0; index--) {
       const middle = t - 10 * index - 5
       this.own.add(middle, middle, ownUse[index])
@@ -449,7 +449,7 @@ export class PacerState {
     if (sent) this.countLost(sent, t)
   }
 
-  private countLost(sent: Sent, t: number): void {
+  private countLost(sent: SentRequest, t: number): void {
     this.own.add(t, sent.sentAt)
     this.windows.epoch.useOne()
   }
@@ -463,7 +463,7 @@ export class PacerState {
    * A request was answered at `endedAt`, and is reported at `t`. One that this state does not know, because it was sent
    * while the store was away or has been given up, counts as used, and one probe asks where things stand.
    */
-  onAnswer(id: string, seen: Seen, sentAt: number, endedAt: number, t: number): void {
+  onAnswer(id: string, seen: ParsedAnswer, sentAt: number, endedAt: number, t: number): void {
     const known = this.flights.take(id)
     const wasProbe = sentAt >= this.probedAt - 1e-3
     this.isProbing = known === undefined
@@ -506,7 +506,7 @@ export class PacerState {
   }
 
   /** Waits as the service asks. Gives the wait. */
-  private obey({ status, retryAfter }: Seen, endedAt: number): number {
+  private obey({ status, retryAfter }: ParsedAnswer, endedAt: number): number {
     if (isAccepted(status)) this.gate.opened()
     if (status !== 429 && status !== 503) return 0
     if (status === 503) {
@@ -519,7 +519,7 @@ export class PacerState {
   }
 
   /** Limit and Remaining, where both are known. */
-  private numbersOf(seen: Seen, t: number): { limit: number; remaining: number } | null {
+  private numbersOf(seen: ParsedAnswer, t: number): { limit: number; remaining: number } | null {
     // Without a valid key, it is another quota's numbers.
     if (seen.status === 401) return null
     const limit = seen.limit ?? this.limit
@@ -529,7 +529,7 @@ export class PacerState {
   }
 
   /** What an answer tells, or does not tell, of the numbers themselves. */
-  private hear(seen: Seen, sent: Sent, wait: number, t: number): void {
+  private hear(seen: ParsedAnswer, sent: SentRequest, wait: number, t: number): void {
     const wasSilent = this.told.isSilent()
     const used = this.own.lastMinute(t)
     const isIdle = this.limit !== null && used < 0.5 * this.limit
@@ -570,7 +570,7 @@ export class PacerState {
 
   /** A refusal by another limit than the minute's: it tells nothing, but to wait. */
   private isOther(
-    sent: Sent,
+    sent: SentRequest,
     { limit, remaining, wait }: { limit: number; remaining: number; wait: number },
     t: number,
   ): boolean {
@@ -586,7 +586,7 @@ export class PacerState {
 
   /** A new limit is adopted at once: what this answer says of it is the new truth. Kind and clock stay. */
   private takeLimit(
-    sent: Sent,
+    sent: SentRequest,
     { limit, remaining }: { limit: number; remaining: number },
     countedAt: number,
     t: number,
@@ -605,7 +605,7 @@ export class PacerState {
     this.caution.forget()
     this.pace.slow()
     this.windows.begin(remaining, sent.sentAt, t)
-    this.windows.forgetTold()
+    this.windows.forgetReported()
     this.beginRolling(remaining, countedAt, t, this.flights.sentAfter(sent.sentAt))
     this.rolling.forgetSurplus()
   }
@@ -616,7 +616,12 @@ export class PacerState {
   }
 
   /** A service that documents when its window ends. */
-  private hearPromise(sent: Sent, { status, resetIn }: Seen, endedAt: number, t: number): void {
+  private hearPromise(
+    sent: SentRequest,
+    { status, resetIn }: ParsedAnswer,
+    endedAt: number,
+    t: number,
+  ): void {
     if (resetIn === null || status === 503) return
     // Whole seconds, rounded up.
     const span = { from: sent.sentAt + Math.max(0, resetIn - 1), to: endedAt + resetIn }
@@ -624,9 +629,9 @@ export class PacerState {
   }
 
   /** Learns from an answer. `settled`: a refusal among them needs no more thought. */
-  private see(sent: Sent, answer: WindowAnswer, countedAt: number): 'settled' | 'seen' {
+  private see(sent: SentRequest, answer: WindowAnswer, countedAt: number): 'settled' | 'seen' {
     const { windows } = this
-    if (answer.accepted && windows.confirmTold(sent, answer)) return this.enterWindow(answer.t)
+    if (answer.accepted && windows.confirmReported(sent, answer)) return this.enterWindow(answer.t)
     if (this.regime === 'rolling' || this.regime === 'bucket')
       return this.seeRolling(sent, answer, countedAt)
     const shown = windows.see(sent, answer)
@@ -642,7 +647,11 @@ export class PacerState {
     return 'settled'
   }
 
-  private seeRolling(sent: Sent, answer: WindowAnswer, countedAt: number): 'settled' | 'seen' {
+  private seeRolling(
+    sent: SentRequest,
+    answer: WindowAnswer,
+    countedAt: number,
+  ): 'settled' | 'seen' {
     const { limit, remaining, accepted, t } = answer
     if (!accepted) return 'seen'
     const gain = remaining - sent.newest
@@ -660,14 +669,14 @@ export class PacerState {
     return 'seen'
   }
 
-  private onRefusal(sent: Sent, wait: number, t: number): void {
+  private onRefusal(sent: SentRequest, wait: number, t: number): void {
     this.refused++
     // Whole seconds, rounded up.
     this.windows.refused(sent, { from: sent.sentAt + wait - 1, to: t + wait }, t)
     const ownUse = this.own.atMost(t, this.flights)
     this.rolling.refused(this.limit!, ownUse, t, this.regime === 'rolling')
     if (this.regime === 'bucket' && this.refused > 10 && this.refused > 0.15 * this.answers) {
-      this.rolling.distrustBucket(t)
+      this.rolling.rejectBucket(t)
       this.become('rolling', t)
     }
     if (this.answers > ANSWERS_MAX) {
@@ -677,7 +686,7 @@ export class PacerState {
     if (this.regime !== 'learning') this.caution.refused(t, this.limit!, this.highest)
   }
 
-  private become(regime: Regime, t: number): void {
+  private become(regime: LimiterModel, t: number): void {
     if (regime === this.regime) return
     const wasWindowed = this.regime === 'learning' || this.regime === 'window'
     this.regime = regime

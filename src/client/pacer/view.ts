@@ -3,10 +3,10 @@
 import { BULK_PRIORITIES } from '../../core/ports.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { OrgQuota } from './org-quota.ts'
-import type { Totals } from './org-quota.ts'
+import type { RequestTotals } from './org-quota.ts'
 import { UNLIMITED_PER_MINUTE } from './state.ts'
-import type { Regime } from './state.ts'
-import type { ByPriority } from './users.ts'
+import type { LimiterModel } from './state.ts'
+import type { ByPriority } from './consumers.ts'
 
 /** Times in ms of the store's clock. */
 export interface QuotaView {
@@ -16,7 +16,7 @@ export interface QuotaView {
   readonly limitPerMinute: number | null
   /** No answer has told the limit: it is guessed from refusals. */
   readonly isLimitGuessed: boolean
-  readonly regime: Regime
+  readonly regime: LimiterModel
   /** The newest Remaining; null where answers do not tell it. */
   readonly remaining: number | null
   /** Of a window: when the next one begins. */
@@ -35,13 +35,13 @@ export interface QuotaView {
     readonly lastMinute: ByPriority
     readonly waiting: ByPriority
   }[]
-  readonly totals: Readonly<Totals>
+  readonly totals: Readonly<RequestTotals>
   /** Requests a minute that each priority can expect now: the limit, less the reserve or others, whichever is more, shared with whoever else is busy; 0 while closed for nobody knows how long. */
   readonly available: Readonly<Record<BulkPriority, number>> | null
 }
 
 /** Reads the text of a row. */
-export function viewQuota(org: string, state: string, nowMs: number): QuotaView {
+export function readQuotaView(org: string, state: string, nowMs: number): QuotaView {
   const quota = OrgQuota.restore(state, nowMs)
   const t = nowMs / 1_000
   const { settings, shares } = quota

@@ -1,8 +1,8 @@
 // What is known if the service counts in fixed windows: what is left of this one, and when the next begins. It holds while
 // the kind of the limiter is being learned, too: the same evidence says that it is another. Times are seconds.
 
-import { Epoch } from './epoch.ts'
-import type { Sent } from './flights.ts'
+import { WindowState } from './window-state.ts'
+import type { SentRequest } from './in-flight.ts'
 import { PERIOD_S, ResetClock } from './reset-clock.ts'
 
 /** An answer, as a window's model sees it. */
@@ -17,7 +17,7 @@ export interface WindowAnswer {
 }
 
 /** What an answer showed beyond its numbers. */
-export type Shown =
+export type WindowEvidence =
   | 'nothing'
   /** It landed before a reset that was seen already, or beside it. */
   | 'straggler'
@@ -36,13 +36,13 @@ const GAIN_APART_S = 0.3
 /** Two answers that promise the same reset, this far apart, are believed. */
 const PROMISE_AGE_S = 2
 
-interface Span {
+interface TimeSpan {
   readonly from: number
   readonly to: number
 }
 
 export class WindowModel {
-  epoch = new Epoch(0, 0, -1, 0, 0)
+  epoch = new WindowState(0, 0, -1, 0, 0)
   /** Null until a reset was seen, or promised. */
   clock: ResetClock | null = null
   /** When Remaining was last seen to grow by little. */
@@ -54,20 +54,20 @@ export class WindowModel {
   /** Probes at the reset that saw none. */
   private missed = 0
   /** A long Retry-After: a reset, if it ends in a full quota. */
-  private told: Span | null = null
+  private told: TimeSpan | null = null
   /** A reset that the service documents, and since when it promises it. */
-  private promised: (Span & { readonly since: number }) | null = null
+  private promised: (TimeSpan & { readonly since: number }) | null = null
 
   static restore(data: object): WindowModel {
     const model = Object.assign(new WindowModel(), data)
-    model.epoch = Epoch.restore(model.epoch)
+    model.epoch = WindowState.restore(model.epoch)
     model.clock = model.clock && ResetClock.restore(model.clock)
     return model
   }
 
   /** Another kind of limiter, or a new limit, begins with this Remaining. */
   begin(remaining: number, sentAt: number, t: number): void {
-    this.openEpoch(remaining, sentAt, t)
+    this.openWindow(remaining, sentAt, t)
     this.gains = []
     this.jump = null
   }
@@ -76,7 +76,7 @@ export class WindowModel {
    * Inside one window Remaining only falls: an answer is below the lowest value that was known when its request was sent,
    * in whatever order answers come and whoever else sends. One that is not proves that the quota grew.
    */
-  see(sent: Sent, answer: WindowAnswer): Shown {
+  see(sent: SentRequest, answer: WindowAnswer): WindowEvidence {
     const { remaining, accepted, t } = answer
     const isCurrent = sent.epoch === this.epoch.number
     if (!isCurrent && this.jump && sent.sentAt <= this.jump.seenAt)
@@ -90,10 +90,10 @@ export class WindowModel {
 
   /** Sent before a reset was seen: it landed on one side or the other. */
   private seeStraggler(
-    sent: Sent,
+    sent: SentRequest,
     { remaining, accepted, limit }: WindowAnswer,
     jump: NonNullable<WindowModel['jump']>,
-  ): Shown {
+  ): WindowEvidence {
     const near = jump.remaining - 2 * jump.inFlight - 3 - 0.05 * limit
     if (accepted && remaining >= near) {
       this.epoch.lowest = Math.min(this.epoch.lowest, remaining)
@@ -103,7 +103,7 @@ export class WindowModel {
   }
 
   /** Remaining grew: at once to about the limit is a reset; by little, again and again, is no window. */
-  private seeGain(sent: Sent, answer: WindowAnswer): Shown {
+  private seeGain(sent: SentRequest, answer: WindowAnswer): WindowEvidence {
     const { limit, remaining, t } = answer
     const isDue = this.clock !== null && t > this.clock.from - 0.1
     const gain = remaining - (sent.lowest - 1)
@@ -113,12 +113,12 @@ export class WindowModel {
     }
     this.gains = this.gains.filter((at) => t - at < GAINS_WITHIN_S)
     if (this.gains.length === 0 || t - this.gains.at(-1)! > GAIN_APART_S) this.gains.push(t)
-    this.openEpoch(remaining, sent.sentAt, t)
+    this.openWindow(remaining, sent.sentAt, t)
     return this.gains.length >= GAINS ? 'trickle' : 'nothing'
   }
 
   /** A window began after the latest request that was still in the old one. */
-  reset(sent: Sent, answer: WindowAnswer, latestBefore = this.latestBefore): void {
+  reset(sent: SentRequest, answer: WindowAnswer, latestBefore = this.latestBefore): void {
     const { limit, remaining, t } = answer
     const from = latestBefore > 0 ? latestBefore : sent.sentAt - 1
     this.missed = 0
@@ -127,19 +127,19 @@ export class WindowModel {
     this.beginWindow(sent, answer)
   }
 
-  private beginWindow(sent: Sent, { remaining, inFlight, t }: WindowAnswer): void {
+  private beginWindow(sent: SentRequest, { remaining, inFlight, t }: WindowAnswer): void {
     this.jump = { remaining, inFlight, seenAt: t }
-    this.openEpoch(remaining, sent.sentAt, t)
+    this.openWindow(remaining, sent.sentAt, t)
     this.latestBefore = -1
     this.gains = []
   }
 
-  private isAfterReset(sent: Sent): boolean {
+  private isAfterReset(sent: SentRequest): boolean {
     return this.clock !== null && sent.sentAt >= this.clock.to
   }
 
   /** A probe saw no reset where one was due: the clock is off; the second time, there is none. */
-  private missReset(sent: Sent, t: number): Shown {
+  private missReset(sent: SentRequest, t: number): WindowEvidence {
     // Nobody asked at the reset: that it was not seen tells nothing.
     if (sent.sentAt > this.clock!.to + 3) {
       this.clock!.runOn(t)
@@ -156,7 +156,7 @@ export class WindowModel {
   }
 
   /** Refused, and told to wait between `from` and `to`: the time of the reset. */
-  refused(sent: Sent, wait: Span, t: number): void {
+  refused(sent: SentRequest, wait: TimeSpan, t: number): void {
     if (this.clock === null) {
       if (wait.to - t > 5) this.told = wait
       return
@@ -167,7 +167,7 @@ export class WindowModel {
   }
 
   /** A long Retry-After that ends in a full quota was a reset. True where this answer shows it. */
-  confirmTold(sent: Sent, answer: WindowAnswer): boolean {
+  confirmReported(sent: SentRequest, answer: WindowAnswer): boolean {
     const { told } = this
     if (!told || sent.sentAt < told.to - 0.02) return false
     this.told = null
@@ -178,7 +178,7 @@ export class WindowModel {
   }
 
   /** A service that documents when its window ends need not be watched for it. True where that shows a window. */
-  hearPromise(span: Span, t: number): boolean {
+  hearPromise(span: TimeSpan, t: number): boolean {
     const before = this.promised
     if (before === null || span.from > before.to || span.to < before.from) {
       this.promised = { ...span, since: t }
@@ -195,13 +195,13 @@ export class WindowModel {
     return false
   }
 
-  forgetTold(): void {
+  forgetReported(): void {
     this.told = null
   }
 
-  private openEpoch(remaining: number, sentAt: number, t: number): void {
+  private openWindow(remaining: number, sentAt: number, t: number): void {
     const { number, othersPerS } = this.epoch
-    this.epoch = new Epoch(number + 1, remaining, sentAt, t, othersPerS)
+    this.epoch = new WindowState(number + 1, remaining, sentAt, t, othersPerS)
   }
 }
 

@@ -1,6 +1,6 @@
 // Every rule, by section. To add one: a row in the file of its section.
 
-import { sectionOf } from '../verdict.ts'
+import { ruleSection } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { section1 } from './section-1.ts'
 import { section2 } from './section-2.ts'
@@ -50,7 +50,7 @@ export const RULES: readonly Rule[] = [
   ...section7,
   ...section8,
   ...section9,
-].toSorted((a, b) => bySection(sectionOf(a.id), sectionOf(b.id)))
+].toSorted((a, b) => bySection(ruleSection(a.id), ruleSection(b.id)))
 
 function bySection(a: string, b: string): number {
   const [partsA, partsB] = [a, b].map((section) => section.split('.').map(Number))

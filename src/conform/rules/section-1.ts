@@ -1,17 +1,21 @@
 // Section 1: what holds for every endpoint.
 
 import { isJsonObject } from '../../core/json.ts'
-import { broken, everyAnswer, expectSuccess, isSuccess, kindOf, plain } from '../expect.ts'
+import { broken, everyAnswer, expectSuccess, isSuccess, valueKind, plainWord } from '../expect.ts'
 import type { Rule } from '../rule.ts'
 import { problemOf, requestIdHeader } from '../wire.ts'
-import type { Exchange } from '../wire.ts'
+import type { WireExchange } from '../wire.ts'
 
-const mediaOf = ({ headers }: Exchange) => headers['content-type']?.split(';')[0]?.trim()
+const mediaOf = ({ headers }: WireExchange) => headers['content-type']?.split(';')[0]?.trim()
 
-function media(exchange: Exchange, expected: string) {
+function media(exchange: WireExchange, expected: string) {
   const got = mediaOf(exchange)
   if (got?.toLowerCase() === expected) return null
-  return { at: 'content-type', expected, got: got === undefined ? 'no such header' : plain(got) }
+  return {
+    at: 'content-type',
+    expected,
+    got: got === undefined ? 'no such header' : plainWord(got),
+  }
 }
 
 export const section1: readonly Rule[] = [
@@ -57,7 +61,7 @@ export const section1: readonly Rule[] = [
         if (exchange.bytes === 0) return undefined
         const { json } = exchange
         if (isJsonObject(json) && 'data' in json) return null
-        const got = isJsonObject(json) ? 'an object without it' : kindOf(json)
+        const got = isJsonObject(json) ? 'an object without it' : valueKind(json)
         return { at: '/data', expected: 'an object with the member data', got }
       }),
   },
@@ -90,7 +94,7 @@ export const section1: readonly Rule[] = [
           : { at: 'svc-request-id', expected: 'a text that is not empty', got: 'no such header' },
       )
       const names = new Set(exchanges.map(({ headers }) => requestIdHeader(headers)![0]))
-      return `${count}; the header is ${[...names].map(plain).join(', ')}`
+      return `${count}; the header is ${[...names].map(plainWord).join(', ')}`
     },
   },
   {
@@ -102,7 +106,7 @@ export const section1: readonly Rule[] = [
         if (isSuccess(exchange)) return undefined
         const id = problemOf(exchange)['request_id']
         if (typeof id === 'string' && id !== '') return null
-        return { at: '/request_id', expected: 'a text that is not empty', got: kindOf(id) }
+        return { at: '/request_id', expected: 'a text that is not empty', got: valueKind(id) }
       }),
   },
   {
@@ -113,7 +117,7 @@ export const section1: readonly Rule[] = [
       everyAnswer(exchanges, ({ headers }) => {
         const got = headers['cache-control']
         if (got?.toLowerCase().includes('no-store')) return null
-        return { at: 'cache-control', expected: 'no-store', got: plain(got) }
+        return { at: 'cache-control', expected: 'no-store', got: plainWord(got) }
       }),
   },
 ]

@@ -3,16 +3,16 @@
 import { FILTER_OPERATORS } from '../../contract/index.ts'
 import type { FilterNode, FilterOperator } from '../../contract/index.ts'
 import { broken } from '../expect.ts'
-import { shownLeaf } from '../kit.ts'
-import type { Kit } from '../kit.ts'
-import { matches } from '../meaning.ts'
+import { leafEvidence } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
 import type { Candidate } from '../operands.ts'
-import { pagesOf } from '../pages.ts'
+import { allPages } from '../pages.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import { asUnchecked, within } from '../survey.ts'
-import type { Found, Sample } from '../types.ts'
+import { asUnchecked, within } from '../schema-probe.ts'
+import type { ProbedRecord, RecordSample } from '../types.ts'
 import { problemOf } from '../wire.ts'
 
 /** Pages of a filter's result that are read. */
@@ -20,22 +20,22 @@ const RESULT_PAGES_MAX = 3
 
 /** The records that a filter finds, among those that can be read to the end. */
 interface Result {
-  readonly found: readonly Found[]
-  readonly expected: readonly Found[]
+  readonly found: readonly ProbedRecord[]
+  readonly expected: readonly ProbedRecord[]
   readonly whole: boolean
   readonly exchange: Parameters<typeof broken>[0]
 }
 
 async function resultOf(
-  kit: Kit,
-  sample: Sample,
+  kit: RuleContext,
+  sample: RecordSample,
   filter: FilterNode,
   sent: string,
 ): Promise<Result> {
   const scope = within(sample)
   const body = { filter: scope?.filter ? { $and: [scope.filter, filter] } : filter }
   const call = { operation: 'queryRecords', objectType: sample.type.name, body, sent } as const
-  const { records, whole, exchange } = await pagesOf(kit, call, RESULT_PAGES_MAX)
+  const { records, whole, exchange } = await allPages(kit, call, RESULT_PAGES_MAX)
   return { found: records, expected: scope?.records ?? [], whole, exchange }
 }
 
@@ -44,8 +44,8 @@ async function resultOf(
  * records that were read anew, has to find it too.
  */
 export async function compareFilter(
-  kit: Kit,
-  sample: Sample,
+  kit: RuleContext,
+  sample: RecordSample,
   filter: FilterNode,
   sent: string,
 ): Promise<void> {
@@ -57,16 +57,16 @@ export async function compareFilter(
   if (second !== null) throw second
 }
 
-async function faultsOf(kit: Kit, sample: Sample, filter: FilterNode, sent: string) {
+async function faultsOf(kit: RuleContext, sample: RecordSample, filter: FilterNode, sent: string) {
   const { found, expected, whole, exchange } = await resultOf(kit, sample, filter, sent)
-  const wrong = found.filter(({ properties }) => matches(filter, properties) === 'no').length
+  const wrong = found.filter(({ properties }) => matchesFilter(filter, properties) === 'no').length
   if (wrong > 0) {
     const got = `${wrong} of ${found.length} records that do not match`
     return broken(exchange, { at: '/data', expected: 'records that match the filter', got })
   }
   if (!whole) return null
   const ids = new Set(found.map(({ id }) => id))
-  const due = expected.filter(({ properties }) => matches(filter, properties) === 'yes')
+  const due = expected.filter(({ properties }) => matchesFilter(filter, properties) === 'yes')
   const missing = due.filter(({ id }) => !ids.has(id)).length
   if (missing === 0) return null
   const got = `${missing} of the ${due.length} that were listed are missing`
@@ -74,10 +74,13 @@ async function faultsOf(kit: Kit, sample: Sample, filter: FilterNode, sent: stri
 }
 
 /** Whether a currency's filter was answered that there are no rates, which is right, and tells nothing of its meaning. */
-async function lacksRates(kit: Kit, { property, sample, filter }: Candidate): Promise<boolean> {
+async function lacksRates(
+  kit: RuleContext,
+  { property, sample, filter }: Candidate,
+): Promise<boolean> {
   if (property.field.units.length === 0) return false
   if (!kit.hasRates) return true
-  const exchange = await kit.query(sample.type.name, { filter, limit: 1 }, shownLeaf(filter))
+  const exchange = await kit.query(sample.type.name, { filter, limit: 1 }, leafEvidence(filter))
   kit.hasRates = problemOf(exchange)['reason'] !== 'exchange_rate_unavailable'
   return !kit.hasRates
 }
@@ -115,10 +118,10 @@ function operatorRule(op: FilterOperator): Rule {
       for (const candidate of candidatesFor(op, samples)) {
         if (await lacksRates(kit, candidate)) continue
         const { sample, filter, property } = candidate
-        await compareFilter(kit, sample, filter, shownLeaf(filter))
+        await compareFilter(kit, sample, filter, leafEvidence(filter))
         if (op === 'is_null') {
           const other = { ...filter, value: false } as FilterNode
-          await compareFilter(kit, sample, other, shownLeaf(filter))
+          await compareFilter(kit, sample, other, leafEvidence(filter))
         }
         names.push(property.name)
       }
@@ -136,7 +139,7 @@ const leafOperators = ['eq', 'neq', 'in', 'is_null', 'gt', 'lte', 'contains'] as
  * Two leaves each of which matches records that the other does not; if it can be, some records match both, and some none.
  * @throws Unchecked
  */
-async function twoLeaves(kit: Kit): Promise<[Candidate, Candidate]> {
+async function twoLeaves(kit: RuleContext): Promise<[Candidate, Candidate]> {
   const samples = await asUnchecked(kit.survey.samples())
   let found: { pair: [Candidate, Candidate]; rank: number } | null = null
   for (const sample of samples) {
@@ -144,7 +147,7 @@ async function twoLeaves(kit: Kit): Promise<[Candidate, Candidate]> {
       .flatMap((op) => candidatesFor(op, [sample]))
       .filter(({ property, tells }) => tells && property.field.units.length === 0)
     const truthsOf = ({ filter }: Candidate) =>
-      sample.records.map(({ properties }) => matches(filter, properties))
+      sample.records.map(({ properties }) => matchesFilter(filter, properties))
     const truths = leaves.map(truthsOf)
     for (const [a, one] of truths.entries()) {
       for (const [b, other] of truths.entries()) {
@@ -170,7 +173,7 @@ function groupRule(word: '$and' | '$or', text: string): Rule {
       const [{ sample, filter: a, property: first }, { filter: b, property: second }] =
         await twoLeaves(kit)
       const filter = (word === '$and' ? { $and: [a, b] } : { $or: [a, b] }) as FilterNode
-      const sent = `${word} of ${shownLeaf(a)} and ${shownLeaf(b)}`
+      const sent = `${word} of ${leafEvidence(a)} and ${leafEvidence(b)}`
       await compareFilter(kit, sample, filter, sent)
       return `by ${first.name} and ${second.name}`
     },

@@ -4,20 +4,20 @@ import { STATUS_CODES } from 'node:http'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import * as contract from '../../contract/index.ts'
-import { everyAnswer, isSuccess, kindOf, plain } from '../expect.ts'
+import { everyAnswer, isSuccess, valueKind, plainWord } from '../expect.ts'
 import type { Rule } from '../rule.ts'
-import type { Fault } from '../verdict.ts'
-import { items, member, shapeRule } from '../shapes.ts'
+import type { RuleFault } from '../verdict.ts'
+import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
 import { problemOf } from '../wire.ts'
-import type { Exchange } from '../wire.ts'
+import type { WireExchange } from '../wire.ts'
 
 const batchItems = {
-  batchCreate: items,
-  batchUpdate: items,
-  batchUpsert: items,
-  batchDelete: items,
+  batchCreate: dataItems,
+  batchUpdate: dataItems,
+  batchUpsert: dataItems,
+  batchDelete: dataItems,
 }
-const summary = member('summary')
+const summary = bodyMember('summary')
 const batchSummaries = {
   batchCreate: summary,
   batchUpdate: summary,
@@ -29,13 +29,15 @@ const codes: readonly unknown[] = contract.PROBLEM_CODES
 const pointerForm = /^(?:\/(?:[^~/]|~[01])*)*$/
 
 /** Every problem within an answer: its body where it is an error, those of its items where it is a batch. */
-function problemsIn(exchange: Exchange): { at: string; problem: JsonObject; status: unknown }[] {
+function problemsIn(
+  exchange: WireExchange,
+): { at: string; problem: JsonObject; status: unknown }[] {
   if (!isSuccess(exchange)) {
     if (exchange.status < 400) return []
     return [{ at: '', problem: problemOf(exchange) as JsonObject, status: exchange.status }]
   }
   if (!(exchange.operation !== null && exchange.operation in batchItems)) return []
-  return items(exchange).flatMap(({ at, value }) => {
+  return dataItems(exchange).flatMap(({ at, value }) => {
     const problem = isJsonObject(value) ? value['problem'] : undefined
     if (!isJsonObject(value) || !isJsonObject(problem)) return []
     return [{ at: `${at}/problem`, problem, status: value['status'] }]
@@ -45,7 +47,7 @@ function problemsIn(exchange: Exchange): { at: string; problem: JsonObject; stat
 function problemRule(
   word: string,
   text: string,
-  faultOf: (problem: JsonObject, status: unknown) => Fault | null | undefined,
+  faultOf: (problem: JsonObject, status: unknown) => RuleFault | null | undefined,
 ): Rule {
   return {
     id: `2.12.${word}`,
@@ -62,7 +64,7 @@ function problemRule(
   }
 }
 
-const fault = (at: string, expected: string, got: string): Fault => ({ at, expected, got })
+const fault = (at: string, expected: string, got: string): RuleFault => ({ at, expected, got })
 
 export const section2Problems: readonly Rule[] = [
   shapeRule(
@@ -81,42 +83,44 @@ export const section2Problems: readonly Rule[] = [
     const missing = ['type', 'title', 'detail', 'code'].find(
       (name) => typeof problem[name] !== 'string',
     )
-    return missing === undefined ? null : fault(`/${missing}`, 'a text', kindOf(problem[missing]))
+    return missing === undefined
+      ? null
+      : fault(`/${missing}`, 'a text', valueKind(problem[missing]))
   }),
   problemRule('code', 'code is one of the nine of the closed set.', ({ code }) => {
     if (typeof code !== 'string') return undefined
     if (codes.includes(code)) return null
-    return fault('/code', `one of ${contract.PROBLEM_CODES.join(', ')}`, plain(code))
+    return fault('/code', `one of ${contract.PROBLEM_CODES.join(', ')}`, plainWord(code))
   }),
   problemRule('type', 'type is {docs_url}/errors/<code>.', ({ type, code }) => {
     if (typeof type !== 'string' || typeof code !== 'string') return undefined
     if (type.endsWith(`/errors/${code}`)) return null
-    return fault('/type', `a URI that ends in /errors/${plain(code)}`, plain(type))
+    return fault('/type', `a URI that ends in /errors/${plainWord(code)}`, plainWord(type))
   }),
   problemRule('title', 'title is the HTTP reason phrase of the status.', ({ title }, status) => {
     if (typeof title !== 'string' || typeof status !== 'number') return undefined
     // 413 and 422 were renamed by RFC 9110.
     const phrases = [contract.TITLES[status], STATUS_CODES[status], olderPhrases[status]]
     if (phrases.includes(title)) return null
-    return fault('/title', phrases[0] ?? 'a reason phrase', plain(title))
+    return fault('/title', phrases[0] ?? 'a reason phrase', plainWord(title))
   }),
   problemRule('status', 'status is the HTTP status.', (problem, status) => {
     if (problem['status'] === status) return null
     const got = problem['status']
-    return fault('/status', String(status), typeof got === 'number' ? String(got) : kindOf(got))
+    return fault('/status', String(status), typeof got === 'number' ? String(got) : valueKind(got))
   }),
   problemRule('field', 'field, where there is one, is an RFC 6901 pointer.', ({ field }) => {
     if (field == null) return undefined
     if (typeof field === 'string' && pointerForm.test(field)) return null
-    return fault('/field', 'an RFC 6901 pointer', plain(field))
+    return fault('/field', 'an RFC 6901 pointer', plainWord(field))
   }),
   problemRule(
     'errors',
     'errors, on a 422 only, holds {field, detail}; field is an RFC 6901 pointer.',
     ({ errors }, status) => {
       if (errors == null) return undefined
-      if (status !== 422) return fault('/errors', 'nothing, on another status', kindOf(errors))
-      if (!Array.isArray(errors)) return fault('/errors', 'a list', kindOf(errors))
+      if (status !== 422) return fault('/errors', 'nothing, on another status', valueKind(errors))
+      if (!Array.isArray(errors)) return fault('/errors', 'a list', valueKind(errors))
       const wrong = errors.findIndex((each) => {
         const parsed = contract.FieldError.safeParse(each)
         return !parsed.success || !pointerForm.test(parsed.data.field)
@@ -126,13 +130,13 @@ export const section2Problems: readonly Rule[] = [
         : fault(
             `/errors/${wrong}`,
             'an object with field, a pointer, and detail',
-            kindOf(errors[wrong]),
+            valueKind(errors[wrong]),
           )
     },
   ),
   problemRule('reason', 'reason, where there is one, is a text.', ({ reason }) => {
     if (reason == null) return undefined
-    return typeof reason === 'string' ? null : fault('/reason', 'a text', kindOf(reason))
+    return typeof reason === 'string' ? null : fault('/reason', 'a text', valueKind(reason))
   }),
 ]
 

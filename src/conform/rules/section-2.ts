@@ -2,20 +2,20 @@
 
 import { isJsonObject } from '../../core/json.ts'
 import * as contract from '../../contract/index.ts'
-import { broken, everyAnswer, expectSuccess, isSuccess, kindOf, plain } from '../expect.ts'
-import type { Kit } from '../kit.ts'
-import { decimalOf } from '../meaning.ts'
+import { broken, everyAnswer, expectSuccess, isSuccess, valueKind, plainWord } from '../expect.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { filterDecimal } from '../filter-semantics.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Fault } from '../verdict.ts'
-import { items, member, shapeRule } from '../shapes.ts'
-import type { Property } from '../types.ts'
-import type { Exchange } from '../wire.ts'
+import type { RuleFault } from '../verdict.ts'
+import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
+import type { ProbedProperty } from '../types.ts'
+import type { WireExchange } from '../wire.ts'
 
-const record = member('data')
+const record = bodyMember('data')
 const recordSources = {
-  listRecords: items,
-  queryRecords: items,
+  listRecords: dataItems,
+  queryRecords: dataItems,
   readRecord: record,
   createRecord: record,
   updateRecord: record,
@@ -44,7 +44,7 @@ export const section2: readonly Rule[] = [
           ({ value }) => isJsonObject(value) && value['object_type'] !== exchange.objectType,
         )
         if (!other) return named.length > 0 ? null : undefined
-        const got = isJsonObject(other.value) ? plain(other.value['object_type']) : ''
+        const got = isJsonObject(other.value) ? plainWord(other.value['object_type']) : ''
         return { at: `${other.at}/object_type`, expected: exchange.objectType, got }
       }),
   },
@@ -60,7 +60,7 @@ export const section2: readonly Rule[] = [
     ({ field, isMulti }) => field.units.length > 0 && !isMulti,
     (value) =>
       isJsonObject(value) &&
-      decimalOf(value['amount']) !== null &&
+      filterDecimal(value['amount']) !== null &&
       typeof value['unit'] === 'string'
         ? null
         : 'an object with a decimal amount and a unit',
@@ -79,14 +79,14 @@ export const section2: readonly Rule[] = [
     '2.2.object-summary',
     'An object type in a listing has name, labels, kinds, is_system, allows_custom_properties and writable_operations.',
     contract.ObjectSummary,
-    { listObjectTypes: items },
+    { listObjectTypes: dataItems },
   ),
   shapeRule(
     '2.2.object-schema',
     'An object type that is read has the same, and its properties.',
     // Each property has a rule of its own.
     contract.ObjectSchema.omit({ properties: true }),
-    { readObjectType: member('data') },
+    { readObjectType: bodyMember('data') },
   ),
   {
     id: '2.2.same-facts',
@@ -98,7 +98,7 @@ export const section2: readonly Rule[] = [
       if (!first) throw new NotApplicable('the key sees no object type')
       await kit.survey.types()
       const facts = factsIn(kit.exchanges.find(isListOfTypes))
-      return everyAnswer(kit.exchanges, (exchange): Fault | null | undefined => {
+      return everyAnswer(kit.exchanges, (exchange): RuleFault | null | undefined => {
         if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
         const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
         const listed = facts.get(exchange.objectType ?? '')
@@ -157,7 +157,7 @@ export const section2: readonly Rule[] = [
       const after = valueIn(await bench.read(scratch!.id), property.name)
       if ((before === null) === (after === null)) return
       const at = `/data/properties/${property.name}`
-      throw broken(answer, { at, expected: 'the value before', got: kindOf(after) })
+      throw broken(answer, { at, expected: 'the value before', got: valueKind(after) })
     },
   },
   answeredRule('2.4.listed', 'The field types can be listed.', 'listFieldTypes'),
@@ -165,7 +165,7 @@ export const section2: readonly Rule[] = [
     '2.4.field-type',
     'A field type has name, label, value_type, operators, aggregations, sortable and units.',
     contract.FieldTypeWire,
-    { listFieldTypes: items },
+    { listFieldTypes: dataItems },
   ),
   {
     id: '2.4.references',
@@ -179,7 +179,11 @@ export const section2: readonly Rule[] = [
         for (const { at, value } of propertiesIn(exchange)) {
           const name = isJsonObject(value) ? value['field_type'] : undefined
           if (typeof name !== 'string' || names.has(name)) continue
-          return { at: `${at}/field_type`, expected: 'the name of a field type', got: plain(name) }
+          return {
+            at: `${at}/field_type`,
+            expected: 'the name of a field type',
+            got: plainWord(name),
+          }
         }
         return null
       })
@@ -189,7 +193,7 @@ export const section2: readonly Rule[] = [
     '2.5.association',
     'An association definition has name, label, source, target and cardinality.',
     contract.AssociationWire,
-    { listAssociations: items },
+    { listAssociations: dataItems },
   ),
   answeredRule('2.5.listed', 'The association definitions can be listed.', 'listAssociations'),
   {
@@ -213,19 +217,19 @@ export const section2: readonly Rule[] = [
     '2.6.edge',
     'An association edge has association_type, source_id, target_id and cardinality.',
     contract.AssociationEdgeWire,
-    { listAssociationEdges: items },
+    { listAssociationEdges: dataItems },
   ),
   answeredRule('2.7.read', 'A key can be introspected.', 'readSelf'),
   shapeRule(
     '2.7.self',
     'The introspection has org_id and reach; principal and permissions, where they are there, have their fields.',
     contract.Self,
-    { readSelf: member('data') },
+    { readSelf: bodyMember('data') },
   ),
   paginationRule('2.8.has-more', 'Every page says has_more, a boolean.', ({ has_more }) =>
     typeof has_more === 'boolean'
       ? null
-      : { at: '/pagination/has_more', expected: 'true or false', got: kindOf(has_more) },
+      : { at: '/pagination/has_more', expected: 'true or false', got: valueKind(has_more) },
   ),
   paginationRule(
     '2.8.next-cursor',
@@ -233,7 +237,7 @@ export const section2: readonly Rule[] = [
     ({ has_more, next_cursor }) => {
       if (has_more !== true) return undefined
       if (typeof next_cursor === 'string' && next_cursor !== '') return null
-      return { at: '/pagination/next_cursor', expected: 'a text', got: kindOf(next_cursor) }
+      return { at: '/pagination/next_cursor', expected: 'a text', got: valueKind(next_cursor) }
     },
   ),
   paginationRule(
@@ -242,14 +246,18 @@ export const section2: readonly Rule[] = [
     ({ has_more, next_cursor }) => {
       if (has_more !== false) return undefined
       if (next_cursor == null) return null
-      return { at: '/pagination/next_cursor', expected: 'null or absent', got: kindOf(next_cursor) }
+      return {
+        at: '/pagination/next_cursor',
+        expected: 'null or absent',
+        got: valueKind(next_cursor),
+      }
     },
   ),
   shapeRule(
     '2.9.aggregate',
     'An aggregate has total_groups, results of {group_by, value}, and has_more.',
     contract.AggregateData,
-    { aggregateRecords: member('data') },
+    { aggregateRecords: bodyMember('data') },
   ),
 ]
 
@@ -265,19 +273,21 @@ function answeredRule(id: string, text: string, operation: contract.OperationId)
   }
 }
 
-const isListOfTypes = (exchange: Exchange) =>
+const isListOfTypes = (exchange: WireExchange) =>
   exchange.operation === 'listObjectTypes' && isSuccess(exchange)
 
 /** What the listing of types says, by name. */
-function factsIn(exchange: Exchange | undefined): Map<string, Readonly<Record<string, unknown>>> {
+function factsIn(
+  exchange: WireExchange | undefined,
+): Map<string, Readonly<Record<string, unknown>>> {
   const facts = new Map<string, Readonly<Record<string, unknown>>>()
-  for (const { value } of exchange ? items(exchange) : []) {
+  for (const { value } of exchange ? dataItems(exchange) : []) {
     if (isJsonObject(value)) facts.set(String(value['name']), value)
   }
   return facts
 }
 
-function propertiesIn({ json }: Exchange) {
+function propertiesIn({ json }: WireExchange) {
   const data = isJsonObject(json) ? json['data'] : undefined
   const list = isJsonObject(data) ? data['properties'] : undefined
   if (!Array.isArray(list)) return [{ at: '/data/properties', value: undefined }]
@@ -285,7 +295,7 @@ function propertiesIn({ json }: Exchange) {
 }
 
 /** The value of a property in an answer that holds one record. @throws Unchecked where it holds none */
-function valueIn(exchange: Exchange, name: string): unknown {
+function valueIn(exchange: WireExchange, name: string): unknown {
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
   const properties = isJsonObject(data) ? data['properties'] : undefined
   if (exchange.status === 200 && isJsonObject(properties)) return properties[name] ?? null
@@ -296,15 +306,15 @@ function valueIn(exchange: Exchange, name: string): unknown {
 function valueRule(
   id: string,
   text: string,
-  speaksOf: (property: Property) => boolean,
+  speaksOf: (property: ProbedProperty) => boolean,
   expectedOf: (value: unknown) => string | null,
 ): Rule {
   return {
     id,
     text,
     phase: 'reads',
-    async check(kit: Kit) {
-      const properties = new Map<string, Property[]>()
+    async check(kit: RuleContext) {
+      const properties = new Map<string, ProbedProperty[]>()
       for (const { type } of await kit.survey.samples()) {
         properties.set(type.name, type.properties.filter(speaksOf))
       }
@@ -315,7 +325,7 @@ function valueRule(
       everyAnswer(kit.exchanges, (exchange) => {
         if (!['listRecords', 'queryRecords'].includes(exchange.operation ?? '')) return undefined
         if (!isSuccess(exchange)) return undefined
-        for (const { at, value: found } of items(exchange)) {
+        for (const { at, value: found } of dataItems(exchange)) {
           const of = isJsonObject(found) ? found['properties'] : undefined
           for (const { name } of properties.get(exchange.objectType ?? '') ?? []) {
             const value = isJsonObject(of) ? of[name] : undefined
@@ -323,7 +333,7 @@ function valueRule(
             values += 1
             const expected = expectedOf(value)
             const where = `${at}/properties/${name}`
-            if (expected !== null) return { at: where, expected, got: kindOf(value) }
+            if (expected !== null) return { at: where, expected, got: valueKind(value) }
           }
         }
         return null
@@ -337,7 +347,7 @@ function valueRule(
 function paginationRule(
   id: string,
   text: string,
-  faultOf: (pagination: Readonly<Record<string, unknown>>) => Fault | null | undefined,
+  faultOf: (pagination: Readonly<Record<string, unknown>>) => RuleFault | null | undefined,
 ): Rule {
   const paged = new Set(['listRecords', 'queryRecords', 'listAssociationEdges'])
   return {

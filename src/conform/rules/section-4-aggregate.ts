@@ -4,16 +4,16 @@ import { isJsonObject } from '../../core/json.ts'
 import type { FilterNode } from '../../contract/index.ts'
 import { DecimalSum } from '../../core/decimal-sum.ts'
 import { compareDecimals } from '../../core/decimal.ts'
-import { broken, expectSuccess, kindOf } from '../expect.ts'
-import { shownLeaf } from '../kit.ts'
-import type { Kit } from '../kit.ts'
-import { decimalOf, isMoney, matches } from '../meaning.ts'
+import { broken, expectSuccess, valueKind } from '../expect.ts'
+import { leafEvidence } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { filterDecimal, isMoney, matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
 import { Broken, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import { within } from '../survey.ts'
-import type { Found, Property, Sample } from '../types.ts'
-import type { Exchange } from '../wire.ts'
+import { within } from '../schema-probe.ts'
+import type { ProbedRecord, ProbedProperty, RecordSample } from '../types.ts'
+import type { WireExchange } from '../wire.ts'
 
 interface Row {
   readonly group: Readonly<Record<string, unknown>>
@@ -21,7 +21,7 @@ interface Row {
 }
 
 interface Table {
-  readonly exchange: Exchange
+  readonly exchange: WireExchange
   readonly rows: readonly Row[]
   readonly total: unknown
   readonly hasMore: unknown
@@ -31,13 +31,18 @@ const count = [{ op: 'count' }]
 /** How far an average may be from ours: the specification does not say how it is rounded. */
 const AVERAGE_TOLERANCE = 1e-6
 
-async function tableOf(kit: Kit, type: string, body: object, sent?: string): Promise<Table> {
+async function tableOf(
+  kit: RuleContext,
+  type: string,
+  body: object,
+  sent?: string,
+): Promise<Table> {
   const exchange = await kit.aggregate(type, body, sent)
   expectSuccess(exchange, [200])
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
   const results = isJsonObject(data) ? data['results'] : undefined
   if (!isJsonObject(data) || !Array.isArray(results)) {
-    throw broken(exchange, { at: '/data/results', expected: 'a list', got: kindOf(results) })
+    throw broken(exchange, { at: '/data/results', expected: 'a list', got: valueKind(results) })
   }
   const rows = results.map((row: unknown): Row => {
     const { group_by: group, value } = isJsonObject(row) ? row : {}
@@ -51,9 +56,9 @@ async function tableOf(kit: Kit, type: string, body: object, sent?: string): Pro
  * meanwhile.
  */
 async function compared(
-  kit: Kit,
-  sample: Sample,
-  compare: (sample: Sample) => Promise<void>,
+  kit: RuleContext,
+  sample: RecordSample,
+  compare: (sample: RecordSample) => Promise<void>,
 ): Promise<void> {
   try {
     await compare(sample)
@@ -65,7 +70,7 @@ async function compared(
 }
 
 /** The filter and the records of a sample that an aggregate can be compared over. @throws Unchecked */
-function scopeOf(sample: Sample): { filter: FilterNode | null; records: Found[] } {
+function scopeOf(sample: RecordSample): { filter: FilterNode | null; records: ProbedRecord[] } {
   const scope = within(sample)
   if (scope) return scope
   throw new Unchecked(`${sample.type.name} has too many records to compare with`)
@@ -75,10 +80,10 @@ const and = (a: FilterNode | null, b: FilterNode): FilterNode => (a ? { $and: [a
 
 /** A sample, and a single-value property of it that an aggregation is available for, with a value at least. */
 async function measurable(
-  kit: Kit,
+  kit: RuleContext,
   op: string,
   fits: (value: unknown) => boolean,
-): Promise<{ sample: Sample; property: Property }> {
+): Promise<{ sample: RecordSample; property: ProbedProperty }> {
   for (const sample of await kit.survey.samples()) {
     const property = sample.type.properties.find(
       ({ name, field, isMulti }) =>
@@ -118,12 +123,12 @@ function numberRule(
         const table = await tableOf(kit, fresh.type.name, { aggregations, filter }, sent)
         const value = oneValue(table)
         const at = '/data/results/0/value'
-        const decimal = typeof value === 'string' ? decimalOf(value) : null
+        const decimal = typeof value === 'string' ? filterDecimal(value) : null
         if (decimal === null) {
-          throw broken(table.exchange, { at, expected: 'a decimal text', got: kindOf(value) })
+          throw broken(table.exchange, { at, expected: 'a decimal text', got: valueKind(value) })
         }
         const values = records.flatMap(
-          ({ properties }) => decimalOf(properties[property.name]) ?? [],
+          ({ properties }) => filterDecimal(properties[property.name]) ?? [],
         )
         if (fits(decimal, values)) return
         const expected = `the ${op} of the ${values.length} listed values`
@@ -144,8 +149,10 @@ const extreme = (values: readonly string[], sign: 1 | -1) =>
   values.toSorted((a, b) => sign * compareDecimals(a, b))[0]
 
 /** A property that a sample's records fall into groups by: single values, several, but few. @throws Unchecked */
-async function groupable(kit: Kit): Promise<{ sample: Sample; property: Property }> {
-  let best: { sample: Sample; property: Property; groups: number } | null = null
+async function groupable(
+  kit: RuleContext,
+): Promise<{ sample: RecordSample; property: ProbedProperty }> {
+  let best: { sample: RecordSample; property: ProbedProperty; groups: number } | null = null
   for (const sample of await kit.survey.samples()) {
     for (const property of sample.type.properties) {
       if (property.isMulti || property.field.units.length > 0) continue
@@ -161,7 +168,7 @@ async function groupable(kit: Kit): Promise<{ sample: Sample; property: Property
 }
 
 /** How many records have each value. */
-function groupsOf(records: readonly Found[], name: string): Map<string, number> {
+function groupsOf(records: readonly ProbedRecord[], name: string): Map<string, number> {
   const groups = new Map<string, number>()
   for (const { properties } of records) {
     const key = JSON.stringify(properties[name] ?? null)
@@ -187,7 +194,7 @@ export const section4Aggregate: readonly Rule[] = [
         if (value === records.length) return
         const at = '/data/results/0/value'
         const expected = `${records.length}, as many as were listed`
-        const got = typeof value === 'number' ? String(value) : kindOf(value)
+        const got = typeof value === 'number' ? String(value) : valueKind(value)
         throw broken(table.exchange, { at, expected, got })
       })
     },
@@ -203,16 +210,16 @@ export const section4Aggregate: readonly Rule[] = [
       await compared(kit, candidate.sample, async (fresh) => {
         const { filter: scope, records } = scopeOf(fresh)
         const filter = and(scope, candidate.filter)
-        const sent = `count, ${shownLeaf(candidate.filter)}`
+        const sent = `count, ${leafEvidence(candidate.filter)}`
         const table = await tableOf(kit, fresh.type.name, { aggregations: count, filter }, sent)
         const due = records.filter(
-          ({ properties }) => matches(candidate.filter, properties) === 'yes',
+          ({ properties }) => matchesFilter(candidate.filter, properties) === 'yes',
         ).length
         const value = table.rows.length === 0 ? 0 : oneValue(table)
         if (value === due) return
         const at = '/data/results/0/value'
         const expected = `${due}, as many of those listed match`
-        const got = typeof value === 'number' ? String(value) : kindOf(value)
+        const got = typeof value === 'number' ? String(value) : valueKind(value)
         throw broken(table.exchange, { at, expected, got })
       })
     },
@@ -252,7 +259,7 @@ export const section4Aggregate: readonly Rule[] = [
         const amounts = new Map<string, string[]>()
         for (const { properties } of records) {
           const money = properties[property.name]
-          const amount = isMoney(money) ? decimalOf(money.amount) : null
+          const amount = isMoney(money) ? filterDecimal(money.amount) : null
           if (!isMoney(money) || amount === null) continue
           amounts.set(money.unit, [...(amounts.get(money.unit) ?? []), amount])
         }
@@ -260,12 +267,12 @@ export const section4Aggregate: readonly Rule[] = [
         const list = Array.isArray(value) ? value : []
         const got = list.map((each: unknown) =>
           isMoney(each) && typeof each.amount === 'string'
-            ? `${decimalOf(each.amount)} ${each.unit}`
+            ? `${filterDecimal(each.amount)} ${each.unit}`
             : 'no {amount, unit}',
         )
         if (Array.isArray(value) && got.toSorted().join() === due.join()) return
         const expected = `${due.length} sums, one per currency of the listed values`
-        const kind = Array.isArray(value) ? `${value.length} others` : kindOf(value)
+        const kind = Array.isArray(value) ? `${value.length} others` : valueKind(value)
         throw broken(table.exchange, { at, expected, got: kind })
       })
       return `of ${property.name}`
@@ -285,7 +292,7 @@ export const section4Aggregate: readonly Rule[] = [
       const held = table.rows.find(({ value }) => value !== null)
       if (!held) return
       const at = '/data/results/0/value'
-      throw broken(table.exchange, { at, expected: 'null', got: kindOf(held.value) })
+      throw broken(table.exchange, { at, expected: 'null', got: valueKind(held.value) })
     },
   },
   {
@@ -316,7 +323,7 @@ export const section4Aggregate: readonly Rule[] = [
         }
         if (table.total === table.rows.length) return
         const expected = `${table.rows.length}, as there are rows`
-        const got = typeof table.total === 'number' ? String(table.total) : kindOf(table.total)
+        const got = typeof table.total === 'number' ? String(table.total) : valueKind(table.total)
         throw broken(table.exchange, { at: '/data/total_groups', expected, got })
       })
       return `by ${property.name}`
@@ -373,9 +380,9 @@ export const section4Aggregate: readonly Rule[] = [
 
 /** One group. */
 async function groupPage(
-  kit: Kit,
-  sample: Sample,
-  { name }: Property,
+  kit: RuleContext,
+  sample: RecordSample,
+  { name }: ProbedProperty,
   offset: number,
 ): Promise<Table> {
   const body = { aggregations: count, group_by: [name], limit: 1, offset }

@@ -1,10 +1,10 @@
 // Sections 4 and 4.3 rule 6: linking records. Every record that is linked is a scratch record.
 
 import { isJsonObject } from '../../core/json.ts'
-import type { Bench } from '../bench.ts'
+import type { ScratchRecords } from '../scratch-records.ts'
 import { broken, expectRefusal, expectSuccess, sameProblem } from '../expect.ts'
-import { NO_RECORD } from '../kit.ts'
-import type { Kit } from '../kit.ts'
+import { NO_RECORD } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
@@ -75,14 +75,14 @@ export const section4Associations: readonly Rule[] = [
 
 /** An association between two types that scratch records may be made of; with `half`, of its source at least. */
 async function linkable(
-  kit: Kit,
+  kit: RuleContext,
   half?: false,
-): Promise<{ association: string; source: Bench; target: Bench }>
+): Promise<{ association: string; source: ScratchRecords; target: ScratchRecords }>
 async function linkable(
-  kit: Kit,
+  kit: RuleContext,
   half: true,
-): Promise<{ association: string; source: Bench; target: Bench | undefined }>
-async function linkable(kit: Kit, half = false) {
+): Promise<{ association: string; source: ScratchRecords; target: ScratchRecords | undefined }>
+async function linkable(kit: RuleContext, half = false) {
   kit.bench()
   const associations = await kit.survey.associations()
   const known = associations.map(({ name, source, target }) => ({

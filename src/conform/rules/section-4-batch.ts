@@ -2,14 +2,14 @@
 
 import { isJsonObject } from '../../core/json.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
-import type { Bench, Scratch } from '../bench.ts'
-import { broken, expectSuccess, kindOf, plain } from '../expect.ts'
-import { NO_RECORD } from '../kit.ts'
-import type { Kit } from '../kit.ts'
+import type { ScratchRecords, ScratchRecord } from '../scratch-records.ts'
+import { broken, expectSuccess, valueKind, plainWord } from '../expect.ts'
+import { NO_RECORD } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { wrongValueFor } from '../values.ts'
-import type { Exchange } from '../wire.ts'
+import type { WireExchange } from '../wire.ts'
 
 type BatchOperation = 'batchCreate' | 'batchUpdate' | 'batchUpsert' | 'batchDelete'
 
@@ -18,11 +18,11 @@ const CREATED = [201, 204]
 const UPDATED = [200, 204]
 
 async function send(
-  kit: Kit,
+  kit: RuleContext,
   operation: BatchOperation,
   data: readonly object[],
   sent: string,
-): Promise<Exchange> {
+): Promise<WireExchange> {
   const bench = kit.bench()
   return await kit.call({
     operation,
@@ -34,32 +34,40 @@ async function send(
 }
 
 /** The results of a batch, one per item and in order. @throws Broken */
-function resultsOf(exchange: Exchange, count: number): JsonObject[] {
+function resultsOf(exchange: WireExchange, count: number): JsonObject[] {
   expectSuccess(exchange)
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
   if (!Array.isArray(data) || data.length !== count) {
-    throw broken(exchange, { at: '/data', expected: `a list of ${count}`, got: kindOf(data) })
+    throw broken(exchange, { at: '/data', expected: `a list of ${count}`, got: valueKind(data) })
   }
   return data.map((item: unknown, index) => {
     if (isJsonObject(item) && item['index'] === index) return item
     const at = `/data/${index}/index`
-    const got = isJsonObject(item) ? 'another number' : kindOf(item)
+    const got = isJsonObject(item) ? 'another number' : valueKind(item)
     throw broken(exchange, { at, expected: String(index), got })
   })
 }
 
-function expectStatuses(exchange: Exchange, due: readonly (readonly number[])[]): JsonObject[] {
+function expectStatuses(exchange: WireExchange, due: readonly (readonly number[])[]): JsonObject[] {
   const results = resultsOf(exchange, due.length)
   results.forEach(({ status }, index) => {
     if (due[index]!.includes(Number(status))) return
     const at = `/data/${index}/status`
-    throw broken(exchange, { at, expected: due[index]!.join(' or '), got: plain(String(status)) })
+    throw broken(exchange, {
+      at,
+      expected: due[index]!.join(' or '),
+      got: plainWord(String(status)),
+    })
   })
   return results
 }
 
 /** @throws Broken where an item's record is not the scratch record of its place */
-function expectRecords(exchange: Exchange, results: JsonObject[], ids: readonly string[]): void {
+function expectRecords(
+  exchange: WireExchange,
+  results: JsonObject[],
+  ids: readonly string[],
+): void {
   results.forEach(({ record }, index) => {
     if (record == null || (isJsonObject(record) && record['id'] === ids[index])) return
     const at = `/data/${index}/record/id`
@@ -67,20 +75,20 @@ function expectRecords(exchange: Exchange, results: JsonObject[], ids: readonly 
   })
 }
 
-async function makeThree(bench: Bench): Promise<Scratch[]> {
-  const made: Scratch[] = []
+async function makeThree(bench: ScratchRecords): Promise<ScratchRecord[]> {
+  const made: ScratchRecord[] = []
   for (let count = 0; count < 3; count += 1) made.push(await bench.make(bench.values()))
   return made
 }
 
-const markOf = (item: JsonObject, { mark }: Bench): unknown => {
+const markOf = (item: JsonObject, { mark }: ScratchRecords): unknown => {
   const { record } = item
   const properties = isJsonObject(record) ? record['properties'] : undefined
   return isJsonObject(properties) ? properties[mark.name] : undefined
 }
 
 /** A property that can be cleared and one to leave out. @throws Unchecked */
-function clearable(bench: Bench, { properties }: Scratch) {
+function clearable(bench: ScratchRecords, { properties }: ScratchRecord) {
   const [cleared, kept] = bench.usable.filter(
     ({ name, writability }) => writability === 'writable' && properties[name] != null,
   )
@@ -105,12 +113,12 @@ function itemProblemRule(operation: 'batchCreate' | 'batchUpsert', words: string
       const { problem } = results[1]!
       const at = '/data/1/problem'
       if (!isJsonObject(problem)) {
-        throw broken(exchange, { at, expected: 'a problem', got: kindOf(problem) })
+        throw broken(exchange, { at, expected: 'a problem', got: valueKind(problem) })
       }
       const field = problem['field']
       const expected = `/data/1/properties/${property.name}`
       if (field == null || (typeof field === 'string' && field.startsWith(expected))) return
-      throw broken(exchange, { at: `${at}/field`, expected, got: plain(field) })
+      throw broken(exchange, { at: `${at}/field`, expected, got: plainWord(field) })
     },
   }
 }
@@ -208,7 +216,7 @@ export const section4Batch: readonly Rule[] = [
       for (const [name, due] of Object.entries({ total: 2, succeeded: 1, failed: 1 })) {
         const got = isJsonObject(summary) ? summary[name] : undefined
         if (got === due) continue
-        const what = typeof got === 'number' ? String(got) : kindOf(got)
+        const what = typeof got === 'number' ? String(got) : valueKind(got)
         throw broken(exchange, { at: `/summary/${name}`, expected: String(due), got: what })
       }
     },
@@ -248,7 +256,7 @@ export const section4Batch: readonly Rule[] = [
       const wrong = after[cleared.name] == null ? kept : cleared
       const expected = wrong === kept ? 'the value before' : 'null'
       const at = `/data/properties/${wrong.name}`
-      throw broken(exchange, { at, expected, got: kindOf(after[wrong.name]) })
+      throw broken(exchange, { at, expected, got: valueKind(after[wrong.name]) })
     },
   },
   {
@@ -273,7 +281,7 @@ export const section4Batch: readonly Rule[] = [
   },
 ]
 
-function propertiesIn({ json }: Exchange): Readonly<Record<string, Json>> {
+function propertiesIn({ json }: WireExchange): Readonly<Record<string, Json>> {
   const data = isJsonObject(json) ? json['data'] : undefined
   const properties = isJsonObject(data) ? data['properties'] : undefined
   return isJsonObject(properties) ? properties : {}

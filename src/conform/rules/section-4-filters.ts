@@ -3,11 +3,11 @@
 import { FILTER_OPERATORS } from '../../contract/index.ts'
 import type { FilterOperator } from '../../contract/index.ts'
 import { everyAnswer, expectRefusal } from '../expect.ts'
-import { shown } from '../kit.ts'
-import type { Kit } from '../kit.ts'
+import { evidenceText } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Property } from '../types.ts'
+import type { ProbedProperty } from '../types.ts'
 import { kindOfProperty, valueFor, wrongValueFor } from '../values.ts'
 import { problemOf } from '../wire.ts'
 
@@ -15,13 +15,13 @@ const code = 'request_invalid'
 
 interface Asked {
   readonly type: string
-  readonly property: Property
+  readonly property: ProbedProperty
 }
 
 /** A property that an operator can be asked of. @throws NotApplicable */
 async function propertyWith(
-  kit: Kit,
-  fits: (property: Property) => boolean,
+  kit: RuleContext,
+  fits: (property: ProbedProperty) => boolean,
   what: string,
 ): Promise<Asked> {
   for (const { name: type, properties } of await kit.survey.types()) {
@@ -33,10 +33,11 @@ async function propertyWith(
   throw new NotApplicable(`no property ${what}`)
 }
 
-const supports = (op: FilterOperator) => (property: Property) => property.operators.includes(op)
+const supports = (op: FilterOperator) => (property: ProbedProperty) =>
+  property.operators.includes(op)
 
 /** A leaf that is right, to be spoilt. */
-async function leaf(kit: Kit) {
+async function leaf(kit: RuleContext) {
   const { type, property } = await propertyWith(kit, supports('is_null'), 'supports is_null')
   return { type, leaf: { property: property.name, op: 'is_null', value: true } }
 }
@@ -104,7 +105,7 @@ export const section4Filters: readonly Rule[] = [
     text: 'A filter by an operator that the field type does not support is 422, reason operator_not_supported.',
     phase: 'reads',
     async check(kit) {
-      const lacking = ({ operators }: Property) =>
+      const lacking = ({ operators }: ProbedProperty) =>
         FILTER_OPERATORS.find((op) => !operators.includes(op))
       const { type, property } = await propertyWith(
         kit,
@@ -122,7 +123,8 @@ export const section4Filters: readonly Rule[] = [
     text: 'A value that does not match the field type is 422, reason invalid_filter.',
     phase: 'reads',
     async check(kit) {
-      const fits = (each: Property) => supports('eq')(each) && wrongValueFor(each) !== undefined
+      const fits = (each: ProbedProperty) =>
+        supports('eq')(each) && wrongValueFor(each) !== undefined
       const kinds = new Set<string>()
       for (const { name: type, properties } of await kit.survey.types()) {
         for (const property of properties.filter(fits)) {
@@ -210,7 +212,7 @@ export const section4Filters: readonly Rule[] = [
       const exchange = await kit.query(
         type,
         { filter, limit: 1 },
-        `${groups} groups ${shown(good)}`,
+        `${groups} groups ${evidenceText(good)}`,
       )
       if (exchange.status === 200) {
         throw new Unchecked(`the cap is not stated, and ${groups} groups are within it`)
@@ -221,7 +223,7 @@ export const section4Filters: readonly Rule[] = [
 ]
 
 /** A value of the form that an operator takes, and of the property's own type. */
-function valueOfShape(op: FilterOperator, property: Property): unknown {
+function valueOfShape(op: FilterOperator, property: ProbedProperty): unknown {
   if (op === 'is_null') return true
   const value = [valueFor(property, 'conform', 1) ?? 'conform'].flat()
   return ['in', 'not_in', 'contains_any', 'not_contains_any'].includes(op) ? value : value[0]

@@ -3,13 +3,13 @@
 
 import { isJsonObject } from '../../core/json.ts'
 import { broken, expectRefusal, isSuccess, sameProblem } from '../expect.ts'
-import { NO_RECORD } from '../kit.ts'
-import type { Kit } from '../kit.ts'
-import type { Call } from '../types.ts'
+import { NO_RECORD } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
+import type { RuleCall } from '../types.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Type } from '../types.ts'
-import type { Exchange } from '../wire.ts'
+import type { ProbedType } from '../types.ts'
+import type { WireExchange } from '../wire.ts'
 
 const readOnly = { statuses: [403], code: 'permission_denied', reason: 'type_read_only' }
 
@@ -20,13 +20,13 @@ interface Gate {
   readonly needs: readonly string[]
   /** Whether a service that let it through would make a record. */
   readonly makes: boolean
-  readonly call: (type: Type) => Call
+  readonly call: (type: ProbedType) => RuleCall
 }
 
 const nothing = { properties: {} }
-const on = (type: Type) => ({ objectType: type.name })
+const on = (type: ProbedType) => ({ objectType: type.name })
 
-function keyOf(type: Type): string {
+function keyOf(type: ProbedType): string {
   const names = type.properties.filter(({ isMulti }) => !isMulti)
   const [first] = names.toSorted((a, b) => Number(b.isUnique) - Number(a.isUnique))
   if (first) return first.name
@@ -116,7 +116,7 @@ const gates: readonly Gate[] = [
 ]
 
 /** A type that accepts none of what a write needs. @throws NotApplicable */
-async function closedType(kit: Kit, needs: readonly string[]): Promise<Type> {
+async function closedType(kit: RuleContext, needs: readonly string[]): Promise<ProbedType> {
   const types = await kit.survey.types()
   const found = types.find(({ writable }) => needs.every((each) => !writable.includes(each)))
   if (found) return found
@@ -124,7 +124,7 @@ async function closedType(kit: Kit, needs: readonly string[]): Promise<Type> {
 }
 
 /** A batch may be refused as a whole, or item by item. */
-function expectReadOnly(exchange: Exchange): void {
+function expectReadOnly(exchange: WireExchange): void {
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
   const [item] = Array.isArray(data) ? data : []
   const problem = isJsonObject(item) ? item['problem'] : undefined
@@ -223,7 +223,7 @@ export const section4Gates: readonly Rule[] = [
 ]
 
 /** The types that a key may read and not write, as its introspection says. */
-async function readGrantsOf(kit: Kit, caller: 'key' | 'other'): Promise<Set<string>> {
+async function readGrantsOf(kit: RuleContext, caller: 'key' | 'other'): Promise<Set<string>> {
   const exchange = await kit.call({ operation: 'readSelf', as: caller })
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
   const permissions = isJsonObject(data) ? data['permissions'] : undefined

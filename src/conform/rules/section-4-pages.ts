@@ -1,10 +1,10 @@
 // Section 4.5: has_more, cursors, and what following them gives.
 
 import { broken, expectRefusal } from '../expect.ts'
-import { expectSameRecords, fresh, listOf, queryOf } from '../listings.ts'
-import { matches } from '../meaning.ts'
+import { expectSameRecords, rereadSample, listCall, queryCall } from '../listings.ts'
+import { matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
-import { callOfNext, pageIn, pagesOf } from '../pages.ts'
+import { nextPageCall, pageIn, allPages } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
@@ -36,8 +36,12 @@ export const section4Pages: readonly Rule[] = [
       if (!some) throw new Unchecked('no type has two records and few enough to read them all')
       const limit = Math.max(1, Math.floor(some.records.length / 4))
       await expectSameRecords(async () => {
-        const { records: due } = await fresh(kit, some)
-        const { records: found, exchange, pages } = await pagesOf(kit, queryOf(some, { limit }), 12)
+        const { records: due } = await rereadSample(kit, some)
+        const {
+          records: found,
+          exchange,
+          pages,
+        } = await allPages(kit, queryCall(some, { limit }), 12)
         if (pages < 2) throw new Unchecked('there is no second page')
         return { due, found, exchange }
       }, `the records of the listing, in pages of ${limit}`)
@@ -49,9 +53,9 @@ export const section4Pages: readonly Rule[] = [
     phase: 'reads',
     async check(kit) {
       for (const sample of await kit.survey.samples()) {
-        const page = pageIn(await kit.call(listOf(sample)))
+        const page = pageIn(await kit.call(listCall(sample)))
         if (!page.hasMore || page.cursor === null) continue
-        const exchange = await kit.call(callOfNext(listOf(sample), page.cursor))
+        const exchange = await kit.call(nextPageCall(listCall(sample), page.cursor))
         const known = new Set(page.records.map(({ id }) => id))
         const again = pageIn(exchange).records.filter(({ id }) => known.has(id)).length
         if (again === 0) return
@@ -71,16 +75,20 @@ export const section4Pages: readonly Rule[] = [
         await kit.survey.samples(),
       )) {
         const due = sample.records.filter(
-          ({ properties }) => matches(filter, properties) === 'yes',
+          ({ properties }) => matchesFilter(filter, properties) === 'yes',
         ).length
         if (!tells || due < 2) continue
-        const first = pageIn(await kit.call(queryOf(sample, { filter, limit: 1 })))
+        const first = pageIn(await kit.call(queryCall(sample, { filter, limit: 1 })))
         let cursor = first.hasMore ? first.cursor : null
         if (cursor === null) throw new Unchecked('no cursor leads to the second page')
         for (let step = 0; cursor !== null && step < STEPS_MAX; step += 1) {
-          const exchange = await kit.call(queryOf(sample, { cursor, limit: 1 }, 'cursor and limit'))
+          const exchange = await kit.call(
+            queryCall(sample, { cursor, limit: 1 }, 'cursor and limit'),
+          )
           const page = pageIn(exchange)
-          const wrong = page.records.some(({ properties }) => matches(filter, properties) === 'no')
+          const wrong = page.records.some(
+            ({ properties }) => matchesFilter(filter, properties) === 'no',
+          )
           if (wrong) {
             const expected = `records that match the first page's filter (${property.name} is_null)`
             throw broken(exchange, { at: '/data', expected, got: 'one that does not' })

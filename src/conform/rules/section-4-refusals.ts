@@ -2,27 +2,27 @@
 
 import { isJsonObject } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
-import type { Bench } from '../bench.ts'
-import { broken, expectRefusal, kindOf } from '../expect.ts'
+import type { ScratchRecords } from '../scratch-records.ts'
+import { broken, expectRefusal, valueKind } from '../expect.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Property } from '../types.ts'
+import type { ProbedProperty } from '../types.ts'
 import { wrongValueFor } from '../values.ts'
 import { problemOf } from '../wire.ts'
-import type { Exchange } from '../wire.ts'
+import type { WireExchange } from '../wire.ts'
 
 /** Where in a body of `{data: {properties}}` a violation is. */
-const pointerTo = ({ name }: Property) =>
+const pointerTo = ({ name }: ProbedProperty) =>
   `/data/properties/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
-const isPointerTo = (pointer: unknown, property: Property) =>
+const isPointerTo = (pointer: unknown, property: ProbedProperty) =>
   typeof pointer === 'string' &&
   (pointer === pointerTo(property) || pointer.startsWith(`${pointerTo(property)}/`))
 
 function spoilt(
-  bench: Bench,
+  bench: ScratchRecords,
   count: number,
-): { properties: Property[]; values: Record<string, Json> } {
+): { properties: ProbedProperty[]; values: Record<string, Json> } {
   const properties = bench.usable
     .filter((each) => wrongValueFor(each) !== undefined)
     .slice(0, count)
@@ -97,7 +97,7 @@ export const section4Refusals: readonly Rule[] = [
       const { field } = problemOf(exchange)
       if (isPointerTo(field, properties[0]!)) return
       const expected = pointerTo(properties[0]!)
-      throw broken(exchange, { at: '/field', expected, got: kindOf(field) })
+      throw broken(exchange, { at: '/field', expected, got: valueKind(field) })
     },
   },
   {
@@ -116,12 +116,12 @@ export const section4Refusals: readonly Rule[] = [
       )
       if (!missing) return
       const expected = `an error whose field is ${pointerTo(missing)}`
-      throw broken(exchange, { at: '/errors', expected, got: kindOf(errors) })
+      throw broken(exchange, { at: '/errors', expected, got: valueKind(errors) })
     },
   },
 ]
 
-function expectSchemaInvalid(exchange: Exchange): void {
+function expectSchemaInvalid(exchange: WireExchange): void {
   const statuses = [422]
   expectRefusal(exchange, { statuses, code: 'request_invalid', reason: 'schema_invalid' })
 }

@@ -2,33 +2,37 @@
 
 import { canonicalJson, isJsonObject } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
-import { recordIn } from '../bench.ts'
-import type { Bench, Scratch } from '../bench.ts'
-import { broken, expectRefusal, expectSuccess, kindOf, saidOf } from '../expect.ts'
+import { recordIn } from '../scratch-records.ts'
+import type { ScratchRecords, ScratchRecord } from '../scratch-records.ts'
+import { broken, expectRefusal, expectSuccess, valueKind, answerText } from '../expect.ts'
 import { pageIn } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Property } from '../types.ts'
+import type { ProbedProperty } from '../types.ts'
 import { valueFor } from '../values.ts'
-import type { Exchange } from '../wire.ts'
+import type { WireExchange } from '../wire.ts'
 
 const same = (a: unknown, b: unknown) =>
   canonicalJson((a ?? null) as Json) === canonicalJson((b ?? null) as Json)
 
 /** The properties of a record that is read anew. @throws Unchecked where it cannot be read */
 async function stored(
-  bench: Bench,
+  bench: ScratchRecords,
   id: string,
-): Promise<{ exchange: Exchange; properties: Properties }> {
+): Promise<{ exchange: WireExchange; properties: Properties }> {
   const exchange = await bench.read(id)
   const record = exchange.status === 200 ? recordIn(exchange) : null
   if (record) return { exchange, properties: record.properties }
-  throw new Unchecked(`${exchange.line} was answered ${saidOf(exchange)}`)
+  throw new Unchecked(`${exchange.line} was answered ${answerText(exchange)}`)
 }
 type Properties = Readonly<Record<string, unknown>>
 
 /** Properties of a scratch record that have a value and can be changed. @throws Unchecked where there are fewer */
-function changeable(bench: Bench, { properties }: Scratch, count: number): Property[] {
+function changeable(
+  bench: ScratchRecords,
+  { properties }: ScratchRecord,
+  count: number,
+): ProbedProperty[] {
   const found = bench.usable.filter(
     ({ name, writability }) => writability === 'writable' && properties[name] != null,
   )
@@ -37,14 +41,18 @@ function changeable(bench: Bench, { properties }: Scratch, count: number): Prope
 }
 
 /** What a rule about null and absent properties does, by PATCH or by upsert. */
-type Write = (bench: Bench, scratch: Scratch, properties: Record<string, Json>) => Promise<Exchange>
+type Write = (
+  bench: ScratchRecords,
+  scratch: ScratchRecord,
+  properties: Record<string, Json>,
+) => Promise<WireExchange>
 
 const byPatch: Write = (bench, { id }, properties) => bench.patch(id, properties)
 const byUpsert: Write = (bench, scratch, properties) =>
   bench.upsert(bench.key.name, { ...keyOf(bench, scratch), ...properties })
 
 /** What names a scratch record to an upsert. @throws Unchecked */
-function keyOf(bench: Bench, { properties }: Scratch): Record<string, Json> {
+function keyOf(bench: ScratchRecords, { properties }: ScratchRecord): Record<string, Json> {
   const value = properties[bench.key.name]
   if (typeof value === 'string') return { [bench.key.name]: value }
   throw new Unchecked(`a scratch record has no value of ${bench.key.name}`)
@@ -64,7 +72,7 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
         const { exchange, properties } = await stored(bench, scratch.id)
         if (properties[property!.name] == null) return
         const at = `/data/properties/${property!.name}`
-        throw broken(exchange, { at, expected: 'null', got: kindOf(properties[property!.name]) })
+        throw broken(exchange, { at, expected: 'null', got: valueKind(properties[property!.name]) })
       },
     },
     {
@@ -85,7 +93,7 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
         throw broken(exchange, {
           at,
           expected: 'the value before',
-          got: kindOf(properties[other.name]),
+          got: valueKind(properties[other.name]),
         })
       },
     },
@@ -93,11 +101,11 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
 }
 
 /** @throws Broken where the answer's `created` or id are others */
-function expectUpsert(exchange: Exchange, created: boolean, id?: string): void {
+function expectUpsert(exchange: WireExchange, created: boolean, id?: string): void {
   expectSuccess(exchange, [created ? 201 : 200])
   const body = isJsonObject(exchange.json) ? exchange.json : {}
   if (body['created'] !== created) {
-    const got = kindOf(body['created'])
+    const got = valueKind(body['created'])
     throw broken(exchange, { at: '/created', expected: String(created), got })
   }
   if (id === undefined || recordIn(exchange)?.id === id) return

@@ -3,22 +3,22 @@
 import { isJsonObject } from '../../core/json.ts'
 import type { FilterNode } from '../../contract/index.ts'
 import { broken, expectRefusal, expectSuccess } from '../expect.ts'
-import { shownLeaf } from '../kit.ts'
-import type { Kit } from '../kit.ts'
-import { expectSameRecords, fresh, listOf, queryOf } from '../listings.ts'
-import { compareValues, matches } from '../meaning.ts'
-import type { Truth } from '../meaning.ts'
+import { leafEvidence } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { expectSameRecords, rereadSample, listCall, queryCall } from '../listings.ts'
+import { compareValues, matchesFilter } from '../filter-semantics.ts'
+import type { FilterTruth } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
-import { pageIn, pagesOf } from '../pages.ts'
+import { pageIn, allPages } from '../pages.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { Property, Sample } from '../types.ts'
-import type { Exchange } from '../wire.ts'
+import type { ProbedProperty, RecordSample } from '../types.ts'
+import type { WireExchange } from '../wire.ts'
 
 const invalid = { code: 'request_invalid' } as const
 
 /** @throws Broken where an answer holds other properties than those asked for */
-function expectOnly(exchange: Exchange, names: readonly string[]): void {
+function expectOnly(exchange: WireExchange, names: readonly string[]): void {
   const { records } = pageIn(exchange)
   records.forEach(({ properties }, index) => {
     const got = Object.keys(properties)
@@ -29,7 +29,7 @@ function expectOnly(exchange: Exchange, names: readonly string[]): void {
   })
 }
 
-function twoNames({ type }: Sample): [string, string] {
+function twoNames({ type }: RecordSample): [string, string] {
   const [first, second] = type.properties
   if (first && second) return [first.name, second.name]
   throw new Unchecked(`${type.name} has fewer than two properties`)
@@ -43,7 +43,7 @@ function sortRule(direction: 'asc' | 'desc'): Rule {
     async check(kit) {
       const [sample, property] = await sortable(kit)
       const body = { sorts: [{ property: property.name, direction }] }
-      const { records, exchange } = await pagesOf(kit, queryOf(sample, body), 3)
+      const { records, exchange } = await allPages(kit, queryCall(sample, body), 3)
       const values = records.map(({ properties }) => properties[property.name])
       const held = values.filter((value) => value != null)
       const sign = direction === 'asc' ? 1 : -1
@@ -58,7 +58,7 @@ function sortRule(direction: 'asc' | 'desc'): Rule {
 }
 
 /** A property to sort by whose order is certain, with two values at least. @throws Unchecked */
-async function sortable(kit: Kit): Promise<[Sample, Property]> {
+async function sortable(kit: RuleContext): Promise<[RecordSample, ProbedProperty]> {
   for (const sample of await kit.survey.samples()) {
     for (const property of sample.type.properties) {
       if (!property.field.sortable || property.isMulti || property.field.units.length > 0) continue
@@ -74,13 +74,13 @@ async function sortable(kit: Kit): Promise<[Sample, Property]> {
 }
 
 interface Searched {
-  readonly sample: Sample
+  readonly sample: RecordSample
   readonly filter: FilterNode
   readonly search: string
 }
 
 /** A word and a filter to ask for both; if it can be, the word also stands where the filter does not match. @throws Unchecked */
-async function searchable(kit: Kit): Promise<Searched> {
+async function searchable(kit: RuleContext): Promise<Searched> {
   const samples = await kit.survey.samples()
   let found: Searched | null = null
   const candidates = samples.flatMap((one) =>
@@ -88,9 +88,9 @@ async function searchable(kit: Kit): Promise<Searched> {
   )
   for (const { sample, filter, tells, property } of candidates) {
     if (!tells || !sample.whole || property.field.units.length > 0) continue
-    const wordsWhere = (truth: Truth) =>
+    const wordsWhere = (truth: FilterTruth) =>
       sample.records
-        .filter(({ properties }) => matches(filter, properties) === truth)
+        .filter(({ properties }) => matchesFilter(filter, properties) === truth)
         .flatMap(({ properties }) => Object.values(properties))
         .filter((value) => typeof value === 'string' && /^[A-Za-z]{3,40}$/.test(value))
         .map(String)
@@ -112,7 +112,10 @@ export const section4: readonly Rule[] = [
     async check(kit) {
       const sample = await kit.survey.sampleOf(1)
       const names = twoNames(sample)
-      expectOnly(await kit.call({ ...listOf(sample), query: { properties: names.join() } }), names)
+      expectOnly(
+        await kit.call({ ...listCall(sample), query: { properties: names.join() } }),
+        names,
+      )
     },
   },
   {
@@ -136,8 +139,8 @@ export const section4: readonly Rule[] = [
     async check(kit) {
       const some = await kit.survey.sampleOf(1, { whole: true })
       await expectSameRecords(async () => {
-        const { records: due } = await fresh(kit, some)
-        const { records: found, exchange } = await pagesOf(kit, queryOf(some, {}), 4)
+        const { records: due } = await rereadSample(kit, some)
+        const { records: found, exchange } = await allPages(kit, queryCall(some, {}), 4)
         return { due, found, exchange }
       }, 'the records of the listing')
     },
@@ -186,8 +189,8 @@ export const section4: readonly Rule[] = [
       if (!some.whole) throw new Unchecked(`${type.name} has too many records to read them all`)
       const body = { sorts: [{ property: property.name, direction: 'asc' }] }
       await expectSameRecords(async () => {
-        const { records: due } = await fresh(kit, some)
-        const { records: found, exchange } = await pagesOf(kit, queryOf(some, body), 4)
+        const { records: due } = await rereadSample(kit, some)
+        const { records: found, exchange } = await allPages(kit, queryCall(some, body), 4)
         return { due, found, exchange }
       }, 'the records of the listing')
     },
@@ -221,11 +224,13 @@ export const section4: readonly Rule[] = [
     phase: 'reads',
     async check(kit) {
       const { sample, filter, search } = await searchable(kit)
-      const sent = `a word, and ${shownLeaf(filter)}`
+      const sent = `a word, and ${leafEvidence(filter)}`
       await expectSameRecords(async () => {
-        const all = await pagesOf(kit, queryOf(sample, { search }, 'search: a word'), 4)
-        const both = await pagesOf(kit, queryOf(sample, { search, filter }, sent), 4)
-        const due = all.records.filter(({ properties }) => matches(filter, properties) === 'yes')
+        const all = await allPages(kit, queryCall(sample, { search }, 'search: a word'), 4)
+        const both = await allPages(kit, queryCall(sample, { search, filter }, sent), 4)
+        const due = all.records.filter(
+          ({ properties }) => matchesFilter(filter, properties) === 'yes',
+        )
         return { due, found: both.records, exchange: both.exchange }
       }, 'what the search finds, as far as the filter matches')
     },

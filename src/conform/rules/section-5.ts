@@ -1,22 +1,22 @@
 // Section 5: authentication, and what a key sees.
 
 import { PREFIX } from '../../contract/index.ts'
-import { broken, expectRefusal, expectSuccess, saidOf } from '../expect.ts'
-import { NO_RECORD } from '../kit.ts'
-import type { Kit } from '../kit.ts'
-import type { Call } from '../types.ts'
+import { broken, expectRefusal, expectSuccess, answerText } from '../expect.ts'
+import { NO_RECORD } from '../rule-context.ts'
+import type { RuleContext } from '../rule-context.ts'
+import type { RuleCall } from '../types.ts'
 import { isKnown } from '../routes.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import { TYPES_MAX } from '../survey.ts'
+import { TYPES_MAX } from '../schema-probe.ts'
 
 const refused = { statuses: [401], code: 'unauthenticated' }
 
 /** Every operation that only reads, of some type. */
-async function readCalls(kit: Kit): Promise<Call[]> {
+async function readCalls(kit: RuleContext): Promise<RuleCall[]> {
   const objectType = await kit.anyType()
   const body = { aggregations: [{ op: 'count' }] }
-  const calls: Call[] = [
+  const calls: RuleCall[] = [
     { operation: 'readSelf' },
     { operation: 'listObjectTypes' },
     { operation: 'listFieldTypes' },
@@ -54,7 +54,7 @@ export const section5: readonly Rule[] = [
       for (const call of calls) {
         const exchange = await kit.call({ ...call, as: 'nobody' })
         if (exchange.status === 401) continue
-        throw broken(exchange, { at: '', expected: 'status 401', got: saidOf(exchange) })
+        throw broken(exchange, { at: '', expected: 'status 401', got: answerText(exchange) })
       }
       return `${calls.length} operations that read`
     },

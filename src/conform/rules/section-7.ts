@@ -2,8 +2,8 @@
 
 import { CODE_STATUSES, REASONS } from '../../contract/index.ts'
 import type { OperationId, ProblemCode, ProblemReason } from '../../contract/index.ts'
-import { broken, everyAnswer, expectRefusal, isSuccess, plain, saidOf } from '../expect.ts'
-import { NO_RECORD } from '../kit.ts'
+import { broken, everyAnswer, expectRefusal, isSuccess, plainWord, answerText } from '../expect.ts'
+import { NO_RECORD } from '../rule-context.ts'
 import type { Rule } from '../rule.ts'
 import { problemOf } from '../wire.ts'
 
@@ -62,7 +62,7 @@ export const section7: readonly Rule[] = [
         return {
           at: '/reason',
           expected: `${due.code}${status} with ${reason}`,
-          got: saidOf(exchange),
+          got: answerText(exchange),
         }
       }),
   },
@@ -92,7 +92,7 @@ export const section7: readonly Rule[] = [
         expectRefusal(exchange, { statuses: [405] })
         const got = exchange.headers['allow']
         if (got?.split(',').some((method) => method.trim() === 'GET')) continue
-        const what = got === undefined ? 'no such header' : plain(got)
+        const what = got === undefined ? 'no such header' : plainWord(got)
         throw broken(exchange, { at: 'allow', expected: 'GET among others', got: what })
       }
     },

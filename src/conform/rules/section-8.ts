@@ -1,8 +1,8 @@
 // Section 8: limits.
 
-import { everyAnswer, expectRefusal, expectSuccess, plain } from '../expect.ts'
+import { everyAnswer, expectRefusal, expectSuccess, plainWord } from '../expect.ts'
 import * as contract from '../../contract/index.ts'
-import type { Kit } from '../kit.ts'
+import type { RuleContext } from '../rule-context.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { kindOfProperty } from '../values.ts'
@@ -17,7 +17,7 @@ const wholeNumber = (value: string | undefined) => /^\d+$/.test(value?.trim() ??
 function boundRule(
   id: string,
   text: string,
-  ask: (kit: Kit, type: string, isWithin: boolean) => ReturnType<Kit['query']>,
+  ask: (kit: RuleContext, type: string, isWithin: boolean) => ReturnType<RuleContext['query']>,
 ): Rule {
   return {
     id,
@@ -37,7 +37,7 @@ function nested(levels: number, leaf: object): object {
 }
 
 /** A leaf about a property that supports the operator. @throws NotApplicable */
-async function leafOf(kit: Kit, op: contract.FilterOperator, isText = false) {
+async function leafOf(kit: RuleContext, op: contract.FilterOperator, isText = false) {
   for (const { name: type, properties } of await kit.survey.types()) {
     const property = properties.find(
       (each) => each.operators.includes(op) && (!isText || kindOfProperty(each) === 'text'),
@@ -61,7 +61,7 @@ export const section8: readonly Rule[] = [
         return {
           at,
           expected: 'a whole number',
-          got: headers[at] ? plain(headers[at]) : 'no such header',
+          got: headers[at] ? plainWord(headers[at]) : 'no such header',
         }
       }),
   },
@@ -79,7 +79,7 @@ export const section8: readonly Rule[] = [
         return {
           at,
           expected: 'a whole number of seconds',
-          got: got ? plain(got) : 'no such header',
+          got: got ? plainWord(got) : 'no such header',
         }
       })
     },

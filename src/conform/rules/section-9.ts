@@ -3,21 +3,21 @@
 import { isJsonObject } from '../../core/json.ts'
 import { OPERATIONS } from '../../contract/index.ts'
 import type { OperationId } from '../../contract/index.ts'
-import { broken, everyAnswer, expectSuccess, kindOf, plain } from '../expect.ts'
-import type { Kit } from '../kit.ts'
+import { broken, everyAnswer, expectSuccess, valueKind, plainWord } from '../expect.ts'
+import type { RuleContext } from '../rule-context.ts'
 import { DESCRIBED } from '../routes.ts'
 import { NotApplicable } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
-async function documentOf(kit: Kit) {
+async function documentOf(kit: RuleContext) {
   const exchange = await kit.call({ operation: 'readOpenApi' })
   expectSuccess(exchange, [200])
   if (isJsonObject(exchange.json)) return { exchange, document: exchange.json }
-  throw broken(exchange, { at: '', expected: 'a JSON object', got: kindOf(exchange.json) })
+  throw broken(exchange, { at: '', expected: 'a JSON object', got: valueKind(exchange.json) })
 }
 
 /** Whether the document has the operation where the specification states it, whatever its parameters are called. */
-function describes(kit: Kit, operation: OperationId): boolean {
+function describes(kit: RuleContext, operation: OperationId): boolean {
   const { method, path } = OPERATIONS[operation]
   const route = kit.options.routes[operation]
   const isSource = route.source === 'openapi'
@@ -61,7 +61,7 @@ export const section9: readonly Rule[] = [
     async check(kit) {
       const { exchange, document } = await documentOf(kit)
       if (/^3\.1\.\d+$/.test(String(document['openapi']))) return
-      const got = plain(document['openapi'])
+      const got = plainWord(document['openapi'])
       throw broken(exchange, { at: '/openapi', expected: '3.1.x', got })
     },
   },

@@ -2,7 +2,7 @@
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { ExportName, Ledger, Run } from '../ledger.ts'
-import { seal } from '../manifest.ts'
+import { sealManifest } from '../manifest.ts'
 import {
   EXPORT_KEYS,
   exportPlace,
@@ -12,7 +12,7 @@ import {
   streamOfRow,
 } from '../rows.ts'
 import { timelineBetween, type TimedState } from '../timeline.ts'
-import type { Database, Session } from './session.ts'
+import type { PostgresDatabase, Session } from './session.ts'
 
 type AccountMethods = Pick<Ledger, 'timeline' | 'manifests' | 'syncs' | 'exportRows'>
 
@@ -39,7 +39,7 @@ export async function sealRun(
     'SELECT digest FROM manifests WHERE sync = $1 ORDER BY run DESC LIMIT 1',
     [run.sync],
   )
-  const sealed = seal(
+  const sealed = sealManifest(
     run,
     streams.map(streamOfRow),
     previous ? String(previous['digest']) : null,
@@ -65,7 +65,7 @@ const exported = (type: string, column: string): string => {
   }
 }
 
-export function accountMethods(db: Database): AccountMethods {
+export function accountMethods(db: PostgresDatabase): AccountMethods {
   const slice = 10 * LEDGER_ROWS_MAX
   const selects = new Map<ExportName, string>()
   /** The statement that reads a page of an export: all its columns, whatever the release that added them. */

@@ -1,10 +1,10 @@
 // Verifying and closing: what was read back, what is left over, the books, and what is kept afterwards.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { emptyStates, NOTHING_READ, type Books, type ItemState } from '../../core/states.ts'
-import type { Ledger, Verified } from '../ledger.ts'
+import { emptyStates, NOT_READ_BACK, type Books, type ItemState } from '../../core/states.ts'
+import type { Ledger, VerificationResult } from '../ledger.ts'
 import {
-  NOTHING_TOLD,
+  NO_HEALTH,
   addReadBack,
   KNOWN_COLUMNS,
   completeStates,
@@ -12,12 +12,19 @@ import {
   liveStates,
   marksOnceVerified,
   plannedOfRow,
-  toldInstead,
+  readBackColumnSql,
   writtenOfRow,
 } from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
-import type { Database } from './session.ts'
-import { acceptItems, bookAnswered, itemsAt, noteRead, takeOver, withPayload } from './items.ts'
+import type { PostgresDatabase } from './session.ts'
+import {
+  acceptItems,
+  BOOK_ANSWERED_SQL,
+  itemsAt,
+  noteRead,
+  TAKE_OVER_SQL,
+  withPayload,
+} from './items.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -25,8 +32,8 @@ type CloseMethods = Pick<
   Ledger,
   | 'written'
   | 'recordVerified'
-  | 'twins'
-  | 'recordTwin'
+  | 'collisions'
+  | 'recordCollision'
   | 'settleLeftovers'
   | 'books'
   | 'closeRun'
@@ -35,7 +42,7 @@ type CloseMethods = Pick<
 >
 
 export function closeMethods(
-  db: Database,
+  db: PostgresDatabase,
   now: () => string,
   signingKey: string | null,
 ): CloseMethods {
@@ -69,13 +76,14 @@ export function closeMethods(
 
     async recordVerified(run, items) {
       const read = items.toSorted((a, b) => a.ordinal - b.ordinal)
-      const isEqual = ({ verdict }: Verified) => verdict === 'equal' || verdict === 'normalised'
+      const isEqual = ({ verdict }: VerificationResult) =>
+        verdict === 'equal' || verdict === 'normalised'
       const equal = read.filter(isEqual)
       const other = read.filter(({ verdict }) => verdict !== 'equal')
-      const told = read.map((item) => item.told ?? NOTHING_TOLD)
+      const told = read.map((item) => item.told ?? NO_HEALTH)
       const reading = { verdict: 'told.verdict', reason: 'told.reason' }
       const instead = (column: string) =>
-        toldInstead(column, { ...reading, value: `told.${column}` })
+        readBackColumnSql(column, { ...reading, value: `told.${column}` })
       await db.transaction(async (session) => {
         // A closed run stays as it was sealed.
         const live = `SELECT 1 FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR SHARE`
@@ -116,7 +124,7 @@ export function closeMethods(
       })
     },
 
-    async recordTwin(run, ordinal, { reason, detail, answered = null }) {
+    async recordCollision(run, ordinal, { reason, detail, answered = null }) {
       await db.transaction(async (session) => {
         const live = `SELECT 1 FROM runs WHERE id = $1 AND state IN (${liveStates}) FOR SHARE`
         if (!(await session.one(live, [run]))) return
@@ -130,8 +138,8 @@ export function closeMethods(
           [run, ordinal, answered === null ? 0 : 1],
         )
         // The last sending's answer counts.
-        const told = answered ?? NOTHING_TOLD
-        await session.run(bookAnswered, [
+        const told = answered ?? NO_HEALTH
+        await session.run(BOOK_ANSWERED_SQL, [
           ...at,
           answered && 'answered',
           [told.reason],
@@ -141,7 +149,7 @@ export function closeMethods(
           [told.value],
           [answered?.key ?? null],
         ])
-        await session.run(takeOver, at)
+        await session.run(TAKE_OVER_SQL, at)
         await session.run(
           `UPDATE items SET verified = 'overwritten', reason = $3, detail = $4, field = NULL, "column" = NULL, value = NULL
            FROM (SELECT run, ordinal, record_id FROM items WHERE run = $1 AND ordinal = $2 OFFSET 0) AS last
@@ -153,7 +161,7 @@ export function closeMethods(
       })
     },
 
-    async twins(run, { after, limit }) {
+    async collisions(run, { after, limit }) {
       const rows = await db.all(
         `SELECT ordinal, key, payload, hash, attempts FROM items ${withPayload}
          WHERE run = $1 AND ordinal > $2 AND twin IS NOT NULL AND state IN ('created', 'updated')
@@ -195,7 +203,7 @@ export function closeMethods(
         [run],
       )
       const states = emptyStates()
-      const readBack = { ...NOTHING_READ }
+      const readBack = { ...NOT_READ_BACK }
       let replayed = 0
       let inDoubt = 0
       for (const row of rows) {

@@ -1,11 +1,11 @@
 // Keys that the source has no row of, because a person's correction gave them to rows of it.
 
 import type { Ledger } from '../ledger.ts'
-import { correctedOfRow } from '../corrected.ts'
-import type { Database } from './session.ts'
+import { readCorrectedRow } from '../corrected.ts'
+import type { PostgresDatabase } from './session.ts'
 import { isBroughtIn, itemAt, itemsWith, originOf } from './origins.ts'
 
-export const correctedMethods = (db: Database): Pick<Ledger, 'broughtByCorrection'> => ({
+export const correctedMethods = (db: PostgresDatabase): Pick<Ledger, 'broughtByCorrection'> => ({
   async broughtByCorrection(run, keys) {
     const rows = await db.all(
       `SELECT asked.key, held.run AS retry, came.origin >> 32 AS run, came.origin & 4294967295 AS ordinal
@@ -27,6 +27,6 @@ export const correctedMethods = (db: Database): Pick<Ledger, 'broughtByCorrectio
              AND since.destination = held.destination AND since.of_run IS NULL LIMIT 1) IS NULL`,
       [run, keys],
     )
-    return new Map(rows.map(correctedOfRow))
+    return new Map(rows.map(readCorrectedRow))
   },
 })

@@ -6,10 +6,16 @@ import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { PoolClient } from 'pg'
 import { systemClock } from '../../core/ports.ts'
-import { original, storable } from '../../core/stored-text.ts'
-import { clashes, isLost, translate } from '../../postgres/failures.ts'
+import { decodeStoredText, encodeStoredText } from '../../core/stored-text.ts'
+import { isConflict, isLost, toLedgerError } from '../../postgres/failures.ts'
 import { resolveConnection, type Connection } from './connection.ts'
-import type { Database, Row, Session, Subject, Value } from './session.ts'
+import type {
+  PostgresDatabase,
+  PostgresRow,
+  Session,
+  ErrorSubject,
+  PostgresValue,
+} from './session.ts'
 import { setUp } from './set-up.ts'
 
 const TRIES_MAX = 8
@@ -29,11 +35,11 @@ const SETTINGS = {
 }
 
 /** Opens (and, unless `readOnly`, creates and migrates) the schema of `connection`. */
-export async function openDatabase(
+export async function openPostgresDatabase(
   connection: Connection,
-  subject: Subject,
+  subject: ErrorSubject,
   { readOnly = false }: { readOnly?: boolean } = {},
-): Promise<Database> {
+): Promise<PostgresDatabase> {
   const resolved = resolveConnection(connection)
   if ('problem' in resolved)
     throw subject.fail(`${subject.code}_url`, `The ${subject.noun} ${resolved.problem}`, 'ledger')
@@ -75,12 +81,12 @@ export async function openDatabase(
         return result
       } catch (error) {
         client?.release(isLost(error))
-        if (!clashes(error) || count === TRIES_MAX) throw translate(error, place, subject)
+        if (!isConflict(error) || count === TRIES_MAX) throw toLedgerError(error, place, subject)
       }
       await systemClock.sleep(TRY_AGAIN_MS * count)
     }
   }
-  const database: Database = {
+  const database: PostgresDatabase = {
     place,
     ...sessionOn((query) => withClient(query)),
     transaction: (work) =>
@@ -120,23 +126,25 @@ function nameOf(text: string): string {
   return name
 }
 
-const stored = (value: Value): unknown => {
-  if (typeof value === 'string') return storable(value)
+const stored = (value: PostgresValue): unknown => {
+  if (typeof value === 'string') return encodeStoredText(value)
   if (typeof value !== 'object' || value === null) return value
-  return value.map((each) => (typeof each === 'string' ? storable(each) : each))
+  return value.map((each) => (typeof each === 'string' ? encodeStoredText(each) : each))
 }
 
-function restored(row: Row): Row {
+function restored(row: PostgresRow): PostgresRow {
   for (const [name, value] of Object.entries(row))
-    if (typeof value === 'string') row[name] = original(value)
+    if (typeof value === 'string') row[name] = decodeStoredText(value)
   return row
 }
 
 function sessionOn(
   run: <Result>(query: (client: PoolClient) => Promise<Result>) => Promise<Result>,
 ): Session {
-  const ask = (text: string, values: readonly Value[]) =>
-    run((client) => client.query<Row>({ name: nameOf(text), text, values: values.map(stored) }))
+  const ask = (text: string, values: readonly PostgresValue[]) =>
+    run((client) =>
+      client.query<PostgresRow>({ name: nameOf(text), text, values: values.map(stored) }),
+    )
   return {
     all: async (text, values = []) => (await ask(text, values)).rows.map(restored),
     one: async (text, values = []) => (await ask(text, values)).rows.map(restored)[0],

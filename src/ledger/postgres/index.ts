@@ -7,8 +7,8 @@ import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
 import { correctedMethods } from './corrected.ts'
 import type { Connection } from './connection.ts'
-import { openDatabase } from './database.ts'
-import type { Subject } from './session.ts'
+import { openPostgresDatabase } from './database.ts'
+import type { ErrorSubject } from './session.ts'
 import { incrementalMethods } from './incremental.ts'
 import { keyMethods } from './keys.ts'
 import { pushMethods } from './push.ts'
@@ -17,10 +17,10 @@ import { reportMethods } from './reports.ts'
 import { retryMethods } from './retry.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
-import { standingMethods } from './standing.ts'
+import { syncHealthMethods } from './sync-health.ts'
 import { streamMethods } from './streams.ts'
 
-const subject: Subject = {
+const subject: ErrorSubject = {
   noun: 'ledger',
   code: 'ledger',
   connections: 8,
@@ -41,7 +41,7 @@ export async function openPostgresLedger(
 ): Promise<Ledger> {
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
-  const db = await openDatabase(connection, subject, options)
+  const db = await openPostgresDatabase(connection, subject, options)
   return {
     place: db.place,
     ...runMethods(db, now),
@@ -54,7 +54,7 @@ export async function openPostgresLedger(
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),
     ...reportMethods(db),
-    ...standingMethods(db),
+    ...syncHealthMethods(db),
     ...streamMethods(db),
     ...accountMethods(db),
     close: () => db.close(),

@@ -34,7 +34,7 @@ export const acceptItems = (marks: string, more = 'normalised = 0'): string => `
  * The records of the wanted items hold their values now, of several the last one's, and no longer those that were accepted for
  * other keys of the record.
  */
-export const takeOver = `
+export const TAKE_OVER_SQL = `
   UPDATE accepted SET hash = NULL
   FROM (SELECT DISTINCT ON (items.record_id) items.record_id, items.key, ${destination} AS destination
       ${wanted} JOIN items ON ${isWanted} WHERE items.record_id IS NOT NULL
@@ -44,7 +44,7 @@ export const takeOver = `
     AND accepted.record_id = item.record_id AND accepted.key <> item.key`
 
 /** Notes `$3` of the wanted items and what their answers showed otherwise, `$4` to `$9`; or nulls, that they showed nothing. */
-export const bookAnswered = `
+export const BOOK_ANSWERED_SQL = `
   UPDATE items SET verified = $3, reason = told.reason, field = told.field, detail = told.detail,
     "column" = told."column", value = told.value, answered_key = told.answered_key
   FROM unnest($1::integer[], $2::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])

@@ -3,10 +3,10 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
-import type { Database } from './session.ts'
+import type { PostgresDatabase } from './session.ts'
 import { itemsAt, withPayload } from './items.ts'
 
-type KeyMethods = Pick<Ledger, 'looseKeys' | 'settleKeys' | 'keyFigures' | 'addWarnings'>
+type KeyMethods = Pick<Ledger, 'looseKeys' | 'settleKeys' | 'keyCounts' | 'addWarnings'>
 
 /** Whether `key` is one of the keys of the run's destination that have a record. */
 const isAccepted = (key: string) => `(SELECT true FROM accepted
@@ -14,7 +14,7 @@ const isAccepted = (key: string) => `(SELECT true FROM accepted
     AND hashtextextended(accepted.key, 0) = hashtextextended(${key}, 0)
     AND accepted.key = ${key} AND accepted.record_id IS NOT NULL LIMIT 1)`
 
-export function keyMethods(db: Database): KeyMethods {
+export function keyMethods(db: PostgresDatabase): KeyMethods {
   return {
     async looseKeys(run, segment, { limit }) {
       const rows = await db.all(
@@ -44,7 +44,7 @@ export function keyMethods(db: Database): KeyMethods {
       })
     },
 
-    async keyFigures(run) {
+    async keyCounts(run) {
       const row = await db.one(
         `SELECT
            (SELECT count(*) FROM items WHERE run = $1 AND raw_key IS NOT NULL) AS loose,

@@ -65,7 +65,7 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
       `accepted.run > now.run AND NOT ${isOfOlder('now')}`,
     )} IS NULL`
 
-/** What `now` was read from, beside `leftOf`. */
+/** What `now` was read from, beside `readLeftovers`. */
 export const withRaw = `LEFT JOIN LATERAL (SELECT raw FROM payloads
   WHERE payloads.run = now.run AND payloads.ordinal = now.ordinal LIMIT 1) AS last ON true`
 

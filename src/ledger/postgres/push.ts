@@ -2,25 +2,25 @@
 // segment's fence. Locks are taken in one order everywhere: segment, run, items by ordinal, accepted keys by their hash.
 
 import { FenceLost } from '../../core/errors.ts'
-import type { Ledger, PlannedItem, RequestOutcome, SentBatch, Segment } from '../ledger.ts'
+import type { Ledger, PlannedItem, RequestOutcome, SentBatch, RunSegment } from '../ledger.ts'
 import { plannedOfRow } from '../rows.ts'
-import type { Database, Session } from './session.ts'
+import type { PostgresDatabase, Session } from './session.ts'
 import {
   acceptItems,
-  bookAnswered,
+  BOOK_ANSWERED_SQL,
   forgetItems,
   isWanted,
   itemsAt,
   wanted,
   withPayload,
-  takeOver,
+  TAKE_OVER_SQL,
 } from './items.ts'
 
 type PushMethods = Pick<
   Ledger,
   | 'openSegments'
   | 'claimSegment'
-  | 'unsettled'
+  | 'unsettledBatches'
   | 'lastSentAt'
   | 'nextPlanned'
   | 'recordSend'
@@ -35,9 +35,9 @@ type PushMethods = Pick<
 const isAccepted = (status: number | null): boolean =>
   status === 200 || status === 201 || status === 204
 
-export function pushMethods(db: Database, now: () => string): PushMethods {
+export function pushMethods(db: PostgresDatabase, now: () => string): PushMethods {
   /** Holds the segment until the transaction ends. */
-  const checkFence = async (session: Session, run: number, segment: Segment, fence: number) => {
+  const checkFence = async (session: Session, run: number, segment: RunSegment, fence: number) => {
     const row = await session.one(
       'SELECT fence FROM segments WHERE run = $1 AND first = $2 FOR UPDATE',
       [run, segment.first],
@@ -47,7 +47,7 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
   const recordRequest = async (
     session: Session,
     run: number,
-    segment: Segment,
+    segment: RunSegment,
     batch: SentBatch,
     operation: string,
   ) => {
@@ -118,7 +118,7 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
       return row?.['last'] == null ? null : (row['last'] as Date).toISOString()
     },
 
-    async unsettled(run, segment) {
+    async unsettledBatches(run, segment) {
       const rows = await db.all(
         `SELECT request.batch, request.attempt, request.digest, sent.*
          FROM (SELECT DISTINCT ON (batch) batch, attempt, digest, first, last, status FROM requests
@@ -230,12 +230,12 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
           ...itemsAt(run, written),
           written.map(({ marks }) => marks),
         ])
-        await session.run(takeOver, itemsAt(run, written))
+        await session.run(TAKE_OVER_SQL, itemsAt(run, written))
         const otherwise = written.flatMap(({ ordinal, answered }) =>
           answered ? [{ ordinal, ...answered }] : [],
         )
         if (otherwise.length > 0) {
-          await session.run(bookAnswered, [
+          await session.run(BOOK_ANSWERED_SQL, [
             ...itemsAt(run, otherwise),
             'answered',
             otherwise.map(({ reason }) => reason),

@@ -5,10 +5,10 @@
 import { SyncError } from '../../core/errors.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Connection } from './connection.ts'
-import { openDatabase } from './database.ts'
-import type { Row, Subject } from './session.ts'
+import { openPostgresDatabase } from './database.ts'
+import type { PostgresRow, ErrorSubject } from './session.ts'
 
-const subject: Subject = {
+const subject: ErrorSubject = {
   noun: 'quota store',
   code: 'quota',
   connections: 2,
@@ -28,7 +28,7 @@ const HELD = `SELECT state, ${NOW} FROM (SELECT state FROM quota WHERE org = $1 
  * @throws SyncError `quota_…` where it cannot be reached or used, or is of another release
  */
 export async function openPostgresQuota(connection: Connection): Promise<QuotaStore> {
-  const db = await openDatabase(connection, subject)
+  const db = await openPostgresDatabase(connection, subject)
   return {
     place: db.place,
     async update(org, work) {
@@ -42,7 +42,7 @@ export async function openPostgresQuota(connection: Connection): Promise<QuotaSt
             [org],
           )
           isNew = made === 1
-          row = (await session.one(HELD, [org])) as Row
+          row = (await session.one(HELD, [org])) as PostgresRow
         }
         const { state, result } = work(isNew ? null : String(row['state']), Number(row['now']))
         await session.run(

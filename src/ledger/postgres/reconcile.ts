@@ -2,8 +2,8 @@
 
 import type { Difference } from '../../core/differences.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { Comparison, Ledger } from '../ledger.ts'
-import { inParts, REPLACED_MAX } from '../choosing.ts'
+import type { ItemComparison, Ledger } from '../ledger.ts'
+import { partition, REPLACED_MAX } from '../ranges.ts'
 import {
   acceptedOfRow,
   byRecord,
@@ -16,7 +16,7 @@ import {
   subjectOf,
   uncomparedOfRow,
 } from '../rows.ts'
-import type { Database, Session } from './session.ts'
+import type { PostgresDatabase, Session } from './session.ts'
 import { acceptItems, isWanted, itemsAt, wanted, withPayload } from './items.ts'
 
 type ReconcileMethods = Pick<
@@ -32,8 +32,8 @@ type ReconcileMethods = Pick<
   | 'differenceGroups'
   | 'differences'
   | 'reconciled'
-  | 'keptPlace'
-  | 'keepPlace'
+  | 'loadStepState'
+  | 'saveStepState'
   | 'noteRequests'
 >
 
@@ -65,7 +65,7 @@ async function insertDifferences(
   )
 }
 
-async function recordPart(session: Session, run: number, part: readonly Comparison[]) {
+async function recordPart(session: Session, run: number, part: readonly ItemComparison[]) {
   const ordinals = part.map(({ ordinal }) => ordinal)
   const segments = await session.all(
     `SELECT first, last FROM segments WHERE run = $1 AND first <= $2 AND last >= $3
@@ -140,7 +140,7 @@ const besides = `FROM runs JOIN destinations AS own ON own.id = runs.destination
   JOIN destinations AS other ON other.origin = own.origin AND other.org_id = own.org_id
     AND other.object_type = own.object_type`
 
-export function reconcileMethods(db: Database): ReconcileMethods {
+export function reconcileMethods(db: PostgresDatabase): ReconcileMethods {
   return {
     async uncompared(run, { after, limit }) {
       const rows = await db.all(
@@ -161,7 +161,11 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     },
 
     async recordCompared(run, items) {
-      for (const part of inParts(items, ({ differences }) => 1 + differences.length, REPLACED_MAX))
+      for (const part of partition(
+        items,
+        ({ differences }) => 1 + differences.length,
+        REPLACED_MAX,
+      ))
         await db.transaction((session) => recordPart(session, run, part))
     },
 
@@ -185,7 +189,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     },
 
     async noteDifferences(run, differences, { repaired }) {
-      for (const part of inParts(byRecord(differences), (record) => record.length, REPLACED_MAX))
+      for (const part of partition(byRecord(differences), (record) => record.length, REPLACED_MAX))
         await db.transaction(async (session) => {
           // One notes at a time: of two that note the same record, the later one's stay.
           await session.one('SELECT id FROM runs WHERE id = $1 FOR NO KEY UPDATE', [run])
@@ -316,7 +320,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       }
     },
 
-    async keptPlace(run, stream) {
+    async loadStepState(run, stream) {
       const row = await db.one(
         'SELECT place FROM streams WHERE run = $1 AND stream = $2 AND place IS NOT NULL',
         [run, stream],
@@ -324,7 +328,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       return row ? String(row['place']) : null
     },
 
-    async keepPlace(run, stream, place) {
+    async saveStepState(run, stream, place) {
       await db.run(
         `INSERT INTO streams (run, stream, place, state, requests, read, inserted, changed, unchanged, deleted)
            SELECT id, $2::text, $3::text, 'place', 0, 0, 0, 0, 0, 0 FROM runs

@@ -3,13 +3,13 @@
 import { REJECT_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import { isOtherwise, leftOfRow, rejectGroupOfRow, reportedOfRow } from '../rows.ts'
-import type { Database } from './session.ts'
+import type { PostgresDatabase } from './session.ts'
 import { withPayload } from './items.ts'
 import { leftOf, reported, withRaw } from './left.ts'
 
 type ReportMethods = Pick<Ledger, 'report' | 'leftByRun' | 'rejectGroups'>
 
-export function reportMethods(db: Database): ReportMethods {
+export function reportMethods(db: PostgresDatabase): ReportMethods {
   return {
     async report(run, { states, after, limit, isLeft = false, readBack = false }) {
       const wanted = (item: string) =>

@@ -2,14 +2,14 @@
 
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
-import { wantedRanges } from '../choosing.ts'
-import type { Database } from './session.ts'
+import { remainingRanges } from '../ranges.ts'
+import type { PostgresDatabase } from './session.ts'
 import { leftOf, withRaw } from './left.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
 
 type RetryMethods = Pick<Ledger, 'retryRows' | 'addCorrections' | 'retries'>
 
-export function retryMethods(db: Database): RetryMethods {
+export function retryMethods(db: PostgresDatabase): RetryMethods {
   return {
     async retryRows(run, choice, { after, limit }) {
       const { codes, reasons, correction } = choice
@@ -25,7 +25,7 @@ export function retryMethods(db: Database): RetryMethods {
              OR (now.in_doubt = 1 AND 'in_doubt' = ANY ($5::text[])))
          ORDER BY own.ordinal LIMIT $6`
       const chosen: { ordinal: number; line: number; raw: Json[] }[] = []
-      for (const [first, last] of wantedRanges(choice.rows, after)) {
+      for (const [first, last] of remainingRanges(choice.rows, after)) {
         const found = await db.all(rows, [
           run,
           first,

@@ -2,7 +2,7 @@
 
 import { copyMark, destinationOfRow, liveStates } from '../rows.ts'
 import { progressOfRow, runReader, type RunMethods } from '../run-rows.ts'
-import type { Database } from './session.ts'
+import type { PostgresDatabase } from './session.ts'
 
 /** Named one by one: a later release may add some, and a prepared statement must not change. */
 export const RUN_COLUMNS = `id, sync, kind, mode, purpose, of_run, state, reason, message, workflow_id, workflow_run_id, config, destination,
@@ -14,7 +14,7 @@ export const runOfRow = runReader({
   time: (value) => (value as Date).toISOString(),
 })
 
-export function runMethods(db: Database, now: () => string): RunMethods {
+export function runMethods(db: PostgresDatabase, now: () => string): RunMethods {
   return {
     async project() {
       return String((await db.one('SELECT id FROM project'))?.['id'])

@@ -1,12 +1,12 @@
 // What the statements of the ledger are run with: values, rows, sessions.
 
-import type { Subject as FailureSubject } from '../../postgres/failures.ts'
+import type { PostgresSubject as FailureSubject } from '../../postgres/failures.ts'
 
-export type Value = string | number | null | readonly (string | number | null)[]
-export type Row = Record<string, unknown>
+export type PostgresValue = string | number | null | readonly (string | number | null)[]
+export type PostgresRow = Record<string, unknown>
 
 /** What the database is to its users, and its bounds. */
-export interface Subject extends FailureSubject {
+export interface ErrorSubject extends FailureSubject {
   readonly connections: number
   /** How long a connection is waited for: one that is free, or a new one. */
   readonly connectMaxMs: number
@@ -14,16 +14,16 @@ export interface Subject extends FailureSubject {
 
 /** Runs prepared statements. Texts are few and fixed: each is prepared once a connection, and kept. */
 export interface Session {
-  all(text: string, values?: readonly Value[]): Promise<Row[]>
-  one(text: string, values?: readonly Value[]): Promise<Row | undefined>
+  all(text: string, values?: readonly PostgresValue[]): Promise<PostgresRow[]>
+  one(text: string, values?: readonly PostgresValue[]): Promise<PostgresRow | undefined>
   /** Gives the number of rows it wrote. */
-  run(text: string, values?: readonly Value[]): Promise<number>
+  run(text: string, values?: readonly PostgresValue[]): Promise<number>
   /** Runs several statements, without values and not prepared. */
   script(text: string): Promise<void>
 }
 
 /** An open database. Outside of `transaction` each statement is a transaction of its own. */
-export interface Database extends Session {
+export interface PostgresDatabase extends Session {
   readonly place: string
   /** Runs `work` in one transaction, and from its start where it clashed with another; any error undoes all of it. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>

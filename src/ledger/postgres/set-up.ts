@@ -1,7 +1,7 @@
 // A schema of the ledger's own: made, migrated and checked. `schema_version` holds the number of migrations applied.
 
 import { systemClock } from '../../core/ports.ts'
-import type { Database, Session, Subject } from './session.ts'
+import type { PostgresDatabase, Session, ErrorSubject } from './session.ts'
 import { MIGRATIONS } from './migrations.ts'
 
 const SERVER_MIN = 13
@@ -36,10 +36,10 @@ async function alone(session: Session, schema: string, tooLate: () => Error): Pr
 
 /** Makes the schema what this release needs, or says why it is not. */
 export async function setUp(
-  db: Database,
+  db: PostgresDatabase,
   schema: string,
   readOnly: boolean,
-  { noun, code, fail }: Subject,
+  { noun, code, fail }: ErrorSubject,
 ): Promise<void> {
   const refuse = (what: string, message: string) => fail(`${code}_${what}`, message, 'ledger')
   const server = await db.one(

@@ -3,15 +3,15 @@
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger, StagedItem } from '../ledger.ts'
-import type { Database, Session } from './session.ts'
-import { beginningOf, boundOf, inParts, spreadOf } from '../choosing.ts'
+import type { PostgresDatabase, Session } from './session.ts'
+import { sampleStart, sampleBound, partition, sampleOrderSql } from '../ranges.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
 import { withPayload } from './items.ts'
 import { gaveWayToNewer } from './origins.ts'
 
 type StageMethods = Pick<
   Ledger,
-  'beginStage' | 'stageItems' | 'finishStage' | 'keepSample' | 'knownKeys' | 'strangers'
+  'beginStage' | 'stageItems' | 'finishStage' | 'keepSample' | 'knownKeys' | 'keysWithoutRecord'
 >
 
 /** Characters of payloads that one statement writes: a row can have a million. */
@@ -36,7 +36,7 @@ const workKeys: Readonly<Record<(typeof workTables)[number], string>> = {
  * `before` and `after` are part of each slice's transaction, and undo it by throwing.
  */
 export async function deleteWork(
-  db: Database,
+  db: PostgresDatabase,
   run: number,
   before: (session: Session) => Promise<unknown> = async () => {},
   after: (
@@ -75,7 +75,7 @@ export async function deleteWork(
   return removed
 }
 
-export function stageMethods(db: Database): StageMethods {
+export function stageMethods(db: PostgresDatabase): StageMethods {
   /** Holds the run until the transaction ends; gives its destination. */
   const checkFence = async (session: Session, run: number, fence: number) => {
     const row = await session.one(
@@ -142,7 +142,7 @@ export function stageMethods(db: Database): StageMethods {
             items.map((item) => (!item.valid && item.more ? JSON.stringify(item.more) : null)),
           ],
         )
-        for (const part of inParts(items, charsOf, STATEMENT_CHARS_MAX))
+        for (const part of partition(items, charsOf, STATEMENT_CHARS_MAX))
           await session.run(
             `INSERT INTO payloads (run, ordinal, raw, payload)
              SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`,
@@ -210,8 +210,8 @@ export function stageMethods(db: Database): StageMethods {
     },
 
     async keepSample(run, fence, rows) {
-      const spread = spreadOf('ordinal::bigint', '$2')
-      const beginning = beginningOf(run)
+      const spread = sampleOrderSql('ordinal::bigint', '$2')
+      const beginning = sampleStart(run)
       // Their counts stay until the sample is taken: whoever begins again takes the same one.
       const before = await db.one(
         'SELECT coalesce(sum(planned), 0) AS planned FROM segments WHERE run = $1',
@@ -224,7 +224,7 @@ export function stageMethods(db: Database): StageMethods {
       )
       const end = Number(lowest?.['last'] ?? 0)
       const kept = Math.max(
-        boundOf(rows, Number(before?.['planned'])),
+        sampleBound(rows, Number(before?.['planned'])),
         Number(lowest?.['lowest'] ?? 0) + 1,
       )
       const others = `run = $1 AND ordinal BETWEEN $3 AND $4 AND ${spread} >= $5`
@@ -270,7 +270,7 @@ export function stageMethods(db: Database): StageMethods {
       return Number(row?.['keys'] ?? 0)
     },
 
-    async strangers(run, { after, limit }) {
+    async keysWithoutRecord(run, { after, limit }) {
       const rows = await db.all(
         `SELECT ordinal, key, payload, hash, attempts, raw_key FROM items ${withPayload}
          WHERE run = $1 AND ordinal > $2 AND state = 'planned'

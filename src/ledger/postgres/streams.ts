@@ -2,7 +2,7 @@
 
 import type { Ledger } from '../ledger.ts'
 import { isNoted, liveStates, STREAM_COLUMNS, streamOfRow, streamValues } from '../rows.ts'
-import type { Database } from './session.ts'
+import type { PostgresDatabase } from './session.ts'
 
 type StreamMethods = Pick<Ledger, 'noteStream' | 'streams'>
 
@@ -14,7 +14,7 @@ const values = STREAM_COLUMNS.map((column, at) => {
   return `$${at + 2}::${isText ? 'text' : 'bigint'}`
 }).join(', ')
 
-export function streamMethods(db: Database): StreamMethods {
+export function streamMethods(db: PostgresDatabase): StreamMethods {
   return {
     async noteStream(run, books) {
       // A closed run stays as it was closed, whatever a late activity of it says.

@@ -2,7 +2,7 @@
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { seal } from '../manifest.ts'
+import { sealManifest } from '../manifest.ts'
 import type { Ledger, Run } from '../ledger.ts'
 import {
   EXPORT_KEYS,
@@ -13,12 +13,12 @@ import {
   streamOfRow,
 } from '../rows.ts'
 import { timelineBetween, type TimedState } from '../timeline.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 
 type AccountMethods = Pick<Ledger, 'timeline' | 'manifests' | 'syncs' | 'exportRows'>
 
 /** Adds the manifest of a run that was closed in this transaction to the chain of its sync. */
-export function sealRun(db: Database, run: Run, signingKey: string | null): void {
+export function sealRun(db: SqliteDatabase, run: Run, signingKey: string | null): void {
   const streams = db
     .sql(
       `SELECT ${STREAM_COLUMNS.join(', ')} FROM streams WHERE run = ? AND ${isNoted} ORDER BY stream`,
@@ -28,7 +28,12 @@ export function sealRun(db: Database, run: Run, signingKey: string | null): void
   const previous = db
     .sql('SELECT digest FROM manifests WHERE sync = ? ORDER BY run DESC LIMIT 1')
     .get(run.sync)
-  const sealed = seal(run, streams, previous ? String(previous['digest']) : null, signingKey)
+  const sealed = sealManifest(
+    run,
+    streams,
+    previous ? String(previous['digest']) : null,
+    signingKey,
+  )
   db.sql('INSERT INTO manifests (run, sync, body, digest, signature) VALUES (?, ?, ?, ?, ?)').run(
     sealed.run,
     sealed.sync,
@@ -38,7 +43,7 @@ export function sealRun(db: Database, run: Run, signingKey: string | null): void
   )
 }
 
-export function accountMethods(db: Database): AccountMethods {
+export function accountMethods(db: SqliteDatabase): AccountMethods {
   const slice = 10 * LEDGER_ROWS_MAX
   return {
     async timeline(run, points) {

@@ -2,10 +2,10 @@
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { emptyStates, NOTHING_READ, type Books, type ItemState } from '../../core/states.ts'
+import { emptyStates, NOT_READ_BACK, type Books, type ItemState } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import {
-  NOTHING_TOLD,
+  NO_HEALTH,
   addReadBack,
   KNOWN_COLUMNS,
   completeStates,
@@ -14,12 +14,12 @@ import {
   liveStates,
   marksOnceVerified,
   plannedOfRow,
-  toldInstead,
+  readBackColumnSql,
   writtenOfRow,
 } from '../rows.ts'
 import { sealRun } from './account.ts'
-import type { Database } from './database.ts'
-import { bookAnswered, takenOver } from './push.ts'
+import type { SqliteDatabase } from './database.ts'
+import { SQLITE_BOOK_ANSWERED, takenOver } from './push.ts'
 import { runOfRow } from './runs.ts'
 import { deleteWork } from './stage.ts'
 
@@ -27,8 +27,8 @@ type CloseMethods = Pick<
   Ledger,
   | 'written'
   | 'recordVerified'
-  | 'twins'
-  | 'recordTwin'
+  | 'collisions'
+  | 'recordCollision'
   | 'settleLeftovers'
   | 'books'
   | 'closeRun'
@@ -37,7 +37,7 @@ type CloseMethods = Pick<
 >
 
 export function closeMethods(
-  db: Database,
+  db: SqliteDatabase,
   now: () => string,
   signingKey: string | null,
 ): CloseMethods {
@@ -73,7 +73,7 @@ export function closeMethods(
 
     async recordVerified(run, items) {
       const told = (column: string, value: string) =>
-        toldInstead(column, { verdict: '?1', reason: '?7', value })
+        readBackColumnSql(column, { verdict: '?1', reason: '?7', value })
       const book = db.sql(
         `UPDATE items SET verified = ?1, normalised = ?6, ${told('field', '?2')}, ${told('reason', '?7')},
            ${told('detail', '?8')}, ${told('"column"', '?9')}, ${told('value', '?10')},
@@ -101,7 +101,7 @@ export function closeMethods(
         if (!live.get(run)) return
         for (const item of items) {
           const isNormalised = item.verdict === 'normalised'
-          const { reason, detail, column, value } = item.told ?? NOTHING_TOLD
+          const { reason, detail, column, value } = item.told ?? NO_HEALTH
           book.run(
             isNormalised ? 'equal' : item.verdict,
             item.field,
@@ -128,7 +128,7 @@ export function closeMethods(
       })
     },
 
-    async recordTwin(run, ordinal, { reason, detail, answered = null }) {
+    async recordCollision(run, ordinal, { reason, detail, answered = null }) {
       db.transaction(() => {
         if (!db.sql(`SELECT 1 FROM runs WHERE id = ? AND state IN (${liveStates})`).get(run)) return
         db.sql(
@@ -137,8 +137,8 @@ export function closeMethods(
              AND key = (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`,
         ).run(run, ordinal, answered === null ? 0 : 1)
         // The last sending's answer counts.
-        const { field, ...told } = answered ?? NOTHING_TOLD
-        db.sql(bookAnswered).run(
+        const { field, ...told } = answered ?? NO_HEALTH
+        db.sql(SQLITE_BOOK_ANSWERED).run(
           run,
           ordinal,
           answered && 'answered',
@@ -159,7 +159,7 @@ export function closeMethods(
       })
     },
 
-    async twins(run, { after, limit }) {
+    async collisions(run, { after, limit }) {
       return db
         .sql(
           `SELECT ordinal, key, payload, hash, attempts FROM items INDEXED BY items_twin JOIN payloads USING (run, ordinal)
@@ -188,7 +188,7 @@ export function closeMethods(
 
     async books(run): Promise<Books> {
       const states = emptyStates()
-      const readBack = { ...NOTHING_READ }
+      const readBack = { ...NOT_READ_BACK }
       let replayed = 0
       let inDoubt = 0
       const slice = db.sql(

@@ -1,11 +1,11 @@
 // Keys that the source has no row of, because a person's correction gave them to rows of it.
 
 import type { Ledger } from '../ledger.ts'
-import { correctedOfRow } from '../corrected.ts'
-import type { Database } from './database.ts'
+import { readCorrectedRow } from '../corrected.ts'
+import type { SqliteDatabase } from './database.ts'
 import { isBroughtIn, originOf } from './origins.ts'
 
-export const correctedMethods = (db: Database): Pick<Ledger, 'broughtByCorrection'> => ({
+export const correctedMethods = (db: SqliteDatabase): Pick<Ledger, 'broughtByCorrection'> => ({
   async broughtByCorrection(run, keys) {
     const ask = db.sql(
       `SELECT held.key, held.run AS retry, held.origin >> 32 AS run, held.origin & 4294967295 AS ordinal
@@ -27,7 +27,7 @@ export const correctedMethods = (db: Database): Pick<Ledger, 'broughtByCorrectio
     return new Map(
       keys.flatMap((key) => {
         const row = ask.get(run, key)
-        return row === undefined ? [] : [correctedOfRow(row)]
+        return row === undefined ? [] : [readCorrectedRow(row)]
       }),
     )
   },

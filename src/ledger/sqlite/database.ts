@@ -2,19 +2,19 @@
 
 import { LedgerError } from '../../core/errors.ts'
 import {
-  openDatabase as open,
-  type Database,
-  type OpenOptions,
-  type Subject,
+  openSqliteFile as open,
+  type SqliteDatabase,
+  type FileOptions,
+  type FileSubject,
 } from '../../sqlite/database.ts'
 import { MIGRATIONS } from './migrations.ts'
 
-export type { Database, Row, Statement } from '../../sqlite/database.ts'
+export type { SqliteDatabase, SqliteRow, Statement } from '../../sqlite/database.ts'
 
 const RESTORE =
   '. Stop every process that has it open, remove its -wal and -shm files, and put a backup in its place'
 
-const subject: Subject = {
+const subject: FileSubject = {
   noun: 'ledger',
   code: 'ledger',
   hints: { missing: 'it is made by the first run', older: 'run a sync first' },
@@ -28,6 +28,6 @@ const subject: Subject = {
 }
 
 /** Opens (and, unless `readOnly`, creates and migrates) the file at `path`. @throws LedgerError */
-export function openDatabase(path: string, options: OpenOptions = {}): Database {
+export function openLedgerDatabase(path: string, options: FileOptions = {}): SqliteDatabase {
   return open(path, subject, options)
 }

@@ -4,12 +4,12 @@ import { parseJson, type Json } from '../../core/json.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Ledger } from '../ledger.ts'
 import { completeStates } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 import { leftOf, withRaw } from './left.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
 
-export function incrementalMethods(db: Database): IncrementalMethods {
+export function incrementalMethods(db: SqliteDatabase): IncrementalMethods {
   return {
     async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
       const row = db

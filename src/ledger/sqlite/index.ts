@@ -5,7 +5,7 @@ import type { Ledger } from '../ledger.ts'
 import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
 import { correctedMethods } from './corrected.ts'
-import { openDatabase, type Database } from './database.ts'
+import { openLedgerDatabase, type SqliteDatabase } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
 import { keyMethods } from './keys.ts'
 import { pushMethods } from './push.ts'
@@ -14,7 +14,7 @@ import { reportMethods } from './reports.ts'
 import { retryMethods } from './retry.ts'
 import { runMethods } from './runs.ts'
 import { stageMethods } from './stage.ts'
-import { standingMethods } from './standing.ts'
+import { syncHealthMethods } from './sync-health.ts'
 import { streamMethods } from './streams.ts'
 
 /**
@@ -26,12 +26,12 @@ export function openSqliteLedger(
   path: string,
   options: { readOnly?: boolean; clock?: Clock; signingKey?: string | null } = {},
 ): Ledger {
-  return ledgerOn(openDatabase(path, options), options)
+  return ledgerOn(openLedgerDatabase(path, options), options)
 }
 
 /** The ledger in an open file. */
 export function ledgerOn(
-  db: Database,
+  db: SqliteDatabase,
   options: { clock?: Clock; signingKey?: string | null } = {},
 ): Ledger {
   const clock = options.clock ?? systemClock
@@ -48,7 +48,7 @@ export function ledgerOn(
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),
     ...reportMethods(db),
-    ...standingMethods(db),
+    ...syncHealthMethods(db),
     ...streamMethods(db),
     ...accountMethods(db),
     async close() {

@@ -3,11 +3,11 @@
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 
-type KeyMethods = Pick<Ledger, 'looseKeys' | 'settleKeys' | 'keyFigures' | 'addWarnings'>
+type KeyMethods = Pick<Ledger, 'looseKeys' | 'settleKeys' | 'keyCounts' | 'addWarnings'>
 
-export function keyMethods(db: Database): KeyMethods {
+export function keyMethods(db: SqliteDatabase): KeyMethods {
   return {
     async looseKeys(run, segment, { limit }) {
       return db
@@ -36,7 +36,7 @@ export function keyMethods(db: Database): KeyMethods {
       })
     },
 
-    async keyFigures(run) {
+    async keyCounts(run) {
       const row = db
         .sql(
           `SELECT

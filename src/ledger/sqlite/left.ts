@@ -55,7 +55,7 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
         AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL
         AND NOT ${isOfOlder('now')})`
 
-/** What `now` was read from, beside `leftOf`. */
+/** What `now` was read from, beside `readLeftovers`. */
 export const withRaw =
   'LEFT JOIN payloads AS last ON last.run = now.run AND last.ordinal = now.ordinal'
 

@@ -2,9 +2,9 @@
 // segment's fence.
 
 import { FenceLost } from '../../core/errors.ts'
-import type { Ledger, PlannedItem, SentBatch, Segment } from '../ledger.ts'
+import type { Ledger, PlannedItem, SentBatch, RunSegment } from '../ledger.ts'
 import { keepsLast, plannedOfRow } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 
 /** The record of an item holds its values now, and no longer those that were accepted for other keys of the record. */
 export const takenOver = `UPDATE accepted INDEXED BY accepted_record SET hash = NULL
@@ -13,7 +13,7 @@ export const takenOver = `UPDATE accepted INDEXED BY accepted_record SET hash = 
     AND key <> (SELECT key FROM items WHERE run = ?1 AND ordinal = ?2)`
 
 /** Notes what the answer of an item showed otherwise; or, without a verdict, that it showed nothing. */
-export const bookAnswered = `UPDATE items SET verified = ?3, reason = ?4, field = ?5, detail = ?6, "column" = ?7, value = ?8,
+export const SQLITE_BOOK_ANSWERED = `UPDATE items SET verified = ?3, reason = ?4, field = ?5, detail = ?6, "column" = ?7, value = ?8,
     answered_key = ?9
   WHERE run = ?1 AND ordinal = ?2 AND coalesce(verified, 'answered') = 'answered'`
 
@@ -21,7 +21,7 @@ type PushMethods = Pick<
   Ledger,
   | 'openSegments'
   | 'claimSegment'
-  | 'unsettled'
+  | 'unsettledBatches'
   | 'lastSentAt'
   | 'nextPlanned'
   | 'recordSend'
@@ -32,8 +32,8 @@ type PushMethods = Pick<
   | 'finishSegment'
 >
 
-export function pushMethods(db: Database, now: () => string): PushMethods {
-  const checkFence = (run: number, segment: Segment, fence: number) => {
+export function pushMethods(db: SqliteDatabase, now: () => string): PushMethods {
+  const checkFence = (run: number, segment: RunSegment, fence: number) => {
     const row = db
       .sql('SELECT fence FROM segments WHERE run = ? AND first = ?')
       .get(run, segment.first)
@@ -107,7 +107,7 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
       return row?.['last'] == null ? null : String(row['last'])
     },
 
-    async unsettled(run, segment) {
+    async unsettledBatches(run, segment) {
       const batches = db
         .sql(
           `SELECT batch, attempt, digest, first, last FROM
@@ -209,7 +209,7 @@ export function pushMethods(db: Database, now: () => string): PushMethods {
            marks = excluded.marks, normalised = 0, ${keepsLast}, run = excluded.run`,
       )
       const takeOver = db.sql(takenOver)
-      const noteAnswered = db.sql(bookAnswered)
+      const noteAnswered = db.sql(SQLITE_BOOK_ANSWERED)
       // Until it is read back, nobody knows that the service holds what was sent.
       const doubt = db.sql(
         `UPDATE accepted SET hash = NULL WHERE destination = ?1

@@ -4,7 +4,7 @@
 
 import { SyncError } from '../../core/errors.ts'
 import type { QuotaStore } from '../../core/ports.ts'
-import { openDatabase, type Database, type Subject } from '../../sqlite/database.ts'
+import { openSqliteFile, type SqliteDatabase, type FileSubject } from '../../sqlite/database.ts'
 
 const MIGRATIONS = [
   `
@@ -26,7 +26,7 @@ const CHECKPOINT_PAGES = 2_000
 
 const removable = new Set(['quota_corrupt', 'quota_newer', 'quota_failed'])
 
-const subject: Subject = {
+const subject: FileSubject = {
   noun: 'quota file',
   code: 'quota',
   hints: { missing: 'it is made by the first worker', older: 'start a worker first' },
@@ -46,8 +46,8 @@ const subject: Subject = {
  * @throws SyncError `quota_…` where it cannot be opened, is damaged, or is of another release
  */
 export function openSqliteQuota(path: string): QuotaStore {
-  const open = (): Database => {
-    const opened = openDatabase(path, subject)
+  const open = (): SqliteDatabase => {
+    const opened = openSqliteFile(path, subject)
     opened.sql(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`).get()
     return opened
   }

@@ -2,8 +2,8 @@
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { Comparison, Ledger } from '../ledger.ts'
-import { inParts, REPLACED_MAX } from '../choosing.ts'
+import type { ItemComparison, Ledger } from '../ledger.ts'
+import { partition, REPLACED_MAX } from '../ranges.ts'
 import {
   acceptedOfRow,
   byRecord,
@@ -17,7 +17,7 @@ import {
   subjectOf,
   uncomparedOfRow,
 } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 
 type ReconcileMethods = Pick<
   Ledger,
@@ -32,12 +32,12 @@ type ReconcileMethods = Pick<
   | 'differenceGroups'
   | 'differences'
   | 'reconciled'
-  | 'keptPlace'
-  | 'keepPlace'
+  | 'loadStepState'
+  | 'saveStepState'
   | 'noteRequests'
 >
 
-export function reconcileMethods(db: Database): ReconcileMethods {
+export function reconcileMethods(db: SqliteDatabase): ReconcileMethods {
   /** The destinations of the run's origin, org and object type, by their syncs. */
   const besides = (run: number) => {
     const own = db
@@ -74,7 +74,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       )
       .run(run, repaired ? 1 : 0, ...differenceValues(difference))
 
-  const compared = (run: number, item: Comparison) => {
+  const compared = (run: number, item: ItemComparison) => {
     const isStillPlanned = "run = ? AND ordinal = ? AND state = 'planned'"
     const { held } = item
     if (item.kind === null) {
@@ -131,7 +131,7 @@ export function reconcileMethods(db: Database): ReconcileMethods {
     },
 
     async recordCompared(run, items) {
-      for (const part of inParts(
+      for (const part of partition(
         items,
         ({ differences }) => 1 + differences.length,
         REPLACED_MAX,
@@ -165,7 +165,11 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       const forget = db.sql(
         'DELETE FROM differences INDEXED BY differences_subject WHERE run = ? AND subject = ? AND stream = ?',
       )
-      for (const part of inParts(byRecord(differences), (record) => record.length, REPLACED_MAX)) {
+      for (const part of partition(
+        byRecord(differences),
+        (record) => record.length,
+        REPLACED_MAX,
+      )) {
         db.transaction(() => {
           for (const record of part) {
             forget.run(run, subjectOf(record[0]!), record[0]!.stream)
@@ -278,14 +282,14 @@ export function reconcileMethods(db: Database): ReconcileMethods {
       }
     },
 
-    async keptPlace(run, stream) {
+    async loadStepState(run, stream) {
       const row = db
         .sql('SELECT place FROM streams WHERE run = ? AND stream = ? AND place IS NOT NULL')
         .get(run, stream)
       return row === undefined ? null : String(row['place'])
     },
 
-    async keepPlace(run, stream, place) {
+    async saveStepState(run, stream, place) {
       db.sql(
         `INSERT INTO streams (run, stream, place, state, requests, read, inserted, changed, unchanged, deleted)
            SELECT id, ?, ?, 'place', 0, 0, 0, 0, 0, 0 FROM runs WHERE id = ? AND state IN (${liveStates})

@@ -3,12 +3,12 @@
 import { REJECT_STATES } from '../../core/states.ts'
 import type { Ledger } from '../ledger.ts'
 import { isOtherwise, leftOfRow, rejectGroupOfRow, reportedOfRow } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 import { leftOf, reported, withRaw } from './left.ts'
 
 type ReportMethods = Pick<Ledger, 'report' | 'leftByRun' | 'rejectGroups'>
 
-export function reportMethods(db: Database): ReportMethods {
+export function reportMethods(db: SqliteDatabase): ReportMethods {
   return {
     async report(run, { states, after, limit, isLeft = false, readBack = false }) {
       const wanted = `(items.state IN (SELECT value FROM json_each(?3)) ${readBack ? `OR ${isOtherwise('items')}` : ''})`

@@ -2,14 +2,14 @@
 
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
-import { wantedRanges } from '../choosing.ts'
-import type { Database } from './database.ts'
+import { remainingRanges } from '../ranges.ts'
+import type { SqliteDatabase } from './database.ts'
 import { leftOf, withRaw } from './left.ts'
 import { runOfRow } from './runs.ts'
 
 type RetryMethods = Pick<Ledger, 'retryRows' | 'addCorrections' | 'retries'>
 
-export function retryMethods(db: Database): RetryMethods {
+export function retryMethods(db: SqliteDatabase): RetryMethods {
   return {
     async retryRows(run, choice, { after, limit }) {
       const { codes, reasons, correction } = choice
@@ -27,7 +27,7 @@ export function retryMethods(db: Database): RetryMethods {
          ORDER BY own.ordinal LIMIT ?6`,
       )
       const chosen: { ordinal: number; line: number; raw: Json[] }[] = []
-      for (const [first, last] of wantedRanges(choice.rows, after)) {
+      for (const [first, last] of remainingRanges(choice.rows, after)) {
         const found = rows.all(
           run,
           first,

@@ -1,15 +1,15 @@
 // Runs and destinations: one live run per sync, by a unique index.
 
 import { LedgerError } from '../../core/errors.ts'
-import { fileNumber } from '../../sqlite/identity.ts'
+import { fileNumber } from '../../sqlite/file-identity.ts'
 import type { Run } from '../ledger.ts'
 import { copyMark, destinationOfRow, liveStates } from '../rows.ts'
 import { progressOfRow, runReader, type RunMethods } from '../run-rows.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 
 export const runOfRow = runReader({ json: (value) => JSON.parse(String(value)), time: String })
 
-export function runMethods(db: Database, now: () => string): RunMethods {
+export function runMethods(db: SqliteDatabase, now: () => string): RunMethods {
   const byId = (id: number): Run | null => {
     const row = db.sql('SELECT * FROM runs WHERE id = ?').get(id)
     return row ? runOfRow(row) : null

@@ -4,14 +4,14 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { FenceLost } from '../../core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Ledger } from '../ledger.ts'
-import type { Database } from './database.ts'
-import { beginningOf, boundOf, spreadOf } from '../choosing.ts'
+import type { SqliteDatabase } from './database.ts'
+import { sampleStart, sampleBound, sampleOrderSql } from '../ranges.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
 import { gaveWayToNewer } from './origins.ts'
 
 type StageMethods = Pick<
   Ledger,
-  'beginStage' | 'stageItems' | 'finishStage' | 'keepSample' | 'knownKeys' | 'strangers'
+  'beginStage' | 'stageItems' | 'finishStage' | 'keepSample' | 'knownKeys' | 'keysWithoutRecord'
 >
 
 // Items go last: while a run has any, what is left of the others is still found.
@@ -31,7 +31,7 @@ const workKeys: Readonly<Record<(typeof workTables)[number], string>> = {
  * `onSlice` is part of each slice's transaction, and undoes it by throwing.
  */
 export async function deleteWork(
-  db: Database,
+  db: SqliteDatabase,
   run: number,
   onSlice: (table: (typeof workTables)[number], rows: number) => void = () => {},
 ): Promise<number> {
@@ -57,7 +57,7 @@ export async function deleteWork(
   return removed
 }
 
-export function stageMethods(db: Database): StageMethods {
+export function stageMethods(db: SqliteDatabase): StageMethods {
   const checkFence = (run: number, fence: number) => {
     const row = db.sql('SELECT stage_fence FROM runs WHERE id = ?').get(run)
     if (Number(row?.['stage_fence']) !== fence) throw new FenceLost(run, 0)
@@ -208,7 +208,7 @@ export function stageMethods(db: Database): StageMethods {
     },
 
     async keepSample(run, fence, rows) {
-      const beginning = beginningOf(run)
+      const beginning = sampleStart(run)
       // Their counts stay until the sample is taken: whoever begins again takes the same one.
       const segments = db
         .sql('SELECT first, last, planned FROM segments WHERE run = ? ORDER BY first')
@@ -216,13 +216,13 @@ export function stageMethods(db: Database): StageMethods {
       const before = segments.reduce((sum, segment) => sum + Number(segment['planned']), 0)
       const lowest = db
         .sql(
-          `SELECT min(${spreadOf('ordinal', '?2')}) AS lowest, max(ordinal) AS last FROM items
+          `SELECT min(${sampleOrderSql('ordinal', '?2')}) AS lowest, max(ordinal) AS last FROM items
            WHERE run = ?1 AND state = 'planned'`,
         )
         .get(run, beginning)
       const end = Number(lowest?.['last'] ?? 0)
-      const kept = Math.max(boundOf(rows, before), Number(lowest?.['lowest'] ?? 0) + 1)
-      const others = `run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND ${spreadOf('ordinal', '?4')} >= ?5`
+      const kept = Math.max(sampleBound(rows, before), Number(lowest?.['lowest'] ?? 0) + 1)
+      const others = `run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND ${sampleOrderSql('ordinal', '?4')} >= ?5`
       const dropPayloads = db.sql(
         `DELETE FROM payloads WHERE ${others} AND EXISTS (SELECT 1 FROM items
            WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal AND items.state = 'planned')`,
@@ -265,7 +265,7 @@ export function stageMethods(db: Database): StageMethods {
       return Number(row?.['keys'] ?? 0)
     },
 
-    async strangers(run, { after, limit }) {
+    async keysWithoutRecord(run, { after, limit }) {
       return db
         .sql(
           `SELECT ordinal, key, payload, hash, attempts, raw_key FROM items JOIN payloads USING (run, ordinal)

@@ -2,7 +2,7 @@
 
 import type { Ledger } from '../ledger.ts'
 import { isNoted, liveStates, STREAM_COLUMNS, streamOfRow, streamValues } from '../rows.ts'
-import type { Database } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 
 type StreamMethods = Pick<Ledger, 'noteStream' | 'streams'>
 
@@ -10,7 +10,7 @@ const columns = STREAM_COLUMNS.join(', ')
 const marks = STREAM_COLUMNS.map(() => '?').join(', ')
 const news = STREAM_COLUMNS.map((column) => `${column} = excluded.${column}`).join(', ')
 
-export function streamMethods(db: Database): StreamMethods {
+export function streamMethods(db: SqliteDatabase): StreamMethods {
   return {
     async noteStream(run, books) {
       // A closed run stays as it was closed, whatever a late activity of it says.

@@ -1,14 +1,14 @@
 // The end of a mirror's reconciliation: what differs, and what may be said of the two sides.
 
 import { differencesText, sumOfDifferences, type DifferenceCounts } from '../../core/differences.ts'
-import { figure } from '../../core/figures.ts'
-import { isWhole, reconcileOf, WHOLE } from '../../core/purpose.ts'
+import { formatNumber } from '../../core/format.ts'
+import { isWholeScope, reconcileScopeOf, WHOLE_SCOPE } from '../../core/purpose.ts'
 import type { RunState } from '../../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../../ledger/ledger.ts'
-import type { Ending } from '../../runs/ending.ts'
-import { differencesOf, failuresOf } from '../close.ts'
-import { earlier } from '../instant.ts'
-import { readPlace } from './place.ts'
+import type { RunOutcome } from '../../runs/outcome.ts'
+import { streamDifferences, streamFailures } from '../close.ts'
+import { earlierInstant } from '../instant.ts'
+import { parseState } from './state.ts'
 
 export interface ReconcileClosed {
   readonly state: RunState
@@ -21,13 +21,13 @@ export interface ReconcileClosed {
 export async function closeReconcile(
   ledger: Ledger,
   run: number,
-  ending: Ending,
+  ending: RunOutcome,
 ): Promise<ReconcileClosed> {
   const streams = await ledger.streams(run)
   const counts = await ledger.differenceCounts(run)
-  const failed = failuresOf(streams)
+  const failed = streamFailures(streams)
   const left = sumOfDifferences(counts.left)
-  const gone = differencesOf(streams)
+  const gone = streamDifferences(streams)
   const state =
     ending.kind !== 'finished'
       ? ending.kind
@@ -59,7 +59,7 @@ function differenceText(
   streams: readonly Pick<StreamBooks, 'serviceCount'>[],
 ): string | null {
   const records = streams.reduce((sum, { serviceCount }) => sum + (serviceCount ?? 0), 0)
-  return differencesText(counts, `${figure(records)} records`)
+  return differencesText(counts, `${formatNumber(records)} records`)
 }
 
 /**
@@ -78,16 +78,16 @@ async function verifiedThrough(
   streams: readonly StreamBooks[],
 ): Promise<string | null> {
   const run = (await ledger.run(id)) as Run
-  const scope = reconcileOf(run.config) ?? WHOLE
-  if (!isWhole(scope)) return null
+  const scope = reconcileScopeOf(run.config) ?? WHOLE_SCOPE
+  if (!isWholeScope(scope)) return null
   let through = run.openedAt
   for (const { stream } of streams) {
-    const place = readPlace(await ledger.keptPlace(id, stream))
+    const place = parseState(await ledger.loadStepState(id, stream))
     if (place === null) return null
     if (place.how !== 'read' && (place.how !== 'counted' || place.axis !== 'modified')) return null
     if (place.pending === 0 || scope.repair) continue
     if (place.watermark === null) return null
-    through = earlier(through, place.watermark)
+    through = earlierInstant(through, place.watermark)
   }
   return through
 }

@@ -2,28 +2,28 @@
 // differs only by how it is written: decimals, time zones, the order of keys.
 
 import {
-  shownText,
+  excerpt,
   type Difference,
   type DifferenceKind,
-  type Whose,
+  type ChangedBy,
 } from '../../core/differences.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type JsonObject } from '../../core/json.ts'
 import type {
-  HeldRow,
+  StoredRow,
   MirrorCell,
   MirrorColumn,
   MirrorRow,
   MirrorStream,
 } from '../../warehouses/mirror-tables.ts'
-import { byProperty } from '../shapes.ts'
+import { columnsByProperty } from '../columns.ts'
 
 /** What comparing showed; `pending`: the record was changed after what the mirror has read. */
-export type Look =
+export type RowDifference =
   | { readonly kind: 'equal' | 'pending' }
   | { readonly kind: DifferenceKind; readonly differences: readonly Difference[] }
 
-export interface Comparison {
+export interface RowComparison {
   readonly stream: MirrorStream
   /** The property of modification times; null where there is none. */
   readonly modified: string | null
@@ -37,18 +37,27 @@ interface Field {
 }
 
 /** What comparing gives for one row; `isUnread`: the mirror has not read this version yet. */
-export type Comparer = (row: MirrorRow, held: HeldRow | undefined, isUnread: boolean) => Look
+export type RowComparer = (
+  row: MirrorRow,
+  held: StoredRow | undefined,
+  isUnread: boolean,
+) => RowDifference
 
-export function comparer({ stream, modified }: Comparison): Comparer {
+export function createRowComparer({ stream, modified }: RowComparison): RowComparer {
   const live = stream.columns.filter((column) => column.live)
-  const fields: Field[] = [...byProperty(live)].map(([property, columns]) => ({
+  const fields: Field[] = [...columnsByProperty(live)].map(([property, columns]) => ({
     property,
     columns,
     indexes: columns.map((column) => live.indexOf(column)),
   }))
   const base = { stream: stream.name, key: null, ordinal: null }
 
-  const differencesOf = (row: MirrorRow, held: HeldRow, kind: DifferenceKind, whose: Whose) => {
+  const differencesOf = (
+    row: MirrorRow,
+    held: StoredRow,
+    kind: DifferenceKind,
+    whose: ChangedBy,
+  ) => {
     const ourMisfits = misfitsOf(held.misfits)
     const theirMisfits = misfitsOf(row.misfits)
     const differences: Difference[] = []
@@ -62,8 +71,8 @@ export function comparer({ stream, modified }: Comparison): Comparer {
         kind,
         field: field.property,
         whose,
-        ours: ours === null ? null : shownText(textOf(field, held.cells, ourMisfits)),
-        theirs: theirs === null ? null : shownText(textOf(field, row.cells, theirMisfits)),
+        ours: ours === null ? null : excerpt(textOf(field, held.cells, ourMisfits)),
+        theirs: theirs === null ? null : excerpt(textOf(field, row.cells, theirMisfits)),
       })
     }
     return differences
@@ -77,7 +86,7 @@ export function comparer({ stream, modified }: Comparison): Comparer {
   }
 
   return (row, held, isUnread) => {
-    const whole = (kind: DifferenceKind, whose: Whose): Difference => ({
+    const whole = (kind: DifferenceKind, whose: ChangedBy): Difference => ({
       ...base,
       recordId: row.id,
       kind,
@@ -110,7 +119,7 @@ export function comparer({ stream, modified }: Comparison): Comparer {
 }
 
 /** A row whose record is gone. */
-export const extraOf = (stream: string, recordId: string): Difference => ({
+export const extraRow = (stream: string, recordId: string): Difference => ({
   stream,
   key: null,
   recordId,

@@ -8,13 +8,20 @@
 
 import { PAGE_LIMIT_MAX, type FilterNode, type ObjectSchema } from '../../contract/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
-import type { Equal, HeldRow, MirrorStream } from '../../warehouses/mirror-tables.ts'
-import { middleOf } from '../ranges.ts'
+import type { ColumnEquals, StoredRow, MirrorStream } from '../../warehouses/mirror-tables.ts'
+import { midpoint } from '../ranges.ts'
 import type { Reader } from '../reader.ts'
-import { filterOf, FIRST, heldValueOf, isIn, withinOf, type Axis } from './axis.ts'
-import type { LocalTables } from './local.ts'
-import type { Looker } from './looker.ts'
-import type { Span } from './place.ts'
+import {
+  rangeFilterOf,
+  BEFORE_ALL,
+  rowInstant,
+  isInRange,
+  tableRange,
+  type PartitionKey,
+} from './partition-key.ts'
+import type { LocalTables } from './local-tables.ts'
+import type { RecordDiffer } from './record-differ.ts'
+import type { PartitionRange } from './state.ts'
 
 /** Field types by whose values counts are grouped. */
 const GROUPABLE = ['text', 'select', 'user', 'boolean']
@@ -24,15 +31,15 @@ const CELLS_MIN = 5
 /** Pages of groups, for values that the sample of rows did not show. */
 const GROUP_PAGES_MAX = 3
 /** Times that a share is halved anew because records moved meanwhile. */
-const ANEW_MAX = 3
+const RESTARTS_MAX = 3
 
 export interface CountingParts {
   readonly type: string
   readonly stream: MirrorStream
-  readonly axis: Axis
+  readonly partitionKey: PartitionKey
   readonly reader: Reader
   readonly local: LocalTables
-  readonly looker: Looker
+  readonly differ: RecordDiffer
   /** Properties that counts are grouped by; none: shares are halved. */
   readonly groups: readonly string[]
   /** Records that are listed rather than counted once more. */
@@ -41,7 +48,7 @@ export interface CountingParts {
   readonly requestsMax: number
 }
 
-type Value = Equal['value']
+type Value = ColumnEquals['value']
 
 export class Counting {
   readonly #parts: CountingParts
@@ -59,17 +66,17 @@ export class Counting {
     )
   }
 
-  async look(span: Span): Promise<void> {
+  async look(span: PartitionRange): Promise<void> {
     if (this.#parts.groups.length === 0 || this.#isRefused || !(await this.#grouped(span)))
       await this.#halving(span)
   }
 
   /** Returns whether the service grouped. */
-  async #grouped(span: Span): Promise<boolean> {
-    const { type, axis, reader, looker, groups } = this.#parts
+  async #grouped(span: PartitionRange): Promise<boolean> {
+    const { type, partitionKey: axis, reader, differ: looker, groups } = this.#parts
     let theirs
     try {
-      theirs = await reader.groups(type, groups, filterOf(axis, span), GROUP_PAGES_MAX)
+      theirs = await reader.groups(type, groups, rangeFilterOf(axis, span), GROUP_PAGES_MAX)
     } catch (error) {
       if (!(error instanceof ServiceFailure) || error.kind !== 'problem') throw error
       if (error.status !== 400 && error.status !== 422) throw error
@@ -97,10 +104,14 @@ export class Counting {
   }
 
   /** Rows of a share by the JSON text of the values that are grouped by, but for those that are known to differ. */
-  async #cellsOf(span: Span): Promise<Map<string, number>> {
-    const { local, stream, axis, looker, groups } = this.#parts
+  async #cellsOf(span: PartitionRange): Promise<Map<string, number>> {
+    const { local, stream, partitionKey: axis, differ: looker, groups } = this.#parts
     const cells = new Map<string, number>()
-    for (const { values, rows } of await local.groups(stream, this.#columns, withinOf(axis, span)))
+    for (const { values, rows } of await local.groups(
+      stream,
+      this.#columns,
+      tableRange(axis, span),
+    ))
       cells.set(JSON.stringify(values), rows)
     const columns = stream.columns.filter(
       ({ name }) => this.#columns.includes(name) || name === axis.column,
@@ -110,34 +121,34 @@ export class Counting {
     for await (const known of looker.rowsOf(looker.knownIn(span), few))
       for (const row of known) {
         // One that was mended meanwhile is not among those that were counted as they were.
-        if (row.isDeleted || !isIn(span, heldValueOf(axis, few, row))) continue
+        if (row.isDeleted || !isInRange(span, rowInstant(axis, few, row))) continue
         const key = keyOf(row)
         cells.set(key, (cells.get(key) ?? 0) - 1)
       }
     return cells
   }
 
-  async #halving(span: Span): Promise<void> {
+  async #halving(span: PartitionRange): Promise<void> {
     // Records leave a share while it is halved, and none comes: an equal count afterwards says that none did.
     let before = await this.#count(span)
-    for (let anew = 0; ; anew++) {
+    for (let restarts = 0; ; restarts++) {
       const isHalved = await this.#halve(span, before)
-      if (!isHalved || anew === ANEW_MAX) return
+      if (!isHalved || restarts === RESTARTS_MAX) return
       const after = await this.#count(span)
       if (after === before) return
       before = after
     }
   }
 
-  #count(span: Span): Promise<number> {
-    const { reader, type, axis } = this.#parts
-    return reader.count(type, filterOf(axis, span) ?? undefined)
+  #count(span: PartitionRange): Promise<number> {
+    const { reader, type, partitionKey: axis } = this.#parts
+    return reader.count(type, rangeFilterOf(axis, span) ?? undefined)
   }
 
   /** Returns whether counts were taken from each other. */
-  async #halve(span: Span, records: number): Promise<boolean> {
-    const { local, stream, axis, looker, reader, listMax } = this.#parts
-    const { rows: all } = await local.count(stream, withinOf(axis, span))
+  async #halve(span: PartitionRange, records: number): Promise<boolean> {
+    const { local, stream, partitionKey: axis, differ: looker, reader, listMax } = this.#parts
+    const { rows: all } = await local.count(stream, tableRange(axis, span))
     const rows = all - looker.knownIn(span).length
     if (records === rows) return false
     const isSpent = reader.requests >= this.#last
@@ -154,18 +165,18 @@ export class Counting {
   }
 
   /** The moment that has half of the rows before it, about; null where there is none. */
-  async #middle({ from, to }: Span): Promise<string | null> {
+  async #middle({ from, to }: PartitionRange): Promise<string | null> {
     if (to === null) return null
-    const { local, stream, axis } = this.#parts
-    const { rows } = await local.count(stream, withinOf(axis, { from, to }))
-    let low = from ?? FIRST
+    const { local, stream, partitionKey: axis } = this.#parts
+    const { rows } = await local.count(stream, tableRange(axis, { from, to }))
+    let low = from ?? BEFORE_ALL
     let high = to
     let best: string | null = null
     // Bounded: the time is halved each time.
-    for (let middle = middleOf(low, high); middle !== null; middle = middleOf(low, high)) {
+    for (let middle = midpoint(low, high); middle !== null; middle = midpoint(low, high)) {
       best = middle
       if (rows === 0) break
-      const { rows: older } = await local.count(stream, withinOf(axis, { from, to: middle }))
+      const { rows: older } = await local.count(stream, tableRange(axis, { from, to: middle }))
       if (older * 3 < rows) low = middle
       else if (older * 3 > rows * 2) high = middle
       else break
@@ -183,7 +194,7 @@ function isWorthListing(records: number, rows: number, listMax: number): boolean
 }
 
 /** The combination of values that a row has, as text. */
-function keyer(stream: MirrorStream, groups: readonly string[]): (row: HeldRow) => string {
+function keyer(stream: MirrorStream, groups: readonly string[]): (row: StoredRow) => string {
   const live = stream.columns.filter((column) => column.live)
   const places = groups.map((name) => live.findIndex(({ property }) => property === name))
   return ({ cells }) => JSON.stringify(places.map((place) => cells[place]))
@@ -196,17 +207,17 @@ const filtersOf = (groups: readonly string[], values: readonly Value[]): FilterN
   })
 
 /** Properties that counts are grouped by, and the number of combinations of their values, about. */
-export interface Groups {
+export interface CountGroups {
   readonly names: readonly string[]
   readonly cells: number
 }
 
 /** The properties whose values, taken together, make the most cells that fit into one answer; judged by some rows. */
-export function groupsOf(
+export function chooseCountGroups(
   schema: ObjectSchema,
   stream: MirrorStream,
-  rows: readonly HeldRow[],
-): Groups {
+  rows: readonly StoredRow[],
+): CountGroups {
   const live = stream.columns.filter((column) => column.live)
   const cellsOf = (names: readonly string[]) => {
     const keyOf = keyer(stream, names)

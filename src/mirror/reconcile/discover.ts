@@ -4,10 +4,10 @@
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import type { MirrorSync } from '../../core/sync.ts'
-import { limited } from '../discover.ts'
-import { chosen, noteGone } from '../gone.ts'
-import { waiting } from '../streams.ts'
-import type { Discovered, MirrorDeps } from '../ports.ts'
+import { limitStreams } from '../discover.ts'
+import { selectTypes, noteLostTypes } from '../lost-types.ts'
+import { waitingStream } from '../streams.ts'
+import type { DiscoveredStreams, MirrorDeps } from '../ports.ts'
 import { Reader } from '../reader.ts'
 
 export interface DiscoverReconcileJob {
@@ -25,7 +25,7 @@ export interface DiscoverReconcileJob {
 export async function discoverReconcile(
   deps: MirrorDeps,
   { run, sync, scope }: DiscoverReconcileJob,
-): Promise<Discovered> {
+): Promise<DiscoveredStreams> {
   const { client, tables, ledger } = deps
   if ((await tables.tableNames()).length === 0)
     throw new SyncError(
@@ -38,9 +38,9 @@ export async function discoverReconcile(
   await tables.own(`${client.origin} org ${self.org_id}`, await ledger.project())
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
-  const names = limited({ sync, only: scope.only }, chosen(sync.mirror, types).names)
-  for (const name of names) await ledger.noteStream(run, waiting(name))
-  if (scope.only === null) await noteGone(deps, run, sync.mirror, types)
+  const names = limitStreams({ sync, only: scope.only }, selectTypes(sync.mirror, types).names)
+  for (const name of names) await ledger.noteStream(run, waitingStream(name))
+  if (scope.only === null) await noteLostTypes(deps, run, sync.mirror, types)
   return {
     streams: names.map((name) => ({ kind: 'records', name })),
     sortable: fieldTypes.filter((one) => one.sortable).map(({ name }) => name),

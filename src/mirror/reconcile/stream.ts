@@ -4,27 +4,27 @@
 import type { ObjectSchema, RecordRepresentation } from '../../contract/index.ts'
 import type { Difference, DifferenceKind } from '../../core/differences.ts'
 import { SyncError } from '../../core/errors.ts'
-import { figure } from '../../core/figures.ts'
+import { formatNumber } from '../../core/format.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
-import type { Sight } from '../../core/sight.ts'
+import type { KeyVisibility } from '../../core/visibility.ts'
 import type { MirrorConfig } from '../../core/sync.ts'
 import type { StreamBooks } from '../../ledger/ledger.ts'
 import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
-import { permission, whyAsked } from '../deletions.ts'
-import { evolve } from '../evolve.ts'
-import { lessThanBefore } from '../last-sight.ts'
-import { waiting } from '../streams.ts'
-import type { MirrorDeps, StreamRef, StreamResult, Verdict } from '../ports.ts'
-import { addMerge, readPosition, type Position } from '../position.ts'
+import { deletionPermission, whyAsked } from '../deletions.ts'
+import { evolveSchema } from '../schema-evolution.ts'
+import { lostSinceLastRun } from '../last-visibility.ts'
+import { waitingStream } from '../streams.ts'
+import type { MirrorDeps, StreamRef, StreamResult, DeletionVerdict } from '../ports.ts'
+import { addMerge, parsePosition, type StreamPosition } from '../position.ts'
 import { Reader } from '../reader.ts'
-import { compileRow } from '../shapes.ts'
+import { compileRow } from '../columns.ts'
 import { readType } from '../stream.ts'
-import { axisOf, valueOf, type Axis } from './axis.ts'
-import { compareInstants, comparer, extraOf } from './compare.ts'
-import { BESIDE_MAX, Looker, type Writer } from './looker.ts'
-import { inTurn } from './local.ts'
-import { firstPlace, readPlace, type ReconcilePlace, type Span } from './place.ts'
-import { Shares } from './shares.ts'
+import { partitionKey, recordInstant, type PartitionKey } from './partition-key.ts'
+import { compareInstants, createRowComparer, extraRow } from './compare.ts'
+import { UNSETTLED_MAX, RecordDiffer, type RepairWriter } from './record-differ.ts'
+import { createSerialQueue } from './local-tables.ts'
+import { initialState, parseState, type ReconcileState, type PartitionRange } from './state.ts'
+import { Partitions } from './partitions.ts'
 
 /** Shares that may be looked at before what was found in them is told, and their place kept. */
 const UNKEPT_MAX = 20
@@ -37,9 +37,9 @@ export interface ReconcileStreamJob {
   readonly sortable: readonly string[]
   readonly scope: ReconcileScope
   readonly config: MirrorConfig
-  readonly verdict: Verdict | null
+  readonly verdict: DeletionVerdict | null
   /** What the key saw when the run began. Default: not known, so it is not compared with that of the mirror's last run. */
-  readonly sight?: Sight | null
+  readonly sight?: KeyVisibility | null
 }
 
 /**
@@ -59,7 +59,7 @@ export async function reconcileStream(
   // Whoever mirrors the stream is overtaken only where something is to be written.
   const claim = stream && job.scope.repair ? await tables.claim(type) : null
   const text = claim ? claim.position : stream ? await tables.position(type) : null
-  const position = text === null ? null : readPosition(text, tables.place, type)
+  const position = text === null ? null : parsePosition(text, tables.place, type)
   if (stream === undefined || position === null || position.listedAt === null)
     throw new SyncError(
       'reconcile_unread',
@@ -67,9 +67,9 @@ export async function reconcileStream(
     )
   checkSchema(schema, stream, job.config)
   reader.goOnFrom(position.askedAt)
-  const axis = axisOf(job, schema, stream)
+  const axis = partitionKey(job, schema, stream)
   const writer = claim && { fence: claim.fence, position: text! }
-  const kept = readPlace(await ledger.keptPlace(job.run, type))
+  const kept = parseState(await ledger.loadStepState(job.run, type))
   const work = new Reconciliation(deps, job, {
     schema,
     stream,
@@ -84,7 +84,7 @@ export async function reconcileStream(
 
 /** Rows that were made for other properties say nothing of the records. */
 function checkSchema(schema: ObjectSchema, stream: MirrorStream, config: MirrorConfig): void {
-  const { change, frozen } = evolve(schema.name, stream, schema, config.schema_changes, [])
+  const { change, frozen } = evolveSchema(schema.name, stream, schema, config.schema_changes, [])
   if (change === null && frozen.length === 0) return
   const what =
     change === null
@@ -99,20 +99,20 @@ function checkSchema(schema: ObjectSchema, stream: MirrorStream, config: MirrorC
 interface Parts {
   readonly schema: ObjectSchema
   readonly stream: MirrorStream
-  readonly position: Position
-  readonly axis: Axis
-  readonly writer: Writer | null
+  readonly position: StreamPosition
+  readonly axis: PartitionKey
+  readonly writer: RepairWriter | null
   readonly reader: Reader
-  readonly kept: ReconcilePlace | null
+  readonly kept: ReconcileState | null
 }
 
 class Reconciliation {
   readonly #deps: MirrorDeps
   readonly #job: ReconcileStreamJob
   readonly #parts: Parts
-  readonly #looker: Looker
-  readonly #shares: Shares
-  readonly #place: ReconcilePlace
+  readonly #looker: RecordDiffer
+  readonly #shares: Partitions
+  readonly #place: ReconcileState
   readonly #endsAtMs: number
   readonly #requestsBefore: number
   /** What is later was not read by the mirror. */
@@ -129,14 +129,14 @@ class Reconciliation {
     this.#job = job
     this.#parts = parts
     this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
-    this.#less = lessThanBefore(job.sight, position)
+    this.#less = lostSinceLastRun(job.sight, position)
     this.#mark = axis.kind === 'modified' ? position.watermark : position.listedAt
     const how = job.scope.sample !== null ? 'sample' : job.scope.full ? 'read' : 'counted'
-    this.#place = parts.kept ?? firstPlace({ axis: axis.kind, how, watermark: this.#mark })
+    this.#place = parts.kept ?? initialState({ axis: axis.kind, how, watermark: this.#mark })
     this.#requestsBefore = this.#place.tally.requests
     const modified = axis.kind === 'modified' ? axis.property : null
-    const local = inTurn(deps.tables)
-    this.#looker = new Looker(deps, {
+    const local = createSerialQueue(deps.tables)
+    this.#looker = new RecordDiffer(deps, {
       local,
       run: job.run,
       type: schema.name,
@@ -144,7 +144,7 @@ class Reconciliation {
       reader,
       axis,
       writer,
-      compare: comparer({ stream, modified }),
+      compare: createRowComparer({ stream, modified }),
       rowOf: compileRow(stream, { version: modified }),
       isUnread: (record) => this.#isUnread(record),
       read: (records) => {
@@ -152,13 +152,13 @@ class Reconciliation {
       },
       merged: (counts) => addMerge(this.#place.tally, counts),
     })
-    this.#shares = new Shares(deps, {
+    this.#shares = new Partitions(deps, {
       schema,
       stream,
-      axis,
+      partitionKey: axis,
       reader,
       local,
-      looker: this.#looker,
+      differ: this.#looker,
       sample: job.scope.sample,
       mark: this.#mark,
       place: this.#place,
@@ -166,7 +166,7 @@ class Reconciliation {
   }
 
   #isUnread(record: RecordRepresentation): boolean {
-    const value = valueOf(this.#parts.axis, record)
+    const value = recordInstant(this.#parts.axis, record)
     return value !== null && (this.#mark === null || compareInstants(value, this.#mark) > 0)
   }
 
@@ -212,13 +212,13 @@ class Reconciliation {
     if (axis.kind !== 'none' && !isSample) {
       await looker.examine({ from: place.newest, to: null })
       if (!place.isBeside) {
-        await shares.lookBeside()
+        await shares.recheckUnsettled()
         place.isBeside = true
       }
     }
     await looker.commit()
     const look = await shares.look()
-    const finished = new Set<Span>()
+    const finished = new Set<PartitionRange>()
     const queue = [...place.spans]
     const keep = async () => {
       const done = new Set(finished)
@@ -261,7 +261,7 @@ class Reconciliation {
     const { rows: of } = await tables.count(stream)
     const share = `${gone.length} of ${of} rows`
     const isLess = this.#less !== null
-    const may = permission(gone.length, of, config, verdict, { isLess })
+    const may = deletionPermission(gone.length, of, config, verdict, { isLess })
     if (may === 'ask') {
       this.#asked = `${share} would be deleted, ${whyAsked(config, isLess)}; approve or reject it`
       await this.#keep()
@@ -282,7 +282,7 @@ class Reconciliation {
       const some = gone.slice(from, from + DIFFERENCES_PAGE)
       await ledger.noteDifferences(
         run,
-        some.map((id) => extraOf(schema.name, id)),
+        some.map((id) => extraRow(schema.name, id)),
         { repaired: true },
       )
     }
@@ -294,7 +294,7 @@ class Reconciliation {
   async #settle(): Promise<void> {
     const { ledger } = this.#deps
     const left = await this.#left(() => true)
-    const equal = new Set(await this.#looker.lookAt(left))
+    const equal = new Set(await this.#looker.compare(left))
     if (equal.size === 0) return
     for await (const rows of this.#differences()) {
       const mended = rows.filter(({ recordId }) => equal.has(recordId!))
@@ -307,7 +307,7 @@ class Reconciliation {
     const ids = new Set<string>()
     for await (const rows of this.#differences())
       for (const { kind, recordId } of rows)
-        if (of(kind) && ids.size < BESIDE_MAX) ids.add(recordId!)
+        if (of(kind) && ids.size < UNSETTLED_MAX) ids.add(recordId!)
     return [...ids]
   }
 
@@ -337,7 +337,7 @@ class Reconciliation {
     if (this.#place.phase === 'look') this.#place.pending = this.#looker.pending.size
     await this.#note()
     const text = JSON.stringify(this.#place)
-    await this.#deps.ledger.keepPlace(this.#job.run, this.#parts.schema.name, text)
+    await this.#deps.ledger.saveStepState(this.#job.run, this.#parts.schema.name, text)
   }
 
   async #note(): Promise<void> {
@@ -346,7 +346,7 @@ class Reconciliation {
     tally.requests = this.#requestsBefore + reader.requests
     const working = phase === 'look' ? 'pulling' : phase === 'mend' ? 'sweeping' : 'complete'
     await this.#deps.ledger.noteStream(this.#job.run, {
-      ...waiting(schema.name),
+      ...waitingStream(schema.name),
       table: stream.table,
       state: this.#asked === null ? working : 'approval',
       mode: how === 'read' ? 'full' : 'incremental',
@@ -366,7 +366,7 @@ class Reconciliation {
       ...[this.#asked, this.#less].filter((text) => text !== null),
       ...(pending === 0
         ? []
-        : [`${figure(pending)} ${records} changed since the mirror ran last; ${then}`]),
+        : [`${formatNumber(pending)} ${records} changed since the mirror ran last; ${then}`]),
       ...(axis === 'created' && how === 'counted'
         ? ['counted by time of creation, which does not tell of values that changed; full does']
         : []),

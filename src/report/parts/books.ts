@@ -2,7 +2,7 @@
 
 import { stackedBar, swatch } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
-import { counted, figure, percent } from '../figures.ts'
+import { countText, formatNumber, percentText } from '../format.ts'
 import type { BooksData } from '../report-data.ts'
 import type { Series } from '../style.ts'
 import { part } from './part.ts'
@@ -29,17 +29,17 @@ export function booksPart(books: BooksData, isClosed: boolean): Markup {
   const [tone, words] = !books.read_to_end
     ? [
         'no',
-        `The source was not read to its end: ${counted(read, 'row')} of it ${read === 1 ? 'has an outcome' : 'have their outcomes'}, the others are in no book.`,
+        `The source was not read to its end: ${countText(read, 'row')} of it ${read === 1 ? 'has an outcome' : 'have their outcomes'}, the others are in no book.`,
       ]
     : balanced
-      ? ['yes', `Balanced: ${counted(read, 'row')} read, ${counted(sum, 'outcome')}.`]
+      ? ['yes', `Balanced: ${countText(read, 'row')} read, ${countText(sum, 'outcome')}.`]
       : !isClosed
         ? ['open', 'Still open: rows are being read, waiting or in flight.']
         : read === sum
           ? ['no', 'Not balanced: some rows have no final outcome.']
           : [
               'no',
-              `Not balanced: ${figure(read)} rows were read, and ${figure(sum)} have an outcome.`,
+              `Not balanced: ${formatNumber(read)} rows were read, and ${formatNumber(sum)} have an outcome.`,
             ]
   return part(
     'books',
@@ -59,22 +59,22 @@ export function booksPart(books: BooksData, isClosed: boolean): Markup {
             ({ series, name, rows: count, meaning }) =>
               html`<tr>
                 <th scope="row">${swatch(series)}${name} <span class="mean">${meaning}</span></th>
-                <td class="n">${figure(count)}</td>
-                <td class="n">${percent(count, all)}</td>
+                <td class="n">${formatNumber(count)}</td>
+                <td class="n">${percentText(count, all)}</td>
               </tr>`,
           )}
         </tbody>
         <tfoot>
           <tr>
-            <th scope="row">Sum <span class="mean">of ${counted(read, 'row')} read</span></th>
-            <td class="n">${figure(sum)}</td>
+            <th scope="row">Sum <span class="mean">of ${countText(read, 'row')} read</span></th>
+            <td class="n">${formatNumber(sum)}</td>
             <td></td>
           </tr>
         </tfoot>
       </table>
       <p class="balance ${tone}">${words}</p>
-      ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${counted(count, 'row')} ${meaning}.</p>`)}
-      ${books.replayed > 0 && html`<p class="note">${counted(books.replayed, 'row')} ${books.replayed === 1 ? 'was' : 'were'} sent again after a lost answer: “created” may be a few too low, “updated” as many too high.</p>`}
-      ${books.in_doubt > 0 && html`<p class="note warn">${counted(books.in_doubt, 'row')} in doubt: no answer came, and the service may hold ${books.in_doubt === 1 ? 'it' : 'them'}.</p>`}`,
+      ${books.read_back.map(({ name, rows: count, meaning }) => html`<p class="note${name === 'equal' ? '' : ' warn'}">${countText(count, 'row')} ${meaning}.</p>`)}
+      ${books.replayed > 0 && html`<p class="note">${countText(books.replayed, 'row')} ${books.replayed === 1 ? 'was' : 'were'} sent again after a lost answer: “created” may be a few too low, “updated” as many too high.</p>`}
+      ${books.in_doubt > 0 && html`<p class="note warn">${countText(books.in_doubt, 'row')} in doubt: no answer came, and the service may hold ${books.in_doubt === 1 ? 'it' : 'them'}.</p>`}`,
   )
 }

@@ -1,10 +1,10 @@
 // What a reconciliation found: records by kind, then fields with the side that changed them.
 
 import { DIFFERENCE_KINDS, type DifferenceKind } from '../../core/differences.ts'
-import { miniBar, stackedBar, swatch, type Segment } from '../charts.ts'
+import { miniBar, stackedBar, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
-import { counted, figure, moment } from '../figures.ts'
-import type { Comparison, FieldDifferences, RunFacts } from '../report-data.ts'
+import { countText, formatNumber, dateTimeText } from '../format.ts'
+import type { ReportComparison, FieldDifferences, RunFacts } from '../report-data.ts'
 import { folded, part, rankedTable, type Ranked } from './part.ts'
 
 const kindWords: Readonly<Record<RunFacts['kind'], Readonly<Record<DifferenceKind, string>>>> = {
@@ -31,18 +31,18 @@ const sides = [
 ] as const
 
 /** What two sides were found to hold: records by kind, then fields with the side that changed them. */
-export function comparisonPart(comparison: Comparison, kind: RunFacts['kind']): Markup {
+export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kind']): Markup {
   const { found, left, equal, repair, fields, fields_omitted: omitted } = comparison
   const kinds = DIFFERENCE_KINDS.filter((each) => found[each] > 0)
-  const segments: Segment[] = [
+  const segments: BarSegment[] = [
     { series: 'equal', name: 'equal', value: equal ?? 0 },
     ...kinds.map((each) => ({ series: each, name: each, value: found[each] })),
   ]
   const sum = segments.reduce((total, { value }) => total + value, 0)
-  const row = (name: Segment['series'], meaning: string, records: number, mended: string) =>
+  const row = (name: BarSegment['series'], meaning: string, records: number, mended: string) =>
     html`<tr>
       <th scope="row">${swatch(name)}${name} <span class="mean">${meaning}</span></th>
-      <td class="n">${figure(records)}</td>
+      <td class="n">${formatNumber(records)}</td>
       ${repair && html`<td class="n">${mended}</td>`}
     </tr>`
   const what =
@@ -63,14 +63,14 @@ export function comparisonPart(comparison: Comparison, kind: RunFacts['kind']): 
         <tbody>
           ${equal !== null && row('equal', 'the same on both sides', equal, '')}${kinds.map(
             (each) =>
-              row(each, kindWords[kind][each], found[each], figure(found[each] - left[each])),
+              row(each, kindWords[kind][each], found[each], formatNumber(found[each] - left[each])),
           )}
         </tbody>
       </table>
       ${kinds.length === 0 && html`<p class="balance yes">Nothing differs.</p>`}
-      ${comparison.verified_through && html`<p class="note">Known to be equal as of ${moment(comparison.verified_through)}.</p>`}
+      ${comparison.verified_through && html`<p class="note">Known to be equal as of ${dateTimeText(comparison.verified_through)}.</p>`}
       ${fields.length > 0 && fieldsOf(fields, kind)}
-      ${omitted > 0 && html`<p class="note soft">${counted(omitted, 'more field')} with fewer differences.</p>`}`,
+      ${omitted > 0 && html`<p class="note soft">${countText(omitted, 'more field')} with fewer differences.</p>`}`,
   )
 }
 
@@ -103,7 +103,7 @@ function rankedField(
   isOneStream: boolean,
 ): Ranked {
   const occurring = DIFFERENCE_KINDS.filter((kind) => kinds[kind] > 0)
-  const segments: Segment[] =
+  const segments: BarSegment[] =
     field === null
       ? occurring.map((kind) => ({ series: kind, name: kind, value: kinds[kind] }))
       : sides
@@ -112,8 +112,8 @@ function rankedField(
   return {
     name: field ?? 'whole records',
     below: [...(isOneStream ? [] : [stream]), ...(field === null ? [] : occurring)].join(', '),
-    where: segments.map(({ name, value }) => `${name} ${figure(value)}`).join(', '),
+    where: segments.map(({ name, value }) => `${name} ${formatNumber(value)}`).join(', '),
     bar: miniBar(segments, differences / highest),
-    figures: [figure(differences), example === null ? '–' : figure(example)],
+    figures: [formatNumber(differences), example === null ? '–' : formatNumber(example)],
   }
 }

@@ -2,13 +2,13 @@
 
 import { miniBar } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
-import { counted, figure, moment } from '../figures.ts'
-import { leftText } from '../left.ts'
-import type { ErrorGroup, Errors, ReportData } from '../report-data.ts'
+import { countText, formatNumber, dateTimeText } from '../format.ts'
+import { leftoversText } from '../leftovers.ts'
+import type { ErrorGroup, ErrorsData, ReportData } from '../report-data.ts'
 import { folded, part, rankedTable, type Ranked } from './part.ts'
 
 /** What was not accepted, by what is wrong; nothing where everything was. */
-export function errorsPart({ rows, groups, omitted }: Errors, rejects: string): Markup | null {
+export function errorsPart({ rows, groups, omitted }: ErrorsData, rejects: string): Markup | null {
   if (rows === 0) return null
   const highest = Math.max(1, ...groups.map((group) => group.rows))
   const ranked = groups.map((group) => rankedError(group, highest))
@@ -19,12 +19,12 @@ export function errorsPart({ rows, groups, omitted }: Errors, rejects: string): 
     groups.some(({ state }) => state === 'created' || state === 'updated')
       ? 'What was not accepted, or is not held as it was sent'
       : 'What was not accepted',
-    `${counted(rows, 'row')}, by reason. Rows are told by their number in the source: their values are not on this page.`,
+    `${countText(rows, 'row')}, by reason. Rows are told by their number in the source: their values are not on this page.`,
     html`${
         groups.length > 0
           ? folded(ranked, 'reason', table)
           : html`<p class="note">The rows themselves are no longer kept.</p>`
-      }${omitted > 0 && html`<p class="note soft">${counted(omitted, 'more reason')} with fewer rows.</p>`}
+      }${omitted > 0 && html`<p class="note soft">${countText(omitted, 'more reason')} with fewer rows.</p>`}
       <p class="note">The rows with their original columns: <code>${rejects}</code></p>`,
   )
 }
@@ -40,7 +40,7 @@ function rankedError(group: ErrorGroup, highest: number): Ranked {
     below: [state, ...(reason !== null && code !== null ? [code] : [])].join(', '),
     where: where.join(', ') || 'the row as a whole',
     bar: miniBar([{ series: state, name: state, value: rows }], rows / highest),
-    figures: [figure(rows), figure(example)],
+    figures: [formatNumber(rows), formatNumber(example)],
   }
 }
 
@@ -55,8 +55,8 @@ export function retriesPart({
   return part(
     'retries',
     'Retries',
-    `What later runs did about the ${counted(errors.rows, 'row')} that this one left over${
-      left === null ? '' : `: ${leftText({ ...left, byRun: left.by_run }, id)}`
+    `What later runs did about the ${countText(errors.rows, 'row')} that this one left over${
+      left === null ? '' : `: ${leftoversText({ ...left, byRun: left.by_run }, id)}`
     }.`,
     retries.length === 0
       ? html``
@@ -75,12 +75,12 @@ export function retriesPart({
                 html`<tr>
                   <th scope="row">
                     ${run}<span class="of"
-                      >${of !== id && of !== null && `of run ${of}, `}${moment(at)}</span
+                      >${of !== id && of !== null && `of run ${of}, `}${dateTimeText(at)}</span
                     >
                   </th>
                   <td>${state.replaceAll('_', ' ')}</td>
-                  <td class="n">${rows === null ? '–' : figure(rows)}</td>
-                  <td class="n">${mended === null ? '–' : figure(mended)}</td>
+                  <td class="n">${rows === null ? '–' : formatNumber(rows)}</td>
+                  <td class="n">${mended === null ? '–' : formatNumber(mended)}</td>
                 </tr>`,
             )}
           </tbody>

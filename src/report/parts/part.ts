@@ -1,7 +1,7 @@
 // What the parts of the page have in common: a heading, and tables of which the beginning shows and the rest unfolds.
 
 import { html, type Markup } from '../escape.ts'
-import { counted } from '../figures.ts'
+import { countText } from '../format.ts'
 
 export const SHOWN_MAX = 12
 
@@ -22,7 +22,7 @@ export function folded<Row>(
   return html`${table(rows.slice(0, SHOWN_MAX), null)}${
     more.length > 0 &&
     html`<details>
-      <summary>${counted(more.length, `more ${noun}`, `more ${noun}s`)}</summary>
+      <summary>${countText(more.length, `more ${noun}`, `more ${noun}s`)}</summary>
       ${table(more, `The other ${noun}s`)}
     </details>`
   }`

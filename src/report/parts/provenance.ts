@@ -1,11 +1,11 @@
 // What the run was made of, for whoever has to prove it.
 
 import { html, type Markup } from '../escape.ts'
-import { counted } from '../figures.ts'
-import type { Provenance } from '../report-data.ts'
+import { countText } from '../format.ts'
+import type { ProvenanceData } from '../report-data.ts'
 import { part, SHOWN_MAX } from './part.ts'
 
-export function provenancePart(facts: Provenance, audit: string): Markup {
+export function provenancePart(facts: ProvenanceData, audit: string): Markup {
   const { manifest, warnings, workflow_url: url } = facts
   const code = (text: string | null) => text && html`<span class="code">${text}</span>`
   const link =
@@ -56,7 +56,7 @@ function warningList(warnings: readonly string[]): Markup {
   return html`${list(warnings.slice(0, SHOWN_MAX))}${
     more.length > 0 &&
     html`<details>
-      <summary>${counted(more.length, 'more warning')}</summary>
+      <summary>${countText(more.length, 'more warning')}</summary>
       ${list(more)}
     </details>`
   }`

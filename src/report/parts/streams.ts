@@ -1,7 +1,7 @@
 // The tables of a mirror.
 
 import { html, type Markup } from '../escape.ts'
-import { counted, figure } from '../figures.ts'
+import { countText, formatNumber } from '../format.ts'
 import type { StreamData } from '../report-data.ts'
 import { captionOf, folded, part } from './part.ts'
 
@@ -34,7 +34,7 @@ export function streamsPart(streams: readonly StreamData[]): Markup {
 
 /** On a phone each table is a card, with the names of its figures beside them. */
 function streamTable(streams: readonly StreamData[], caption: string | null): Markup {
-  const count = (value: number | null): string => (value === null ? '–' : figure(value))
+  const count = (value: number | null): string => (value === null ? '–' : formatNumber(value))
   const heads = ['Read', 'Inserted', 'Changed', 'Deleted', 'Service counts', 'Rows']
   return html`<table class="tabled cards" role="table">
     ${captionOf(caption)}
@@ -49,10 +49,10 @@ function streamTable(streams: readonly StreamData[], caption: string | null): Ma
         const { service_count: theirs, table_count: ours } = stream
         const isOff = theirs !== null && ours !== null && theirs !== ours
         const figures = [
-          figure(stream.read),
-          figure(stream.inserted),
-          figure(stream.changed),
-          figure(stream.deleted),
+          formatNumber(stream.read),
+          formatNumber(stream.inserted),
+          formatNumber(stream.changed),
+          formatNumber(stream.deleted),
           count(theirs),
           isOff ? html`<span class="warn">≠ ${count(ours)}</span>` : count(ours),
         ]
@@ -74,7 +74,7 @@ function notesOf({ state, mode, misfits, message, differs }: StreamData): Markup
       misfits !== null &&
       misfits > 0 &&
       html`<span class="of"
-        >${counted(misfits, 'row')} with a value that did not fit its column</span
+        >${countText(misfits, 'row')} with a value that did not fit its column</span
       >`
     }`
 }

@@ -1,20 +1,21 @@
 // Requests and outcomes over time.
 
-import { columns, swatch, type Segment } from '../charts.ts'
+import { columns, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
-import { clock, counted, figure, lasting, moment } from '../figures.ts'
-import type { Work } from '../report-data.ts'
+import { timeText, countText, formatNumber, durationText, dateTimeText } from '../format.ts'
+import type { WorkData } from '../report-data.ts'
 import { part } from './part.ts'
 
 /** Requests and outcomes over the time of the run. */
-export function workPart(work: Work, seconds: number, isImport: boolean): Markup {
+export function workPart(work: WorkData, seconds: number, isImport: boolean): Markup {
   const { requests, limit_per_minute: limit, outcomes, rate } = work
-  const average = seconds >= 60 ? `, ${figure(Math.round((requests * 60) / seconds))} a minute` : ''
-  const allowed = limit === null ? '' : ` The service allows ${figure(limit)} a minute.`
+  const average =
+    seconds >= 60 ? `, ${formatNumber(Math.round((requests * 60) / seconds))} a minute` : ''
+  const allowed = limit === null ? '' : ` The service allows ${formatNumber(limit)} a minute.`
   return part(
     'work',
     outcomes || rate ? 'Over time' : 'Requests',
-    `${counted(requests, isImport ? 'writing request' : 'request')} in ${lasting(seconds)}${average}.${allowed}${isImport ? ' Reads are not counted.' : ''}`,
+    `${countText(requests, isImport ? 'writing request' : 'request')} in ${durationText(seconds)}${average}.${allowed}${isImport ? ' Reads are not counted.' : ''}`,
     html`${outcomes && outcomesChart(outcomes)}${rate && rateChart(rate, limit)}`,
   )
 }
@@ -26,7 +27,10 @@ const outcomeSeries = [
   { series: 'failed', name: 'failed' },
 ] as const
 
-function outcomesChart({ share_seconds: share, points }: NonNullable<Work['outcomes']>): Markup {
+function outcomesChart({
+  share_seconds: share,
+  points,
+}: NonNullable<WorkData['outcomes']>): Markup {
   const values = points.map((point) => ({
     at: point.at,
     values: outcomeSeries.map(({ series }) => point[series]),
@@ -42,7 +46,7 @@ function outcomesChart({ share_seconds: share, points }: NonNullable<Work['outco
 }
 
 function rateChart(
-  { share_seconds: share, points }: NonNullable<Work['rate']>,
+  { share_seconds: share, points }: NonNullable<WorkData['rate']>,
   limit: number | null,
 ): Markup {
   const series = [
@@ -64,13 +68,13 @@ function rateChart(
 }
 
 const shareWords = (seconds: number): string =>
-  seconds < 10 ? `${Number(seconds.toFixed(1))} s` : lasting(seconds)
+  seconds < 10 ? `${Number(seconds.toFixed(1))} s` : durationText(seconds)
 
 interface Chart {
   readonly title: string
   /** Those that occur. */
-  readonly series: readonly { readonly series: Segment['series']; readonly name: string }[]
-  readonly all: readonly { readonly series: Segment['series']; readonly name: string }[]
+  readonly series: readonly { readonly series: BarSegment['series']; readonly name: string }[]
+  readonly all: readonly { readonly series: BarSegment['series']; readonly name: string }[]
   readonly points: readonly { readonly at: string; readonly values: readonly number[] }[]
   readonly share: number
   readonly limit: number | null
@@ -81,7 +85,7 @@ function chart({ title, series, all, points, share, limit }: Chart): Markup {
     ...points.map(({ values }) => values.reduce((sum, value) => sum + value, 0)),
   )
   const seconds = share * points.length
-  const said = `${points.length} shares from ${moment(points[0]!.at)} on; at most ${figure(highest)} in one.`
+  const said = `${points.length} shares from ${dateTimeText(points[0]!.at)} on; at most ${formatNumber(highest)} in one.`
   const occurring = all.flatMap((each, index) => (series.includes(each) ? [index] : []))
   return html`<figure class="chart">
     <figcaption><h3>${title}</h3></figcaption>
@@ -106,8 +110,8 @@ function chart({ title, series, all, points, share, limit }: Chart): Markup {
           ${points.map(
             ({ at, values }) =>
               html`<tr>
-                <th scope="row">${clock(at, seconds)}</th>
-                ${occurring.map((index) => html`<td class="n">${figure(values[index]!)}</td>`)}
+                <th scope="row">${timeText(at, seconds)}</th>
+                ${occurring.map((index) => html`<td class="n">${formatNumber(values[index]!)}</td>`)}
               </tr>`,
           )}
         </tbody>

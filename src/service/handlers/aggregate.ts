@@ -1,16 +1,16 @@
 // Aggregating records (section 4.2). Promise kept here: only records that the key can see are counted.
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import { aggregate } from '../aggregates.ts'
-import { aggregateBody } from '../envelopes.ts'
-import { checkedFilter, compileFilter } from '../filters.ts'
-import type { Filter } from '../filters.ts'
-import type { ObjectType, Property } from '../object-types.ts'
-import { Refusal, factsOf, shown } from '../problems.ts'
-import { checkSelection, sameType } from '../queries.ts'
-import type { Scan } from '../scan.ts'
-import type { Position, Values } from '../store.ts'
-import type { View } from '../view.ts'
+import { aggregate } from '../query/aggregates.ts'
+import { aggregateBody } from '../http/envelopes.ts'
+import { checkedFilter, compileFilter } from '../query/filters.ts'
+import type { Filter } from '../query/filters.ts'
+import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
+import { RequestRefused, refusalFacts, describeValue } from '../problems.ts'
+import { checkSelection, sameType } from '../query/queries.ts'
+import type { Scan } from '../query/scan.ts'
+import type { SortPosition, StoredValues } from '../store/record-store.ts'
+import type { VisibleRecords } from '../auth/visible-records.ts'
 import type { Handler } from './handler.ts'
 
 export const aggregateRecords: Handler = async ({ org, key, params, body, scan }) => {
@@ -35,12 +35,16 @@ export const aggregateRecords: Handler = async ({ org, key, params, body, scan }
 }
 
 /** The values of the records that are aggregated, as many at once as one step finds. */
-async function* matching(view: View, filter: Filter | null, scan: Scan): AsyncGenerator<Values[]> {
+async function* matching(
+  view: VisibleRecords,
+  filter: Filter | null,
+  scan: Scan,
+): AsyncGenerator<StoredValues[]> {
   const { store } = view
   const { type } = store
-  let last: Position | null = null
-  const step = (): { values: Values[]; isLast: boolean } => {
-    const values: Values[] = []
+  let last: SortPosition | null = null
+  const step = (): { values: StoredValues[]; isLast: boolean } => {
+    const values: StoredValues[] = []
     for (const slot of store.walk(null, 'asc', last)) {
       const { properties } = slot.record
       if (view.sees(slot) && (!filter || filter.matches(properties, scan))) values.push(properties)
@@ -60,14 +64,14 @@ async function* matching(view: View, filter: Filter | null, scan: Scan): AsyncGe
 }
 
 /** @throws Refusal 422 unknown_property, unsupported_aggregation */
-function aggregatedProperty(name: string, op: string, type: ObjectType): Property {
+function aggregatedProperty(name: string, op: string, type: ObjectType): CompiledProperty {
   const property = type.properties.get(name)
   if (!property) {
-    const detail = `${type.name} has no property ${shown(name)}`
-    throw new Refusal(factsOf('unknown_property', detail, '/aggregations/0/property'))
+    const detail = `${type.name} has no property ${describeValue(name)}`
+    throw new RequestRefused(refusalFacts('unknown_property', detail, '/aggregations/0/property'))
   }
   const { aggregations } = property.field.wire
   if (aggregations.includes(op)) return property
   const detail = `${name} supports ${aggregations.join(', ')}, not ${op}`
-  throw new Refusal(factsOf('unsupported_aggregation', detail, '/aggregations/0/op'))
+  throw new RequestRefused(refusalFacts('unsupported_aggregation', detail, '/aggregations/0/op'))
 }

@@ -3,13 +3,13 @@
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import type { AssociationEdgeWire } from '../../contract/index.ts'
-import type { Edge } from '../edges.ts'
-import { associateBody } from '../envelopes.ts'
-import { grantOf } from '../keys.ts'
-import type { Org } from '../org.ts'
-import { Refusal, notFound, shown } from '../problems.ts'
-import type { Facts } from '../problems.ts'
-import type { Call, Handler } from './handler.ts'
+import type { Edge } from '../store/edges.ts'
+import { associateBody } from '../http/envelopes.ts'
+import { grantOf } from '../auth/keys.ts'
+import type { Org } from '../store/org.ts'
+import { RequestRefused, notFound, describeValue } from '../problems.ts'
+import type { RefusalFacts } from '../problems.ts'
+import type { HandlerCall, Handler } from './handler.ts'
 import { pageOf } from './listing.ts'
 
 /** The definitions whose both ends the key may read. */
@@ -54,10 +54,12 @@ export const associateRecords: Handler = (call) => {
   const name = params['association_type']!
   const association = org.associations.get(name)
   if (association?.source !== type.name) {
-    throw new Refusal(notFound(`${type.name} has no association type ${shown(name)}`))
+    throw new RequestRefused(
+      notFound(`${type.name} has no association type ${describeValue(name)}`),
+    )
   }
   const edge = { association: name, source, target: associateBody(body) }
-  if (!seesTarget(call, edge)) throw new Refusal(noTarget)
+  if (!seesTarget(call, edge)) throw new RequestRefused(noTarget)
   const isNew = !org.edges.has(edge)
   if (isNew) {
     const replaced = org.edges.replacedBy(edge, association.cardinality)
@@ -71,7 +73,7 @@ export const associateRecords: Handler = (call) => {
 /** Where a page of edges ended: association type and target id. */
 type EdgePlace = [association: string, target: string]
 
-const noTarget: Facts = {
+const noTarget: RefusalFacts = {
   status: 422,
   code: 'request_invalid',
   detail: 'target_id: the id of a record that this key can see was expected',
@@ -83,12 +85,12 @@ function isAfter({ association, target }: Edge, [lastAssociation, lastTarget]: E
   return target > lastTarget
 }
 
-function seesTarget({ org, key }: Call, { association, target }: Edge): boolean {
+function seesTarget({ org, key }: HandlerCall, { association, target }: Edge): boolean {
   const type = org.types.get(org.associations.get(association)!.target)!
   return grantOf(key, type.name).read && org.view(key, type).get(target) !== undefined
 }
 
-function seesBothEnds(call: Call, edge: Edge): boolean {
+function seesBothEnds(call: HandlerCall, edge: Edge): boolean {
   const { org, key } = call
   const type = org.types.get(org.associations.get(edge.association)!.source)!
   return org.view(key, type).get(edge.source) !== undefined && seesTarget(call, edge)

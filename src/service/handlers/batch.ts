@@ -2,16 +2,16 @@
 // changes nothing and stops nobody else.
 
 import type { WritableOperation } from '../../contract/index.ts'
-import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../envelopes.ts'
-import type { FaultKind } from '../faults.ts'
-import type { ObjectType } from '../object-types.ts'
+import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../http/envelopes.ts'
+import type { FaultKind } from '../limits/faults.ts'
+import type { ObjectType } from '../schema/object-types.ts'
 import { noRecord, problemBody } from '../problems.ts'
-import type { Facts } from '../problems.ts'
-import type { Slot, StoredRecord } from '../store.ts'
-import type { View } from '../view.ts'
-import { createRecord, updateRecord, upsertRecord } from '../writes.ts'
-import type { Outcome } from '../writes.ts'
-import type { Call, Handler, Reply } from './handler.ts'
+import type { RefusalFacts } from '../problems.ts'
+import type { Slot, StoredRecord } from '../store/record-store.ts'
+import type { VisibleRecords } from '../auth/visible-records.ts'
+import { writeNewRecord, writeRecordUpdate, writeRecordUpsert } from '../store/writes.ts'
+import type { WriteOutcome } from '../store/writes.ts'
+import type { HandlerCall, Handler, Reply } from './handler.ts'
 import { matchingProperty } from './writes.ts'
 
 export const batchCreate: Handler = (call) => {
@@ -19,7 +19,7 @@ export const batchCreate: Handler = (call) => {
   const items = batchWriteBody(call.body)
   const context = call.org.writing(call.key, type)
   return batch(call, items, (properties, index) =>
-    written(createRecord(context, properties, `/data/${index}/properties`)),
+    written(writeNewRecord(context, properties, `/data/${index}/properties`)),
   )
 }
 
@@ -30,7 +30,7 @@ export const batchUpdate: Handler = (call) => {
   return batch(call, items, ({ id, properties }, index) => {
     const slot = context.view.get(id)
     if (!slot) return missing(id, type, index)
-    return written(updateRecord(context, slot, properties, `/data/${index}/properties`))
+    return written(writeRecordUpdate(context, slot, properties, `/data/${index}/properties`))
   })
 }
 
@@ -40,7 +40,7 @@ export const batchUpsert: Handler = (call) => {
   const matching = matchingProperty(call, type)
   const context = call.org.writing(call.key, type)
   return batch(call, items, (properties, index) =>
-    written(upsertRecord(context, matching, properties, `/data/${index}/properties`)),
+    written(writeRecordUpsert(context, matching, properties, `/data/${index}/properties`)),
   )
 }
 
@@ -55,18 +55,21 @@ export const batchDelete: Handler = (call) => {
   })
 }
 
-type Result = { status: 200 | 201; record: StoredRecord } | { status: 204 } | { refused: Facts }
+type Result =
+  | { status: 200 | 201; record: StoredRecord }
+  | { status: 204 }
+  | { refused: RefusalFacts }
 
-function writable({ org, key, params }: Call, operations: WritableOperation[]): ObjectType {
+function writable({ org, key, params }: HandlerCall, operations: WritableOperation[]): ObjectType {
   return org.writableType(key, params['object_type']!, operations)
 }
 
-function written(outcome: Outcome): Result {
+function written(outcome: WriteOutcome): Result {
   if ('refused' in outcome) return outcome
   return { status: outcome.created ? 201 : 200, record: outcome.record }
 }
 
-function removed({ org }: Call, view: View, slot: Slot): Result {
+function removed({ org }: HandlerCall, view: VisibleRecords, slot: Slot): Result {
   org.delete(view.store, slot)
   return { status: 204 }
 }
@@ -76,7 +79,7 @@ function missing(id: string, type: ObjectType, index: number): Result {
 }
 
 /** How items fail under a planned fault. */
-const itemFaults: Readonly<Partial<Record<FaultKind, Facts>>> = {
+const itemFaults: Readonly<Partial<Record<FaultKind, RefusalFacts>>> = {
   item_503: {
     status: 503,
     code: 'service_unavailable',
@@ -90,7 +93,7 @@ const itemFaults: Readonly<Partial<Record<FaultKind, Facts>>> = {
 }
 
 function batch<Item>(
-  call: Call,
+  call: HandlerCall,
   items: readonly Item[],
   write: (item: Item, index: number) => Result,
 ): Reply {

@@ -1,12 +1,12 @@
 // What a handler is: the rules of one operation, without HTTP.
 
-import type { FaultKind, Faults } from '../faults.ts'
-import type { Key } from '../keys.ts'
-import type { Org } from '../org.ts'
-import type { Scan } from '../scan.ts'
+import type { FaultKind, Faults } from '../limits/faults.ts'
+import type { Key } from '../auth/keys.ts'
+import type { Org } from '../store/org.ts'
+import type { Scan } from '../query/scan.ts'
 
 /** A request that was authenticated, counted and parsed. */
-export interface Call {
+export interface HandlerCall {
   readonly org: Org
   readonly key: Key
   /** Path parameters, decoded. */
@@ -40,4 +40,4 @@ export interface Reply {
 }
 
 /** A write is done when this returns; a read may take turns with others. @throws Refusal */
-export type Handler = (call: Call) => Reply | Promise<Reply>
+export type Handler = (call: HandlerCall) => Reply | Promise<Reply>

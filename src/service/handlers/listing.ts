@@ -1,14 +1,18 @@
 // Paging by cursor, for every listing alike (section 4.5).
 
 import type { PaginationWire } from '../../contract/index.ts'
-import { cursorExpired } from '../cursors.ts'
-import type { Call } from './handler.ts'
+import { cursorExpired } from '../query/cursors.ts'
+import type { HandlerCall } from './handler.ts'
 
 /**
  * A page of a listing. `name` tells it from the other listings of the key; `State` is what its cursors carry, plain JSON.
  * @throws Refusal 400 cursor_invalid
  */
-export function pageOf<State>({ org, key, fault }: Call, name: string, cursor: string | null) {
+export function pageOf<State>(
+  { org, key, fault }: HandlerCall,
+  name: string,
+  cursor: string | null,
+) {
   const scope = { orgId: org.id, fingerprint: key.fingerprint, listing: name }
   const nowMs = org.clock.now()
   if (cursor !== null && fault === 'expired_cursor') throw cursorExpired()

@@ -3,14 +3,14 @@
 import { canonicalJson } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import { cursorInvalid } from '../cursors.ts'
-import { queryBody } from '../envelopes.ts'
-import { checkedFilter } from '../filters.ts'
-import type { ObjectType } from '../object-types.ts'
-import { checkSelection, preparedQuery, readPage } from '../queries.ts'
-import type { Query } from '../queries.ts'
-import type { Position } from '../store.ts'
-import type { Call, Handler, Reply } from './handler.ts'
+import { cursorInvalid } from '../query/cursors.ts'
+import { queryBody } from '../http/envelopes.ts'
+import { checkedFilter } from '../query/filters.ts'
+import type { ObjectType } from '../schema/object-types.ts'
+import { checkSelection, preparedQuery, readPage } from '../query/queries.ts'
+import type { Query } from '../query/queries.ts'
+import type { SortPosition } from '../store/record-store.ts'
+import type { HandlerCall, Handler, Reply } from './handler.ts'
 import { pageOf } from './listing.ts'
 
 export const readRecord: Handler = ({ org, key, params }) => {
@@ -48,7 +48,7 @@ export const queryRecords: Handler = (call) => {
 /** What a cursor carries. */
 interface Listing {
   readonly query: Query
-  readonly after: Position
+  readonly after: SortPosition
 }
 
 const everything: Query = {
@@ -60,7 +60,7 @@ const everything: Query = {
 }
 
 async function page(
-  call: Call,
+  call: HandlerCall,
   type: ObjectType,
   given: Partial<Query>,
   cursor: string | null,

@@ -1,7 +1,7 @@
 // Object types, their properties, and field types (sections 2.2 to 2.4). A key sees exactly the types it may read.
 
-import { FIELD_TYPES } from '../field-types.ts'
-import { grantOf } from '../keys.ts'
+import { FIELD_TYPES } from '../schema/field-types.ts'
+import { grantOf } from '../auth/keys.ts'
 import type { Handler } from './handler.ts'
 
 export const listObjectTypes: Handler = ({ org, key }) => ({

@@ -1,6 +1,6 @@
 // The service about itself: version, OpenAPI document, and the caller (sections 2.7 and 4).
 
-import { grantOf } from '../keys.ts'
+import { grantOf } from '../auth/keys.ts'
 import type { Handler } from './handler.ts'
 
 export const readRoot: Handler = ({ site }) => ({

@@ -1,18 +1,18 @@
 // Writing one record (sections 4 and 4.3).
 
 import { BASE_PATH } from '../../contract/index.ts'
-import { recordBody } from '../envelopes.ts'
-import type { ObjectType, Property } from '../object-types.ts'
-import { Refusal, factsOf, shown } from '../problems.ts'
-import * as writes from '../writes.ts'
-import type { Outcome, Written } from '../writes.ts'
-import type { Call, Handler } from './handler.ts'
+import { recordBody } from '../http/envelopes.ts'
+import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
+import { RequestRefused, refusalFacts, describeValue } from '../problems.ts'
+import * as writes from '../store/writes.ts'
+import type { WriteOutcome, WriteResult } from '../store/writes.ts'
+import type { HandlerCall, Handler } from './handler.ts'
 
 const pointer = '/data/properties'
 
 export const createRecord: Handler = ({ org, key, params, body }) => {
   const type = org.writableType(key, params['object_type']!, ['create'])
-  const { record } = done(writes.createRecord(org.writing(key, type), recordBody(body), pointer))
+  const { record } = done(writes.writeNewRecord(org.writing(key, type), recordBody(body), pointer))
   const Location = `${BASE_PATH}/objects/${type.name}/records/${record.id}/`
   return { status: 201, body: { data: record }, headers: { Location } }
 }
@@ -21,7 +21,7 @@ export const updateRecord: Handler = ({ org, key, params, body }) => {
   const type = org.writableType(key, params['object_type']!, ['update'])
   const properties = recordBody(body)
   const slot = org.view(key, type).existing(params['id']!)
-  const outcome = writes.updateRecord(org.writing(key, type), slot, properties, pointer)
+  const outcome = writes.writeRecordUpdate(org.writing(key, type), slot, properties, pointer)
   return { status: 200, body: { data: done(outcome).record } }
 }
 
@@ -38,23 +38,23 @@ export const upsertRecord: Handler = (call) => {
   const type = org.writableType(key, params['object_type']!, ['create', 'update'])
   const properties = recordBody(body)
   const matching = matchingProperty(call, type)
-  const outcome = writes.upsertRecord(org.writing(key, type), matching, properties, pointer)
+  const outcome = writes.writeRecordUpsert(org.writing(key, type), matching, properties, pointer)
   const { record, created } = done(outcome)
   return { status: created ? 201 : 200, body: { data: record, created } }
 }
 
 /** The property that the request names. @throws Refusal 422 invalid_matching_property */
-export function matchingProperty({ query }: Call, type: ObjectType): Property {
+export function matchingProperty({ query }: HandlerCall, type: ObjectType): CompiledProperty {
   const name = query['matching_property']
   const property = name === undefined ? undefined : type.properties.get(name)
   if (property) return property
   const detail = name
-    ? `matching_property: ${type.name} has no property ${shown(name)}`
+    ? `matching_property: ${type.name} has no property ${describeValue(name)}`
     : 'matching_property: the name of a property was expected in the query string'
-  throw new Refusal(factsOf('invalid_matching_property', detail))
+  throw new RequestRefused(refusalFacts('invalid_matching_property', detail))
 }
 
-function done(outcome: Outcome): Written {
-  if ('refused' in outcome) throw new Refusal(outcome.refused)
+function done(outcome: WriteOutcome): WriteResult {
+  if ('refused' in outcome) throw new RequestRefused(outcome.refused)
   return outcome
 }

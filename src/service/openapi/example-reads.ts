@@ -1,8 +1,8 @@
 // Examples of reading (see examples.ts).
 
 import { BASE_PATH } from '../../contract/index.ts'
-import { FIELD_TYPES } from '../field-types.ts'
-import { SYSTEM_TYPES } from '../system-types.ts'
+import { FIELD_TYPES } from '../schema/field-types.ts'
+import { SYSTEM_TYPES } from '../schema/system-types.ts'
 import { EXAMPLE_ORG_ID, contacts, lastPage, record } from './example-parts.ts'
 import type { Example } from './example-parts.ts'
 

@@ -3,7 +3,7 @@
 import { OPERATIONS } from '../../contract/index.ts'
 import type { OperationId } from '../../contract/index.ts'
 import { OPERATION_IDS } from '../handlers/index.ts'
-import type { Node } from './schemas.ts'
+import type { SchemaObject } from './schemas.ts'
 
 const OF_A_RECORD: readonly OperationId[] = [
   'readRecord',
@@ -18,9 +18,9 @@ const RECORD_IDS: Partial<Record<OperationId, string>> = {
 }
 
 /** The links of an operation's answers that succeed, or nothing. */
-export function linksOf(id: OperationId): { links?: Node } {
+export function linksOf(id: OperationId): { links?: SchemaObject } {
   const pointer = RECORD_IDS[id]
-  const links: Record<string, Node> = {}
+  const links: Record<string, SchemaObject> = {}
   if (pointer !== undefined) {
     for (const target of OF_A_RECORD.filter((each) => OPERATION_IDS.includes(each))) {
       links[target] = link(target, { id: `$response.body#${pointer}` })
@@ -33,7 +33,7 @@ export function linksOf(id: OperationId): { links?: Node } {
   return Object.keys(links).length === 0 ? {} : { links }
 }
 
-function link(operationId: OperationId, parameters: Node): Node {
+function link(operationId: OperationId, parameters: SchemaObject): SchemaObject {
   return {
     operationId,
     parameters: { object_type: '$request.path.object_type', ...parameters },

@@ -4,7 +4,7 @@ import type { Operation } from '../../contract/index.ts'
 import { namesIn } from '../../contract/index.ts'
 import type { Example } from './example-parts.ts'
 import { inlineSchema } from './schemas.ts'
-import type { Node } from './schemas.ts'
+import type { SchemaObject } from './schemas.ts'
 
 const IN_PATHS: Readonly<Record<string, string>> = {
   object_type: 'Internal name of an object type.',
@@ -12,7 +12,10 @@ const IN_PATHS: Readonly<Record<string, string>> = {
   association_type: 'Name of an association definition whose source is the object type.',
 }
 
-export function parametersOf(operation: Operation, examples: readonly Example[]): Node[] {
+export function operationParameters(
+  operation: Operation,
+  examples: readonly Example[],
+): SchemaObject[] {
   const exampleOf = (name: string) => {
     const value = examples.map(({ parameters }) => parameters?.[name]).find(Boolean)
     return value === undefined ? {} : { example: value }

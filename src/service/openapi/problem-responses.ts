@@ -4,14 +4,14 @@ import { Problem } from '../../contract/index.ts'
 import { problemBody } from '../problems.ts'
 import { EXAMPLE_REQUEST_ID } from './example-parts.ts'
 import { headersOf } from './headers.ts'
-import { titleOf } from '../titles.ts'
+import { titleOf } from '../http/titles.ts'
 import { REFUSALS, shortNameOf } from './refusals.ts'
 import type { KnownRefusal, RefusalName } from './refusals.ts'
 import { refTo } from './schemas.ts'
-import type { Node } from './schemas.ts'
+import type { SchemaObject } from './schemas.ts'
 
 /** The responses to these refusals, by status. */
-export function refusedResponses(names: readonly RefusalName[]): Record<number, Node> {
+export function refusedResponses(names: readonly RefusalName[]): Record<number, SchemaObject> {
   const byStatus: Record<number, RefusalName[]> = {}
   for (const name of names) (byStatus[REFUSALS[name].status] ??= []).push(name)
   return Object.fromEntries(
@@ -23,7 +23,11 @@ export function refusedResponses(names: readonly RefusalName[]): Record<number, 
 }
 
 /** The document's `components.responses` and `components.examples`, as far as `paths` need them. */
-export function refusalComponents(names: readonly RefusalName[], paths: Node, docsUrl: string) {
+export function refusalComponents(
+  names: readonly RefusalName[],
+  paths: SchemaObject,
+  docsUrl: string,
+) {
   const text = JSON.stringify(paths)
   const shared = names.filter((name) => text.includes(`"#/components/responses/${name}"`))
   return {
@@ -42,7 +46,7 @@ export function refusalComponents(names: readonly RefusalName[], paths: Node, do
 }
 
 /** A response to refusals of one status, which all have the same code. */
-function response(names: readonly RefusalName[]): Node {
+function response(names: readonly RefusalName[]): SchemaObject {
   const { status, code } = REFUSALS[names[0]!]
   return {
     description: `${titleOf(status)}${cases(names)}`,

@@ -12,11 +12,11 @@ import {
   REASONS,
 } from '../../contract/index.ts'
 import type { ProblemCode, ProblemReason } from '../../contract/index.ts'
-import { BODY_BYTES_MAX } from '../http-problems.ts'
-import type { Facts } from '../problems.ts'
+import { BODY_BYTES_MAX } from '../http/http-problems.ts'
+import type { RefusalFacts } from '../problems.ts'
 
 /** `detail`, `field` and `errors` are an example, in the service's own words. */
-export interface KnownRefusal extends Omit<Facts, 'headers'> {
+export interface KnownRefusal extends Omit<RefusalFacts, 'headers'> {
   /** When it is answered. */
   readonly when: string
   /** What the caller does about it. */

@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import * as contract from '../../contract/index.ts'
 
-export type Node = Record<string, unknown>
+export type SchemaObject = Record<string, unknown>
 
 const prefix = '#/components/schemas/'
 const jsonValue = { type: ['string', 'number', 'boolean'] }
@@ -23,22 +23,22 @@ const propertyValue = {
 }
 
 /** A reference to a schema of the contract. @throws where it has no id */
-export function refTo(schema: z.ZodType): Node {
+export function refTo(schema: z.ZodType): SchemaObject {
   const id = schema.meta()?.['id']
   if (typeof id !== 'string') throw new Error('A schema of an operation has no id')
   return { $ref: prefix + id }
 }
 
 /** A schema that is written where it is used: a parameter's. */
-export function inlineSchema(schema: z.ZodType): Node {
+export function inlineSchema(schema: z.ZodType): SchemaObject {
   const { $schema: _dialect, description: _elsewhere, ...rest } = z.toJSONSchema(schema)
   return rest
 }
 
 /** The schemas that `node` refers to, and those that they refer to. */
-export function schemaComponents(node: unknown): Node {
+export function schemaComponents(node: unknown): SchemaObject {
   const all = everySchema()
-  const used: Node = {}
+  const used: SchemaObject = {}
   const open = refsIn(node)
   for (const name of open) {
     if (name in used) continue
@@ -48,7 +48,7 @@ export function schemaComponents(node: unknown): Node {
   return used
 }
 
-function everySchema(): Node {
+function everySchema(): SchemaObject {
   const registry = z.registry<{ id: string }>()
   const operations: contract.Operation[] = Object.values(contract.OPERATIONS)
   const bodies = operations.flatMap(({ request, responses }) => [
@@ -78,13 +78,13 @@ function everySchema(): Node {
   )
 }
 
-function replace(target: Node, source: Node): void {
+function replace(target: SchemaObject, source: SchemaObject): void {
   for (const name of Object.keys(target)) delete target[name]
   Object.assign(target, source)
 }
 
 /** What zod writes out although it is the default. */
-function tidy(schema: Node): void {
+function tidy(schema: SchemaObject): void {
   if (JSON.stringify(schema['additionalProperties']) === '{}') delete schema['additionalProperties']
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') {
     delete schema['propertyNames']

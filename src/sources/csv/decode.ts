@@ -2,7 +2,7 @@
 // never U+FFFD, and NUL never passes.
 
 import { isAscii, isUtf8 } from 'node:buffer'
-import { shown, type Fault } from './faults.ts'
+import { excerptOf, type CsvFault } from './faults.ts'
 
 const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
 const EMPTY = Buffer.alloc(0)
@@ -23,13 +23,13 @@ type Step = (piece: Buffer | undefined) => Buffer | null
  * The canonical name of an encoding; the WHATWG's, for which iso-8859-1 is windows-1252.
  * @throws SourceError csv_encoding_unknown
  */
-export function encodingOf(label: string, fault: Fault): string {
+export function encodingOf(label: string, fault: CsvFault): string {
   try {
     return new TextDecoder(label, { fatal: true }).encoding
   } catch {
     throw fault(
       'csv_encoding_unknown',
-      `encoding ${shown(label)} is not known; expected one of ${ENCODINGS.join(', ')}, or another label of the WHATWG Encoding Standard`,
+      `encoding ${excerptOf(label)} is not known; expected one of ${ENCODINGS.join(', ')}, or another label of the WHATWG Encoding Standard`,
     )
   }
 }
@@ -42,7 +42,7 @@ export function encodingOf(label: string, fault: Fault): string {
 export async function* decodeText(
   pieces: AsyncIterable<Buffer>,
   encoding: string | undefined,
-  fault: Fault,
+  fault: CsvFault,
 ): AsyncGenerator<Buffer, void, undefined> {
   const wanted = encoding === undefined ? undefined : encodingOf(encoding, fault)
   let check: ((piece: Buffer | undefined) => Iterable<Buffer>) | undefined
@@ -70,7 +70,7 @@ export async function* decodeText(
 function markOf(
   head: Buffer,
   wanted: string | undefined,
-  fault: Fault,
+  fault: CsvFault,
 ): { encoding: string; bytes: number } {
   const mark =
     head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf
@@ -99,7 +99,7 @@ function markOf(
  */
 function checkerOf(
   encoding: string,
-  fault: Fault,
+  fault: CsvFault,
 ): (piece: Buffer | undefined) => Generator<Buffer, void, undefined> {
   const step = encoding === 'utf-8' ? utf8Step() : otherStep(encoding)
   let line = 1

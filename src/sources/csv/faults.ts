@@ -4,13 +4,13 @@
 import { formatIssue, SourceError } from '../../core/errors.ts'
 
 /** 1-based line of the file, and 1-based column of the row, where known. */
-export interface Place {
+export interface CsvPlace {
   line?: number
   column?: number
 }
 
 /** The error of a place, with the column where it lacks one. */
-export function atColumn(error: SourceError, fault: Fault, column: number): SourceError {
+export function atColumn(error: SourceError, fault: CsvFault, column: number): SourceError {
   const { line } = error
   if (line === undefined || error.column !== undefined) return error
   const prefix = fault(error.code, '', { line }).message
@@ -18,17 +18,17 @@ export function atColumn(error: SourceError, fault: Fault, column: number): Sour
 }
 
 /** Makes the error of one file; the caller throws it. */
-export type Fault = (code: string, message: string, place?: Place) => SourceError
+export type CsvFault = (code: string, message: string, place?: CsvPlace) => SourceError
 
 const OPTION_CHARS_MAX = 40
 
 /** An option's value as a message shows it, cut where it is long. */
-export function shown(value: string): string {
+export function excerptOf(value: string): string {
   const text = JSON.stringify(value.slice(0, OPTION_CHARS_MAX))
   return value.length > OPTION_CHARS_MAX ? `${text} and more` : text
 }
 
-export function faultsOf(path: string): Fault {
+export function csvFaults(path: string): CsvFault {
   return (code, message, place = {}) =>
     new SourceError(code, formatIssue(path, { message, ...place }), place)
 }

@@ -7,7 +7,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { SourceError } from '../../core/errors.ts'
 import { tooManyOpenFiles } from '../../core/open-files.ts'
-import type { Fault } from './faults.ts'
+import type { CsvFault } from './faults.ts'
 
 const PIECE_BYTES = 65_536
 
@@ -23,7 +23,7 @@ export interface InputFile {
 }
 
 /** @throws SourceError csv_missing, csv_not_a_file, csv_unreadable */
-export async function openFile(path: string, fault: Fault): Promise<InputFile> {
+export async function openFile(path: string, fault: CsvFault): Promise<InputFile> {
   const handle = await openHandle(path, fault)
   try {
     return await inputFile(handle, fault)
@@ -33,7 +33,7 @@ export async function openFile(path: string, fault: Fault): Promise<InputFile> {
   }
 }
 
-async function openHandle(path: string, fault: Fault): Promise<FileHandle> {
+async function openHandle(path: string, fault: CsvFault): Promise<FileHandle> {
   try {
     // Without O_NONBLOCK the opening of a named pipe would wait for its writer, for ever.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -47,11 +47,11 @@ async function openHandle(path: string, fault: Fault): Promise<FileHandle> {
   }
 }
 
-function unreadable(fault: Fault): SourceError {
+function unreadable(fault: CsvFault): SourceError {
   return fault('csv_unreadable', 'the file cannot be read; expected a readable CSV file')
 }
 
-async function inputFile(handle: FileHandle, fault: Fault): Promise<InputFile> {
+async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile> {
   const before = await handle.stat({ bigint: true })
   if (!before.isFile()) {
     const found = before.isDirectory() ? 'a directory' : 'not a regular file'

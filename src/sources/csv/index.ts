@@ -4,10 +4,10 @@
 import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
 import { SourceError } from '../../core/errors.ts'
 import type { RaggedRows } from '../../core/sync.ts'
-import { OneReading } from '../one-reading.ts'
+import { SinglePass } from '../single-pass.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
-import { atColumn, faultsOf, shown, type Fault } from './faults.ts'
+import { atColumn, csvFaults, excerptOf, type CsvFault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
 import { RecordReader, type Dialect } from './records.ts'
 
@@ -45,7 +45,7 @@ export interface CsvOptions {
  *   csv_nul, csv_gzip, csv_changed
  */
 export async function openCsv(options: CsvOptions): Promise<Source> {
-  const fault = faultsOf(options.path)
+  const fault = csvFaults(options.path)
   const reader = new RecordReader(dialectOf(options, fault), fault)
   if (options.encoding !== undefined) encodingOf(options.encoding, fault)
   const file = await openFile(options.path, fault)
@@ -71,22 +71,22 @@ class CsvSource implements Source {
   readonly #first: readonly SourceRow[]
   readonly #batches: AsyncGenerator<Batch, void, undefined>
   readonly #file: InputFile
-  readonly #fault: Fault
-  readonly #once: OneReading
+  readonly #fault: CsvFault
+  readonly #once: SinglePass
 
   constructor(
     columns: readonly string[],
     first: readonly SourceRow[],
     batches: AsyncGenerator<Batch, void, undefined>,
     file: InputFile,
-    fault: Fault,
+    fault: CsvFault,
   ) {
     this.columns = columns
     this.#first = first
     this.#batches = batches
     this.#file = file
     this.#fault = fault
-    this.#once = new OneReading(fault)
+    this.#once = new SinglePass(fault)
   }
 
   async *chunks(
@@ -134,7 +134,7 @@ async function* readBatches(
   file: InputFile,
   reader: RecordReader,
   encoding: string | undefined,
-  fault: Fault,
+  fault: CsvFault,
 ): AsyncGenerator<Batch, void, undefined> {
   try {
     for await (const text of decodeText(file.pieces(), encoding, fault)) {
@@ -151,14 +151,14 @@ async function* readBatches(
   if (await file.hasChanged()) throw changed(fault)
 }
 
-function changed(fault: Fault): SourceError {
+function changed(fault: CsvFault): SourceError {
   return fault(
     'csv_changed',
     'the file changed while it was read; expected it to stay as it is until the end',
   )
 }
 
-function headerOf(reader: RecordReader, fault: Fault): readonly string[] {
+function headerOf(reader: RecordReader, fault: CsvFault): readonly string[] {
   const header = reader.header
   if (header === undefined)
     throw fault('csv_empty', 'the file is empty; expected a header with the names of the columns')
@@ -181,18 +181,18 @@ function headerOf(reader: RecordReader, fault: Fault): readonly string[] {
   return header
 }
 
-function dialectOf(options: CsvOptions, fault: Fault): Dialect {
+function dialectOf(options: CsvOptions, fault: CsvFault): Dialect {
   const { delimiter = ',', quote = '"', recordBytesMax = CSV_RECORD_BYTES_MAX } = options
   const { ragged = 'reject' } = options
   if (!isMark(delimiter))
     throw fault(
       'csv_options',
-      `delimiter is ${shown(delimiter)}; expected one character, no line break`,
+      `delimiter is ${excerptOf(delimiter)}; expected one character, no line break`,
     )
   if (quote !== null && (!isMark(quote) || quote === delimiter))
     throw fault(
       'csv_options',
-      `quote is ${shown(quote)}; expected null, or one character that is neither the delimiter nor a line break`,
+      `quote is ${excerptOf(quote)}; expected null, or one character that is neither the delimiter nor a line break`,
     )
   if (!Number.isSafeInteger(recordBytesMax) || recordBytesMax < 1)
     throw fault(

@@ -4,7 +4,7 @@
 
 import { CsvError, Parser } from 'csv-parse'
 import type { SourceRow } from '../source.ts'
-import type { Fault, Place } from './faults.ts'
+import type { CsvFault, CsvPlace } from './faults.ts'
 
 /** Characters that csv-parse may look ahead: a line break behind a quote, or a delimiter, in bytes. */
 const LOOK_AHEAD = 16
@@ -69,11 +69,11 @@ function breaksOf(cells: readonly string[]): number {
 export class RecordReader {
   readonly #parser: RowParser
   readonly #dialect: Dialect
-  readonly #fault: Fault
+  readonly #fault: CsvFault
   #pendingBytes = 0
   #progress = 0
 
-  constructor(dialect: Dialect, fault: Fault) {
+  constructor(dialect: Dialect, fault: CsvFault) {
     this.#dialect = dialect
     this.#fault = fault
     this.#parser = new RowParser({
@@ -155,7 +155,7 @@ export class RecordReader {
     if (this.#pendingBytes > this.#dialect.recordBytesMax) throw this.#tooLong({})
   }
 
-  #tooLong(place: Place): Error {
+  #tooLong(place: CsvPlace): Error {
     const { recordBytesMax } = this.#dialect
     return this.#fault(
       'csv_row_too_long',
@@ -169,7 +169,7 @@ export class RecordReader {
     if (!(error instanceof CsvError))
       return this.#fault('csv_unreadable', 'the row cannot be parsed; expected CSV', { line })
     const cell = typeof error['column'] === 'number' ? error['column'] + 1 : undefined
-    const place: Place = cell === undefined ? { line } : { line, column: cell }
+    const place: CsvPlace = cell === undefined ? { line } : { line, column: cell }
     const quote = this.#dialect.quote ?? ''
     switch (error.code) {
       case 'CSV_RECORD_INCONSISTENT_FIELDS_LENGTH': {

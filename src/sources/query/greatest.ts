@@ -2,11 +2,16 @@
 
 import type { SourceError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { isGreater, unfit, type ColumnOrder, type Watermark } from '../../core/watermark.ts'
+import {
+  isGreater,
+  watermarkProblem,
+  type ColumnOrder,
+  type Watermark,
+} from '../../core/watermark.ts'
 
 type Fault = (code: string, message: string) => SourceError
 
-export class Greatest {
+export class GreatestValue {
   readonly #column: string
   readonly #index: number
   readonly #order: ColumnOrder
@@ -51,7 +56,7 @@ export class Greatest {
     const cell = cells[this.#index] ?? null
     if (cell === null) return
     const value = String(cell)
-    const expected = unfit(this.#order, value)
+    const expected = watermarkProblem(this.#order, value)
     if (expected !== undefined)
       throw this.#fault(
         'query_watermark',

@@ -4,13 +4,13 @@
 import { createHash } from 'node:crypto'
 import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
-import { passOwnWords } from '../../core/own-words.ts'
+import { copyDatabaseMessage } from '../../core/database-message.ts'
 import type { QueryFrom } from '../../core/sync.ts'
 import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
-import { OneReading } from '../one-reading.ts'
+import { SinglePass } from '../single-pass.ts'
 import { FROM_THE_START, type Source, type SourceRow, type SourceSummary } from '../source.ts'
-import { Greatest } from './greatest.ts'
-import { goesOnFrom, queryOf } from './parameters.ts'
+import { GreatestValue } from './greatest.ts'
+import { resumesFrom, boundQuery } from './parameters.ts'
 
 /**
  * Opens the warehouse and asks it the query. The source closes the warehouse.
@@ -31,15 +31,15 @@ export async function openQuery(
     new SourceError(code, `Sync "${sync}", query of warehouse ${name}: ${message}`)
   const ours = (error: unknown): unknown =>
     error instanceof SyncError && !(error instanceof Blocked || error instanceof SourceError)
-      ? passOwnWords(fault(error.code, error.message), error)
+      ? copyDatabaseMessage(fault(error.code, error.message), error)
       : error
-  const query = queryOf(from, extent, fault)
+  const query = boundQuery(from, extent, fault)
   const warehouse = await openWarehouse(name, signal)
   try {
     const reading = await warehouse.read(query, { signal })
     checkColumns(reading.columns, fault)
     const greatest = from.watermark
-      ? new Greatest(from.watermark.column, reading, goesOnFrom(from, extent), fault)
+      ? new GreatestValue(from.watermark.column, reading, resumesFrom(from, extent), fault)
       : null
     // What a window finds is not where the next reading goes on.
     return new QuerySource(reading, warehouse, extent.window ? null : greatest, fault, ours)
@@ -55,14 +55,14 @@ class QuerySource implements Source {
   readonly columns: readonly string[]
   readonly #reading: Reading
   readonly #warehouse: Warehouse
-  readonly #greatest: Greatest | null
+  readonly #greatest: GreatestValue | null
   readonly #ours: (error: unknown) => unknown
-  readonly #once: OneReading
+  readonly #once: SinglePass
 
   constructor(
     reading: Reading,
     warehouse: Warehouse,
-    greatest: Greatest | null,
+    greatest: GreatestValue | null,
     fault: Fault,
     ours: (error: unknown) => unknown,
   ) {
@@ -70,7 +70,7 @@ class QuerySource implements Source {
     this.#reading = reading
     this.#warehouse = warehouse
     this.#greatest = greatest
-    this.#once = new OneReading(fault)
+    this.#once = new SinglePass(fault)
     this.#ours = ours
   }
 

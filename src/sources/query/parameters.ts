@@ -1,13 +1,13 @@
 // What the parameters of a query are in one reading of it.
 
 import type { SourceError } from '../../core/errors.ts'
-import { parametersOf, withParameters } from '../../core/query-parameters.ts'
+import { queryParameters, bindParameters } from '../../core/query-parameters.ts'
 import type { QueryFrom } from '../../core/sync.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Extent } from '../source.ts'
 
 /** What the reading goes on from; null where it begins with `initial`, as every window does. */
-export function goesOnFrom({ watermark }: QueryFrom, extent: Extent): Watermark | null {
+export function resumesFrom({ watermark }: QueryFrom, extent: Extent): Watermark | null {
   const last = extent.window === null ? extent.watermark : null
   return last !== null && last.column === watermark?.column ? last : null
 }
@@ -16,12 +16,12 @@ export function goesOnFrom({ watermark }: QueryFrom, extent: Extent): Watermark 
  * The query as the warehouse is asked it.
  * @throws SourceError query_window where the query cannot be read in that window
  */
-export function queryOf(
+export function boundQuery(
   from: QueryFrom,
   extent: Extent,
   fault: (code: string, message: string) => SourceError,
 ): string {
-  const used = parametersOf(from.query)
+  const used = queryParameters(from.query)
   const { from: start, to: end } = extent.window ?? { from: null, to: null }
   for (const [name, value] of [
     ['from', start],
@@ -32,6 +32,6 @@ export function queryOf(
         'query_window',
         `it has no \`:${name}\`, so a window cannot bound it; expected one, such as \`WHERE (:from IS NULL OR day >= :from) AND (:to IS NULL OR day < :to)\``,
       )
-  const watermark = goesOnFrom(from, extent)?.value ?? from.watermark?.initial ?? null
-  return withParameters(from.query, { watermark, from: start, to: end })
+  const watermark = resumesFrom(from, extent)?.value ?? from.watermark?.initial ?? null
+  return bindParameters(from.query, { watermark, from: start, to: end })
 }

@@ -4,9 +4,9 @@
 import { SourceError } from '../../core/errors.ts'
 
 /** Makes the error of one source; the caller throws it. */
-export type Fault = (code: string, message: string) => SourceError
+export type RecordsFault = (code: string, message: string) => SourceError
 
-export function faultsOf(objectType: string, connection: string): Fault {
+export function recordsFaults(objectType: string, connection: string): RecordsFault {
   return (code, message) =>
     new SourceError(code, `Records of ${objectType} (connection ${connection}): ${message}`)
 }

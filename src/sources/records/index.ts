@@ -4,9 +4,9 @@
 
 import { createHash } from 'node:crypto'
 import {
-  allOf,
+  allFilter,
   modificationProperty,
-  spanOf,
+  spanFilter,
   type FilterNode,
   type ObjectSchema,
   type RecordPage,
@@ -18,10 +18,10 @@ import { canonicalJson, type Json } from '../../core/json.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { RecordsFrom } from '../../core/sync.ts'
 import type { Window } from '../../core/watermark.ts'
-import { OneReading } from '../one-reading.ts'
+import { SinglePass } from '../single-pass.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
-import { faultsOf, type Fault } from './faults.ts'
-import { pagesOf } from './pages.ts'
+import { recordsFaults, type RecordsFault } from './faults.ts'
+import { sourcePages } from './pages.ts'
 
 /** The column of the record's id. A property of this name cannot be a column as well. */
 const ID = 'id'
@@ -55,7 +55,7 @@ export async function openRecords(
   options: RecordsOptions = {},
 ): Promise<Source> {
   const { clock = systemClock, retryWaitsMs = [1_000, 4_000, 15_000, 45_000] } = options
-  const fault = faultsOf(from.object_type, from.connection)
+  const fault = recordsFaults(from.object_type, from.connection)
   const stop = new AbortController()
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])])
   const schema = await readType(client, from.object_type, signal, fault)
@@ -68,7 +68,7 @@ export async function openRecords(
     clock,
     retryWaitsMs,
   }
-  const pages = pagesOf(client, query, fault)
+  const pages = sourcePages(client, query, fault)
   const first = await pages.next()
   return new RecordsSource(properties, first.done === true ? null : first.value, pages, stop, fault)
 }
@@ -79,21 +79,21 @@ class RecordsSource implements Source {
   readonly #first: RecordPage | null
   readonly #pages: AsyncGenerator<RecordPage, void, undefined>
   readonly #stop: AbortController
-  readonly #once: OneReading
+  readonly #once: SinglePass
 
   constructor(
     properties: readonly string[],
     first: RecordPage | null,
     pages: AsyncGenerator<RecordPage, void, undefined>,
     stop: AbortController,
-    fault: Fault,
+    fault: RecordsFault,
   ) {
     this.columns = [ID, ...properties]
     this.#properties = properties
     this.#first = first
     this.#pages = pages
     this.#stop = stop
-    this.#once = new OneReading(fault)
+    this.#once = new SinglePass(fault)
   }
 
   async *chunks(
@@ -165,7 +165,7 @@ async function readType(
   client: SourceClient,
   objectType: string,
   signal: AbortSignal,
-  fault: Fault,
+  fault: RecordsFault,
 ): Promise<ObjectSchema> {
   const options = { signal, priority: 'import' } as const
   try {
@@ -184,7 +184,7 @@ async function readType(
 function propertiesOf(
   schema: ObjectSchema,
   named: readonly string[] | undefined,
-  fault: Fault,
+  fault: RecordsFault,
 ): string[] {
   const names = schema.properties.map(({ name }) => name).filter((name) => name !== ID)
   if (named === undefined) return names
@@ -202,7 +202,7 @@ function filterOf(
   schema: ObjectSchema,
   filter: FilterNode | undefined,
   window: Window | null | undefined,
-  fault: Fault,
+  fault: RecordsFault,
 ): FilterNode | undefined {
   if (!window) return filter
   const property = modificationProperty(schema)
@@ -211,8 +211,8 @@ function filterOf(
       'records_window',
       'the type has no property that tells when a record was changed last (such as updated_at, a datetime that nobody writes), so it has no window; leave out from and to',
     )
-  const within = spanOf(property.name, window.from, window.to)
-  return allOf([...(filter ? [filter] : []), ...within]) ?? undefined
+  const within = spanFilter(property.name, window.from, window.to)
+  return allFilter([...(filter ? [filter] : []), ...within]) ?? undefined
 }
 
 function shown(names: readonly string[]): string {

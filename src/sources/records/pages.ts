@@ -5,12 +5,12 @@ import type { FilterNode, RecordPage } from '../../contract/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { ServiceFailure } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
-import type { Fault } from './faults.ts'
+import type { RecordsFault } from './faults.ts'
 
 /** Longest wait on the quota, and for a service that says when it is back: a reading that is left begins at its first row. */
 const WAIT_MAX_MS = 300_000
 
-export interface PagesOptions {
+export interface RecordsPagesOptions {
   readonly objectType: string
   readonly filter: FilterNode | undefined
   readonly properties: readonly string[]
@@ -24,10 +24,10 @@ export interface PagesOptions {
  * @throws SourceError records_query, records_cursor; ServiceFailure where a page fails after its last wait, or for good;
  *   QuotaWait; the signal's reason
  */
-export async function* pagesOf(
+export async function* sourcePages(
   client: Pick<RecordsClient, 'recordPages'>,
-  { objectType, filter, properties, signal, clock, retryWaitsMs }: PagesOptions,
-  fault: Fault,
+  { objectType, filter, properties, signal, clock, retryWaitsMs }: RecordsPagesOptions,
+  fault: RecordsFault,
 ): AsyncGenerator<RecordPage, void, undefined> {
   const query = { properties: [...properties], ...(filter && { filter }) }
   const options = { signal, priority: 'import', maxWaitMs: WAIT_MAX_MS, retries: 0 } as const

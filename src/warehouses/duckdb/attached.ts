@@ -7,10 +7,17 @@ import { chmod, link, rename, rm } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
-import type { OpenOptions } from '../warehouse.ts'
-import { beingRead, isUntidy, locked, lockOf, processOf, unwritten } from './failures.ts'
+import type { WarehouseOptions } from '../warehouse.ts'
+import {
+  fileBeingRead,
+  isUntidy,
+  fileLocked,
+  lockHolder,
+  processText,
+  writeError,
+} from './failures.ts'
 import { enterFile } from './file-gate.ts'
-import { quoted } from './sql.ts'
+import { quoteLiteral } from './sql.ts'
 
 const WAIT_MS = 10_000
 const ASK_AGAIN_MS = 100
@@ -32,7 +39,7 @@ export class AttachedFile {
   readonly #working = new Set<Promise<unknown>>()
 
   /** @param file as `realFile` gives it */
-  constructor(place: string, file: string, { waitMs = WAIT_MS, signal }: OpenOptions) {
+  constructor(place: string, file: string, { waitMs = WAIT_MS, signal }: WarehouseOptions) {
     this.place = place
     this.#file = file
     this.#waitMs = waitMs
@@ -55,7 +62,7 @@ export class AttachedFile {
   ): Promise<Result> {
     return this.guard(async () => {
       const leave = await enterFile(this.#file, 'write', this.#waitMs, this.#signal)
-      if (typeof leave === 'string') throw beingRead(this.place, this.#waitMs)
+      if (typeof leave === 'string') throw fileBeingRead(this.place, this.#waitMs)
       // Others are waited for from here on: the wait for this process says nothing of them.
       const until = Date.now() + this.#waitMs
       try {
@@ -83,7 +90,7 @@ export class AttachedFile {
 
   /** An error of the driver in our words. */
   explain(error: unknown): unknown {
-    return unwritten(error, this.place)
+    return writeError(error, this.place)
   }
 
   /** Does some work that `close` waits for; gives its errors in our words. */
@@ -105,7 +112,7 @@ export class AttachedFile {
   async #create(connection: DuckDBConnection): Promise<void> {
     const made = `${this.#file}.${process.pid}.new`
     try {
-      await connection.run(`ATTACH ${quoted(made)} AS ${FILE} (TYPE duckdb)`)
+      await connection.run(`ATTACH ${quoteLiteral(made)} AS ${FILE} (TYPE duckdb)`)
       await connection.run(`DETACH ${FILE}`)
       await chmod(made, 0o600)
       await link(made, this.#file).catch((error: NodeJS.ErrnoException) => {
@@ -126,12 +133,12 @@ export class AttachedFile {
           `The warehouse ${this.place} is gone: its file was removed or moved; run again, and it is mirrored anew`,
         )
       try {
-        await connection.run(`ATTACH ${quoted(this.#file)} AS ${FILE} (TYPE duckdb)`)
+        await connection.run(`ATTACH ${quoteLiteral(this.#file)} AS ${FILE} (TYPE duckdb)`)
         return
       } catch (error) {
-        const lock = lockOf(error)
+        const lock = lockHolder(error)
         if (!lock) throw error
-        if (Date.now() >= until) throw locked(this.place, processOf(lock.pid), this.#waitMs)
+        if (Date.now() >= until) throw fileLocked(this.place, processText(lock.pid), this.#waitMs)
       }
       await systemClock.sleep(ASK_AGAIN_MS, this.#signal)
     }

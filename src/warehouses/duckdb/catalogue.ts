@@ -4,8 +4,8 @@ import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import { FILE, type Ask } from './attached.ts'
 import { noteProject } from './holder.ts'
-import { named, quoted, rowsOf, typeOf } from './sql.ts'
-import { tableIn, type Home } from './schema.ts'
+import { quoteIdentifier, quoteLiteral, rowsOf, columnType } from './sql.ts'
+import { tableIn, type SchemaPlace } from './schema.ts'
 
 const LAYOUT = 1
 
@@ -33,7 +33,7 @@ const textOfType = ({ holds, list }: ColumnType): string => (list ? `${holds}[]`
 /** Makes the schema and its books where they are missing. In a transaction. */
 export async function ownSchema(
   ask: Ask,
-  { place, schema }: Home,
+  { place, schema }: SchemaPlace,
   { owner, project }: { readonly owner: string; readonly project: string },
 ): Promise<void> {
   const other = (sentence: string) =>
@@ -44,7 +44,7 @@ export async function ownSchema(
   const books = booksIn(schema)
   const there = await tablesIn(ask, schema)
   if (there.size === 0) {
-    await ask(`CREATE SCHEMA IF NOT EXISTS ${FILE}.${named(schema)}`)
+    await ask(`CREATE SCHEMA IF NOT EXISTS ${FILE}.${quoteIdentifier(schema)}`)
     await ask(`CREATE TABLE ${books.mirror} (owner VARCHAR, version INTEGER, project VARCHAR)`)
     await ask(
       `CREATE TABLE ${books.streams} (name VARCHAR, table_name VARCHAR, fence BIGINT, position VARCHAR)`,
@@ -54,7 +54,7 @@ export async function ownSchema(
          field_type VARCHAR, type VARCHAR, live BOOLEAN, ordinal INTEGER)`,
     )
     await ask(
-      `INSERT INTO ${books.mirror} VALUES (${[quoted(owner), LAYOUT, quoted(project)].join()})`,
+      `INSERT INTO ${books.mirror} VALUES (${[quoteLiteral(owner), LAYOUT, quoteLiteral(project)].join()})`,
     )
     return
   }
@@ -78,7 +78,7 @@ export async function ownSchema(
 /** The streams in the books, each of them checked against its table. In a transaction. */
 export async function readStreams(
   ask: Ask,
-  home: Home,
+  home: SchemaPlace,
   of?: readonly string[],
 ): Promise<MirrorStream[]> {
   const books = booksIn(home.schema)
@@ -134,7 +134,7 @@ function columnOf([, name, property, part, fieldType, type, live]: unknown[]): M
 
 /** @throws SyncError `warehouse_altered` */
 function checkTable(
-  { place, schema }: Home,
+  { place, schema }: SchemaPlace,
   { name, table, columns }: MirrorStream,
   there: ReadonlyMap<string, string> | undefined,
 ): void {
@@ -144,12 +144,18 @@ function checkTable(
       'warehouse_altered',
       `The warehouse ${place} was altered: ${what}; put it back as it was, or have it mirrored anew: ${drop}` +
         ['streams WHERE name', 'columns WHERE stream']
-          .map((book) => `DELETE FROM ${named(schema)}._records_sync_${book} = ${quoted(name)}`)
+          .map(
+            (book) =>
+              `DELETE FROM ${quoteIdentifier(schema)}._records_sync_${book} = ${quoteLiteral(name)}`,
+          )
           .join('; '),
     )
   if (!there) throw altered(`${where} is missing; expected the table of ${name}`, '')
-  const drop = `DROP TABLE ${named(schema)}.${named(table)}; `
-  const expected = [...OWN, ...columns.map((column) => [column.name, typeOf(column.type)] as const)]
+  const drop = `DROP TABLE ${quoteIdentifier(schema)}.${quoteIdentifier(table)}; `
+  const expected = [
+    ...OWN,
+    ...columns.map((column) => [column.name, columnType(column.type)] as const),
+  ]
   for (const [column, type] of expected) {
     const found = there.get(column)
     if (found === undefined)
@@ -162,7 +168,7 @@ function checkTable(
 /** In a transaction. @throws SyncError `warehouse_altered` */
 export async function changeStreams(
   ask: Ask,
-  home: Home,
+  home: SchemaPlace,
   changes: readonly StreamChange[],
 ): Promise<void> {
   const { schema } = home
@@ -183,7 +189,7 @@ export async function changeStreams(
 
 /** Names are free when nothing has them, whatever the case. */
 function checkFree(
-  { place, schema }: Home,
+  { place, schema }: SchemaPlace,
   { table, add }: StreamChange,
   tables: ReadonlyMap<string, string>,
   columns: ReadonlyMap<string, string> | undefined,
@@ -210,19 +216,21 @@ async function applyChange(
 ): Promise<void> {
   const books = booksIn(schema)
   const where = tableIn(schema, table)
-  const columns = add.map((column) => `${named(column.name)} ${typeOf(column.type)}`)
+  const columns = add.map((column) => `${quoteIdentifier(column.name)} ${columnType(column.type)}`)
   if (isNew) {
-    const own = OWN.map(([column, type]) => `${named(column)} ${type}`)
+    const own = OWN.map(([column, type]) => `${quoteIdentifier(column)} ${type}`)
     await ask(`CREATE TABLE ${where} (${[...own, ...columns].join()})`)
-    await ask(`INSERT INTO ${books.streams} VALUES (${quoted(name)}, ${quoted(table)}, 0, NULL)`)
+    await ask(
+      `INSERT INTO ${books.streams} VALUES (${quoteLiteral(name)}, ${quoteLiteral(table)}, 0, NULL)`,
+    )
   } else for (const column of columns) await ask(`ALTER TABLE ${where} ADD COLUMN ${column}`)
   if (add.length > 0) {
     const [last] = await ask(
-      `SELECT coalesce(max(ordinal), 0) FROM ${books.columns} WHERE stream = ${quoted(name)}`,
+      `SELECT coalesce(max(ordinal), 0) FROM ${books.columns} WHERE stream = ${quoteLiteral(name)}`,
     )
     const rows = add.map((column, index) => {
       const texts = [name, column.name, column.property, column.part, column.fieldType]
-      return `(${[...texts, textOfType(column.type)].map(quoted).join()}, ${column.live}, ${Number(last![0]) + index + 1})`
+      return `(${[...texts, textOfType(column.type)].map(quoteLiteral).join()}, ${column.live}, ${Number(last![0]) + index + 1})`
     })
     await ask(`INSERT INTO ${books.columns} VALUES ${rows.join()}`)
   }
@@ -233,18 +241,18 @@ async function applyChange(
     if (names.length > 0)
       await ask(
         `UPDATE ${books.columns} SET live = ${live}
-         WHERE stream = ${quoted(name)} AND column_name IN ${rowsOf(names)}`,
+         WHERE stream = ${quoteLiteral(name)} AND column_name IN ${rowsOf(names)}`,
       )
 }
 
 /** In a transaction. */
 export async function claimStream(
   ask: Ask,
-  { place, schema }: Home,
+  { place, schema }: SchemaPlace,
   stream: string,
 ): Promise<{ fence: number; position: string | null }> {
   const [row] = await ask(
-    `UPDATE ${booksIn(schema).streams} SET fence = fence + 1 WHERE name = ${quoted(stream)}
+    `UPDATE ${booksIn(schema).streams} SET fence = fence + 1 WHERE name = ${quoteLiteral(stream)}
      RETURNING fence, position`,
   )
   if (!row)
@@ -262,7 +270,7 @@ export async function readPosition(
   stream: string,
 ): Promise<string | null> {
   const [row] = await ask(
-    `SELECT position FROM ${booksIn(schema).streams} WHERE name = ${quoted(stream)}`,
+    `SELECT position FROM ${booksIn(schema).streams} WHERE name = ${quoteLiteral(stream)}`,
   )
   return (row?.[0] ?? null) as string | null
 }
@@ -276,8 +284,8 @@ export async function storePosition(
   position: string,
 ): Promise<void> {
   const moved = await ask(
-    `UPDATE ${booksIn(schema).streams} SET position = ${quoted(position)}
-     WHERE name = ${quoted(stream)} AND fence = ${fence} RETURNING name`,
+    `UPDATE ${booksIn(schema).streams} SET position = ${quoteLiteral(position)}
+     WHERE name = ${quoteLiteral(stream)} AND fence = ${fence} RETURNING name`,
   )
   if (moved.length === 0) throw new FenceLost(null, stream)
 }
@@ -291,7 +299,7 @@ async function columnsIn(
   const rows = await ask(
     `SELECT table_name, column_name, data_type FROM duckdb_columns() JOIN duckdb_tables()
        USING (database_name, schema_name, table_name)
-     WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)})
+     WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoteLiteral(schema)})
        AND table_name IN ${rowsOf(of)}`,
   )
   const tables = new Map<string, Map<string, string>>()
@@ -305,14 +313,14 @@ async function columnsIn(
 async function hasBooks(ask: Ask, schema: string): Promise<boolean> {
   const rows = await ask(
     `SELECT 1 FROM duckdb_tables() WHERE database_name = '${FILE}'
-       AND lower(schema_name) = lower(${quoted(schema)}) AND table_name = '_records_sync_mirror'`,
+       AND lower(schema_name) = lower(${quoteLiteral(schema)}) AND table_name = '_records_sync_mirror'`,
   )
   return rows.length > 0
 }
 
 /** Names of tables and views, by their name in lower case. */
 async function tablesIn(ask: Ask, schema: string): Promise<Map<string, string>> {
-  const of = `WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoted(schema)})`
+  const of = `WHERE database_name = '${FILE}' AND lower(schema_name) = lower(${quoteLiteral(schema)})`
   const rows = await ask(
     `SELECT table_name FROM duckdb_tables() ${of} UNION ALL SELECT view_name FROM duckdb_views() ${of} AND NOT internal`,
   )

@@ -2,8 +2,8 @@
 // in the query, and the number of a process that holds the file are read.
 
 import { Blocked, SyncError } from '../../core/errors.ts'
-import { refused } from '../cells.ts'
-import { keepOwnWords } from '../../core/own-words.ts'
+import { refusedCell } from '../cells.ts'
+import { attachDatabaseMessage } from '../../core/database-message.ts'
 
 const RETRY_MS = 10_000
 const CLASS = /^(?:[a-z ]+: )?([A-Z][A-Za-z ]{1,30}) Error:/i
@@ -18,14 +18,14 @@ const DAMAGED =
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
 /** Whether another process holds the file, and which, where DuckDB says it. */
-export function lockOf(error: unknown): { pid: string | undefined } | undefined {
+export function lockHolder(error: unknown): { pid: string | undefined } | undefined {
   const message = messageOf(error)
   if (!message.includes('Could not set lock on file')) return undefined
   return { pid: /\(PID (\d+)\)/.exec(message)?.[1] }
 }
 
 /** @param holder who has the file open: `another process (PID 7)` */
-export function locked(place: string, holder: string, waitMs: number): Blocked {
+export function fileLocked(place: string, holder: string, waitMs: number): Blocked {
   return new Blocked(
     'warehouse',
     `The warehouse ${place} is held by ${holder}, and was for ${waitMs / 1_000} s; end it, or let it close the file`,
@@ -34,11 +34,11 @@ export function locked(place: string, holder: string, waitMs: number): Blocked {
 }
 
 /** How another process that holds the file is named. */
-export const processOf = (pid: string | undefined): string =>
+export const processText = (pid: string | undefined): string =>
   pid === undefined ? 'another process' : `another process (PID ${pid})`
 
 /** This process itself reads the file for a query, longer than a mirror waits. */
-export const beingRead = (place: string, waitMs: number): Blocked =>
+export const fileBeingRead = (place: string, waitMs: number): Blocked =>
   new Blocked(
     'warehouse',
     `The warehouse ${place} is read for a query by this process (PID ${process.pid}), and was for ${waitMs / 1_000} s; it goes on when the answer is read`,
@@ -46,7 +46,7 @@ export const beingRead = (place: string, waitMs: number): Blocked =>
   )
 
 /** Why a file cannot be opened. */
-export function unopened(error: unknown, place: string): SyncError {
+export function openError(error: unknown, place: string): SyncError {
   const message = messageOf(error)
   const fail = (code: string, sentence: string) =>
     new SyncError(`warehouse_${code}`, `The warehouse ${place} ${sentence}`)
@@ -61,7 +61,7 @@ export function unopened(error: unknown, place: string): SyncError {
 }
 
 /** Why a query cannot be answered. */
-export function unanswered(error: unknown, place: string): SyncError {
+export function queryError(error: unknown, place: string): SyncError {
   if (error instanceof SyncError) return error
   const kind = kindOf(error)
   if (kind === 'Out of Memory Error')
@@ -70,11 +70,11 @@ export function unanswered(error: unknown, place: string): SyncError {
       `The warehouse ${place} has no memory or no room for temporary files left for the query`,
       RETRY_MS,
     )
-  return keepOwnWords(refused(kind), error)
+  return attachDatabaseMessage(refusedCell(kind), error)
 }
 
 /** Why tables of a mirror cannot be read or written. */
-export function unwritten(error: unknown, place: string): unknown {
+export function writeError(error: unknown, place: string): unknown {
   if (!(error instanceof Error) || error instanceof SyncError) return error
   const { message } = error
   // What has no class is none of DuckDB's.
@@ -113,16 +113,16 @@ export const isUntidy = (error: unknown): boolean =>
   messageOf(error).includes('but CHECKPOINT during DETACH failed')
 
 /** Why a query that was only looked at is wrong: with its place, which is one of its own text. */
-export function misunderstood(error: unknown): SyncError {
+export function parseError(error: unknown): SyncError {
   if (error instanceof SyncError) return error
   const found = PLACE.exec(messageOf(error))
-  if (!found) return keepOwnWords(refused(kindOf(error)), error)
+  if (!found) return attachDatabaseMessage(refusedCell(kindOf(error)), error)
   const [, line, shown, indent] = found as unknown as [string, string, string, string]
   const column = indent.length + 1 - `LINE ${line}: `.length
   // A long line is shown in part, and then the column counts from somewhere else.
   const whole = !shown.startsWith('...') && column > 0
   const place = { line: Number(line), column: whole ? column : undefined }
-  return keepOwnWords(refused(kindOf(error), place), error)
+  return attachDatabaseMessage(refusedCell(kindOf(error), place), error)
 }
 
 const kindOf = (error: unknown): string => `${CLASS.exec(messageOf(error))?.[1] ?? 'unknown'} Error`

@@ -5,10 +5,10 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-export type Use = 'read' | 'write'
+export type FileUse = 'read' | 'write'
 
 interface Waiter {
-  readonly use: Use
+  readonly use: FileUse
   enter(): void
 }
 
@@ -38,7 +38,7 @@ export async function realFile(path: string): Promise<string> {
  */
 export async function enterFile(
   file: string,
-  use: Use,
+  use: FileUse,
   waitMs: number,
   signal: AbortSignal | undefined,
 ): Promise<(() => void) | 'read'> {

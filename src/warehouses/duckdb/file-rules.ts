@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { SyncError } from '../../core/errors.ts'
 import { isLedgerFile } from '../../sqlite/own-tables.ts'
-import { quoted } from './sql.ts'
+import { quoteLiteral } from './sql.ts'
 
 /** Runs a statement of ours, and gives its rows. */
 export type AskRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
@@ -42,7 +42,7 @@ export class FileRules {
     const first = steps.findIndex((step) => PATTERN.test(step))
     // Before any name is asked for.
     checkRoot(await real(steps.slice(0, first).join(sep) || sep), roots)
-    const found = await ask(`SELECT file FROM glob(${quoted(path)}) LIMIT ${MATCHES_MAX + 1}`)
+    const found = await ask(`SELECT file FROM glob(${quoteLiteral(path)}) LIMIT ${MATCHES_MAX + 1}`)
     if (found.length > MATCHES_MAX)
       throw refused('names very many files', `expected at most ${MATCHES_MAX}`)
     for (const [file] of found) await this.#checkOne(String(file), roots, secrets)

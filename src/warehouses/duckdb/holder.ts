@@ -2,14 +2,14 @@
 
 import { ofOtherProject, type Holder } from '../../core/mirror.ts'
 import type { Ask } from './attached.ts'
-import { columnsOf, tableIn, type Home } from './schema.ts'
-import { quoted } from './sql.ts'
+import { tableColumns, tableIn, type SchemaPlace } from './schema.ts'
+import { quoteLiteral } from './sql.ts'
 
 const BOOK = '_records_sync_mirror'
 
 /** Null where there are no books. In a transaction. */
 export async function readHolder(ask: Ask, schema: string): Promise<Holder | null> {
-  const columns = await columnsOf(ask, schema, BOOK)
+  const columns = await tableColumns(ask, schema, BOOK)
   if (columns.length === 0) return null
   // An older release made it without the column.
   const column = columns.includes('project') ? 'project' : 'NULL'
@@ -21,7 +21,7 @@ export async function readHolder(ask: Ask, schema: string): Promise<Holder | nul
 /** Notes the project where there is none. In a transaction. @throws SyncError `warehouse_other_project` */
 export async function noteProject(
   ask: Ask,
-  { place, schema }: Home,
+  { place, schema }: SchemaPlace,
   project: string,
 ): Promise<void> {
   const holder = (await readHolder(ask, schema))!
@@ -29,7 +29,7 @@ export async function noteProject(
   if (holder.project !== null) throw ofOtherProject(`The warehouse ${place}`, holder, project)
   const book = tableIn(schema, BOOK)
   await ask(`ALTER TABLE ${book} ADD COLUMN IF NOT EXISTS project VARCHAR`)
-  await ask(`UPDATE ${book} SET project = ${quoted(project)}`)
+  await ask(`UPDATE ${book} SET project = ${quoteLiteral(project)}`)
 }
 
 /** False where the schema is not the project's. In a transaction. */
@@ -40,6 +40,6 @@ export async function takeOver(
 ): Promise<boolean> {
   const holder = await readHolder(ask, schema)
   if (holder === null || holder.project !== from) return false
-  await ask(`UPDATE ${tableIn(schema, BOOK)} SET project = ${quoted(to)}`)
+  await ask(`UPDATE ${tableIn(schema, BOOK)} SET project = ${quoteLiteral(to)}`)
   return true
 }

@@ -12,20 +12,20 @@ import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { systemClock } from '../../core/ports.ts'
 import { NoCell, noCellAt, noCellIn } from '../cells.ts'
-import type { OpenOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
+import type { WarehouseOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
 import {
-  beingRead,
-  locked,
-  lockOf,
-  misunderstood,
-  processOf,
-  unanswered,
-  unopened,
+  fileBeingRead,
+  fileLocked,
+  lockHolder,
+  parseError,
+  processText,
+  queryError,
+  openError,
 } from './failures.ts'
 import { enterFile, realFile } from './file-gate.ts'
 import { FileRules, type FilePlaces } from './file-rules.ts'
 import { checkQuery } from './query-check.ts'
-import { quoted } from './sql.ts'
+import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
 import { cellOf, orderOf, refusedIn } from './values.ts'
 
@@ -44,7 +44,7 @@ const NO_FILE = ':memory:'
 export async function openDuckdb(
   name: string,
   { duckdb: path, ...places }: { readonly duckdb: string } & FilePlaces,
-  { waitMs = WAIT_MS, signal }: OpenOptions,
+  { waitMs = WAIT_MS, signal }: WarehouseOptions,
 ): Promise<Warehouse> {
   const place = `${name} (${path})`
   const leave = await takeTurn(path, place, waitMs, signal)
@@ -55,7 +55,7 @@ export async function openDuckdb(
       return new DuckdbWarehouse(place, instance, connection, places, leave)
     } catch (error) {
       instance.closeSync()
-      throw unopened(error, place)
+      throw openError(error, place)
     }
   } catch (error) {
     leave()
@@ -74,7 +74,7 @@ async function takeTurn(
   // Of what has not even a folder, the opening tells.
   const file = await realFile(path).catch(() => path)
   const entered = await enterFile(file, 'read', waitMs, signal)
-  if (typeof entered === 'string') throw beingRead(place, waitMs)
+  if (typeof entered === 'string') throw fileBeingRead(place, waitMs)
   return entered
 }
 
@@ -98,9 +98,9 @@ async function openFile(
       if (path === NO_FILE) return await DuckDBInstance.create(path, settings)
       return await DuckDBInstance.fromCache(path, { access_mode: 'READ_ONLY', ...settings })
     } catch (error) {
-      const lock = lockOf(error)
-      if (!lock) throw unopened(error, place)
-      if (waited >= waitMs) throw locked(place, processOf(lock.pid), waitMs)
+      const lock = lockHolder(error)
+      if (!lock) throw openError(error, place)
+      if (waited >= waitMs) throw fileLocked(place, processText(lock.pid), waitMs)
     }
     await systemClock.sleep(ASK_AGAIN_MS, signal)
   }
@@ -139,7 +139,7 @@ class DuckdbWarehouse implements Warehouse {
       if (what !== undefined) throw noCellIn(column, what)
     })
     const limit = rowsMax === undefined ? '' : `LIMIT ${rowsMax}`
-    const make = `CREATE TEMP TABLE answer AS FROM query(${quoted(query)}) ${limit}`
+    const make = `CREATE TEMP TABLE answer AS FROM query(${quoteLiteral(query)}) ${limit}`
     return {
       columns,
       orders: types.map(orderOf),
@@ -163,7 +163,7 @@ class DuckdbWarehouse implements Warehouse {
       return await working
     } catch (error) {
       signal?.throwIfAborted()
-      throw this.#closing ? this.#closed() : unanswered(error, this.place)
+      throw this.#closing ? this.#closed() : queryError(error, this.place)
     } finally {
       signal?.removeEventListener('abort', interrupt)
     }
@@ -174,10 +174,10 @@ class DuckdbWarehouse implements Warehouse {
     this.#connection.interrupt()
     await this.#endStream()
     await this.#connection.run(
-      `SET file_search_path = ${quoted(this.#folder)}; SET TimeZone = 'UTC'; DROP TABLE IF EXISTS temp.answer`,
+      `SET file_search_path = ${quoteLiteral(this.#folder)}; SET TimeZone = 'UTC'; DROP TABLE IF EXISTS temp.answer`,
     )
     return await this.#understand(query).catch((error: unknown) => {
-      throw misunderstood(error)
+      throw parseError(error)
     })
   }
 

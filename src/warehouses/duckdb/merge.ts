@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
 import {
-  countsOf,
+  mergeCounts,
   OWN_COLUMNS,
   type MergeCounts,
   type MirrorBatch,
@@ -13,9 +13,9 @@ import {
 } from '../mirror-tables.ts'
 import type { Ask, AttachedFile } from './attached.ts'
 import { storePosition } from './catalogue.ts'
-import { columnsOf, tableIn } from './schema.ts'
-import { cast, instantOf, named } from './sql.ts'
-import { cellsWriter, checkInstant } from './staged.ts'
+import { tableColumns, tableIn } from './schema.ts'
+import { cast, instantExpression, quoteIdentifier } from './sql.ts'
+import { cellsWriter, checkStagedInstant } from './staged-cells.ts'
 import type { Staging } from './staging.ts'
 
 /** Cells that are made into text, or handed over, before others get a turn. */
@@ -27,7 +27,7 @@ const FLUSH_CHARACTERS = 1_000_000
 const LATEST = `CREATE OR REPLACE TEMP TABLE latest AS
   SELECT id, version, max(seen) OVER (PARTITION BY id) AS last_seen, misfits, from_json(cells, '["VARCHAR"]') AS cells
   FROM (
-    SELECT id, ${instantOf('version')} AS version, ${instantOf('seen')} AS seen, misfits, cells, rowid AS added
+    SELECT id, ${instantExpression('version')} AS version, ${instantExpression('seen')} AS seen, misfits, cells, rowid AS added
     FROM temp.staged
   )
   QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC NULLS LAST, seen DESC, added DESC) = 1`
@@ -86,7 +86,7 @@ class DuckdbBatch implements MirrorBatch {
   }
 
   async add(rows: readonly MirrorRow[], seenAt: string): Promise<void> {
-    checkInstant('_last_seen_at', seenAt)
+    checkStagedInstant('_last_seen_at', seenAt)
     const turn = Math.max(1, Math.floor(TURN_CELLS / (this.#stream.columns.length + 5)))
     const cells: string[] = []
     for (const [index, row] of rows.entries()) {
@@ -187,11 +187,13 @@ async function mergeLatest(
   const live = stream.columns.filter((column) => column.live)
   const values = live.map(({ type }, index) => cast(`l.cells[${index + 1}]`, type))
   const differences = live.map(
-    ({ name }, index) => `t.${named(name)} IS DISTINCT FROM ${values[index]}`,
+    ({ name }, index) => `t.${quoteIdentifier(name)} IS DISTINCT FROM ${values[index]}`,
   )
   const ours = new Set([...OWN_COLUMNS, ...live.map(({ name }) => name)].map(lower))
   // Columns that are not written any more, or that people added, keep what they hold.
-  const kept = (await columnsOf(ask, schema, stream.table)).filter((name) => !ours.has(lower(name)))
+  const kept = (await tableColumns(ask, schema, stream.table)).filter(
+    (name) => !ours.has(lower(name)),
+  )
   // The ids alone are asked first: where none of them is there, no other column has to be read.
   const [present] = await ask(
     `SELECT count(*) FROM ${table} t WHERE t."_id" IN (SELECT id FROM temp.latest)`,
@@ -204,7 +206,7 @@ async function mergeLatest(
          WHEN t."_deleted_at" < l.last_seen OR t."_misfits" IS DISTINCT FROM l.misfits::JSON
            ${differences.map((one) => ` OR ${one}`).join('')} THEN 'changed'
          ELSE 'unchanged' END AS verdict
-       ${kept.map((name, index) => `, t.${named(name)} AS kept${index}`).join('')}
+       ${kept.map((name, index) => `, t.${quoteIdentifier(name)} AS kept${index}`).join('')}
      FROM temp.latest l JOIN ${table} t ON t."_id" = l.id
      ${Number(present![0]) === 0 ? 'WHERE false' : ''}`,
   )
@@ -213,7 +215,7 @@ async function mergeLatest(
   )
   const columns = [...OWN_COLUMNS, ...live.map(({ name }) => name), ...kept]
   const [written] = await ask(
-    `INSERT INTO ${table} (${columns.map(named).join()})
+    `INSERT INTO ${table} (${columns.map(quoteIdentifier).join()})
      SELECT l.id, l.version, coalesce(j.first_seen, l.last_seen), greatest(j.last_seen, l.last_seen),
        CASE WHEN j.deleted < l.last_seen THEN NULL ELSE j.deleted END, ${run}, l.misfits::JSON
        ${values.map((value) => `, ${value}`).join('')} ${kept.map((_, index) => `, j.kept${index}`).join('')}
@@ -225,13 +227,13 @@ async function mergeLatest(
        count(*) FILTER (WHERE verdict = 'unchanged'), count(*) FILTER (WHERE verdict = 'older'),
        count(*) FILTER (WHERE verdict = 'reverted') FROM temp.judged`,
   )
-  const merged = countsOf(counts!)
+  const merged = mergeCounts(counts!)
   const { inserted, changed, unchanged } = merged
   // No key of the table keeps an id from being there twice.
   if (Number(written![0]) !== inserted + changed + unchanged || inserted < 0)
     throw new SyncError(
       'warehouse_altered',
-      `The warehouse ${place} was altered: ${schema}.${stream.table} has a row more than once; expected each _id once: remove the others, which this lists: SELECT _id FROM ${named(schema)}.${named(stream.table)} GROUP BY _id HAVING count(*) > 1`,
+      `The warehouse ${place} was altered: ${schema}.${stream.table} has a row more than once; expected each _id once: remove the others, which this lists: SELECT _id FROM ${quoteIdentifier(schema)}.${quoteIdentifier(stream.table)} GROUP BY _id HAVING count(*) > 1`,
     )
   return merged
 }

@@ -7,15 +7,15 @@ import { SyncError } from '../../core/errors.ts'
 import type { Holder } from '../../core/mirror.ts'
 import type {
   Deletion,
-  HeldRow,
+  StoredRow,
   MirrorBatch,
   MirrorStream,
   MirrorTables,
   RowGroup,
   StreamChange,
-  Within,
+  InstantRange,
 } from '../mirror-tables.ts'
-import type { OpenOptions } from '../warehouse.ts'
+import type { WarehouseOptions } from '../warehouse.ts'
 import { AttachedFile, type Ask } from './attached.ts'
 import {
   changeStreams,
@@ -26,13 +26,13 @@ import {
   readStreams,
   storePosition,
 } from './catalogue.ts'
-import { type Home } from './schema.ts'
+import { type SchemaPlace } from './schema.ts'
 import { realFile } from './file-gate.ts'
 import { readHolder, takeOver } from './holder.ts'
 import { openBatch } from './merge.ts'
 import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
-import { HALF } from './staged.ts'
-import { leaveStaging, openStaging, type Staging } from './staging.ts'
+import { LONE_SURROGATE } from './staged-cells.ts'
+import { releaseStaging, openStaging, type Staging } from './staging.ts'
 
 /**
  * The file is made by `own`, where it does not exist; it is not opened before the first call.
@@ -42,7 +42,7 @@ export async function openDuckdbMirror(
   name: string,
   { duckdb: path }: { duckdb: string },
   schema: string,
-  options: OpenOptions = {},
+  options: WarehouseOptions = {},
 ): Promise<MirrorTables> {
   const place = `${name} (${path}), schema ${schema}`
   if (path === ':memory:')
@@ -67,7 +67,7 @@ export async function openDuckdbMirror(
       schema,
     )
   } catch (error) {
-    await leaveStaging(file)
+    await releaseStaging(file)
     throw error
   }
 }
@@ -78,7 +78,7 @@ class DuckdbMirror implements MirrorTables {
   readonly #file: string
   readonly #staging: Staging
   readonly #connection: DuckDBConnection
-  readonly #home: Home
+  readonly #home: SchemaPlace
   readonly #batches = new Set<MirrorBatch>()
   #closing: Promise<void> | undefined
 
@@ -98,7 +98,7 @@ class DuckdbMirror implements MirrorTables {
   }
 
   holdsId(id: string): boolean {
-    return !HALF.test(id)
+    return !LONE_SURROGATE.test(id)
   }
 
   own(owner: string, project: string): Promise<void> {
@@ -170,14 +170,14 @@ class DuckdbMirror implements MirrorTables {
     })
   }
 
-  count(stream: MirrorStream, within?: Within): Promise<{ rows: number; misfits: number }> {
+  count(stream: MirrorStream, within?: InstantRange): Promise<{ rows: number; misfits: number }> {
     return this.#use((ask) => countRows(ask, this.#home.schema, stream, within))
   }
 
   groups(
     stream: MirrorStream,
     columns: readonly string[],
-    within?: Within,
+    within?: InstantRange,
   ): Promise<readonly RowGroup[]> {
     return this.#use((ask) => readGroups(ask, this.#home.schema, stream, columns, within))
   }
@@ -189,7 +189,7 @@ class DuckdbMirror implements MirrorTables {
     return this.#use((ask) => readIds(ask, this.#home.schema, stream, choice))
   }
 
-  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly HeldRow[]> {
+  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly StoredRow[]> {
     return this.#use((ask) => readRows(ask, this.#home.schema, stream, ids))
   }
 
@@ -207,6 +207,6 @@ class DuckdbMirror implements MirrorTables {
     await this.#attached.close()
     for (const batch of this.#batches) await batch.drop()
     this.#connection.closeSync()
-    await leaveStaging(this.#file)
+    await releaseStaging(this.#file)
   }
 }

@@ -5,7 +5,7 @@
 import { chmod, open, rm } from 'node:fs/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { SyncError } from '../../core/errors.ts'
-import { quoted } from './sql.ts'
+import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
 
 const MEMORY = '128MB'
@@ -104,10 +104,12 @@ async function copy(
   try {
     const connection = await instance.connect()
     try {
-      const shape = columns.map(({ name, type }) => `${quoted(name)}: ${quoted(TYPES[type])}`)
-      const rows = `read_json(${quoted(lines)}, format = 'newline_delimited', compression = 'uncompressed', columns = {${shape.join(', ')}})`
+      const shape = columns.map(
+        ({ name, type }) => `${quoteLiteral(name)}: ${quoteLiteral(TYPES[type])}`,
+      )
+      const rows = `read_json(${quoteLiteral(lines)}, format = 'newline_delimited', compression = 'uncompressed', columns = {${shape.join(', ')}})`
       const done = await connection.runAndReadAll(
-        `SET TimeZone = 'UTC'; COPY (FROM ${rows}) TO ${quoted(path)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${groupRows})`,
+        `SET TimeZone = 'UTC'; COPY (FROM ${rows}) TO ${quoteLiteral(path)} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE ${groupRows})`,
       )
       await chmod(path, 0o600)
       return Number(done.getRows()[0]?.[0])

@@ -4,7 +4,7 @@
 
 import { SyncError } from '../../core/errors.ts'
 import type { AskRows, FileRules } from './file-rules.ts'
-import { quoted } from './sql.ts'
+import { quoteLiteral } from './sql.ts'
 
 /** Functions that are tables of the files which their first argument names. */
 const OF_FILES = new Set(
@@ -24,7 +24,7 @@ const WITH_EFFECTS = new Set(['write_log'])
 /** Views and macros within each other. */
 const DEPTH_MAX = 16
 
-export interface Checked {
+export interface CheckedQuery {
   /** Whether it asks what tables there are: it would find those that an answer is put into. */
   readonly asksCatalogue: boolean
 }
@@ -51,7 +51,7 @@ export async function checkQuery(
   query: string,
   ask: AskRows,
   files: FileRules,
-): Promise<Checked | null> {
+): Promise<CheckedQuery | null> {
   const tree = await treeOf(query, ask)
   if (tree === null) return null
   const found = { asksCatalogue: false }
@@ -167,17 +167,17 @@ async function isTable(
   [schema = '', name = '']: readonly string[],
   ask: AskRows,
 ): Promise<boolean> {
-  const where = schema === '' ? '' : `lower(schema_name) = lower(${quoted(schema)}) AND`
+  const where = schema === '' ? '' : `lower(schema_name) = lower(${quoteLiteral(schema)}) AND`
   const rows = await ask(
-    `SELECT 1 FROM duckdb_tables() WHERE ${where} lower(table_name) = lower(${quoted(name)})
-     UNION ALL SELECT 1 FROM duckdb_views() WHERE ${where} lower(view_name) = lower(${quoted(name)}) LIMIT 1`,
+    `SELECT 1 FROM duckdb_tables() WHERE ${where} lower(table_name) = lower(${quoteLiteral(name)})
+     UNION ALL SELECT 1 FROM duckdb_views() WHERE ${where} lower(view_name) = lower(${quoteLiteral(name)}) LIMIT 1`,
   )
   return rows.length > 0
 }
 
 /** The tree of a query; null of what is none. */
 async function treeOf(query: string, ask: AskRows): Promise<Node | null> {
-  const rows = await ask(`SELECT json_serialize_sql(${quoted(query)})`)
+  const rows = await ask(`SELECT json_serialize_sql(${quoteLiteral(query)})`)
   const tree = JSON.parse(String(rows[0]![0])) as Node
   return tree['error'] === true ? null : tree
 }

@@ -3,37 +3,47 @@
 
 import {
   columnsNamed,
-  findingOf,
-  HELD_COLUMNS,
-  heldGroups,
-  heldRow,
-  type Written,
-} from '../held.ts'
+  compareStored,
+  STORED_COLUMNS,
+  storedGroups,
+  storedRow,
+  type WrittenRow,
+} from '../stored-rows.ts'
 import type {
   Deletion,
-  Equal,
-  HeldRow,
+  ColumnEquals,
+  StoredRow,
   MirrorStream,
   MirrorTables,
   RowGroup,
-  Within,
+  InstantRange,
 } from '../mirror-tables.ts'
 import type { Ask } from './attached.ts'
-import { columnsOf, tableIn } from './schema.ts'
-import { cast, instantOf, named, quoted, rowsOf, textOf } from './sql.ts'
+import { tableColumns, tableIn } from './schema.ts'
+import {
+  cast,
+  instantExpression,
+  quoteIdentifier,
+  quoteLiteral,
+  rowsOf,
+  columnText,
+} from './sql.ts'
 
-/** `HELD_COLUMNS` as texts. */
-const OWN = HELD_COLUMNS.map((name) =>
-  textOf(named(name), { holds: name === '_version' ? 'instant' : 'text', list: false }),
+/** `STORED_COLUMNS` as texts. */
+const OWN = STORED_COLUMNS.map((name) =>
+  columnText(quoteIdentifier(name), {
+    holds: name === '_version' ? 'instant' : 'text',
+    list: false,
+  }),
 )
 
 const THERE = '"_deleted_at" IS NULL'
 
-const instant = (text: string): string => instantOf(quoted(text))
+const instant = (text: string): string => instantExpression(quoteLiteral(text))
 
-function inside(within: Within | undefined): string[] {
+function inside(within: InstantRange | undefined): string[] {
   if (!within) return []
-  const column = named(within.column)
+  const column = quoteIdentifier(within.column)
   return [
     ...(within.from === null ? [] : [`${column} >= ${instant(within.from)}`]),
     ...(within.to === null ? [] : [`${column} < ${instant(within.to)}`]),
@@ -41,21 +51,21 @@ function inside(within: Within | undefined): string[] {
 }
 
 /** Bytes have no collation, which a person may have given the column. Any character can be in a JSON text. */
-function equal(stream: MirrorStream, { column, value }: Equal): string {
+function equal(stream: MirrorStream, { column, value }: ColumnEquals): string {
   const [found] = columnsNamed(stream, [column])
-  const finding = findingOf(found!, value)
-  if (finding.by === 'null') return `${named(column)} IS NULL`
-  const text = `from_json(${quoted(JSON.stringify(finding.text))}, '"VARCHAR"')`
+  const finding = compareStored(found!, value)
+  if (finding.by === 'null') return `${quoteIdentifier(column)} IS NULL`
+  const text = `from_json(${quoteLiteral(JSON.stringify(finding.text))}, '"VARCHAR"')`
   return finding.by === 'value'
-    ? `${named(column)} = ${cast(text, found!.type)}`
-    : `encode(${textOf(named(column), found!.type)}) = encode(${text})`
+    ? `${quoteIdentifier(column)} = ${cast(text, found!.type)}`
+    : `encode(${columnText(quoteIdentifier(column), found!.type)}) = encode(${text})`
 }
 
 export async function countRows(
   ask: Ask,
   schema: string,
   stream: MirrorStream,
-  within: Within | undefined,
+  within: InstantRange | undefined,
 ): Promise<{ rows: number; misfits: number }> {
   const where = [THERE, ...inside(within)].join(' AND ')
   const [row] = await ask(
@@ -70,17 +80,17 @@ export async function readGroups(
   schema: string,
   stream: MirrorStream,
   names: readonly string[],
-  within: Within | undefined,
+  within: InstantRange | undefined,
 ): Promise<RowGroup[]> {
   const columns = columnsNamed(stream, names)
-  const written = columns.map(({ name, type }) => textOf(named(name), type))
+  const written = columns.map(({ name, type }) => columnText(quoteIdentifier(name), type))
   const where = [THERE, ...inside(within)].join(' AND ')
   const rows = await ask(
     `SELECT json_array(${written.join()}), count(*) FROM ${tableIn(schema, stream.table)} WHERE ${where} GROUP BY 1`,
   )
-  return heldGroups(
+  return storedGroups(
     rows.map(([values, count]) => ({
-      written: JSON.parse(values as string) as Written[],
+      written: JSON.parse(values as string) as WrittenRow[],
       rows: Number(count),
     })),
     columns,
@@ -104,11 +114,11 @@ export async function readIds(
 ): Promise<string[]> {
   const where = [
     THERE,
-    ...(after === null ? [] : [`"_id" > ${quoted(after)}`]),
+    ...(after === null ? [] : [`"_id" > ${quoteLiteral(after)}`]),
     ...(seenBefore === undefined ? [] : [`"_last_seen_at" < ${instant(seenBefore)}`]),
     ...(versionFrom === undefined ? [] : [`"_version" >= ${instant(versionFrom)}`]),
     ...inside(within),
-    ...(owners ? [`${named(owners.column)} IN ${rowsOf(owners.values)}`] : []),
+    ...(owners ? [`${quoteIdentifier(owners.column)} IN ${rowsOf(owners.values)}`] : []),
     ...equals.map((one) => equal(stream, one)),
   ].join(' AND ')
   // As JSON: the driver takes U+FEFF away where a text begins with it.
@@ -124,19 +134,19 @@ export async function readRows(
   schema: string,
   stream: MirrorStream,
   ids: readonly string[],
-): Promise<HeldRow[]> {
+): Promise<StoredRow[]> {
   const live = stream.columns.filter((column) => column.live)
-  const written = [...OWN, ...live.map(({ name, type }) => textOf(named(name), type))]
+  const written = [...OWN, ...live.map(({ name, type }) => columnText(quoteIdentifier(name), type))]
   const table = tableIn(schema, stream.table)
   const among = `"_id" IN ${rowsOf(ids)}`
   // By the places of the rows, the other columns are read where some of the rows are; by a condition on ids, everywhere. A
   // column may have the name of the place.
-  const hasPlaces = !(await columnsOf(ask, schema, stream.table)).some((name) =>
+  const hasPlaces = !(await tableColumns(ask, schema, stream.table)).some((name) =>
     /^rowid$/i.test(name),
   )
   const where = hasPlaces ? `rowid IN (SELECT rowid FROM ${table} WHERE ${among})` : among
   const rows = await ask(`SELECT json_array(${written.join()}) FROM ${table} WHERE ${where}`)
-  return rows.map(([row]) => heldRow(JSON.parse(row as string) as Written[], live))
+  return rows.map(([row]) => storedRow(JSON.parse(row as string) as WrittenRow[], live))
 }
 
 /** Gives the number of rows. */
@@ -149,7 +159,7 @@ export async function deleteRows(
   const table = tableIn(schema, stream.table)
   const among = [
     ...(ids ? [`"_id" IN ${rowsOf(ids)}`] : []),
-    ...(owners ? [`${named(owners.column)} IN ${rowsOf(owners.values)}`] : []),
+    ...(owners ? [`${quoteIdentifier(owners.column)} IN ${rowsOf(owners.values)}`] : []),
   ]
   const where = [
     THERE,

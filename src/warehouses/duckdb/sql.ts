@@ -3,14 +3,14 @@
 import { DECIMAL, type ColumnType } from '../mirror-tables.ts'
 
 /** A text as a literal. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`
+export const quoteLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** A name as an identifier. */
-export const named = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** Texts as rows of one column. */
 export const rowsOf = (texts: readonly string[]): string =>
-  `(SELECT unnest(from_json(${quoted(JSON.stringify(texts))}, '["VARCHAR"]')))`
+  `(SELECT unnest(from_json(${quoteLiteral(JSON.stringify(texts))}, '["VARCHAR"]')))`
 
 const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
   text: 'VARCHAR',
@@ -22,7 +22,8 @@ const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
 }
 
 /** The type, as the catalogue names it. */
-export const typeOf = ({ holds, list }: ColumnType): string => `${TYPES[holds]}${list ? '[]' : ''}`
+export const columnType = ({ holds, list }: ColumnType): string =>
+  `${TYPES[holds]}${list ? '[]' : ''}`
 
 /** An expression of a text that is one value. A wide decimal is parsed in 8 µs, one of 18 digits in 0.05. */
 function castOne(text: string, holds: ColumnType['holds']): string {
@@ -32,14 +33,14 @@ function castOne(text: string, holds: ColumnType['holds']): string {
     case 'decimal':
       return `coalesce(try_cast(${text} AS DECIMAL(18, ${DECIMAL.scale}))::${TYPES.decimal}, ${text}::${TYPES.decimal})`
     case 'instant':
-      return instantOf(text)
+      return instantExpression(text)
     default:
       return `${text}::${TYPES[holds]}`
   }
 }
 
 /** An expression of a text that is an instant; the time zone of the session is UTC. */
-export const instantOf = (text: string): string => `${text}::TIMESTAMP::TIMESTAMPTZ`
+export const instantExpression = (text: string): string => `${text}::TIMESTAMP::TIMESTAMPTZ`
 
 /** The value of a type that an expression of its text stands for: of a list, a JSON array of texts. */
 export function cast(text: string, { holds, list }: ColumnType): string {
@@ -55,5 +56,5 @@ const textOfOne = (value: string, holds: ColumnType['holds']): string =>
     : `${value}::VARCHAR`
 
 /** The text of a column's value, or the texts of a list's items. */
-export const textOf = (value: string, { holds, list }: ColumnType): string =>
+export const columnText = (value: string, { holds, list }: ColumnType): string =>
   list ? `list_transform(${value}, lambda x: ${textOfOne('x', holds)})` : textOfOne(value, holds)

@@ -75,7 +75,7 @@ export async function openStaging(file: string): Promise<Staging> {
 }
 
 /** To be called once by everybody who opened it, with connections closed. The last one ends it. */
-export async function leaveStaging(file: string): Promise<void> {
+export async function releaseStaging(file: string): Promise<void> {
   const shared = stagings.get(file)!
   if (--shared.users > 0) return
   stagings.delete(file)

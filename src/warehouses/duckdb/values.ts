@@ -15,7 +15,7 @@ import {
 } from '@duckdb/node-api'
 import { decimalOfNumber } from '../../core/decimal.ts'
 import type { ColumnOrder } from '../../core/watermark.ts'
-import { endless, instantCell, numberCell, type CellOf } from '../cells.ts'
+import { infiniteCell, instantCell, numberCell, type CellOf } from '../cells.ts'
 
 type Cell = CellOf<DuckDBValue>
 
@@ -85,7 +85,7 @@ function floatCell(value: number): string {
 }
 
 const finite = (value: DuckDBValue, write: () => string): string => {
-  if (!(value as DuckDBDateValue | DuckDBTimestampValue).isFinite) throw endless()
+  if (!(value as DuckDBDateValue | DuckDBTimestampValue).isFinite) throw infiniteCell()
   return write()
 }
 

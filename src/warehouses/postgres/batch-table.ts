@@ -1,7 +1,7 @@
 // The temporary table that holds the rows of a batch, and how its rows compare with those of their table.
 
 import type { MirrorColumn, MirrorStream } from '../mirror-tables.ts'
-import { quoted } from './names.ts'
+import { quoteIdentifier } from './sql.ts'
 
 export const BATCH = 'pg_temp.records_sync_batch'
 
@@ -20,4 +20,4 @@ export const MISFITS_DIFFER = 't."_misfits"::text IS DISTINCT FROM b.misfits::te
  * column a collation that takes some texts for the same.
  */
 export const differs = ({ name, as, type }: MirrorColumn & { readonly as: string }): string =>
-  `t.${quoted(name)}${type.holds === 'text' ? ' COLLATE "C"' : ''} IS DISTINCT FROM b.${as}`
+  `t.${quoteIdentifier(name)}${type.holds === 'text' ? ' COLLATE "C"' : ''} IS DISTINCT FROM b.${as}`

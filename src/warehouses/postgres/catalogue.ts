@@ -2,11 +2,11 @@
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
-import { checkNothingBeside } from './beside.ts'
-import type { Lease, Values } from './connections.ts'
+import { checkTableHooks } from './table-hooks.ts'
+import type { Lease, RowValues } from './connections.ts'
 import { noteProject } from './holder.ts'
-import { quoted, sqlType, typeOf, typeText } from './names.ts'
-import { tableIn, type Home } from './schema.ts'
+import { quoteIdentifier, sqlType, columnType, typeText } from './sql.ts'
+import { tableIn, type SchemaPlace } from './schema.ts'
 
 const LAYOUT = 1
 const SERVER_MIN = 13
@@ -25,7 +25,7 @@ const OWN: readonly (readonly [name: string, type: string])[] = [
 ]
 
 /** The books. */
-const booksIn = (home: Home) => ({
+const booksIn = (home: SchemaPlace) => ({
   mirror: tableIn(home, '_records_sync_mirror'),
   streams: tableIn(home, '_records_sync_streams'),
   columns: tableIn(home, '_records_sync_columns'),
@@ -34,7 +34,7 @@ const booksIn = (home: Home) => ({
 /** Makes the schema and its books where they are missing. In a transaction. */
 export async function ownSchema(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   { owner, project }: { readonly owner: string; readonly project: string },
 ): Promise<void> {
   const { schema, place } = home
@@ -76,7 +76,7 @@ export async function ownSchema(
       `has tables that no mirror made; name another \`schema\` for this mirror`,
     )
   // Asking first, because making what is there already needs a permission that the owner of the schema may lack.
-  if (exists !== 't') await lease.ask(`CREATE SCHEMA ${quoted(schema)}`)
+  if (exists !== 't') await lease.ask(`CREATE SCHEMA ${quoteIdentifier(schema)}`)
   await lease.ask(
     `CREATE TABLE ${books.mirror} (owner text NOT NULL, version integer NOT NULL, project text);
      CREATE TABLE ${books.streams} (name text PRIMARY KEY, table_name text NOT NULL UNIQUE,
@@ -91,7 +91,7 @@ export async function ownSchema(
 /** The streams of the books, none where there are no books yet; each of them checked against its table. */
 export async function readStreams(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   of?: readonly string[],
 ): Promise<MirrorStream[]> {
   const books = booksIn(home)
@@ -114,14 +114,14 @@ export async function readStreams(
   // What was added since the books were read does no harm.
   const found = await tablesOf(lease, home, tables)
   for (const stream of streams.values()) checkTable(home, stream, found.get(stream.table))
-  await checkNothingBeside(lease, home, tables)
+  await checkTableHooks(lease, home, tables)
   return [...streams.values()]
 }
 
 /** Names of the streams of the books, or of their tables; none where there are no books yet. */
 export async function readNames(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   of: 'name' | 'table_name',
 ): Promise<string[]> {
   if (!(await hasBooks(lease, home))) return []
@@ -129,18 +129,18 @@ export async function readNames(
   return rows.map(([name]) => name!)
 }
 
-async function hasBooks(lease: Lease, home: Home): Promise<boolean> {
+async function hasBooks(lease: Lease, home: SchemaPlace): Promise<boolean> {
   const { rows } = await lease.ask('SELECT pg_catalog.to_regclass($1)', [booksIn(home).columns])
   return rows[0]![0] !== null
 }
 
-function columnOf([, , name, property, part, fieldType, type, live]: Values): MirrorColumn {
+function columnOf([, , name, property, part, fieldType, type, live]: RowValues): MirrorColumn {
   return {
     name: name!,
     property: property!,
     part: part as MirrorColumn['part'],
     fieldType: fieldType!,
-    type: typeOf(type!),
+    type: columnType(type!),
     live: live === 't',
   }
 }
@@ -157,7 +157,7 @@ interface Found {
 /** What there is by these names: tables, or anything that a table cannot have the name of. */
 async function tablesOf(
   lease: Lease,
-  { schema }: Home,
+  { schema }: SchemaPlace,
   tables: readonly string[],
 ): Promise<Map<string, Found>> {
   const { rows } = await lease.ask(
@@ -183,7 +183,7 @@ async function tablesOf(
 }
 
 /** @throws SyncError `warehouse_altered` */
-function checkTable(home: Home, stream: MirrorStream, found: Found | undefined): void {
+function checkTable(home: SchemaPlace, stream: MirrorStream, found: Found | undefined): void {
   const table = `${home.schema}.${stream.table}`
   const name = `'${stream.name.replaceAll("'", "''")}'`
   const drop = found ? `DROP TABLE ${tableIn(home, stream.table)}; ` : ''
@@ -211,7 +211,7 @@ function checkTable(home: Home, stream: MirrorStream, found: Found | undefined):
 /** In a transaction. */
 export async function changeStreams(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   changes: readonly StreamChange[],
 ): Promise<void> {
   const books = booksIn(home)
@@ -235,7 +235,7 @@ export async function changeStreams(
 
 /** What would fail is refused before anything is written. */
 function checkChange(
-  home: Home,
+  home: SchemaPlace,
   { name, table, add }: StreamChange,
   found: Found | undefined,
   known: ReadonlySet<string>,
@@ -261,13 +261,13 @@ function checkChange(
 
 async function applyChange(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   { name, table, add, retire, revive }: StreamChange,
   known: boolean,
 ): Promise<void> {
   const books = booksIn(home)
   const where = tableIn(home, table)
-  const columns = add.map((column) => `${quoted(column.name)} ${sqlType(column.type)}`)
+  const columns = add.map((column) => `${quoteIdentifier(column.name)} ${sqlType(column.type)}`)
   if (known && columns.length > 0)
     await lease.ask(
       `ALTER TABLE ${where} ${columns.map((column) => `ADD COLUMN ${column}`).join()}`,
@@ -275,7 +275,9 @@ async function applyChange(
   if (!known) {
     const own = OWN.map(([column, type]) =>
       // In the order of bytes, as ids are asked for.
-      column === '_id' ? '"_id" text COLLATE "C" PRIMARY KEY' : `${quoted(column)} ${type}`,
+      column === '_id'
+        ? '"_id" text COLLATE "C" PRIMARY KEY'
+        : `${quoteIdentifier(column)} ${type}`,
     )
     await lease.ask(`CREATE TABLE ${where} (${[...own, ...columns].join()})`)
     await lease.ask(`INSERT INTO ${books.streams} (name, table_name) VALUES ($1, $2)`, [
@@ -309,7 +311,7 @@ async function applyChange(
 /** A stream's next fence, and its position. @throws SyncError `warehouse_altered` where the books do not know it */
 export async function claimStream(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: string,
 ): Promise<{ fence: number; position: string | null }> {
   const { rows } = await lease.ask(
@@ -328,7 +330,7 @@ export async function claimStream(
 /** The position of a stream; null where it has none. */
 export async function readPosition(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: string,
 ): Promise<string | null> {
   const { rows } = await lease.ask(
@@ -341,7 +343,7 @@ export async function readPosition(
 /** Stores a position. Whoever does so holds the stream until the end of the transaction. @throws FenceLost */
 export async function storePosition(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: string,
   fence: number,
   position: string,

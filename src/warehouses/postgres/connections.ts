@@ -5,9 +5,9 @@ import pg, { type PoolClient } from 'pg'
 import { SyncError } from '../../core/errors.ts'
 import { isLost } from '../../postgres/failures.ts'
 import { resolveUrl } from '../../postgres/url.ts'
-import type { OpenOptions } from '../warehouse.ts'
+import type { WarehouseOptions } from '../warehouse.ts'
 import { cancelStatements } from './cancel.ts'
-import { LOCK_MAX_MS, misplaced, STATEMENT_MAX_MS, unwritten } from './failures.ts'
+import { LOCK_MAX_MS, urlError, STATEMENT_MAX_MS, writeError } from './failures.ts'
 
 const WAIT_MS = 30_000
 const CONNECTIONS_MAX = 16
@@ -22,19 +22,19 @@ const SETTINGS = {
 }
 
 /** The values of a row, as the server writes them. */
-export type Values = readonly (string | null)[]
+export type RowValues = readonly (string | null)[]
 
 /** A connection, for as long as somebody needs it. Its errors are the driver's own. */
 export interface Lease {
   readonly client: PoolClient
-  ask(text: string, values?: readonly unknown[]): Promise<{ rows: Values[]; count: number }>
+  ask(text: string, values?: readonly unknown[]): Promise<{ rows: RowValues[]; count: number }>
   /** Runs `work` in one transaction; any error undoes all of it. `settings`: statements that hold for it alone. */
   transaction<Result>(work: () => Promise<Result>, settings?: string): Promise<Result>
   /** Gives the connection back, or closes it. Safe twice. */
   release(how: 'back' | 'closed'): void
 }
 
-export class Connections {
+export class PostgresConnections {
   readonly place: string
   readonly #pool: pg.Pool
   readonly #config: pg.ClientConfig
@@ -46,10 +46,10 @@ export class Connections {
   constructor(
     name: string,
     { url, schema }: { url: string; schema: string },
-    { waitMs = WAIT_MS, signal }: OpenOptions,
+    { waitMs = WAIT_MS, signal }: WarehouseOptions,
   ) {
     const resolved = resolveUrl(url)
-    if ('problem' in resolved) throw misplaced(name, resolved.problem)
+    if ('problem' in resolved) throw urlError(name, resolved.problem)
     this.place = `${name} (${resolved.place}, schema ${schema})`
     this.#config = {
       ...resolved.config,
@@ -112,7 +112,7 @@ export class Connections {
   explain(error: unknown, needs: string): unknown {
     if (error instanceof SyncError) return error
     if (this.#signal?.aborted) return this.#signal.reason
-    return this.#closing ? this.#closed() : unwritten(error, this.place, needs)
+    return this.#closing ? this.#closed() : writeError(error, this.place, needs)
   }
 
   #check(): void {

@@ -2,9 +2,9 @@
 // of the rest what postgres/failures.ts says.
 
 import { Blocked, SyncError } from '../../core/errors.ts'
-import { keepOwnWords } from '../../core/own-words.ts'
-import { codeOf, translate, type Subject } from '../../postgres/failures.ts'
-import { refused } from '../cells.ts'
+import { attachDatabaseMessage } from '../../core/database-message.ts'
+import { sqlStateOf, toLedgerError, type PostgresSubject } from '../../postgres/failures.ts'
+import { refusedCell } from '../cells.ts'
 
 /** How long a mirror waits for a lock, and for a statement. */
 export const LOCK_MAX_MS = 30_000
@@ -16,18 +16,18 @@ const ROW_BYTES_MAX = 8_160
 const QUERYS_OWN = /^(0A|20|21|22|23|25|26|2F|34|38|39|3F|42|44|54|P0|XX|08P01)/
 
 /** The error in our words. `offset`: characters before the query in the text that was sent; null where it is no query. */
-export function unanswered(
+export function queryError(
   error: unknown,
   place: string,
   query: { text: string; offset: number } | null,
 ): unknown {
-  const code = codeOf(error)
+  const code = sqlStateOf(error)
   if (query !== null && error instanceof Error && 'severity' in error && QUERYS_OWN.test(code))
-    return keepOwnWords(refused(`SQLSTATE ${code}`, placeOf(error, query)), error)
-  return translate(error, place, subject(0, 0))
+    return attachDatabaseMessage(refusedCell(`SQLSTATE ${code}`, placeOf(error, query)), error)
+  return toLedgerError(error, place, subject(0, 0))
 }
 
-function subject(lockMaxMs: number, statementMaxMs: number): Subject {
+function subject(lockMaxMs: number, statementMaxMs: number): PostgresSubject {
   return {
     noun: 'warehouse',
     code: 'warehouse',
@@ -39,9 +39,9 @@ function subject(lockMaxMs: number, statementMaxMs: number): Subject {
 }
 
 /** What a mirror's user must be allowed, for each kind of its work; said where it is not. */
-export type Needs = Readonly<Record<'own' | 'change' | 'read' | 'write' | 'stage', string>>
+export type RequiredGrants = Readonly<Record<'own' | 'change' | 'read' | 'write' | 'stage', string>>
 
-export function needsOf(schema: string): Needs {
+export function requiredGrants(schema: string): RequiredGrants {
   const all = `ON ALL TABLES IN SCHEMA ${schema} TO it`
   return {
     own: `GRANT CREATE ON DATABASE … TO it, or let it own the schema ${schema}`,
@@ -67,14 +67,14 @@ const RULED = '0A000'
 const CONSTRAINED = /^23/
 
 /** The error of a statement of a mirror. `needs`: what to grant where the user may not run it. */
-export function unwritten(error: unknown, place: string, needs: string): unknown {
-  const code = codeOf(error)
+export function writeError(error: unknown, place: string, needs: string): unknown {
+  const code = sqlStateOf(error)
   const blocked = (sentence: string) =>
     new Blocked('warehouse', `The warehouse ${place} ${sentence}`, RETRY_MS)
   const altered = (sentence: string) =>
     new SyncError('warehouse_altered', `The warehouse ${place} ${sentence}`)
   if (!(error instanceof Error && 'severity' in error))
-    return translate(error, place, subject(LOCK_MAX_MS, STATEMENT_MAX_MS))
+    return toLedgerError(error, place, subject(LOCK_MAX_MS, STATEMENT_MAX_MS))
   if (code === '42501') return blocked(`denies its user a permission: ${needs}`)
   if (Object.hasOwn(TO_MEND, code)) return blocked(TO_MEND[code]!)
   if (ALTERED.test(code))
@@ -94,7 +94,7 @@ export function unwritten(error: unknown, place: string, needs: string): unknown
       'warehouse_row',
       `The warehouse ${place} cannot hold a row: all its columns together have ${ROW_BYTES_MAX} bytes, and a long value takes 18 of them. Leave the object type out by \`except\`, or mirror it into DuckDB`,
     )
-  return translate(error, place, subject(LOCK_MAX_MS, STATEMENT_MAX_MS))
+  return toLedgerError(error, place, subject(LOCK_MAX_MS, STATEMENT_MAX_MS))
 }
 
 /** Names only: of the constraint or the column, and of its table. */
@@ -116,6 +116,6 @@ function placeOf(error: Error, { text, offset }: { text: string; offset: number 
   return { line: before.length, column: [...before.at(-1)!].length + 1 }
 }
 
-export function misplaced(name: string, problem: string): SyncError {
+export function urlError(name: string, problem: string): SyncError {
   return new SyncError('warehouse_url', `The warehouse ${name} ${problem}`)
 }

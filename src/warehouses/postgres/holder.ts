@@ -1,13 +1,13 @@
 // Whose tables those of a schema are: the row of the books that says so.
 
 import { ofOtherProject, type Holder } from '../../core/mirror.ts'
-import { tableIn, type Home } from './schema.ts'
+import { tableIn, type SchemaPlace } from './schema.ts'
 import type { Lease } from './connections.ts'
 
 const BOOK = '_records_sync_mirror'
 
 /** Null where there are no books. */
-export async function readHolder(lease: Lease, home: Home): Promise<Holder | null> {
+export async function readHolder(lease: Lease, home: SchemaPlace): Promise<Holder | null> {
   const book = tableIn(home, BOOK)
   const { rows: found } = await lease.ask('SELECT pg_catalog.to_regclass($1)', [book])
   if (found[0]![0] === null) return null
@@ -18,7 +18,7 @@ export async function readHolder(lease: Lease, home: Home): Promise<Holder | nul
 }
 
 /** Notes the project where there is none. In a transaction. @throws SyncError `warehouse_other_project` */
-export async function noteProject(lease: Lease, home: Home, project: string): Promise<void> {
+export async function noteProject(lease: Lease, home: SchemaPlace, project: string): Promise<void> {
   const holder = (await readHolder(lease, home))!
   if (holder.project === project) return
   if (holder.project !== null) throw ofOtherProject(`The warehouse ${home.place}`, holder, project)
@@ -30,7 +30,7 @@ export async function noteProject(lease: Lease, home: Home, project: string): Pr
 /** False where the schema is not the project's. */
 export async function takeOver(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   [from, to]: readonly [from: string, to: string],
 ): Promise<boolean> {
   const project = (await readHolder(lease, home))?.project ?? null

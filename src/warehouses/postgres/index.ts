@@ -6,9 +6,9 @@ import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { resolveUrl } from '../../postgres/url.ts'
 import { NoCell, noCellAt, noCellIn, type CellOf } from '../cells.ts'
-import type { OpenOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
+import type { WarehouseOptions, Reading, ReadOptions, Warehouse } from '../warehouse.ts'
 import { cancelStatements } from './cancel.ts'
-import { misplaced, unanswered } from './failures.ts'
+import { urlError, queryError } from './failures.ts'
 import { cellOf, orderOf, refusedIn, type PgType } from './values.ts'
 
 const WAIT_MS = 30_000
@@ -19,10 +19,10 @@ const DECLARE = 'DECLARE answer NO SCROLL CURSOR FOR '
 export async function openPostgres(
   name: string,
   { url }: { url: string },
-  { waitMs = WAIT_MS, signal }: OpenOptions,
+  { waitMs = WAIT_MS, signal }: WarehouseOptions,
 ): Promise<Warehouse> {
   const resolved = resolveUrl(url)
-  if ('problem' in resolved) throw misplaced(name, resolved.problem)
+  if ('problem' in resolved) throw urlError(name, resolved.problem)
   const place = `${name} (${resolved.place})`
   const config: pg.ClientConfig = {
     ...resolved.config,
@@ -47,7 +47,7 @@ export async function openPostgres(
   try {
     await client.connect()
   } catch (error) {
-    throw unanswered(error, place, null)
+    throw queryError(error, place, null)
   }
   return new PostgresWarehouse(place, client, config)
 }
@@ -148,7 +148,7 @@ class PostgresWarehouse implements Warehouse {
       return (await working) as unknown as { fields: FieldDef[]; rows: (string | null)[][] }
     } catch (error) {
       signal?.throwIfAborted()
-      throw unanswered(error, this.place, query)
+      throw queryError(error, this.place, query)
     } finally {
       this.#working = undefined
       signal?.removeEventListener('abort', cancel)

@@ -2,9 +2,9 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SyncError } from '../../core/errors.ts'
-import { codeOf } from '../../postgres/failures.ts'
+import { sqlStateOf } from '../../postgres/failures.ts'
 import {
-  countsOf,
+  mergeCounts,
   type MergeCounts,
   type MirrorBatch,
   type MirrorRow,
@@ -12,12 +12,12 @@ import {
 } from '../mirror-tables.ts'
 import { BATCH, BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
 import { storePosition } from './catalogue.ts'
-import { tableIn, type Home } from './schema.ts'
-import type { Connections, Lease } from './connections.ts'
+import { tableIn, type SchemaPlace } from './schema.ts'
+import type { PostgresConnections, Lease } from './connections.ts'
 import { checkInstant, Copy, linesWriter } from './copy.ts'
-import { STATEMENT_MAX_MS, type Needs } from './failures.ts'
-import { quoted, sqlType } from './names.ts'
-import { checkMerged } from './taken.ts'
+import { STATEMENT_MAX_MS, type RequiredGrants } from './failures.ts'
+import { quoteIdentifier, sqlType } from './sql.ts'
+import { checkMergeStored } from './check-stored.ts'
 
 /** Cells that are made into text before others get a turn. */
 const TURN_CELLS = 20_000
@@ -30,11 +30,11 @@ const MERGE_SETTINGS = `SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergej
  * only: long values are not stored again), and gives the counts, the number of rows that were written, and the ids of those that
  * were left alone, or that the table knew later news of.
  */
-function mergeText(home: Home, stream: MirrorStream): string {
+function mergeText(home: SchemaPlace, stream: MirrorStream): string {
   const columns = numbered(stream)
   const table = tableIn(home, stream.table)
   const content = [MISFITS_DIFFER, ...columns.map(differs)]
-  const names = columns.map(({ name }) => quoted(name))
+  const names = columns.map(({ name }) => quoteIdentifier(name))
   return `WITH judged AS MATERIALIZED (
     SELECT b.*, CASE
       WHEN t."_id" IS NULL THEN 'inserted'
@@ -59,7 +59,7 @@ function mergeText(home: Home, stream: MirrorStream): string {
     UPDATE ${table} AS t SET "_version" = b.version,
       "_last_seen_at" = greatest(t."_last_seen_at", b.last_seen), "_run" = $1::bigint, "_misfits" = b.misfits,
       "_deleted_at" = CASE WHEN t."_deleted_at" < b.last_seen THEN NULL ELSE t."_deleted_at" END
-      ${columns.map(({ name, as }) => `, ${quoted(name)} = b.${as}`).join('')}
+      ${columns.map(({ name, as }) => `, ${quoteIdentifier(name)} = b.${as}`).join('')}
     FROM judged AS b WHERE t."_id" = b.id AND b.verdict IN ('changed', 'reverted')
     RETURNING 1
   )
@@ -73,10 +73,10 @@ function mergeText(home: Home, stream: MirrorStream): string {
 
 /** @throws Blocked where the warehouse is away or denies it */
 export async function openBatch(
-  connections: Connections,
-  home: Home,
+  connections: PostgresConnections,
+  home: SchemaPlace,
   stream: MirrorStream,
-  needs: Needs,
+  needs: RequiredGrants,
 ): Promise<MirrorBatch> {
   const lease = await connections.lease()
   try {
@@ -99,11 +99,11 @@ type Into = Parameters<MirrorBatch['merge']>[0]
 /** Where the connection is lost, or a COPY failed, the rows are lost too: then `merge` throws why, whenever it is asked. */
 class PostgresBatch implements MirrorBatch {
   rows = 0
-  readonly #connections: Connections
+  readonly #connections: PostgresConnections
   readonly #lease: Lease
-  readonly #home: Home
+  readonly #home: SchemaPlace
   readonly #stream: MirrorStream
-  readonly #needs: Needs
+  readonly #needs: RequiredGrants
   readonly #lines: (rows: readonly MirrorRow[], seenAt: string) => string
   #copy: Copy | undefined
   #merging: Promise<unknown> = Promise.resolve()
@@ -111,11 +111,11 @@ class PostgresBatch implements MirrorBatch {
   #over: { readonly reason: unknown } | undefined
 
   constructor(
-    connections: Connections,
+    connections: PostgresConnections,
     lease: Lease,
-    home: Home,
+    home: SchemaPlace,
     stream: MirrorStream,
-    needs: Needs,
+    needs: RequiredGrants,
   ) {
     this.#connections = connections
     this.#needs = needs
@@ -158,9 +158,9 @@ class PostgresBatch implements MirrorBatch {
         await storePosition(lease, this.#home, this.#stream.name, fence, position)
         const { rows } = await lease.ask(mergeText(this.#home, this.#stream), [run])
         const [row] = rows
-        const merged = countsOf(row!)
+        const merged = mergeCounts(row!)
         const [written, older, later] = row!.slice(5) as [string, string, string]
-        await checkMerged(lease, this.#home, this.#stream, {
+        await checkMergeStored(lease, this.#home, this.#stream, {
           run,
           judged: merged.inserted + merged.changed + merged.unchanged,
           written: Number(written),
@@ -191,14 +191,14 @@ class PostgresBatch implements MirrorBatch {
 
   /** What the server says of a value that the lines told it. */
   #unfit(error: unknown): SyncError | undefined {
-    if (!codeOf(error).startsWith('22')) return undefined
+    if (!sqlStateOf(error).startsWith('22')) return undefined
     const { where } = error as { where?: string }
     // The column comes before the value.
     const found = /\b(id|version|seen_at|misfits|c(\d+))\b/.exec(where ?? '')
     const column = numbered(this.#stream)[Number(found?.[2])]?.name ?? found?.[1] ?? 'unknown'
     return new SyncError(
       'row_unfit',
-      `A value does not fit the column ${column} of ${this.#home.schema}.${this.#stream.table} (SQLSTATE ${codeOf(error)})`,
+      `A value does not fit the column ${column} of ${this.#home.schema}.${this.#stream.table} (SQLSTATE ${sqlStateOf(error)})`,
     )
   }
 

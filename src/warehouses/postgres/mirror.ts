@@ -4,15 +4,15 @@
 import type { Holder } from '../../core/mirror.ts'
 import type {
   Deletion,
-  HeldRow,
+  StoredRow,
   MirrorBatch,
   MirrorStream,
   MirrorTables,
   RowGroup,
   StreamChange,
-  Within,
+  InstantRange,
 } from '../mirror-tables.ts'
-import type { OpenOptions } from '../warehouse.ts'
+import type { WarehouseOptions } from '../warehouse.ts'
 import {
   changeStreams,
   claimStream,
@@ -22,11 +22,11 @@ import {
   readStreams,
   storePosition,
 } from './catalogue.ts'
-import { type Home } from './schema.ts'
-import { Connections } from './connections.ts'
+import { type SchemaPlace } from './schema.ts'
+import { PostgresConnections } from './connections.ts'
 import { UNSTORABLE } from './copy.ts'
 import { openBatch } from './merge.ts'
-import { needsOf, type Needs } from './failures.ts'
+import { requiredGrants, type RequiredGrants } from './failures.ts'
 import { readHolder, takeOver } from './holder.ts'
 import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
 
@@ -40,22 +40,22 @@ export async function openPostgresMirror(
   name: string,
   { url }: { url: string },
   schema: string,
-  options: OpenOptions = {},
+  options: WarehouseOptions = {},
 ): Promise<MirrorTables> {
-  return new PostgresMirror(new Connections(name, { url, schema }, options), schema)
+  return new PostgresMirror(new PostgresConnections(name, { url, schema }, options), schema)
 }
 
 class PostgresMirror implements MirrorTables {
   readonly place: string
-  readonly #connections: Connections
-  readonly #home: Home
-  readonly #needs: Needs
+  readonly #connections: PostgresConnections
+  readonly #home: SchemaPlace
+  readonly #needs: RequiredGrants
 
-  constructor(connections: Connections, schema: string) {
+  constructor(connections: PostgresConnections, schema: string) {
     this.#connections = connections
     this.place = connections.place
     this.#home = { place: this.place, schema }
-    this.#needs = needsOf(schema)
+    this.#needs = requiredGrants(schema)
   }
 
   holdsId(id: string): boolean {
@@ -136,7 +136,7 @@ class PostgresMirror implements MirrorTables {
     )
   }
 
-  count(stream: MirrorStream, within?: Within): Promise<{ rows: number; misfits: number }> {
+  count(stream: MirrorStream, within?: InstantRange): Promise<{ rows: number; misfits: number }> {
     return this.#connections.use(this.#needs.read, (lease) =>
       countRows(lease, this.#home, stream, within),
     )
@@ -145,7 +145,7 @@ class PostgresMirror implements MirrorTables {
   groups(
     stream: MirrorStream,
     columns: readonly string[],
-    within?: Within,
+    within?: InstantRange,
   ): Promise<readonly RowGroup[]> {
     return this.#connections.use(this.#needs.read, (lease) =>
       readGroups(lease, this.#home, stream, columns, within),
@@ -161,7 +161,7 @@ class PostgresMirror implements MirrorTables {
     )
   }
 
-  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly HeldRow[]> {
+  rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly StoredRow[]> {
     return this.#connections.use(this.#needs.read, (lease) =>
       readRows(lease, this.#home, stream, ids),
     )

@@ -3,39 +3,42 @@
 
 import {
   columnsNamed,
-  findingOf,
-  HELD_COLUMNS,
-  heldGroups,
-  heldRow,
-  type Written,
-} from '../held.ts'
+  compareStored,
+  STORED_COLUMNS,
+  storedGroups,
+  storedRow,
+  type WrittenRow,
+} from '../stored-rows.ts'
 import type {
   Deletion,
-  Equal,
-  HeldRow,
+  ColumnEquals,
+  StoredRow,
   MirrorColumn,
   MirrorStream,
   MirrorTables,
   RowGroup,
-  Within,
+  InstantRange,
 } from '../mirror-tables.ts'
-import { tableIn, type Home } from './schema.ts'
+import { tableIn, type SchemaPlace } from './schema.ts'
 import type { Lease } from './connections.ts'
-import { quoted, sqlType, textOf } from './names.ts'
-import { checkDeleted } from './taken.ts'
+import { quoteIdentifier, sqlType, columnText } from './sql.ts'
+import { checkRowsDeleted } from './check-stored.ts'
 
-/** `HELD_COLUMNS` as texts. */
-const OWN = HELD_COLUMNS.map((name) =>
-  textOf(quoted(name), { holds: name === '_version' ? 'instant' : 'text', list: false }),
+/** `STORED_COLUMNS` as texts. */
+const OWN = STORED_COLUMNS.map((name) =>
+  columnText(quoteIdentifier(name), {
+    holds: name === '_version' ? 'instant' : 'text',
+    list: false,
+  }),
 )
 
 /** The text of a column's value, compared by its bytes: a person may have given the column a collation. */
 const exactText = ({ name, type }: Pick<MirrorColumn, 'name' | 'type'>): string =>
-  `${textOf(quoted(name), type)} COLLATE "C"`
+  `${columnText(quoteIdentifier(name), type)} COLLATE "C"`
 
-/** What a text stands for that `textOf` made. */
-const writtenOf = (text: string | null, column: MirrorColumn | undefined): Written =>
-  text !== null && column?.type.list ? (JSON.parse(text) as Written) : text
+/** What a text stands for that `sourceCellText` made. */
+const writtenOf = (text: string | null, column: MirrorColumn | undefined): WrittenRow =>
+  text !== null && column?.type.list ? (JSON.parse(text) as WrittenRow) : text
 
 /** Conditions of a statement, and the values of its parameters. */
 class Conditions {
@@ -51,19 +54,19 @@ class Conditions {
     this.#texts.push(text)
   }
 
-  within(within: Within | undefined): void {
+  within(within: InstantRange | undefined): void {
     if (!within) return
-    const column = quoted(within.column)
+    const column = quoteIdentifier(within.column)
     if (within.from !== null) this.add(`${column} >= ${this.value(within.from)}::timestamptz`)
     if (within.to !== null) this.add(`${column} < ${this.value(within.to)}::timestamptz`)
   }
 
-  equal(stream: MirrorStream, { column, value }: Equal): void {
+  equal(stream: MirrorStream, { column, value }: ColumnEquals): void {
     const [found] = columnsNamed(stream, [column])
-    const finding = findingOf(found!, value)
-    if (finding.by === 'null') this.add(`${quoted(column)} IS NULL`)
+    const finding = compareStored(found!, value)
+    if (finding.by === 'null') this.add(`${quoteIdentifier(column)} IS NULL`)
     else if (finding.by === 'value')
-      this.add(`${quoted(column)} = ${this.value(finding.text)}::${sqlType(found!.type)}`)
+      this.add(`${quoteIdentifier(column)} = ${this.value(finding.text)}::${sqlType(found!.type)}`)
     else this.add(`${exactText(found!)} = ${this.value(finding.text)}`)
   }
 
@@ -74,9 +77,9 @@ class Conditions {
 
 export async function countRows(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: MirrorStream,
-  within: Within | undefined,
+  within: InstantRange | undefined,
 ): Promise<{ rows: number; misfits: number }> {
   const there = new Conditions()
   there.within(within)
@@ -89,10 +92,10 @@ export async function countRows(
 
 export async function readGroups(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: MirrorStream,
   names: readonly string[],
-  within: Within | undefined,
+  within: InstantRange | undefined,
 ): Promise<RowGroup[]> {
   const columns = columnsNamed(stream, names)
   const there = new Conditions()
@@ -102,7 +105,7 @@ export async function readGroups(
      GROUP BY ${columns.map((_, index) => index + 2).join()}`,
     there.values,
   )
-  return heldGroups(
+  return storedGroups(
     rows.map(([count, ...texts]) => ({
       written: texts.map((text, index) => writtenOf(text, columns[index])),
       rows: Number(count),
@@ -113,7 +116,7 @@ export async function readGroups(
 
 export async function readIds(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: MirrorStream,
   {
     after,
@@ -131,7 +134,8 @@ export async function readIds(
     there.add(`"_last_seen_at" < ${there.value(seenBefore)}::timestamptz`)
   if (versionFrom !== undefined) there.add(`"_version" >= ${there.value(versionFrom)}::timestamptz`)
   there.within(within)
-  if (owners) there.add(`${quoted(owners.column)} = ANY (${there.value(owners.values)}::text[])`)
+  if (owners)
+    there.add(`${quoteIdentifier(owners.column)} = ANY (${there.value(owners.values)}::text[])`)
   for (const one of equals) there.equal(stream, one)
   const { rows } = await lease.ask(
     `SELECT "_id" FROM ${tableIn(home, stream.table)} WHERE ${there}
@@ -143,26 +147,26 @@ export async function readIds(
 
 export async function readRows(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: MirrorStream,
   ids: readonly string[],
-): Promise<HeldRow[]> {
+): Promise<StoredRow[]> {
   const live = stream.columns.filter((column) => column.live)
-  const written = [...OWN, ...live.map(({ name, type }) => textOf(quoted(name), type))]
+  const written = [...OWN, ...live.map(({ name, type }) => columnText(quoteIdentifier(name), type))]
   const { rows } = await lease.ask(
     `SELECT ${written.join()} FROM ${tableIn(home, stream.table)} WHERE "_id" = ANY ($1::text[])`,
     [ids],
   )
   return rows.map((texts) => {
     const row = texts.map((text, index) => writtenOf(text, live[index - OWN.length]))
-    return heldRow(row, live)
+    return storedRow(row, live)
   })
 }
 
 /** Gives the number of rows. */
 export async function deleteRows(
   lease: Lease,
-  home: Home,
+  home: SchemaPlace,
   stream: MirrorStream,
   { before, ids, owners, how, at }: Deletion,
 ): Promise<number> {
@@ -170,7 +174,8 @@ export async function deleteRows(
   there.add(`"_last_seen_at" < ${there.value(before)}::timestamptz`)
   const among = []
   if (ids) among.push(`"_id" = ANY (${there.value(ids)}::text[])`)
-  if (owners) among.push(`${quoted(owners.column)} = ANY (${there.value(owners.values)}::text[])`)
+  if (owners)
+    among.push(`${quoteIdentifier(owners.column)} = ANY (${there.value(owners.values)}::text[])`)
   if (among.length > 0) there.add(`(${among.join(' OR ')})`)
   const table = tableIn(home, stream.table)
   const values = [...there.values]
@@ -180,6 +185,6 @@ export async function deleteRows(
       : `UPDATE ${table} SET "_deleted_at" = ${there.value(at)}::timestamptz WHERE ${there}`,
     there.values,
   )
-  await checkDeleted(lease, home, stream, { where: `${there}`, values })
+  await checkRowsDeleted(lease, home, stream, { where: `${there}`, values })
   return count
 }

@@ -1,12 +1,12 @@
 // Where the schema of a mirror is, and what its tables are called in SQL.
 
-import { quoted } from './names.ts'
+import { quoteIdentifier } from './sql.ts'
 
 /** Where a mirror is: the name of its schema, and of the place for messages. */
-export interface Home {
+export interface SchemaPlace {
   readonly place: string
   readonly schema: string
 }
 
-export const tableIn = ({ schema }: Home, table: string): string =>
-  `${quoted(schema)}.${quoted(table)}`
+export const tableIn = ({ schema }: SchemaPlace, table: string): string =>
+  `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`

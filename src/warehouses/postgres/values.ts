@@ -4,7 +4,7 @@ import pg from 'pg'
 import type { Json } from '../../core/json.ts'
 import { decimalOfNumber } from '../../core/decimal.ts'
 import type { ColumnOrder } from '../../core/watermark.ts'
-import { endless, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
+import { infiniteCell, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
 
 /** A type as the catalogue tells it. `element`: the type of an array's elements, 0 where it is no array. */
 export interface PgType {
@@ -15,7 +15,7 @@ export interface PgType {
 const BYTES = 17
 const text: CellOf<string> = (value) => value
 const finite = (value: string): string => {
-  if (/^-?infinity$/i.test(value)) throw endless()
+  if (/^-?infinity$/i.test(value)) throw infiniteCell()
   return value
 }
 const exact: CellOf<string> = (value) => {

@@ -3,7 +3,7 @@
 // text of its row.
 
 import type { Answer } from '../../../src/core/ports.ts'
-import { DEFAULT_QUOTA_SETTINGS, type Exchange } from '../../../src/client/pacer/org-quota.ts'
+import { DEFAULT_QUOTA_SETTINGS, type PermitExchange } from '../../../src/client/pacer/org-quota.ts'
 import { Events } from './events.ts'
 import { Habit, type Habits } from './habits.ts'
 import { Process, type Call, type PacedQuota, type QuotaKind, type World } from './process.ts'
@@ -282,7 +282,7 @@ class Run implements World {
 
   // ---- the row ----------------------------------------------------------------------------------------------------
 
-  private exchangeWithRow(exchange: Exchange) {
+  private exchangeWithRow(exchange: PermitExchange) {
     const { counts, events } = this
     const { nowMs } = events
     if (this.storeIsAway()) return null

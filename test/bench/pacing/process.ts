@@ -4,17 +4,17 @@
 
 import type { Answer } from '../../../src/core/ports.ts'
 import type {
-  Exchange,
-  Granted,
+  PermitExchange,
+  PermitGrant,
   QuotaSettings,
-  Report,
+  PermitOutcome,
 } from '../../../src/client/pacer/org-quota.ts'
 import type { Events } from './events.ts'
 import { Random } from './random.ts'
 
 /** The quota of an org, as `OrgQuota` is one. */
 export interface PacedQuota {
-  exchange(exchange: Exchange, nowMs: number): Granted
+  exchange(exchange: PermitExchange, nowMs: number): PermitGrant
   state(nowMs: number): string
 }
 
@@ -27,7 +27,9 @@ export interface QuotaKind {
 /** The row that the processes share. */
 export interface Row {
   /** Null while the store is away. `state` gives the row as this exchange left it. */
-  exchange(exchange: Exchange): { readonly granted: Granted; readonly state: () => string } | null
+  exchange(
+    exchange: PermitExchange,
+  ): { readonly granted: PermitGrant; readonly state: () => string } | null
 }
 
 export interface Call {
@@ -71,10 +73,10 @@ export class Process {
 
   /** The quota in memory: always where there is no row, and while the store is away. */
   private own: PacedQuota | null
-  private ownReports: Report[] = []
+  private ownReports: PermitOutcome[] = []
 
   /** For the row. */
-  private reports: Report[] = []
+  private reports: PermitOutcome[] = []
   private refused = false
   private exchanging = false
   private lastMs = -Infinity
@@ -132,7 +134,7 @@ export class Process {
     return { interactive, bulk: Math.min(free - interactive, waiting) }
   }
 
-  private exchangeOf(reports: readonly Report[], most: number): Exchange {
+  private exchangeOf(reports: readonly PermitOutcome[], most: number): PermitExchange {
     const { interactive, bulk } = this.wanted(most)
     return {
       user: { id: this.id, name: `process ${this.id}` },
@@ -200,7 +202,7 @@ export class Process {
   }
 
   /** The store is away: the row as this process last saw it must do, until the store is back. */
-  private goAlone(unreported: readonly Report[]): void {
+  private goAlone(unreported: readonly PermitOutcome[]): void {
     const { events, kind } = this.world
     this.reports = [...unreported, ...this.reports]
     this.own = kind.alone(this.lastState?.() ?? null, this.id, events.nowMs)
@@ -221,7 +223,7 @@ export class Process {
     this.pump()
   }
 
-  private deliver(granted: Granted): void {
+  private deliver(granted: PermitGrant): void {
     for (const { id } of granted.permits) {
       const call = this.nextCall()
       if (call) this.send(call, id)
@@ -257,7 +259,7 @@ export class Process {
     })
   }
 
-  private report(report: Report): void {
+  private report(report: PermitOutcome): void {
     if (this.row) this.reports.push(report)
     if (this.own) this.ownReports.push(report)
   }

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced, ITEM_STATES, REJECT_STATES } from '../../../src/core/states.ts'
-import type { Ledger, StagedItem, Verified } from '../../../src/ledger/ledger.ts'
+import type { Ledger, StagedItem, VerificationResult } from '../../../src/ledger/ledger.ts'
 import {
   accept,
   accepted,
@@ -36,9 +36,9 @@ export function closingTests(open: Open): void {
 
   const verdict = (
     ordinal: number,
-    of: Verified['verdict'],
-    more: Partial<Verified> = {},
-  ): Verified => ({ recordId: null, field: null, ...more, ordinal, verdict: of })
+    of: VerificationResult['verdict'],
+    more: Partial<VerificationResult> = {},
+  ): VerificationResult => ({ recordId: null, field: null, ...more, ordinal, verdict: of })
 
   /** A run with an item in every state: ordinals in the order of `ITEM_STATES`. */
   async function everyState() {
@@ -230,9 +230,12 @@ export function closingTests(open: Open): void {
         outcome(ordinal, 'created', { recordId: ordinal === 3 ? 'own' : 'same' }),
       )
       await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, outcomes)
-      const [twin] = await ledger.twins(claim.run, { after: 0, limit: 2 })
+      const [twin] = await ledger.collisions(claim.run, { after: 0, limit: 2 })
       expect(twin).toMatchObject({ ordinal: 2 })
-      await ledger.recordTwin(claim.run, 2, { reason: 'same_record', detail: 'row 2 comes last' })
+      await ledger.recordCollision(claim.run, 2, {
+        reason: 'same_record',
+        detail: 'row 2 comes last',
+      })
       const { readBack } = await ledger.books(claim.run)
       expect(readBack).toMatchObject({ overwritten: 1, different: 0 })
       expect(await ledger.written(claim.run, { after: 0, every: 1, limit: 9 })).toMatchObject([
@@ -356,7 +359,7 @@ export function closingTests(open: Open): void {
             outcome(2, 'updated', same),
           ])
           const overwritten = { reason: 'same_record', detail: 'row 2 comes last' }
-          await ledger.recordTwin(run, 2, { ...overwritten, answered: last })
+          await ledger.recordCollision(run, 2, { ...overwritten, answered: last })
           expect(await opened.query(items(run))).toEqual([
             { verified: 'overwritten', ...blank, ...overwritten, record_id: 'same' },
             { verified: last && 'answered', ...blank, ...last, record_id: 'same' },
@@ -385,7 +388,11 @@ export function closingTests(open: Open): void {
     })
 
     it('keeps what was sent before, and what was seen of it, for the next run', async () => {
-      const times = async (marks: string, seen: string | null, of: Verified['verdict']) => {
+      const times = async (
+        marks: string,
+        seen: string | null,
+        of: VerificationResult['verdict'],
+      ) => {
         const claim = await staged(ledger, [{ ...row(1, 'k'), hash: marks } as StagedItem])
         const batch = await send(ledger, claim)
         await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, [
@@ -486,7 +493,7 @@ export function closingTests(open: Open): void {
       expect(await booked(ledger, claim.run)).toEqual({ failed: 2, unsent: 2 })
       // Nor is there anything for somebody who claims the segment afterwards.
       const late = { ...claim, fence: await ledger.claimSegment(claim.run, claim.segment) }
-      expect(await ledger.unsettled(late.run, late.segment)).toEqual([])
+      expect(await ledger.unsettledBatches(late.run, late.segment)).toEqual([])
       const options = { after: 0, attemptsBelow: 9, limit: 9 }
       expect(await ledger.nextPlanned(late.run, late.segment, options)).toEqual([])
     })

@@ -106,7 +106,7 @@ class World {
     this.claim = segment
       ? { run: this.run, segment, fence: await this.ledger.claimSegment(this.run, segment) }
       : null
-    this.inFlight = segment ? [...(await this.ledger.unsettled(this.run, segment))] : []
+    this.inFlight = segment ? [...(await this.ledger.unsettledBatches(this.run, segment))] : []
   }
 
   async step(event: Event): Promise<void> {

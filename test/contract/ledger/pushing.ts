@@ -74,7 +74,7 @@ export function pushingTests(open: Open): void {
       const claim = await staged(ledger, rows(7))
       const lost = [await send(ledger, claim, 3), await send(ledger, claim, 2)]
       const other = await opened.reopen()
-      expect(await other.unsettled(claim.run, claim.segment)).toEqual(lost)
+      expect(await other.unsettledBatches(claim.run, claim.segment)).toEqual(lost)
     })
 
     it.each([null, 408, 500, 503, 504])(
@@ -83,7 +83,7 @@ export function pushingTests(open: Open): void {
         const claim = await staged(ledger, rows(2))
         const batch = await send(ledger, claim)
         await ledger.recordNoAnswer(claim.run, batch, { ...unanswered, status })
-        expect(await ledger.unsettled(claim.run, claim.segment)).toEqual([batch])
+        expect(await ledger.unsettledBatches(claim.run, claim.segment)).toEqual([batch])
       },
     )
 
@@ -109,8 +109,8 @@ export function pushingTests(open: Open): void {
         segment: second!,
         fence: await ledger.claimSegment(run, second!),
       })
-      expect(await ledger.unsettled(run, first!)).toEqual([])
-      expect(await ledger.unsettled(run, second!)).toEqual([batch])
+      expect(await ledger.unsettledBatches(run, first!)).toEqual([])
+      expect(await ledger.unsettledBatches(run, second!)).toEqual([batch])
     })
 
     it('is sent again under its number, as a further attempt', async () => {
@@ -129,9 +129,9 @@ export function pushingTests(open: Open): void {
         replayed: 2,
         states: { sent: 2, planned: 1 },
       })
-      expect(await ledger.unsettled(run, segment)).toEqual([third])
+      expect(await ledger.unsettledBatches(run, segment)).toEqual([third])
       await settle(ledger, claim, third, 'updated')
-      expect(await ledger.unsettled(run, segment)).toEqual([])
+      expect(await ledger.unsettledBatches(run, segment)).toEqual([])
       expect(await ledger.books(run)).toMatchObject({ replayed: 2, states: { updated: 2 } })
       expect(await ledger.progress(run)).toMatchObject({ requests: 3, updated: 2 })
     })
@@ -147,7 +147,7 @@ export function pushingTests(open: Open): void {
         4: 'planned',
         5: 'sent',
       })
-      expect(await ledger.unsettled(claim.run, claim.segment)).toEqual([])
+      expect(await ledger.unsettledBatches(claim.run, claim.segment)).toEqual([])
       expect(await ledger.progress(claim.run)).toMatchObject({
         created: 1,
         updated: 1,
@@ -222,7 +222,7 @@ export function pushingTests(open: Open): void {
         durationMs: 5,
       })
       expect(await booked(ledger, run)).toEqual({ planned: 3 })
-      expect(await ledger.unsettled(run, segment)).toEqual([])
+      expect(await ledger.unsettledBatches(run, segment)).toEqual([])
       expect((await send(ledger, claim, 2)).items).toEqual(batch.items)
     })
   })
@@ -250,7 +250,7 @@ export function pushingTests(open: Open): void {
       expect(await other.openSegments(run)).toEqual([segment])
       expect(await accepted(other, rows(4))).toEqual([])
       // The new holder goes on where the old one stopped.
-      const [again] = await other.unsettled(run, segment)
+      const [again] = await other.unsettledBatches(run, segment)
       expect(again).toEqual(batch)
       await settle(
         other,
@@ -335,12 +335,12 @@ export function pushingTests(open: Open): void {
       await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, outcomes)
     }
     const twinsOf = async (run: number) =>
-      (await ledger.twins(run, { after: 0, limit: 100 })).map(({ ordinal }) => ordinal)
+      (await ledger.collisions(run, { after: 0, limit: 100 })).map(({ ordinal }) => ordinal)
 
     it('are found within a batch: the later row stands', async () => {
       const claim = await staged(ledger, rows(4))
       await written(claim, ['r1', 'r2', 'r3', 'r1'])
-      expect(await ledger.twins(claim.run, { after: 0, limit: 100 })).toEqual([
+      expect(await ledger.collisions(claim.run, { after: 0, limit: 100 })).toEqual([
         expect.objectContaining({
           ordinal: 4,
           key: 'k4',

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Difference } from '../../../src/core/differences.ts'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/states.ts'
-import type { Comparison, Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
+import type { ItemComparison, Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
   accepted,
@@ -45,7 +45,7 @@ const difference = (ordinal: number | null, more: Partial<Difference> = {}): Dif
   ...more,
 })
 
-const equal = (ordinal: number): Comparison => ({
+const equal = (ordinal: number): ItemComparison => ({
   ordinal,
   recordId: `found ${ordinal}`,
   kind: null,
@@ -54,7 +54,7 @@ const equal = (ordinal: number): Comparison => ({
   differences: [],
 })
 
-const different = (ordinal: number, more: Partial<Comparison> = {}): Comparison => ({
+const different = (ordinal: number, more: Partial<ItemComparison> = {}): ItemComparison => ({
   ...equal(ordinal),
   kind: 'different',
   differences: [difference(ordinal)],
@@ -302,7 +302,7 @@ export function reconcilingTests(open: Open): void {
         answered,
         [1, 2].map((ordinal) => outcome(ordinal, 'updated', { recordId: 'same' })),
       )
-      const twins = await ledger.twins(claim.run, { after: 0, limit: 10 })
+      const twins = await ledger.collisions(claim.run, { after: 0, limit: 10 })
       expect(twins.map(({ ordinal }) => ordinal)).toEqual([2])
     })
 
@@ -717,7 +717,7 @@ export function reconcilingTests(open: Open): void {
         await new Promise((resolve) => setTimeout(resolve, 2))
         await ledger.closeRun(id, { state: 'complete', books: null })
       }
-      expect(await ledger.standing('contacts')).toMatchObject({
+      expect(await ledger.syncHealth('contacts')).toMatchObject({
         succeededAt: closedAt,
         streams: new Map(),
       })
@@ -725,33 +725,33 @@ export function reconcilingTests(open: Open): void {
       await ledger.closeRun(id, { state: 'complete', books: null })
       const backfill = (await ledger.run(id))!
       expect(backfill.purpose).toBe('backfill')
-      expect(await ledger.standing('contacts')).toMatchObject({ succeededAt: backfill.closedAt })
+      expect(await ledger.syncHealth('contacts')).toMatchObject({ succeededAt: backfill.closedAt })
     })
   })
 
   describe('the place of a stream', () => {
     it('is kept beside its books, before and after they are noted', async () => {
       const { id } = await openRun(ledger, 'run', 'crm', 'mirror', asks.task)
-      expect(await ledger.keptPlace(id, 'svc_a')).toBeNull()
-      await ledger.keepPlace(id, 'svc_a', 'here')
+      expect(await ledger.loadStepState(id, 'svc_a')).toBeNull()
+      await ledger.saveStepState(id, 'svc_a', 'here')
       expect(await ledger.streams(id)).toEqual([])
-      expect(await ledger.keptPlace(id, 'svc_a')).toBe('here')
+      expect(await ledger.loadStepState(id, 'svc_a')).toBe('here')
       await ledger.noteStream(id, stream('svc_a', { read: 3 }))
-      await ledger.keepPlace(id, 'svc_a', 'there')
+      await ledger.saveStepState(id, 'svc_a', 'there')
       await ledger.noteStream(id, stream('svc_b'))
-      expect(await ledger.keptPlace(id, 'svc_a')).toBe('there')
-      expect(await ledger.keptPlace(id, 'svc_b')).toBeNull()
+      expect(await ledger.loadStepState(id, 'svc_a')).toBe('there')
+      expect(await ledger.loadStepState(id, 'svc_b')).toBeNull()
       expect(await ledger.streams(id)).toEqual([stream('svc_a', { read: 3 }), stream('svc_b')])
     })
 
     it('has its own requests, which count as those of the run', async () => {
       const { id } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
       await ledger.noteRequests(id, '@one', 1)
-      await ledger.keepPlace(id, '@one', 'here')
+      await ledger.saveStepState(id, '@one', 'here')
       await ledger.noteRequests(id, '@one', 2)
       await ledger.noteRequests(id, '@two', 4)
-      expect(await ledger.keptPlace(id, '@one')).toBe('here')
-      expect(await ledger.keptPlace(id, '@two')).toBeNull()
+      expect(await ledger.loadStepState(id, '@one')).toBe('here')
+      expect(await ledger.loadStepState(id, '@two')).toBeNull()
       expect(await ledger.progress(id)).toMatchObject({ requests: 7, planned: 0 })
       expect(await ledger.streams(id)).toEqual([])
       await ledger.closeRun(id, { state: 'complete', books: await ledger.books(id) })
@@ -761,12 +761,12 @@ export function reconcilingTests(open: Open): void {
 
     it('of a closed run stays as it was', async () => {
       const { id } = await openRun(ledger, 'run', 'crm', 'mirror', asks.task)
-      await ledger.keepPlace(id, 'svc_a', 'here')
+      await ledger.saveStepState(id, 'svc_a', 'here')
       await ledger.closeRun(id, { state: 'complete', books: null })
-      await ledger.keepPlace(id, 'svc_a', 'late')
-      await ledger.keepPlace(id, 'svc_b', 'late')
-      expect(await ledger.keptPlace(id, 'svc_a')).toBe('here')
-      expect(await ledger.keptPlace(id, 'svc_b')).toBeNull()
+      await ledger.saveStepState(id, 'svc_a', 'late')
+      await ledger.saveStepState(id, 'svc_b', 'late')
+      expect(await ledger.loadStepState(id, 'svc_a')).toBe('here')
+      expect(await ledger.loadStepState(id, 'svc_b')).toBeNull()
     })
   })
 

@@ -5,7 +5,7 @@ import type {
   Ledger,
   ItemOutcome,
   Run,
-  Segment,
+  RunSegment,
   SentBatch,
   StagedItem,
   StreamBooks,
@@ -156,7 +156,7 @@ export async function staged(
 /** A claimed segment. */
 export interface Claim {
   readonly run: number
-  readonly segment: Segment
+  readonly segment: RunSegment
   readonly fence: number
 }
 

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { bodyOf, digestOfBody, isSigned } from '../../../src/ledger/manifest.ts'
+import { manifestBody, manifestDigest, isSigned } from '../../../src/ledger/manifest.ts'
 import {
   accept,
   answered,
@@ -39,7 +39,7 @@ export function sealingTests(open: Open): void {
       const other = await openRun(ledger, 'run', 'crm', 'mirror')
       await ledger.noteStream(other.id, stream('svc_b', { read: 7 }))
       await ledger.noteStream(other.id, stream('svc_a'))
-      await ledger.keepPlace(other.id, 'svc_c', 'here')
+      await ledger.saveStepState(other.id, 'svc_c', 'here')
       const verifiedThrough = '2026-01-31T08:15:00.000Z'
       await ledger.closeRun(other.id, { state: 'complete', books: null, verifiedThrough })
       runs.push(await accept(ledger, rows(1, 'c')))
@@ -50,8 +50,8 @@ export function sealingTests(open: Open): void {
         expect(manifest).toEqual({
           run: manifest.run,
           sync: 'contacts',
-          body: bodyOf((await ledger.run(manifest.run))!, [], previous),
-          digest: digestOfBody(manifest.body),
+          body: manifestBody((await ledger.run(manifest.run))!, [], previous),
+          digest: manifestDigest(manifest.body),
           signature: null,
         })
         previous = manifest.digest
@@ -65,7 +65,7 @@ export function sealingTests(open: Open): void {
       const [mirror, ...more] = await chainOf('crm')
       expect(more).toEqual([])
       const streams = await ledger.streams(other.id)
-      expect(mirror!.body).toBe(bodyOf((await ledger.run(other.id))!, streams, null))
+      expect(mirror!.body).toBe(manifestBody((await ledger.run(other.id))!, streams, null))
       expect(JSON.parse(mirror!.body)).toMatchObject({
         streams: [{ stream: 'svc_a' }, { stream: 'svc_b', read: 7 }],
         verified_through: verifiedThrough,
@@ -96,7 +96,7 @@ export function sealingTests(open: Open): void {
       })
       const chain = await chainOf('contacts')
       expect(chain).toHaveLength(1)
-      expect(chain[0]!.body).toBe(bodyOf((await ledger.run(run))!, [], null))
+      expect(chain[0]!.body).toBe(manifestBody((await ledger.run(run))!, [], null))
       expect(await ledger.run(run)).toMatchObject({ state: 'complete', verifiedThrough: null })
     })
 

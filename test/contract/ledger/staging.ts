@@ -296,18 +296,18 @@ export function stagingTests(open: Open): void {
       const { id } = await openRun(ledger)
       await stage(ledger, id, items)
       const ordinals = async (after: number, limit: number) =>
-        (await ledger.strangers(id, { after, limit })).map(({ ordinal }) => ordinal)
+        (await ledger.keysWithoutRecord(id, { after, limit })).map(({ ordinal }) => ordinal)
       expect(await ordinals(0, 10)).toEqual([4, 5])
       expect(await ordinals(0, 1)).toEqual([4])
       expect(await ordinals(4, 10)).toEqual([5])
-      expect((await ledger.strangers(id, { after: 4, limit: 1 }))[0]).toMatchObject({
+      expect((await ledger.keysWithoutRecord(id, { after: 4, limit: 1 }))[0]).toMatchObject({
         key: 'new',
         hash: items[4]!.valid && items[4]!.hash,
         payload: items[4]!.valid && items[4]!.payload,
       })
       const elsewhere = await openRun(ledger, 'plan')
       await stage(ledger, elsewhere.id, items, { orgId: 2 })
-      expect(await ledger.strangers(elsewhere.id, { after: 0, limit: 10 })).toHaveLength(4)
+      expect(await ledger.keysWithoutRecord(elsewhere.id, { after: 0, limit: 10 })).toHaveLength(4)
     })
   })
 }

@@ -30,12 +30,12 @@ export function standingTests(open: Open): void {
 
   describe('how a sync stands', () => {
     it('is unknown before its first run, and told by each sync apart', async () => {
-      expect(await ledger.standing('contacts')).toBeNull()
+      expect(await ledger.syncHealth('contacts')).toBeNull()
       const plan = await openRun(ledger, 'plan')
-      expect(await ledger.standing('contacts')).toBeNull()
+      expect(await ledger.syncHealth('contacts')).toBeNull()
       const run = await openRun(ledger)
       await ledger.setRunState(run.id, 'blocked', 'auth', 'mend the key')
-      expect(await (await opened.reopen()).standing('contacts')).toEqual({
+      expect(await (await opened.reopen()).syncHealth('contacts')).toEqual({
         kind: 'import',
         state: 'blocked',
         reason: 'auth',
@@ -43,7 +43,7 @@ export function standingTests(open: Open): void {
         waitingSince: null,
         streams: new Map(),
       })
-      expect(await ledger.standing('companies')).toBeNull()
+      expect(await ledger.syncHealth('companies')).toBeNull()
       await ledger.discard(plan.id)
     })
 
@@ -56,21 +56,21 @@ export function standingTests(open: Open): void {
         await end((await openRun(ledger)).id, state)
       const other = await openRun(ledger, 'run', 'companies')
       await end(other.id, 'complete')
-      expect(await ledger.standing('contacts')).toMatchObject({
+      expect(await ledger.syncHealth('contacts')).toMatchObject({
         state: 'cancelled',
         succeededAt: await closedAt(second.id),
       })
       const live = await openRun(ledger)
-      expect(await ledger.standing('contacts')).toMatchObject({
+      expect(await ledger.syncHealth('contacts')).toMatchObject({
         state: 'running',
         succeededAt: await closedAt(second.id),
       })
       await ledger.setRunState(live.id, 'paused')
-      expect(await ledger.standing('contacts')).toMatchObject({ state: 'paused' })
+      expect(await ledger.syncHealth('contacts')).toMatchObject({ state: 'paused' })
     })
 
     it('has what waits: from the first row that is staged to the end of the last segment', async () => {
-      const waiting = async () => (await ledger.standing('contacts'))!.waitingSince
+      const waiting = async () => (await ledger.syncHealth('contacts'))!.waitingSince
       const run = await openRun(ledger)
       expect(await waiting()).toBeNull()
       const fence = await ledger.beginStage(run.id, ['id'])
@@ -90,12 +90,12 @@ export function standingTests(open: Open): void {
       const run = await openRun(ledger)
       await stage(ledger, run.id, [row(1, 'k1')])
       await close(ledger, run.id)
-      expect(await ledger.standing('contacts')).toMatchObject({ waitingSince: null })
+      expect(await ledger.syncHealth('contacts')).toMatchObject({ waitingSince: null })
       const torn = await openRun(ledger)
       const fence = await ledger.beginStage(torn.id, ['id'])
       await ledger.stageItems(torn.id, fence, [row(1, 'k1')])
       await end(torn.id, 'failed')
-      expect(await ledger.standing('contacts')).toMatchObject({ waitingSince: null })
+      expect(await ledger.syncHealth('contacts')).toMatchObject({ waitingSince: null })
     })
 
     it('has, of each stream of a mirror, the start of the run that came to its end', async () => {
@@ -105,7 +105,7 @@ export function standingTests(open: Open): void {
           await ledger.noteStream(run.id, stream(name, { state }))
         return run
       }
-      const streams = async () => Object.fromEntries((await ledger.standing('crm'))!.streams)
+      const streams = async () => Object.fromEntries((await ledger.syncHealth('crm'))!.streams)
       const old = await mirror({ a: 'complete', gone: 'complete' })
       await end(old.id, 'complete')
       const whole = await mirror({ a: 'complete', b: 'complete' })
@@ -122,7 +122,7 @@ export function standingTests(open: Open): void {
         await end((await mirror({ a: 'failed', b: 'failed' })).id, 'failed')
       // The run `half` has fallen out of those that are looked at; the complete one never does.
       expect(await streams()).toEqual({ a: whole.openedAt, b: live.openedAt })
-      expect((await ledger.standing('crm'))!.kind).toBe('mirror')
+      expect((await ledger.syncHealth('crm'))!.kind).toBe('mirror')
     })
   })
 }

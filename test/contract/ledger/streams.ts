@@ -6,7 +6,7 @@ import { silentLogger } from '../../../src/core/ports.ts'
 import { LIVE_STATES } from '../../../src/core/states.ts'
 import type { MirrorSync } from '../../../src/core/sync.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
-import { open as openSync } from '../../../src/runs/open.ts'
+import { openOrResumeRun as openSync } from '../../../src/runs/open.ts'
 import { close, never, openRun, stream, type Open, type Opened } from './scene.ts'
 
 const sync: MirrorSync = {

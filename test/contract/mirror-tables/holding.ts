@@ -8,7 +8,7 @@ import { canonicalJson, parseJson, type Json } from '../../../src/core/json.ts'
 import {
   DECIMAL,
   type ColumnType,
-  type HeldRow,
+  type StoredRow,
   type MirrorCell,
   type MirrorRow,
   type MirrorStream,
@@ -29,13 +29,13 @@ import {
 import { everything, everyRow, expected, rowOf, VALUES } from './values.ts'
 
 /** Rows by id. */
-const byId = (rows: readonly HeldRow[]): Map<string, HeldRow> =>
+const byId = (rows: readonly StoredRow[]): Map<string, StoredRow> =>
   new Map(rows.map((row) => [row.id, row]))
 
 const idsOf = (rows: readonly MirrorRow[]): string[] => rows.map(({ id }) => id)
 
 /** A row that is there, as it is read after it was merged. */
-const held = ({ columns }: MirrorStream, { cells, misfits, ...row }: MirrorRow): HeldRow => ({
+const held = ({ columns }: MirrorStream, { cells, misfits, ...row }: MirrorRow): StoredRow => ({
   ...row,
   isDeleted: false,
   cells: cells.map((cell, index) => expected(cell, columns[index]!.type)),

@@ -1,7 +1,11 @@
 // Counts, groups and ids, as the mirror asks for them.
 
 import { describe, expect, it } from 'vitest'
-import type { Equal, MirrorStream, Within } from '../../../src/warehouses/mirror-tables.ts'
+import type {
+  ColumnEquals,
+  MirrorStream,
+  InstantRange,
+} from '../../../src/warehouses/mirror-tables.ts'
 import { errorOf } from '../warehouse.suite.ts'
 import { ALIKE, changedByHand, formless } from './holding.ts'
 import {
@@ -43,7 +47,7 @@ async function bornScene(place: OpenPlace): Promise<Scene> {
   return scene
 }
 
-const WITHIN: readonly (readonly [Within, ids: string[], misfits: number])[] = [
+const WITHIN: readonly (readonly [InstantRange, ids: string[], misfits: number])[] = [
   [{ column: 'born', from: at(3), to: at(5) }, ['3', '4'], 1],
   [{ column: 'born', from: null, to: at(2) }, ['0', '1'], 1],
   [{ column: 'born', from: at(8), to: null }, ['8', '9'], 1],
@@ -59,7 +63,7 @@ async function groupsOf(
   { tables }: Scene,
   stream: MirrorStream,
   columns: readonly string[],
-  within?: Within,
+  within?: InstantRange,
 ): Promise<string[]> {
   const groups = await tables.groups(stream, columns, within)
   return groups.map(({ values, rows }) => `${JSON.stringify(values)}: ${rows}`).toSorted()
@@ -93,7 +97,7 @@ async function expectAsRows(
   const types = stream.columns.filter(({ name }) => columns.includes(name)).map(({ type }) => type)
   if (types.some(({ holds, list }) => list || holds === 'json')) return
   for (const [key, expected] of byValues) {
-    const values = JSON.parse(key) as Equal['value'][]
+    const values = JSON.parse(key) as ColumnEquals['value'][]
     const equals = columns.map((name, index) => ({ column: name, value: values[index]! }))
     const ids = await scene.tables.ids(stream, { after: null, limit: 1_000, equals })
     expect({ columns, key, ids: ids.toSorted() }).toEqual({ columns, key, ids: expected })
@@ -141,7 +145,7 @@ export function readingTests(place: OpenPlace): void {
       await scene.merge(contacts, [
         [at(100), [contact('4', null), contact('5', 'x', { owner: 'me' }), contact('6', 'null')]],
       ])
-      const groups = (columns: readonly string[], within?: Within) =>
+      const groups = (columns: readonly string[], within?: InstantRange) =>
         groupsOf(scene, contacts, columns, within)
       expect(await groups(['name'])).toEqual(['["null"]: 1', '["x"]: 9', '[null]: 1'])
       expect(await groups(['owner', 'name'])).toEqual([

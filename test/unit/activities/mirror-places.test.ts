@@ -12,7 +12,7 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import type { Discovered } from '../../../src/mirror/ports.ts'
+import type { DiscoveredStreams } from '../../../src/mirror/ports.ts'
 import { startService } from '../../../src/service/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 
@@ -68,7 +68,7 @@ test('names of types, associations and properties that are not there have their 
   const step = { run: opened.run.id, tuning: {}, priority: 'mirror' as const }
   const environment = () => new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
   const discovering: Parameters<typeof discoverMirror>[0] = step
-  const found: Discovered = await environment().run(discoverMirror, discovering)
+  const found: DiscoveredStreams = await environment().run(discoverMirror, discovering)
   const { streams, sortable } = found
   expect(streams).toEqual([{ kind: 'records', name: 'svc_contact' }])
   const [stream] = streams

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { Blocked, SyncError } from '../../../src/core/errors.ts'
-import { lookAgain } from '../../../src/mirror/look-again.ts'
+import { recheckTables } from '../../../src/mirror/recheck-tables.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 import { stream } from '../../contract/ledger/scene.ts'
 
@@ -42,7 +42,7 @@ test('an older copy of the file: the streams that were done differ', async () =>
   const done = { state: 'complete', mode: 'full', table: 'deal', differs: false } as const
   const look = async (how = open) => {
     await ledger.noteStream(run, stream('svc_deal', done))
-    await lookAgain(ledger, run, how)
+    await recheckTables(ledger, run, how)
     const [row] = await ledger.streams(run)
     return row
   }

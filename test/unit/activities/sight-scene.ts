@@ -13,7 +13,12 @@ import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { StreamBooks } from '../../../src/ledger/ledger.ts'
-import type { Discovered, MirrorClient, StreamResult, Verdict } from '../../../src/mirror/ports.ts'
+import type {
+  DiscoveredStreams,
+  MirrorClient,
+  StreamResult,
+  DeletionVerdict,
+} from '../../../src/mirror/ports.ts'
 import { startService } from '../../../src/service/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 
@@ -121,12 +126,12 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     const step = { run: id, tuning: {}, priority: 'mirror' as const }
     const { discoverMirror, mirrorStream, noteVerdict, closeMirror } = activities
     const discovering: Parameters<typeof discoverMirror>[0] = step
-    const found: Discovered = await environment().run(discoverMirror, discovering)
+    const found: DiscoveredStreams = await environment().run(discoverMirror, discovering)
     const { streams, sortable, sight = null } = found
     const blocks: { reason: string | null; message: string | null }[] = []
     const asked: { stream: string; rows: number; of: number; message: string | null }[] = []
     for (const stream of streams) {
-      let verdict: Verdict | null = null
+      let verdict: DeletionVerdict | null = null
       for (let attempt = 0; attempt < 10; attempt++) {
         const input: Parameters<typeof mirrorStream>[0] = {
           ...step,

@@ -5,9 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { audit as auditLedger, type Finding, type FindingKind } from '../../../src/audit/index.ts'
-import { audit } from '../../../src/cli/audit.ts'
-import { digestOfBody, signatureOf } from '../../../src/ledger/manifest.ts'
+import {
+  runAudit as auditLedger,
+  type AuditFinding,
+  type FindingKind,
+} from '../../../src/audit/index.ts'
+import { auditCommand } from '../../../src/cli/commands/audit.ts'
+import { manifestDigest, manifestSignature } from '../../../src/ledger/manifest.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openRun, rows, stage } from '../../contract/ledger/scene.ts'
 import { said } from '../cli/said.ts'
@@ -37,8 +41,8 @@ function tampered(change: (db: DatabaseSyncInstance) => void): string {
 
 async function auditOf(path: string, key: string | null = KEY, nowMs = NOW) {
   const ledger = openSqliteLedger(path, { readOnly: true })
-  const findings: Finding[] = []
-  const tell = (finding: Finding) => void findings.push(finding)
+  const findings: AuditFinding[] = []
+  const tell = (finding: AuditFinding) => void findings.push(finding)
   const syncs = await auditLedger(ledger, { key, nowMs, tell })
   await ledger.close()
   return { syncs, findings }
@@ -70,12 +74,15 @@ function reseal(
   const text = JSON.stringify(body)
   db.prepare('UPDATE manifests SET body = ?, digest = ? WHERE run = ?').run(
     text,
-    digestOfBody(text),
+    manifestDigest(text),
     id,
   )
   if (key !== undefined)
-    db.prepare('UPDATE manifests SET signature = ? WHERE run = ?').run(signatureOf(text, key), id)
-  return digestOfBody(text)
+    db.prepare('UPDATE manifests SET signature = ? WHERE run = ?').run(
+      manifestSignature(text, key),
+      id,
+    )
+  return manifestDigest(text)
 }
 
 /** Mends the chain of a sync behind a run whose manifest was written anew. */
@@ -333,8 +340,8 @@ const TAMPERINGS: readonly (readonly [
       }
       db.prepare('UPDATE manifests SET body = ?, digest = ?, signature = ? WHERE run = ?').run(
         `${body} `,
-        digestOfBody(`${body} `),
-        signatureOf(`${body} `, KEY),
+        manifestDigest(`${body} `),
+        manifestSignature(`${body} `, KEY),
         reconcile,
       )
     },
@@ -487,7 +494,7 @@ syncs: {}
   }
 
   test('tells of each sync, and what it cannot see', async () => {
-    const { code, out, err } = await said(configOf(honest(), KEY), audit)
+    const { code, out, err } = await said(configOf(honest(), KEY), auditCommand)
     expect([code, err]).toEqual([0, []])
     expect(out.map((line) => line.replace(/[0-9a-f]{64}/, 'DIGEST'))).toEqual([
       'sync      runs  live  sealed  signed  books right  pruned  findings  head',
@@ -511,7 +518,7 @@ syncs: {}
       run(`DELETE FROM manifests WHERE run = ${young}`)(db)
     })
     const config = configOf(path, KEY)
-    const { code, out } = await said(config, audit)
+    const { code, out } = await said(config, auditCommand)
     expect(code).toBe(1)
     expect(out.slice(5, 12)).toEqual([
       'contacts, run 4: it is not as it was sealed: state: sealed cancelled, now complete; the run or its',
@@ -522,7 +529,7 @@ syncs: {}
       expect.any(String),
       '3 findings.',
     ])
-    const json = await said(config, audit, true)
+    const json = await said(config, auditCommand, true)
     expect(json.code).toBe(1)
     expect(JSON.parse(json.out.join(''))).toMatchObject({
       ok: false,
@@ -541,28 +548,28 @@ syncs: {}
   })
 
   test('says that signatures are not checked, or that there are none', async () => {
-    const unkeyed = (await said(configOf(honest(), null), audit)).out
+    const unkeyed = (await said(configOf(honest(), null), auditCommand)).out
     expect(unkeyed.map((line) => line.trim()).join(' ')).toContain(
       'Some are signed; name the key, and they are checked.',
     )
     const unsigned = tampered(run('UPDATE manifests SET signature = NULL'))
-    expect((await said(configOf(unsigned, KEY), audit)).out.join(' ')).toContain(
+    expect((await said(configOf(unsigned, KEY), auditCommand)).out.join(' ')).toContain(
       'Whether manifests were forged of contacts, crm: none of them is signed.',
     )
   })
 
   test('without a ledger there is nothing to audit; without its key nothing is', async () => {
     const config = configOf(join(folder, 'none.db'), null)
-    expect(await said(config, audit)).toEqual({
+    expect(await said(config, auditCommand)).toEqual({
       code: 0,
       out: ['There is no ledger yet: no sync has run.'],
       err: [],
     })
-    expect((await said(configOf(honest(), 'too-short'), audit)).code).toBe(3)
-    const other = await said(configOf(honest(), 'quite-another-signing-key'), audit, true)
+    expect((await said(configOf(honest(), 'too-short'), auditCommand)).code).toBe(3)
+    const other = await said(configOf(honest(), 'quite-another-signing-key'), auditCommand, true)
     expect(other.code).toBe(1)
-    expect(new Set(JSON.parse(other.out[0]!).findings.map((one: Finding) => one.kind))).toEqual(
-      new Set(['signature_invalid']),
-    )
+    expect(
+      new Set(JSON.parse(other.out[0]!).findings.map((one: AuditFinding) => one.kind)),
+    ).toEqual(new Set(['signature_invalid']))
   })
 })

@@ -9,8 +9,8 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
 import { DatabaseSync } from '@photostructure/sqlite'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { audit } from '../../../src/audit/index.ts'
-import { columnsOf, ledgerExport } from '../../../src/cli/ledger-export.ts'
+import { runAudit } from '../../../src/audit/index.ts'
+import { exportColumns, ledgerExport } from '../../../src/cli/commands/ledger-export.ts'
 import type { Json, JsonObject } from '../../../src/core/json.ts'
 import { EXPORTS, type ExportName, type Ledger } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open.ts'
@@ -72,7 +72,7 @@ const exported = (config: string, target: string, run?: string) =>
 /** The rows of a Parquet file, in its order. As JSON: the driver takes U+FEFF away where a text begins with it. */
 async function rowsOf(target: string, name: ExportName): Promise<JsonObject[]> {
   const file = `'${join(target, `${name}.parquet`)}'`
-  const instants = columnsOf(name).filter(({ type }) => type === 'instant')
+  const instants = exportColumns(name).filter(({ type }) => type === 'instant')
   const replaced = instants.map(
     (column) => `strftime(${column.name}, '%Y-%m-%dT%H:%M:%S.%gZ') AS ${column.name}`,
   )
@@ -123,7 +123,7 @@ describe.each(DRIVERS)('of a ledger in %s', (driver) => {
     for (const name of EXPORTS) {
       const held = await heldRows(ledger, name)
       expect(held.length).toBeGreaterThan(0)
-      expect(Object.keys(held[0]!), name).toEqual(columnsOf(name).map((column) => column.name))
+      expect(Object.keys(held[0]!), name).toEqual(exportColumns(name).map((column) => column.name))
       expect(await rowsOf(target, name), name).toEqual(held)
       expect(out.join('\n')).toMatch(new RegExp(`^${name}\\.parquet +${held.length}$`, 'm'))
     }
@@ -137,7 +137,7 @@ describe.each(DRIVERS)('of a ledger in %s', (driver) => {
     const ledger = await opened(driver)
     const findings: unknown[] = []
     const tell = (finding: unknown) => void findings.push(finding)
-    const [contacts, crm] = await audit(ledger, { key: null, nowMs: NOW, tell })
+    const [contacts, crm] = await runAudit(ledger, { key: null, nowMs: NOW, tell })
     await ledger.close()
     expect(findings).toEqual([])
     expect(contacts).toMatchObject({ sync: 'contacts', runs: 9, sealed: 8, booked: 7, pruned: 1 })

@@ -4,7 +4,7 @@ import type { Clock } from '../../../src/core/ports.ts'
 import { systemClock } from '../../../src/core/ports.ts'
 import type { Purpose } from '../../../src/core/purpose.ts'
 import type { Ledger, Run } from '../../../src/ledger/ledger.ts'
-import { abandon } from '../../../src/runs/open.ts'
+import { closeAbandoned } from '../../../src/runs/open.ts'
 import {
   accept,
   answered,
@@ -125,7 +125,7 @@ export async function fill(open: (clock: Clock) => Ledger | Promise<Ledger>): Pr
   const abandoned = await staged(ledger, rows(4, 'd'))
   expectRun('abandoned', abandoned.run)
   await send(ledger, abandoned, 2)
-  await abandon(ledger, (await ledger.run(abandoned.run))!)
+  await closeAbandoned(ledger, (await ledger.run(abandoned.run))!)
 
   daysAgo(2)
   const young = await staged(

@@ -1,7 +1,7 @@
 // A run that found no difference says that both sides are equal only where it compared them, to its end.
 
 import { expect, test } from 'vitest'
-import { printFindings } from '../../../src/cli/differences.ts'
+import { printRunDifferences } from '../../../src/cli/views/differences.ts'
 import { noDifferences } from '../../../src/core/differences.ts'
 import { emptyStates, type RunState } from '../../../src/core/states.ts'
 import type { Run } from '../../../src/ledger/ledger.ts'
@@ -18,7 +18,7 @@ const said = (state: RunState, compared: number): string => {
     style: (_: string, text: string) => text,
   }
   const run = { kind: 'import', state, counts } as unknown as Run
-  printFindings(terminal, run, { found: noDifferences(), left: noDifferences(), groups: [] })
+  printRunDifferences(terminal, run, { found: noDifferences(), left: noDifferences(), groups: [] })
   return lines.join('\n')
 }
 

@@ -2,14 +2,14 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { viewQuota } from '../../../src/client/pacer/view.ts'
-import { forecast } from '../../../src/cli/forecast.ts'
+import { readQuotaView } from '../../../src/client/pacer/view.ts'
+import { forecast } from '../../../src/cli/shared/forecast.ts'
 import { quotaRow, type Work } from './quota-row.ts'
 
 const unknown = { limit: null, reserve: 0 }
 const viewOf = (work: Work, later = 0) => {
   const { state, nowMs } = quotaRow(work)
-  return viewQuota('https://api.example.com org 1', state, nowMs + later)
+  return readQuotaView('https://api.example.com org 1', state, nowMs + later)
 }
 const alone = { users: { worker: { import: 5 } } }
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { expect, onTestFinished, test } from 'vitest'
-import { ledgerBackup } from '../../../src/cli/ledger-backup.ts'
-import { createContext } from '../../../src/cli/context.ts'
+import { ledgerBackup } from '../../../src/cli/commands/ledger-backup.ts'
+import { createContext } from '../../../src/cli/shared/context.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 
 function project(ledger: string) {

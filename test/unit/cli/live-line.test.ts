@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { importLine } from '../../../src/cli/live.ts'
-import { status } from '../../../src/cli/reports.ts'
+import { importProgressLine } from '../../../src/cli/views/progress-line.ts'
+import { status } from '../../../src/cli/commands/status.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openRun } from '../../contract/ledger/scene.ts'
 import { defaultConfig } from '../../e2e/contacts.ts'
@@ -21,7 +21,7 @@ test('a run that waits for a person names the command; one that is blocked is as
   const config = join(home, 'records-sync.yaml')
   await writeFile(config, defaultConfig.replace('"${RECORDS_URL}"', 'http://127.0.0.1:1'))
   const { id } = await openRun(ledger)
-  const line = importLine(() => {}, { hint: (command) => `records-sync ${command}` })
+  const line = importProgressLine(() => {}, { hint: (command) => `records-sync ${command}` })
   const shown = async () => await line(ledger, (await ledger.run(id))!)
   const told = async () => (await said(config, status)).out.join('\n')
 

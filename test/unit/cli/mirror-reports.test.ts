@@ -5,11 +5,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { mirrorLine } from '../../../src/cli/live.ts'
-import { rejects } from '../../../src/cli/rejects.ts'
-import { show, status } from '../../../src/cli/reports.ts'
-import { run as runCommand } from '../../../src/cli/run.ts'
-import { decide } from '../../../src/cli/verdict.ts'
+import { mirrorProgressLine } from '../../../src/cli/views/progress-line.ts'
+import { rejects } from '../../../src/cli/commands/rejects.ts'
+import { show, status } from '../../../src/cli/commands/status.ts'
+import { run as runCommand } from '../../../src/cli/commands/run.ts'
+import { sendVerdict } from '../../../src/cli/commands/approve.ts'
 import type { RunState } from '../../../src/core/states.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
@@ -298,7 +298,7 @@ test('rejects: a mirror has none', async () => {
 test('the live line counts streams and rows, and tells once what waits for approval', async () => {
   const id = await mirrored()
   const err: string[] = []
-  const line = mirrorLine({
+  const line = mirrorProgressLine({
     terminal: { err: (text = '') => void err.push(text) } as never,
     hint: (command) => `records-sync ${command}`,
   })
@@ -333,7 +333,7 @@ test('approve and reject are refused where nothing can wait', async () => {
   const id = await mirrored(contact)
   await ledger.closeRun(id, { state: 'complete', books: null })
   const answer = (run: string) =>
-    said(config, (context) => decide(context, run, { verdict: 'approve', stream: null }))
+    said(config, (context) => sendVerdict(context, run, { verdict: 'approve', stream: null }))
   expect(await answer(String(imported))).toEqual({
     code: 3,
     out: [],

@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { ownLines } from '../../../src/cli/context.ts'
+import { databaseMessageLines } from '../../../src/cli/shared/context.ts'
 import { openWarehouse } from '../../../src/warehouses/index.ts'
 
 const errorOf = async (query: string): Promise<Error> => {
@@ -25,8 +25,8 @@ test.each([
   const error = await errorOf(query)
   expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(word)
   expect(JSON.stringify([error.message, Object.entries(error)])).not.toContain(word)
-  const shown = ownLines(error, { isScreen: true }).join('\n')
+  const shown = databaseMessageLines(error, { isScreen: true }).join('\n')
   expect(shown).toContain(word)
   expect(shown).not.toContain('\u001b')
-  expect(ownLines(error, { isScreen: false })).toEqual([])
+  expect(databaseMessageLines(error, { isScreen: false })).toEqual([])
 })

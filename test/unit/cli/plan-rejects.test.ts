@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { plan } from '../../../src/cli/plan.ts'
+import { plan } from '../../../src/cli/commands/plan.ts'
 import { startService } from '../../../src/service/index.ts'
 import { contactsCsv, defaultConfig } from '../../e2e/contacts.ts'
 import { said } from './said.ts'

@@ -17,11 +17,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { loadConfig } from '../../../config/index.ts'
-import { openPrivate } from '../../../src/cli/private-file.ts'
-import { closeFiles, openFiles } from '../../../src/cli/private-files.ts'
-import { harmless } from '../../../src/cli/terminal.ts'
+import { openPrivateFile } from '../../../src/cli/shared/private-file.ts'
+import { restrictFiles, findExposedFiles } from '../../../src/cli/shared/private-files.ts'
+import { stripControls } from '../../../src/cli/shared/terminal.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { takeLock } from '../../../src/sqlite/lock.ts'
+import { acquireFileLock } from '../../../src/sqlite/file-lock.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 import { HANG_MS } from '../../hang.ts'
 
@@ -53,7 +53,7 @@ test('the ledger, with what is beside it, a lock and a mirror are private where 
     expect(mode(join(home, 'new'))).toBe('700')
     await ledger.close()
 
-    takeLock(join(home, 'some.lock'))!()
+    acquireFileLock(join(home, 'some.lock'))!()
     expect(mode(join(home, 'some.lock'))).toBe('600')
 
     const duckdb = join(home, 'lake.duckdb')
@@ -109,12 +109,12 @@ syncs: { crm: { mirror: { from: crm, to: lake } } }
   symlinkSync(join(home, 'contacts.csv'), join(ours, 'link'))
   chmodSync(home, 0o755)
 
-  const found = openFiles(await loadConfig(config, {}))
+  const found = findExposedFiles(await loadConfig(config, {}))
   expect(found.map((file) => [file.path, file.mode]).toSorted()).toEqual(
     [[ours, '755'], ...open.map((name) => [join(home, name), '644'])].toSorted(),
   )
-  expect(closeFiles(found)).toEqual([])
-  expect(openFiles(await loadConfig(config, {}))).toEqual([])
+  expect(restrictFiles(found)).toEqual([])
+  expect(findExposedFiles(await loadConfig(config, {}))).toEqual([])
   expect([mode(ours), mode(join(home, 'lake.duckdb')), mode(home)]).toEqual(['700', '600', '755'])
   for (const name of others) expect([name, mode(join(home, name))]).toEqual([name, '644'])
 })
@@ -124,16 +124,16 @@ test('a link in the place of an output leads nowhere', async () => {
   const target = join(home, 'target')
   writeFileSync(target, 'kept', { mode: 0o644 })
   symlinkSync(target, join(home, 'out.csv'))
-  await expect(openPrivate(join(home, 'out.csv'))).rejects.toMatchObject({ code: 'ELOOP' })
+  await expect(openPrivateFile(join(home, 'out.csv'))).rejects.toMatchObject({ code: 'ELOOP' })
   expect([readFileSync(target, 'utf8'), mode(target)]).toEqual(['kept', '644'])
-  const file = await openPrivate(target)
+  const file = await openPrivateFile(target)
   await file.close()
   expect([readFileSync(target, 'utf8'), mode(target)]).toEqual(['', '600'])
 })
 
 test('what steers a terminal is written as its number, which JSON reads as the same', () => {
   const text = JSON.stringify({ a: 'x\u001b[2J\u009b31m\u202e\ty\n' })
-  const shown = harmless(`${text}\n`)
+  const shown = stripControls(`${text}\n`)
   // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
   expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/)
   expect(JSON.parse(shown)).toEqual(JSON.parse(text))

@@ -2,9 +2,9 @@
 // not waited for, so the same row comes out each time.
 
 import { DEFAULT_QUOTA_SETTINGS, OrgQuota } from '../../../src/client/pacer/org-quota.ts'
-import type { QuotaSettings, Report } from '../../../src/client/pacer/org-quota.ts'
+import type { QuotaSettings, PermitOutcome } from '../../../src/client/pacer/org-quota.ts'
 import type { Answer, Priority } from '../../../src/core/ports.ts'
-import { createLimiter, type LimitModel } from '../../../src/service/limiter.ts'
+import { createLimiter, type LimitModel } from '../../../src/service/limits/limiter.ts'
 
 export interface Work {
   readonly model?: LimitModel
@@ -47,7 +47,7 @@ export function quotaRow(work: Work): { state: string; nowMs: number } {
     for (const [name, wanted] of order) {
       const sent = inFlight.get(name) ?? []
       const isAnswered = ({ sentMs }: { readonly sentMs: number }) => sentMs + latencyMs <= nowMs
-      const reports: Report[] = sent
+      const reports: PermitOutcome[] = sent
         .filter(isAnswered)
         .map((request) => ({ ...request, endedMs: request.sentMs + latencyMs }))
       const { permits } = quota.exchange(

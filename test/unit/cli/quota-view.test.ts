@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { viewQuota, type QuotaView } from '../../../src/client/pacer/view.ts'
-import { printQuota } from '../../../src/cli/quota-view.ts'
-import type { Terminal } from '../../../src/cli/terminal.ts'
+import { readQuotaView, type QuotaView } from '../../../src/client/pacer/view.ts'
+import { printQuota } from '../../../src/cli/views/quota.ts'
+import type { Terminal } from '../../../src/cli/shared/terminal.ts'
 import { quotaRow, type Work } from './quota-row.ts'
 
 const org = 'https://api.example.com org 4711'
@@ -45,7 +45,7 @@ const works = {
 
 function seen(work: Work, laterMs = 0): { view: QuotaView; nowMs: number } {
   const { state, nowMs } = quotaRow(work)
-  return { view: viewQuota(org, state, nowMs + laterMs), nowMs: nowMs + laterMs }
+  return { view: readQuotaView(org, state, nowMs + laterMs), nowMs: nowMs + laterMs }
 }
 
 function printed({ view, nowMs }: { view: QuotaView; nowMs: number }, width = 72): string[] {

@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createContext, report, type CommandContext } from '../../../src/cli/context.ts'
-import { quotaOfKey } from '../../../src/cli/forecast.ts'
-import { plan } from '../../../src/cli/plan.ts'
-import { quota } from '../../../src/cli/quota.ts'
+import { createContext, reportError, type CommandContext } from '../../../src/cli/shared/context.ts'
+import { readKeyQuota } from '../../../src/cli/shared/forecast.ts'
+import { plan } from '../../../src/cli/commands/plan.ts'
+import { quota } from '../../../src/cli/commands/quota.ts'
 import type { QuotaStore } from '../../../src/core/ports.ts'
 import { startService } from '../../../src/service/index.ts'
 import { quotaRow, type Work } from './quota-row.ts'
@@ -107,7 +107,7 @@ test('--open: what a Retry-After has closed is asked again at once, at the servi
   expect(text).toContain('a longer wait than a quota a minute can need')
   expect(text).toMatch(/can expect requests a minute rows a minute [─ ]+ import 0 0 mirror 0 0/)
   const without = await quota(context, undefined, { open: true }).catch((error: unknown) =>
-    report(error, context),
+    reportError(error, context),
   )
   expect(without).not.toBe(0)
   expect(said.err.join()).toContain('quota --open CONNECTION')
@@ -125,7 +125,7 @@ test('--open: what a Retry-After has closed is asked again at once, at the servi
 
 test('an unknown connection: the names there are, and exit code 2', async () => {
   const { context, said } = project(twoServices)
-  const code = await quota(context, 'crn').catch((error: unknown) => report(error, context))
+  const code = await quota(context, 'crn').catch((error: unknown) => reportError(error, context))
   expect(code).toBe(2)
   expect(said.err.join()).toMatch(/: there is no connection "crn"; there is: crm, billing$/)
 })
@@ -218,7 +218,7 @@ test('the quota of a key is found by its org, or by the key before the org is kn
   await noteOrgOfKey(`https://api.example.com key#${known}`, orgs[0]!)
   const store = await context.openQuotas()
   const limitOf = async (origin: string, fingerprint: string) =>
-    (await quotaOfKey(store, { origin, fingerprint }))?.limitPerMinute
+    (await readKeyQuota(store, { origin, fingerprint }))?.limitPerMinute
   expect(await limitOf('https://api.example.com', known)).toBe(600)
   expect(await limitOf('https://api.example.com', lonely)).toBe(60)
   expect(await limitOf('https://billing.example.com', known)).toBeUndefined()

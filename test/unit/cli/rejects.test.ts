@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { rejects, type RejectsOptions } from '../../../src/cli/rejects.ts'
-import { acceptedOf } from '../../../src/corrections/accepted.ts'
+import { rejects, type RejectsOptions } from '../../../src/cli/commands/rejects.ts'
+import { acceptedValues } from '../../../src/corrections/accepted-values.ts'
 import { rawRows, readCorrections } from '../../../src/corrections/index.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { ImportConfig, PropertyMapping } from '../../../src/core/sync.ts'
-import { coerceCell, coercionOf } from '../../../src/import/coerce.ts'
+import { coerceCell, coercionFor } from '../../../src/import/mapping/coerce.ts'
 import type { ItemOutcome, Ledger, RunSchema, StagedItem } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { close, destination, outcome, send } from '../../contract/ledger/scene.ts'
@@ -231,9 +231,9 @@ test.each<readonly [string, PropertyMapping]>([
   ['url', {}],
 ])('the example of what would be accepted is accepted: %s %j', (type, mapping) => {
   const about = { ...sync.import, properties: { p: mapping } } as unknown as ImportConfig
-  const example = /such as (.*)$/.exec(acceptedOf(about, 'p', one(type)))![1]!
+  const example = /such as (.*)$/.exec(acceptedValues(about, 'p', one(type)))![1]!
   const context = { mapping, valueType: 'string', options: new Map(), units: new Set<string>() }
-  expect(coerceCell(coercionOf(mapping.type ?? type, 'string'), example, context).ok).toBe(true)
+  expect(coerceCell(coercionFor(mapping.type ?? type, 'string'), example, context).ok).toBe(true)
 })
 
 test('files that a person may have corrected are not written over', async () => {

@@ -4,9 +4,9 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
-import { takeCorrections } from '../../../src/cli/corrections.ts'
-import { rejects } from '../../../src/cli/rejects.ts'
-import { show } from '../../../src/cli/reports.ts'
+import { loadCorrections } from '../../../src/cli/shared/corrections.ts'
+import { rejects } from '../../../src/cli/commands/rejects.ts'
+import { show } from '../../../src/cli/commands/status.ts'
 import { collectReport } from '../../../src/report/collect.ts'
 import { renderReport } from '../../../src/report/html.ts'
 import { CONTACT, importScene } from '../import/scene.ts'
@@ -77,7 +77,7 @@ syncs:
     let correction: number | null = null
     await said(config, async (context) => {
       const run = (await scene.ledger.run(of))!
-      correction = await takeCorrections(context, run, files)
+      correction = await loadCorrections(context, run, files)
       return 0
     })
     expect(correction).not.toBeNull()

@@ -1,6 +1,6 @@
 // What a command says, and how it ends.
 
-import { createContext, report, type CommandContext } from '../../../src/cli/context.ts'
+import { createContext, reportError, type CommandContext } from '../../../src/cli/shared/context.ts'
 
 export interface Said {
   readonly code: number
@@ -28,6 +28,6 @@ export async function said(
       style: (_, text) => text,
     },
   )
-  const code = await command(context).catch((error: unknown) => report(error, context))
+  const code = await command(context).catch((error: unknown) => reportError(error, context))
   return { code, out, err }
 }

@@ -3,9 +3,9 @@
 import { ApplicationFailure } from '@temporalio/common'
 import { WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { expect, test } from 'vitest'
-import type { CommandContext } from '../../../src/cli/context.ts'
-import { heldBy, openedOr, tellStarted } from '../../../src/cli/detached.ts'
-import { refuseSecondRun } from '../../../src/cli/second-run.ts'
+import type { CommandContext } from '../../../src/cli/shared/context.ts'
+import { heldBy, openedOr, printStarted } from '../../../src/cli/shared/detached.ts'
+import { checkNoLiveRun } from '../../../src/cli/shared/second-run.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { close, openRun } from '../../contract/ledger/scene.ts'
@@ -29,7 +29,7 @@ test('is refused while a workflow holds the sync, and not where that is gone, or
       },
     }) as unknown as Client
   const refused = (status: string | null, sync = 'contacts') =>
-    refuseSecondRun(context, client(status), sync).then(
+    checkNoLiveRun(context, client(status), sync).then(
       () => null,
       (error: Error) => error.message,
     )
@@ -43,7 +43,7 @@ test('is refused while a workflow holds the sync, and not where that is gone, or
   expect(await refused(null)).toBeNull()
   await close(ledger, run.id)
   expect(await refused('RUNNING')).toBeNull()
-  expect(await refuseSecondRun({ findLedger: async () => null }, client(null), 'contacts')).toBe(
+  expect(await checkNoLiveRun({ findLedger: async () => null }, client(null), 'contacts')).toBe(
     undefined,
   )
   await ledger.close()
@@ -60,9 +60,9 @@ test('a run that no worker has opened yet is not said to be started', () => {
       hint: (command: string) => command,
     }) as unknown as CommandContext
   const started = { sync: 'contacts', workflowId: 'w-1' }
-  expect(tellStarted(context(false), started, null)).toBe(0)
+  expect(printStarted(context(false), started, null)).toBe(0)
   expect(out[0]).toMatch(/^w-1 waits for a worker\. It begins .* unless another run of contacts/)
-  expect(tellStarted(context(true), started, null)).toBe(0)
+  expect(printStarted(context(true), started, null)).toBe(0)
   expect(JSON.parse(out[1]!)).toEqual({ workflow_id: 'w-1', run: null })
 })
 

@@ -11,9 +11,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, CommanderError } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { EXIT, createContext, report } from '../../../src/cli/context.ts'
-import { describeService } from '../../../src/cli/service-command.ts'
-import { createTerminal } from '../../../src/cli/terminal.ts'
+import { EXIT, createContext, reportError } from '../../../src/cli/shared/context.ts'
+import { describeService } from '../../../src/cli/commands/service-options.ts'
+import { createTerminal } from '../../../src/cli/shared/terminal.ts'
 import { selfSigned } from '../client/certificate.ts'
 import { answersIn, rawConnection } from '../service/raw.ts'
 
@@ -73,7 +73,7 @@ async function inProcess(...args: string[]): Promise<{ code: number; out: string
     writeOut: (text) => void (out += text),
   })
   describeService(program.command('service'), async (work) => {
-    code = await work(context).catch((error: unknown) => report(error, context))
+    code = await work(context).catch((error: unknown) => reportError(error, context))
   })
   await program.parseAsync(args, { from: 'user' }).catch((error: unknown) => {
     if (!(error instanceof CommanderError)) throw error

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { EXIT } from '../../../src/cli/context.ts'
-import { takeOver } from '../../../src/cli/take-over.ts'
+import { EXIT } from '../../../src/cli/shared/context.ts'
+import { takeOverCommand } from '../../../src/cli/commands/take-over.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
@@ -50,7 +50,11 @@ async function ours(): Promise<string> {
 }
 
 const command = (sync: string, from: string, json = false) =>
-  said(join(folder, 'records-sync.yaml'), (context) => takeOver(context, sync, { from }), json)
+  said(
+    join(folder, 'records-sync.yaml'),
+    (context) => takeOverCommand(context, sync, { from }),
+    json,
+  )
 
 test('a schema is taken from the project that is named, and from no other', async () => {
   await using((tables) => tables.own(OWNER, '00000002'))

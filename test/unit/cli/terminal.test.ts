@@ -1,7 +1,7 @@
 // What a terminal of 80 columns shows.
 
 import { expect, test } from 'vitest'
-import { createTerminal, table } from '../../../src/cli/terminal.ts'
+import { createTerminal, table } from '../../../src/cli/shared/terminal.ts'
 
 test('a table that is too wide breaks its texts, and no number', () => {
   const rows = [

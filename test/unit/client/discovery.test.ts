@@ -7,7 +7,7 @@ import { isUsual, resolveOperations } from '../../../src/client/index.ts'
 import type { RequestOverrides, Resolution } from '../../../src/client/index.ts'
 import { EVERY_OPERATION, OPERATIONS, isPath, usualRequest } from '../../../src/contract/index.ts'
 import type { Operation, OperationId } from '../../../src/contract/index.ts'
-import { openApiDocument } from '../../../src/service/openapi.ts'
+import { openApiDocument } from '../../../src/service/openapi/index.ts'
 import { fixture } from './variant-service.ts'
 
 /** `METHOD path`, then the places that are not the usual ones: `PUT /x/ matching_property=body`. */

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
-import { readHome, homeText } from '../../../src/core/home.ts'
+import { parseOrgRef, orgRefText } from '../../../src/core/org-ref.ts'
 import { startService } from '../../../src/service/index.ts'
 import { failureOf } from './wire.ts'
 
@@ -112,6 +112,6 @@ test('another service is refused without a request', async () => {
 
 test('the text of a home leads back to it', () => {
   const home = { origin: 'http://127.0.0.1:8080', orgId: 7 }
-  expect(readHome(homeText(home))).toEqual(home)
-  expect(readHome('somebody else')).toBeNull()
+  expect(parseOrgRef(orgRefText(home))).toEqual(home)
+  expect(parseOrgRef('somebody else')).toBeNull()
 })

@@ -4,12 +4,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { LosslessNumber, RecordsClient } from '../../../src/client/index.ts'
 import { parseJson, type Json } from '../../../src/core/json.ts'
-import { coerceCell, coercionOf } from '../../../src/import/coerce.ts'
-import { differences } from '../../../src/import/compare.ts'
-import { keyOf } from '../../../src/import/key.ts'
+import { coerceCell, coercionFor } from '../../../src/import/mapping/coerce.ts'
+import { differingFields } from '../../../src/import/verify/compare.ts'
+import { itemKey } from '../../../src/import/mapping/key.ts'
 import { jsonText } from '../../../src/client/json-text.ts'
-import { sentOf } from '../../../src/import/look-up.ts'
-import { compileRow } from '../../../src/mirror/shapes.ts'
+import { payloadProperties } from '../../../src/import/verify/look-up.ts'
+import { compileRow } from '../../../src/mirror/columns.ts'
 import { KEY, always, startWire } from './wire.ts'
 
 const LONG = '9007199254740993'
@@ -97,7 +97,7 @@ describe('long numbers', () => {
 
   it('go as they came from records into payloads, and are refused from texts', () => {
     const context = { mapping: {}, valueType: 'number', options: new Map(), units: new Set('') }
-    const number = coercionOf('number', 'number')
+    const number = coercionFor('number', 'number')
     expect(coerceCell(number, long(LONG), context)).toEqual({ ok: true, value: long(LONG) })
     expect(coerceCell(number, LONG, context)).toMatchObject({ reason: 'number_not_exact' })
     expect(coerceCell(number, long('1e400'), context)).toMatchObject({
@@ -106,11 +106,11 @@ describe('long numbers', () => {
     const decimal = { ...context, valueType: 'string' }
     expect(coerceCell(number, long(LONG), decimal)).toEqual({ ok: true, value: LONG })
     const currency = { amount: long(LONG), unit: 'EUR' }
-    expect(coerceCell(coercionOf('currency', 'object'), currency, context)).toEqual({
+    expect(coerceCell(coercionFor('currency', 'object'), currency, context)).toEqual({
       ok: true,
       value: { amount: LONG, unit: 'EUR' },
     })
-    const json = coercionOf('geo', 'object')
+    const json = coercionFor('geo', 'object')
     expect(coerceCell(json, { b: long(LONG), a: 1 }, { ...context, valueType: 'object' })).toEqual({
       ok: true,
       value: { a: 1, b: long(LONG) },
@@ -118,12 +118,12 @@ describe('long numbers', () => {
   })
 
   it('are compared digit by digit with what the service holds', () => {
-    const sent = sentOf({ payload: `{"properties":{"n":${LONG},"j":{"a":[${LONG}]}}}` })
+    const sent = payloadProperties({ payload: `{"properties":{"n":${LONG},"j":{"a":[${LONG}]}}}` })
     const held = (text: string) => parseJson(text) as Record<string, Json>
-    const compare = (text: string) => differences(sent, held(text), () => 'number')
+    const compare = (text: string) => differingFields(sent, held(text), () => 'number')
     expect(compare(`{"n":${LONG}.0,"j":{"a":[${LONG}]}}`)).toEqual([])
     expect(compare(`{"n":"${LONG}","j":{"a":[${LONG}]}}`)).toEqual([])
     expect(compare('{"n":9007199254740992,"j":{"a":[9007199254740992]}}')).toEqual(['n', 'j'])
-    expect(keyOf(long(`${LONG}.0`), 'number')).toBe(LONG)
+    expect(itemKey(long(`${LONG}.0`), 'number')).toBe(LONG)
   })
 })

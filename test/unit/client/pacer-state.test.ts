@@ -3,11 +3,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DEFAULT_QUOTA_SETTINGS, OrgQuota } from '../../../src/client/pacer/org-quota.ts'
-import type { Granted, Report } from '../../../src/client/pacer/org-quota.ts'
-import { forecastMinutes, viewQuota } from '../../../src/client/pacer/view.ts'
+import type { PermitGrant, PermitOutcome } from '../../../src/client/pacer/org-quota.ts'
+import { forecastMinutes, readQuotaView } from '../../../src/client/pacer/view.ts'
 import type { Answer, Priority } from '../../../src/core/ports.ts'
-import { createLimiter } from '../../../src/service/limiter.ts'
-import type { LimitModel } from '../../../src/service/limiter.ts'
+import { createLimiter } from '../../../src/service/limits/limiter.ts'
+import type { LimitModel } from '../../../src/service/limits/limiter.ts'
 import { nobody, Scene, START_MS, told } from './scene.ts'
 
 const number = fc.oneof(
@@ -45,7 +45,7 @@ const someAnswer: fc.Arbitrary<Answer> = fc.record({
 })
 type Step =
   | { do: 'ask'; wanted: Partial<Record<Priority, number>> }
-  | { do: 'end'; index: number; end: Report['end'] }
+  | { do: 'end'; index: number; end: PermitOutcome['end'] }
   | { do: 'pass'; ms: number }
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
@@ -70,7 +70,7 @@ const history = fc.array(step, { maxLength: 120 })
 function play(
   scene: Scene,
   steps: readonly Step[],
-  after?: (scene: Scene, granted: Granted) => void,
+  after?: (scene: Scene, granted: PermitGrant) => void,
 ) {
   for (const next of steps) {
     if (next.do === 'pass') scene.nowMs += next.ms
@@ -271,7 +271,7 @@ describe('what it learns', () => {
     const due: { atMs: number; id: string; sentMs: number; answer: Answer }[] = []
     const accepted: number[] = []
     let refused = 0
-    const send = ({ permits }: Granted) => {
+    const send = ({ permits }: PermitGrant) => {
       for (const { id } of permits) {
         const { remaining, retryAfterS } = limiter.take(scene.nowMs + 30)
         if (retryAfterS === null) accepted.push(scene.nowMs)
@@ -298,7 +298,7 @@ describe('what it learns', () => {
       scene,
       accepted,
       refused,
-      view: viewQuota('org', scene.quota.state(scene.nowMs), scene.nowMs),
+      view: readQuotaView('org', scene.quota.state(scene.nowMs), scene.nowMs),
     }
   }
 
@@ -370,7 +370,7 @@ describe('what it learns', () => {
           rateLimitPolicy: '"default";q=600;w=60',
         })
     }
-    const view = viewQuota('org', scene.quota.state(scene.nowMs), scene.nowMs)
+    const view = readQuotaView('org', scene.quota.state(scene.nowMs), scene.nowMs)
     expect(view).toMatchObject({ regime: 'window', limitPerMinute: 600 })
     expect(view.resetsAtMs!.from).toBeLessThanOrEqual(resetMs)
     expect(view.resetsAtMs!.to).toBeGreaterThanOrEqual(resetMs)
@@ -424,7 +424,9 @@ describe('what it learns', () => {
     const scene = new Scene()
     scene.ask({ import: 1 })
     scene.end(0, { status: 401, limit: '5', remaining: '4' })
-    expect(viewQuota('org', scene.quota.state(scene.nowMs), scene.nowMs).limitPerMinute).toBeNull()
+    expect(
+      readQuotaView('org', scene.quota.state(scene.nowMs), scene.nowMs).limitPerMinute,
+    ).toBeNull()
   })
 
   test('after a 503, half as many in flight; they grow back', () => {
@@ -563,12 +565,12 @@ describe('the view', () => {
   test('forecasts with what is left after reserve and others', () => {
     const scene = new Scene()
     expect(
-      forecastMinutes(viewQuota('org', scene.quota.state(START_MS), START_MS), 10, 'import'),
+      forecastMinutes(readQuotaView('org', scene.quota.state(START_MS), START_MS), 10, 'import'),
     ).toBeNull()
     scene.settings = { ...DEFAULT_QUOTA_SETTINGS, reserve: 0.25 }
     scene.ask({ import: 1 })
     scene.end(0, told(599), { import: 1 })
-    const view = viewQuota('org', scene.quota.state(scene.nowMs), scene.nowMs)
+    const view = readQuotaView('org', scene.quota.state(scene.nowMs), scene.nowMs)
     expect(view.available).toEqual({ import: 450, mirror: 150, backfill: 64 })
     expect(forecastMinutes(view, 900, 'import')).toBe(2)
     expect(view.users).toMatchObject([{ name: 'a', lastMinute: { import: 1 } }])

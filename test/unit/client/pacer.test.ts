@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { Pacer } from '../../../src/client/pacer/pacer.ts'
 import type { PacerOptions } from '../../../src/client/pacer/pacer.ts'
-import { viewQuota } from '../../../src/client/pacer/view.ts'
+import { readQuotaView } from '../../../src/client/pacer/view.ts'
 import { QuotaWait } from '../../../src/core/errors.ts'
 import { PRIORITIES } from '../../../src/core/ports.ts'
 import type { AcquireOptions, Answer, Logger, Permit } from '../../../src/core/ports.ts'
@@ -339,7 +339,7 @@ function shareRow(
     const user = { id: `user-${index}`, name: `process ${index}` }
     return new Pacer({ clock, logger, ...options.pacer, shared: { store, org, user } })
   })
-  const view = () => viewQuota(org, store.rows.get(org)!, clock.now() + store.aheadMs)
+  const view = () => readQuotaView(org, store.rows.get(org)!, clock.now() + store.aheadMs)
   /** Sends one request, with an answer that comes at once. */
   const send = async (pacer: Pacer, answer: Answer, acquire: AcquireOptions = {}) => {
     const permit = pacer.acquire(acquire)

@@ -1,8 +1,12 @@
 // A process that exchanges with an org's quota in a time of its own, for the tests of the quota.
 
 import { DEFAULT_QUOTA_SETTINGS, OrgQuota } from '../../../src/client/pacer/org-quota.ts'
-import type { Granted, QuotaSettings, Report } from '../../../src/client/pacer/org-quota.ts'
-import { viewQuota, type QuotaView } from '../../../src/client/pacer/view.ts'
+import type {
+  PermitGrant,
+  QuotaSettings,
+  PermitOutcome,
+} from '../../../src/client/pacer/org-quota.ts'
+import { readQuotaView, type QuotaView } from '../../../src/client/pacer/view.ts'
 import type { Answer, Priority } from '../../../src/core/ports.ts'
 
 export const START_MS = 1_700_000_000_000
@@ -17,10 +21,10 @@ export class Scene {
 
   ask(
     wanted: Partial<Record<Priority, number>>,
-    reports: readonly Report[] = [],
+    reports: readonly PermitOutcome[] = [],
     user = 'a',
     settings = this.settings,
-  ): Granted {
+  ): PermitGrant {
     const granted = this.quota.exchange(
       {
         user: { id: user, name: user },
@@ -38,11 +42,15 @@ export class Scene {
   }
 
   view(): QuotaView {
-    return viewQuota('org', this.quota.state(this.nowMs), this.nowMs)
+    return readQuotaView('org', this.quota.state(this.nowMs), this.nowMs)
   }
 
   /** Answers the request in flight with this index. */
-  end(index: number, end: Report['end'], wanted: Partial<Record<Priority, number>> = {}): Granted {
+  end(
+    index: number,
+    end: PermitOutcome['end'],
+    wanted: Partial<Record<Priority, number>> = {},
+  ): PermitGrant {
     const [{ id, sentMs }] = this.out.splice(index % this.out.length, 1) as [(typeof this.out)[0]]
     return this.ask(wanted, [{ id, sentMs, endedMs: this.nowMs, end }])
   }

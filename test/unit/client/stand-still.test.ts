@@ -3,7 +3,7 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { Deadline } from '../../../src/core/deadline.ts'
-import { NotSentInTime } from '../../../src/core/errors.ts'
+import { SendDeadlinePassed } from '../../../src/core/errors.ts'
 import { always, bytesOf, clientOf, failureOf, oneRecord, startWire } from './wire.ts'
 
 test('what waited for a connection while the process stood still is not sent after its deadline, although no timer has fired', async () => {
@@ -38,7 +38,7 @@ test('a write is not sent after the time that its caller gave it', async () => {
   const update = (sendBefore: Deadline) =>
     client.updateRecord('svc_contact', 'rec_1', {}, { sendBefore })
   const error = await failureOf(update(new Deadline(0)))
-  expect(error).toBeInstanceOf(NotSentInTime)
+  expect(error).toBeInstanceOf(SendDeadlinePassed)
   expect(error).toMatchObject({ disposition: 'retry', outcomeUnknown: false })
   expect(client.quota.closed).toEqual(['unused'])
   expect(wire.seen).toEqual([])

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { CELL_TYPES } from '../../../config/schema.ts'
-import { nearest } from '../../../src/core/nearest.ts'
+import { nearestWord } from '../../../src/core/suggest.ts'
 import { loadConfig } from '../../../config/index.ts'
 import { configFile } from './project.ts'
 
@@ -235,8 +235,8 @@ test('a slip of one letter is traced to the word that was meant', () => {
   fc.assert(
     fc.property(fc.constantFrom(...words), fc.nat(30), (word, at) => {
       const place = at % word.length
-      expect(nearest(word.slice(0, place) + word.slice(place + 1), words)).toBe(word)
+      expect(nearestWord(word.slice(0, place) + word.slice(place + 1), words)).toBe(word)
     }),
   )
-  expect(nearest('warehouse', words)).toBeUndefined()
+  expect(nearestWord('warehouse', words)).toBeUndefined()
 })

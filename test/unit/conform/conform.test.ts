@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isJsonObject } from '../../../src/core/json.ts'
-import { RULES, conform } from '../../../src/conform/index.ts'
+import { RULES, runConformance } from '../../../src/conform/index.ts'
 import { readSchemaFile, startService } from '../../../src/service/index.ts'
 import type { RunningService } from '../../../src/service/index.ts'
 import { manualClock } from '../service/api.ts'
@@ -21,7 +21,7 @@ describe('the real service', () => {
   test('keeps what can be checked by reading, and nothing is written', async () => {
     const before = everythingIn(service)
     const requestsBefore = service.stats().byOperation
-    const report = await conform({ service: service.url, key: service.key })
+    const report = await runConformance({ service: service.url, key: service.key })
     expect(idsOf(report, 'broken')).toEqual([])
     expect(idsOf(report, 'kept').length).toBeGreaterThan(140)
     expect(everythingIn(service)).toBe(before)
@@ -34,7 +34,7 @@ describe('the real service', () => {
 
   test('keeps what can be checked by writing, and nothing is left behind', async () => {
     const before = everythingIn(service)
-    const report = await conform({ service: service.url, key: service.key, write: writing })
+    const report = await runConformance({ service: service.url, key: service.key, write: writing })
     expect(idsOf(report, 'broken')).toEqual([])
     expect(idsOf(report, 'unchecked')).toEqual([
       '4.3.5.write-forbidden',
@@ -52,7 +52,7 @@ describe('the real service', () => {
     async (type) => {
       const empty = await startService()
       try {
-        const report = await conform({ service: empty.url, key: empty.key, write: [type] })
+        const report = await runConformance({ service: empty.url, key: empty.key, write: [type] })
         expect(idsOf(report, 'broken')).toEqual([])
         expect(idsOf(report, 'kept').length).toBeGreaterThan(165)
         expect(report.leftovers).toEqual([])
@@ -66,7 +66,11 @@ describe('the real service', () => {
   test('with many records keeps them too: a sample is compared', async () => {
     const large = await startService({ seedRecords: 2_000 })
     try {
-      const report = await conform({ service: large.url, key: large.key, write: ['svc_contact'] })
+      const report = await runConformance({
+        service: large.url,
+        key: large.key,
+        write: ['svc_contact'],
+      })
       expect(idsOf(report, 'broken')).toEqual([])
       expect(idsOf(report, 'kept')).toContain('4.5.list-pages')
       expect(idsOf(report, 'kept')).toContain('2.11.contains')
@@ -79,7 +83,7 @@ describe('the real service', () => {
   test('without records says what it could not check', async () => {
     const empty = await startService()
     try {
-      const report = await conform({ service: empty.url, key: empty.key })
+      const report = await runConformance({ service: empty.url, key: empty.key })
       expect(idsOf(report, 'broken')).toEqual([])
       const verdict = report.rules.find(({ id }) => id === '4.1.limit')!.verdict
       expect(verdict).toEqual({
@@ -93,7 +97,7 @@ describe('the real service', () => {
 
   test('compares two keys', async () => {
     const otherKey = service.mintKey({ grants: { svc_contact: { read: true, write: false } } })
-    const report = await conform({ service: service.url, key: service.key, otherKey })
+    const report = await runConformance({ service: service.url, key: service.key, otherKey })
     expect(idsOf(report, 'broken')).toEqual([])
     expect(idsOf(report, 'kept')).toContain('4.3.5.write-forbidden')
   })
@@ -104,14 +108,18 @@ describe('the real service', () => {
       svc_contact: { read: true, write: false },
     }
     const key = service.mintKey({ grants })
-    const report = await conform({ service: service.url, key })
+    const report = await runConformance({ service: service.url, key })
     expect(idsOf(report, 'broken')).toEqual([])
   })
 
   test('without exchange rates', async () => {
     service.setExchangeRates(false)
     try {
-      const report = await conform({ service: service.url, key: service.key, write: writing })
+      const report = await runConformance({
+        service: service.url,
+        key: service.key,
+        write: writing,
+      })
       expect(idsOf(report, 'broken')).toEqual([])
     } finally {
       service.setExchangeRates(true)
@@ -172,7 +180,7 @@ describe('the quota', () => {
     const clock = manualClock()
     const limited = await startService({ seedRecords: 10, limitPerMinute: 60, clock })
     try {
-      const report = await conform({ service: limited.url, key: limited.key, clock })
+      const report = await runConformance({ service: limited.url, key: limited.key, clock })
       expect(idsOf(report, 'broken')).toEqual([])
       expect(report.waitedMs).toBeGreaterThan(60_000)
       expect(report.requests).toBeLessThan(400)
@@ -186,7 +194,7 @@ describe('the quota', () => {
     const limited = await startService({ seedRecords: 10, limitPerMinute: 60, clock })
     try {
       const options = { service: limited.url, key: limited.key, clock, waitMaxMs: 1_000 }
-      const report = await conform(options)
+      const report = await runConformance(options)
       expect(idsOf(report, 'broken')).toEqual([])
       expect(report.waitedMs).toBeLessThan(5_000)
       expect(idsOf(report, 'unchecked').length).toBeGreaterThan(50)
@@ -198,7 +206,7 @@ describe('the quota', () => {
   test('and the bound of requests hold, and what was made is removed over it', async () => {
     const before = everythingIn(service)
     const options = { service: service.url, key: service.key, write: writing, requestsMax: 200 }
-    const report = await conform(options)
+    const report = await runConformance(options)
     expect(idsOf(report, 'broken')).toEqual([])
     expect(report.rules.at(-1)!.id.startsWith('9')).toBe(true)
     expect(report.removed).toBeGreaterThan(0)
@@ -211,7 +219,7 @@ describe('scratch records', () => {
   test('are removed when the run is stopped', async () => {
     const before = everythingIn(service)
     const stop = new AbortController()
-    const report = await conform({
+    const report = await runConformance({
       service: service.url,
       key: service.key,
       write: writing,
@@ -320,7 +328,7 @@ describe('a type that may be written and is not', () => {
   afterAll(() => own.close())
 
   test('gets scratch records whose unique lists and numbers do not collide', async () => {
-    const report = await conform({ service: own.url, key: own.key, write: ['person'] })
+    const report = await runConformance({ service: own.url, key: own.key, write: ['person'] })
     expect(idsOf(report, 'broken')).toEqual([])
     expect(report.unprepared).toEqual([])
     const unchecked = idsOf(report, 'unchecked').filter((id) => writingRules.includes(id))
@@ -348,8 +356,8 @@ describe('a type that may be written and is not', () => {
 const writingRules = RULES.filter(({ phase }) => phase === 'writes').map(({ id }) => id)
 
 describe('a run that cannot begin says why', () => {
-  const refused = async (options: Parameters<typeof conform>[0]) =>
-    await conform(options).then(
+  const refused = async (options: Parameters<typeof runConformance>[0]) =>
+    await runConformance(options).then(
       () => null,
       (error: Error & { code?: string }) => `${error.code}: ${error.message}`,
     )

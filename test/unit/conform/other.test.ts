@@ -1,17 +1,17 @@
 // The kit and another implementation of the service: what the specification leaves open is no fault.
 
 import { describe, expect, test } from 'vitest'
-import { conform } from '../../../src/conform/index.ts'
-import type { Report } from '../../../src/conform/index.ts'
+import { runConformance } from '../../../src/conform/index.ts'
+import type { ConformReport } from '../../../src/conform/index.ts'
 import { startOtherService } from '../../other-service/index.ts'
 import type { OtherServiceOptions } from '../../other-service/index.ts'
 import { idsOf } from './scene.ts'
 
-async function judged(options: OtherServiceOptions): Promise<Report> {
+async function judged(options: OtherServiceOptions): Promise<ConformReport> {
   const service = await startOtherService(options)
   try {
     const write = [service.name('contact'), service.name('company')]
-    return await conform({ service: service.url, key: service.key, write })
+    return await runConformance({ service: service.url, key: service.key, write })
   } finally {
     await service.close()
   }

@@ -1,7 +1,7 @@
 // A service with records of every kind, and what the kit says of it.
 
-import { conform } from '../../../src/conform/index.ts'
-import type { ConformOptions, Report } from '../../../src/conform/index.ts'
+import { runConformance } from '../../../src/conform/index.ts'
+import type { ConformOptions, ConformReport } from '../../../src/conform/index.ts'
 import { startService } from '../../../src/service/index.ts'
 import type { RunningService, ServiceOptions } from '../../../src/service/index.ts'
 import { startBroken } from './breaking.ts'
@@ -41,10 +41,10 @@ export async function conformBroken(
   service: RunningService,
   breakage: Breakage,
   options: Partial<ConformOptions> = {},
-): Promise<Report> {
+): Promise<ConformReport> {
   const proxy = await startBroken(service.url, breakage)
   try {
-    return await conform({ service: proxy.url, key: service.key, ...options })
+    return await runConformance({ service: proxy.url, key: service.key, ...options })
   } finally {
     proxy.close()
   }
@@ -52,8 +52,8 @@ export async function conformBroken(
 
 /** The ids of the rules with that verdict. */
 export const idsOf = (
-  { rules }: Report,
-  kind: Report['rules'][number]['verdict']['kind'],
+  { rules }: ConformReport,
+  kind: ConformReport['rules'][number]['verdict']['kind'],
 ): string[] => rules.filter(({ verdict }) => verdict.kind === kind).map(({ id }) => id)
 
 /** Every record of the service, as text. */

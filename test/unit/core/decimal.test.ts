@@ -6,7 +6,7 @@ import {
   canonicalDecimal,
   compareDecimals,
   decimalOfNumber,
-  exactNumber,
+  exactDouble,
 } from '../../../src/core/decimal.ts'
 
 const scale = 40
@@ -123,13 +123,13 @@ describe('exactNumber', () => {
     ['', null],
     ['1e5', null],
   ])('%s gives %s', (text, expected) => {
-    expect(exactNumber(text)).toBe(expected)
+    expect(exactDouble(text)).toBe(expected)
   })
 
   it('never stands for another decimal', () => {
     fc.assert(
       fc.property(written, (text) => {
-        const number = exactNumber(text)
+        const number = exactDouble(text)
         if (number !== null) expect(decimalOfNumber(number)).toBe(canonicalDecimal(text))
       }),
     )
@@ -138,12 +138,12 @@ describe('exactNumber', () => {
   it('holds every double and every decimal of 15 digits', () => {
     fc.assert(
       fc.property(double, (value) => {
-        expect(exactNumber(decimalOfNumber(value))).toBe(value === 0 ? 0 : value)
+        expect(exactDouble(decimalOfNumber(value))).toBe(value === 0 ? 0 : value)
       }),
     )
     fc.assert(
       fc.property(digits(1, 8), digits(1, 7), (whole, fraction) => {
-        expect(exactNumber(`${whole}.${fraction}`)).not.toBeNull()
+        expect(exactDouble(`${whole}.${fraction}`)).not.toBeNull()
       }),
     )
   })

@@ -8,10 +8,10 @@ import { canonicalJson, parseJson, writeJson, type Json } from '../../../src/cor
 import {
   LosslessNumber,
   canonicalNumber,
-  decimalOf,
-  isHeldExactly,
-  numberOfDecimal,
-  widthOf,
+  plainDecimal,
+  isExactDouble,
+  numberFromDecimal,
+  digitCounts,
 } from '../../../src/core/lossless-number.ts'
 
 /** A number of JSON as an integer of 10^-`SCALE`. */
@@ -166,15 +166,15 @@ describe('LosslessNumber', () => {
   )
 
   it('has a plain decimal where that says something', () => {
-    expect(decimalOf(new LosslessNumber('1.5e20'))).toBe('150000000000000000000')
-    expect(decimalOf(new LosslessNumber('1e400'))).toBeNull()
-    expect(numberOfDecimal('12.5')).toBe(12.5)
-    expect(numberOfDecimal('9007199254740993')).toEqual(new LosslessNumber('9007199254740993'))
+    expect(plainDecimal(new LosslessNumber('1.5e20'))).toBe('150000000000000000000')
+    expect(plainDecimal(new LosslessNumber('1e400'))).toBeNull()
+    expect(numberFromDecimal('12.5')).toBe(12.5)
+    expect(numberFromDecimal('9007199254740993')).toEqual(new LosslessNumber('9007199254740993'))
   })
 
   it('has a width', () => {
-    expect(widthOf(new LosslessNumber('1e400'))).toEqual({ whole: 401, fraction: 0 })
-    expect(widthOf(new LosslessNumber('12.345e-2'))).toEqual({ whole: 2, fraction: 5 })
+    expect(digitCounts(new LosslessNumber('1e400'))).toEqual({ whole: 401, fraction: 0 })
+    expect(digitCounts(new LosslessNumber('12.345e-2'))).toEqual({ whole: 2, fraction: 5 })
   })
 
   it.each([
@@ -187,5 +187,5 @@ describe('LosslessNumber', () => {
     ['0.1', true],
     ['1e+29', true],
     ['99999999999999999999999999999.999999999', false],
-  ])('JavaScript holds %s: %s', (text, held) => expect(isHeldExactly(text)).toBe(held))
+  ])('JavaScript holds %s: %s', (text, held) => expect(isExactDouble(text)).toBe(held))
 })

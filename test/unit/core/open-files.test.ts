@@ -5,8 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { translate } from '../../../activities/failure.ts'
-import { noAnswerOf } from '../../../src/client/network-errors.ts'
+import { toApplicationFailure } from '../../../activities/failure.ts'
+import { classifyNetworkError } from '../../../src/client/network-errors.ts'
 import { SyncError } from '../../../src/core/errors.ts'
 import { tooManyOpenFiles } from '../../../src/core/open-files.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
@@ -87,7 +87,7 @@ test('it is known beneath other errors, and of the machine', () => {
 test('a run tries again, and names it', () => {
   const context = { attempt: 1, serviceProbeMs: 1, blockedProbeMs: 1, logger: silentLogger }
   for (const error of [raw('EMFILE'), tooManyOpenFiles(raw('EMFILE'))]) {
-    const { failure } = translate(error, context)
+    const { failure } = toApplicationFailure(error, context)
     expect(failure).toMatchObject({ type: 'TooManyOpenFiles', nonRetryable: false })
     expect(failure.message).toContain('ulimit -n')
     expect(failure.message).not.toContain('/secret/place')
@@ -95,7 +95,12 @@ test('a run tries again, and names it', () => {
 })
 
 test('a request that cannot be sent for it says so', () => {
-  const { message, mayBeSent } = noAnswerOf(raw('EMFILE'), 'https://crm.example.com', false, false)
+  const { message, mayBeSent } = classifyNetworkError(
+    raw('EMFILE'),
+    'https://crm.example.com',
+    false,
+    false,
+  )
   expect(message).toBe(
     'no connection to crm.example.com:443: no more files can be opened (ulimit -n)',
   )

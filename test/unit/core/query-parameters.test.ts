@@ -2,10 +2,10 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parametersOf, withParameters } from '../../../src/core/query-parameters.ts'
+import { queryParameters, bindParameters } from '../../../src/core/query-parameters.ts'
 
 const values = { watermark: 'W', from: 'F', to: null }
-const written = (query: string) => withParameters(query, values)
+const written = (query: string) => bindParameters(query, values)
 
 describe('the parameters of a query', () => {
   it.each([
@@ -29,7 +29,7 @@ describe('the parameters of a query', () => {
     ['" "" :from" :from', '" "" :from" \'F\''],
   ])('%j becomes %j', (query, expected) => {
     expect(written(query)).toBe(expected)
-    expect(parametersOf(query).has('from')).toBe(expected.includes("'F'"))
+    expect(queryParameters(query).has('from')).toBe(expected.includes("'F'"))
   })
 
   it.each([
@@ -55,7 +55,7 @@ describe('the parameters of a query', () => {
     '$$ :from',
     "E'\\' :from",
   ])('%j has none', (query) => {
-    expect(parametersOf(query)).toEqual(new Set())
+    expect(queryParameters(query)).toEqual(new Set())
     expect(written(query)).toBe(query)
   })
 
@@ -115,7 +115,7 @@ describe('the parameters of a query', () => {
     )
     fc.assert(
       fc.property(text, (value) => {
-        const query = withParameters('SELECT :watermark, :to', {
+        const query = bindParameters('SELECT :watermark, :to', {
           watermark: value,
           from: null,
           to: 'end',
@@ -133,8 +133,8 @@ describe('the parameters of a query', () => {
   it('of a query of a million characters are found at once', () => {
     const long = `SELECT ${"E'a''' ".repeat(50_000)} ${'/* '.repeat(50_000)}${'*/ '.repeat(50_000)} :from`
     expect(written(long).endsWith(" 'F'")).toBe(true)
-    expect(parametersOf(`'${'x'.repeat(1_000_000)}`)).toEqual(new Set())
-    expect(parametersOf(`E'${'x'.repeat(1_000_000)}`)).toEqual(new Set())
-    expect(parametersOf('$'.repeat(100_001))).toEqual(new Set())
+    expect(queryParameters(`'${'x'.repeat(1_000_000)}`)).toEqual(new Set())
+    expect(queryParameters(`E'${'x'.repeat(1_000_000)}`)).toEqual(new Set())
+    expect(queryParameters('$'.repeat(100_001))).toEqual(new Set())
   })
 })

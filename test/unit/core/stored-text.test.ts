@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { original, storable } from '../../../src/core/stored-text.ts'
+import { decodeStoredText, encodeStoredText } from '../../../src/core/stored-text.ts'
 
 const text = fc
   .array(fc.constantFrom('\0', '\u001a', '0', '1', 'a', 'ü', '𝒳', '\\', '"', '{', ','))
@@ -11,8 +11,8 @@ const text = fc
 it('comes back as it was', () => {
   fc.assert(
     fc.property(text, (each) => {
-      expect(original(storable(each))).toBe(each)
-      expect(storable(each)).not.toContain('\0')
+      expect(decodeStoredText(encodeStoredText(each))).toBe(each)
+      expect(encodeStoredText(each)).not.toContain('\0')
     }),
   )
 })
@@ -20,11 +20,11 @@ it('comes back as it was', () => {
 it('is stored differently where it differs', () => {
   fc.assert(
     fc.property(text, text, (one, other) => {
-      expect(storable(one) === storable(other)).toBe(one === other)
+      expect(encodeStoredText(one) === encodeStoredText(other)).toBe(one === other)
     }),
   )
 })
 
 it('is stored as it is where it is ordinary', () => {
-  expect(storable('Zoë, 株式会社\n\t\\x00')).toBe('Zoë, 株式会社\n\t\\x00')
+  expect(encodeStoredText('Zoë, 株式会社\n\t\\x00')).toBe('Zoë, 株式会社\n\t\\x00')
 })

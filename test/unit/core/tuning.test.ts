@@ -1,7 +1,7 @@
 // What a run may be tuned to: the settings there are, each no less than what can work.
 
 import { expect, test } from 'vitest'
-import { parseTuning } from '../../../src/cli/run.ts'
+import { parseTuning } from '../../../src/cli/commands/run.ts'
 import { SMALL_TUNING, tunable, tuningProblem } from '../../../src/core/tuning.ts'
 import { MirrorTuningInput, TuningInput } from '../../../workflows/messages.ts'
 

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isGreater, unfit } from '../../../src/core/watermark.ts'
+import { isGreater, watermarkProblem } from '../../../src/core/watermark.ts'
 
 describe('a watermark', () => {
   it.each([
@@ -54,6 +54,6 @@ describe('a watermark', () => {
     ['time', '2026-01-31T08:15:00.123456789Z', undefined],
     ['number', '-12.50', undefined],
   ] as const)('of %s: what %j must be', (order, value, expected) => {
-    expect(unfit(order, value)).toBe(expected)
+    expect(watermarkProblem(order, value)).toBe(expected)
   })
 })

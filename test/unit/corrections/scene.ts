@@ -10,8 +10,8 @@ import type { PropertyMapping } from '../../../src/core/sync.ts'
 import {
   BYTE_ORDER_MARK,
   readCorrections,
-  sheetOf,
-  type CorrectedRow,
+  createRejectsSheet,
+  type SpreadsheetRow,
   type CorrectionsAccount,
 } from '../../../src/corrections/index.ts'
 import type { ReportedItem, RunSchema } from '../../../src/ledger/ledger.ts'
@@ -47,7 +47,7 @@ export function written(
   { exact = false, schema = null }: { exact?: boolean; schema?: RunSchema | null } = {},
 ): string {
   const config = importOf({}) as unknown as Json
-  const sheet = sheetOf({ id: run, config, schema, sourceColumns: columns }, exact)
+  const sheet = createRejectsSheet({ id: run, config, schema, sourceColumns: columns }, exact)
   const lines = rows.map(({ raw, column = null }, index) => {
     const item: ReportedItem = {
       ordinal: index + 1,
@@ -79,7 +79,7 @@ export async function read(
   files: readonly string[],
   columns: readonly string[],
   rows: readonly Left[],
-): Promise<{ rows: readonly CorrectedRow[]; account: CorrectionsAccount; pages: number[] }> {
+): Promise<{ rows: readonly SpreadsheetRow[]; account: CorrectionsAccount; pages: number[] }> {
   const corrections = readCorrections(files, {
     run,
     columns,
@@ -91,7 +91,7 @@ export async function read(
         }),
       ),
   })
-  const found: CorrectedRow[] = []
+  const found: SpreadsheetRow[] = []
   const pages: number[] = []
   for await (const page of corrections.pages()) {
     found.push(...page)

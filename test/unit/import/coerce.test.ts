@@ -8,10 +8,10 @@ import type { PropertyMapping } from '../../../src/core/sync.ts'
 import { isCalendarDay } from '../../../src/core/calendar.ts'
 import {
   COERCIONS,
-  coercionOf,
+  coercionFor,
   dateFormatPattern,
   type CoercionContext,
-} from '../../../src/import/coerce.ts'
+} from '../../../src/import/mapping/coerce.ts'
 
 type Setting = PropertyMapping & {
   valueType?: string
@@ -27,7 +27,7 @@ function coerce(fieldType: string, cell: string, setting: Setting = {}) {
     options: new Map(Object.entries(options)),
     units: new Set(units),
   }
-  return coercionOf(fieldType, valueType)(cell, context)
+  return coercionFor(fieldType, valueType)(cell, context)
 }
 
 type Row = [cell: string, expected: Json | { refused: string }, setting?: Setting]

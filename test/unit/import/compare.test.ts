@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalDecimal, decimalOfNumber } from '../../../src/core/decimal.ts'
 import type { Json } from '../../../src/core/json.ts'
-import { differences, sameValue } from '../../../src/import/compare.ts'
+import { differingFields, isSameMeaning } from '../../../src/import/verify/compare.ts'
 
 type Pair = [type: string, sent: Json, held: Json | undefined]
 
@@ -32,8 +32,8 @@ describe('equal', () => {
     ['multi_select', ['b', 'a'], ['a', 'b']],
     ['address', { a: 1, b: [2] }, { b: [2], a: 1 }],
   ])('%s %j and %j', (type, sent, held) => {
-    expect(sameValue(sent, held, type)).toBe(true)
-    expect(sameValue(held, sent, type)).toBe(true)
+    expect(isSameMeaning(sent, held, type)).toBe(true)
+    expect(isSameMeaning(held, sent, type)).toBe(true)
   })
 })
 
@@ -64,8 +64,8 @@ describe('different', () => {
     ['address', { a: 1 }, { a: 2 }],
     ['address', { a: 1 }, {}],
   ])('%s %j and %j', (type, sent, held) => {
-    expect(sameValue(sent, held, type)).toBe(false)
-    expect(sameValue(held, sent, type)).toBe(false)
+    expect(isSameMeaning(sent, held, type)).toBe(false)
+    expect(isSameMeaning(held, sent, type)).toBe(false)
   })
 })
 
@@ -86,7 +86,7 @@ describe('any value', () => {
   const value = fc.jsonValue({ maxDepth: 2 }).map((any) => JSON.parse(JSON.stringify(any)) as Json)
 
   it('equals itself', () => {
-    fc.assert(fc.property(value, type, (any, fieldType) => sameValue(any, any, fieldType)))
+    fc.assert(fc.property(value, type, (any, fieldType) => isSameMeaning(any, any, fieldType)))
   })
 
   it('a number equals the same number with zeros added, and no other', () => {
@@ -98,10 +98,10 @@ describe('any value', () => {
         const sign = decimal.startsWith('-') ? '-' : ''
         const padded = `${sign}${'0'.repeat(left)}${whole}.${fraction}${'0'.repeat(right + 1)}`
         expect(canonicalDecimal(padded)).toBe(decimal)
-        expect(sameValue(decimal, padded, 'number')).toBe(true)
+        expect(isSameMeaning(decimal, padded, 'number')).toBe(true)
         const money = (amount: string) => ({ amount, unit: 'EUR' })
-        expect(sameValue(money(decimal), money(padded), 'currency')).toBe(true)
-        expect(sameValue(decimal, decimalOfNumber(b), 'number')).toBe(a === b)
+        expect(isSameMeaning(money(decimal), money(padded), 'currency')).toBe(true)
+        expect(isSameMeaning(decimal, decimalOfNumber(b), 'number')).toBe(a === b)
       }),
     )
   })
@@ -120,7 +120,7 @@ describe('any value', () => {
         const size = Math.abs(offset)
         const zoned = `${local}${offset < 0 ? '-' : '+'}${two(size / 60)}:${two(size % 60)}`
         const held = new Date(time.getTime() + later).toISOString()
-        expect(sameValue(zoned, held, 'datetime')).toBe(later === 0)
+        expect(isSameMeaning(zoned, held, 'datetime')).toBe(later === 0)
       }),
     )
   })
@@ -128,7 +128,7 @@ describe('any value', () => {
   it('texts are equal exactly where they differ by white space around them alone', () => {
     fc.assert(
       fc.property(word, word, (a, b) => {
-        expect(sameValue(a, b, 'text')).toBe(a.trim() === b.trim())
+        expect(isSameMeaning(a, b, 'text')).toBe(a.trim() === b.trim())
       }),
       { numRuns: 1_000 },
     )
@@ -142,8 +142,8 @@ describe('any value', () => {
     const sorted = (values: string[]) => JSON.stringify(values.toSorted())
     fc.assert(
       fc.property(list, list, (a, b) => {
-        expect(sameValue(a, a.toReversed(), 'text')).toBe(true)
-        expect(sameValue(a, b, 'text')).toBe(sorted(a) === sorted(b))
+        expect(isSameMeaning(a, a.toReversed(), 'text')).toBe(true)
+        expect(isSameMeaning(a, b, 'text')).toBe(sorted(a) === sorted(b))
       }),
       { numRuns: 1_000 },
     )
@@ -155,10 +155,10 @@ describe('differences', () => {
     const sent = { a: '1', b: 'x', c: 'M@x.de', gone: 'y' }
     const held = { a: '1.0', b: 'y', c: 'm@x.de', more: 'z' }
     const typeOf = (name: string) => ({ a: 'number', c: 'email' })[name] ?? 'text'
-    expect(differences(sent, held, typeOf)).toEqual(['b', 'gone'])
+    expect(differingFields(sent, held, typeOf)).toEqual(['b', 'gone'])
   })
 
   it('does not find an inherited member in what is held', () => {
-    expect(differences({ constructor: null }, {}, () => 'text')).toEqual([])
+    expect(differingFields({ constructor: null }, {}, () => 'text')).toEqual([])
   })
 })

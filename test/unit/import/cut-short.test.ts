@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { QuotaWait, ServiceFailure } from '../../../src/core/errors.ts'
 import { emptyStates } from '../../../src/core/states.ts'
-import { close } from '../../../src/import/close.ts'
+import { closeImport } from '../../../src/import/close.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openRun, row } from '../../contract/ledger/scene.ts'
 import { startOtherService } from '../../other-service/index.ts'
@@ -15,7 +15,7 @@ test('a run that ends while its source is read says that it was not read to its 
   const { id } = await openRun(ledger)
   const fence = await ledger.beginStage(id, ['id'])
   await ledger.stageItems(id, fence, [row(1, 'a'), row(2, 'b')])
-  const { books, message, state } = await close(ledger, id, { kind: 'cancelled' })
+  const { books, message, state } = await closeImport(ledger, id, { kind: 'cancelled' })
   expect(state).toBe('cancelled')
   expect(books).toMatchObject({
     read: 2,

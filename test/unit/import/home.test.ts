@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
-import { connector } from '../../../src/connections.ts'
+import { createClientRegistry } from '../../../src/resources/client-registry.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
 import { startService } from '../../../src/service/index.ts'
 import { clientWith, CONTACT, importScene, type RunOptions } from './scene.ts'
@@ -29,7 +29,7 @@ async function scene() {
     )
   }
   write(s.service.url, s.service.key)
-  const connections = connector({ configFile, env: {}, logger: silentLogger })
+  const connections = createClientRegistry({ configFile, env: {}, logger: silentLogger })
   onTestFinished(() => connections.close())
   /** Calls `change` before the request of that number goes out. */
   const connect =
@@ -120,7 +120,7 @@ test('at the end of a run: nothing is verified or deleted in another org', async
     const isLate = ++steps > 3
     if (!isLate) return await s.connect()(name, home)
     s.write(s.service.url, s.otherKey)
-    const fresh = connector({
+    const fresh = createClientRegistry({
       configFile: join(s.folder, 'records-sync.yaml'),
       env: {},
       logger: silentLogger,

@@ -6,8 +6,13 @@ import type { FieldTypeWire, PropertyWire } from '../../../src/contract/index.ts
 import { MappingError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/json.ts'
 import type { ImportConfig, PropertyMapping } from '../../../src/core/sync.ts'
-import { coerceCell, coercionOf, textOf, type CoercionContext } from '../../../src/import/coerce.ts'
-import { compileMapping } from '../../../src/import/map.ts'
+import {
+  coerceCell,
+  coercionFor,
+  sourceCellText,
+  type CoercionContext,
+} from '../../../src/import/mapping/coerce.ts'
+import { compileMapping } from '../../../src/import/mapping/map.ts'
 
 const shapes: Readonly<Record<string, string>> = {
   number: 'number',
@@ -30,7 +35,7 @@ function coerce(
     options: new Map(),
     units: new Set(units),
   }
-  return coerceCell(coercionOf(fieldType, valueType), cell, context)
+  return coerceCell(coercionFor(fieldType, valueType), cell, context)
 }
 const ok = (value: Json) => ({ ok: true, value })
 const money = { amount: '12.5', unit: 'EUR' }
@@ -89,7 +94,7 @@ describe('a cell that is no text', () => {
     fc.assert(
       fc.property(numbers, (number) => {
         expect(coerce('number', number)).toEqual(ok(number === 0 ? 0 : number))
-        expect(textOf(number)).not.toMatch(/e/)
+        expect(sourceCellText(number)).not.toMatch(/e/)
       }),
     )
   })

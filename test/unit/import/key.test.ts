@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
-import { keyOf } from '../../../src/import/key.ts'
+import { itemKey } from '../../../src/import/mapping/key.ts'
 
 describe('keyOf', () => {
   it.each<[what: string, value: Json | undefined, type: string, key: string | null]>([
@@ -30,7 +30,7 @@ describe('keyOf', () => {
     ['nothing', undefined, 'text', null],
     ['an object', { amount: '1', unit: 'EUR' }, 'currency', null],
   ])('%s: %j', (_, value, type, key) => {
-    expect(keyOf(value, type)).toBe(key)
+    expect(itemKey(value, type)).toBe(key)
   })
 
   const text = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }))
@@ -39,8 +39,8 @@ describe('keyOf', () => {
   it('of a key is that key', () => {
     fc.assert(
       fc.property(text, type, (value, fieldType) => {
-        const key = keyOf(value, fieldType)
-        if (key !== null) expect(keyOf(key, fieldType)).toBe(key)
+        const key = itemKey(value, fieldType)
+        if (key !== null) expect(itemKey(key, fieldType)).toBe(key)
       }),
       { numRuns: 1_000 },
     )
@@ -50,12 +50,12 @@ describe('keyOf', () => {
     const space = fc.constantFrom('', ' ', '\t', '\r\n', '\u00a0', '\u3000')
     fc.assert(
       fc.property(text, type, space, space, (value, fieldType, before, after) => {
-        const key = keyOf(value, fieldType)
-        expect(keyOf(before + value + after, fieldType)).toBe(key)
-        expect(keyOf(value.normalize('NFD'), fieldType)).toBe(
-          keyOf(value.normalize('NFC'), fieldType),
+        const key = itemKey(value, fieldType)
+        expect(itemKey(before + value + after, fieldType)).toBe(key)
+        expect(itemKey(value.normalize('NFD'), fieldType)).toBe(
+          itemKey(value.normalize('NFC'), fieldType),
         )
-        expect(keyOf([value], fieldType)).toBe(key)
+        expect(itemKey([value], fieldType)).toBe(key)
       }),
       { numRuns: 1_000 },
     )
@@ -65,7 +65,7 @@ describe('keyOf', () => {
     const letters = fc.string({ unit: fc.constantFrom(...'abcxyzäöüéñ@.-_0123456789') })
     fc.assert(
       fc.property(letters, fc.constantFrom('email', 'url'), (value, fieldType) => {
-        expect(keyOf(value.toUpperCase(), fieldType)).toBe(keyOf(value, fieldType))
+        expect(itemKey(value.toUpperCase(), fieldType)).toBe(itemKey(value, fieldType))
       }),
     )
   })
@@ -74,7 +74,7 @@ describe('keyOf', () => {
     const word = fc.string({ unit: fc.constantFrom(...'abAB01. '), maxLength: 4 })
     fc.assert(
       fc.property(word, word, (a, b) => {
-        expect(keyOf(a, 'text') === keyOf(b, 'text')).toBe(a.trim() === b.trim())
+        expect(itemKey(a, 'text') === itemKey(b, 'text')).toBe(a.trim() === b.trim())
       }),
       { numRuns: 1_000 },
     )

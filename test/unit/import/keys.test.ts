@@ -2,7 +2,7 @@
 // otherwise.
 
 import { expect, test } from 'vitest'
-import { toldOfKeys } from '../../../src/import/key-warnings.ts'
+import { keyWarnings } from '../../../src/import/stage/key-warnings.ts'
 import type { ImportConfig } from '../../../src/core/sync.ts'
 import { startOtherService, type OtherServiceOptions } from '../../other-service/index.ts'
 import { importSceneOn } from './scene.ts'
@@ -175,7 +175,7 @@ test('a ledger of an earlier version, whose keys are folded, makes no second rec
 test('rows of a retry that gave way to newer ones are told apart from those with a later row in their run', async () => {
   const keyFigures = async () => ({ loose: 0, keyless: 0, merged: 0, variants: 0 })
   const counts = { planned: 1, superseded: 3, newer: 2, unchanged: 0, invalid: 0 }
-  expect(await toldOfKeys({ keyFigures }, 1, { counts, isExact: false })).toEqual([
+  expect(await keyWarnings({ keyCounts: keyFigures }, 1, { counts, isExact: false })).toEqual([
     '1 row superseded: a later row has the same key',
     '2 rows left out: a row with the same key that was read later is brought in already, and nothing older is written over it',
   ])

@@ -8,8 +8,8 @@ import { MappingError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { REPORT_VALUE_CHARS_MAX } from '../../../src/core/limits.ts'
 import type { ImportConfig, PropertyMapping } from '../../../src/core/sync.ts'
-import { compileMapping, hashOf } from '../../../src/import/map.ts'
-import type { Target } from '../../../src/import/target.ts'
+import { compileMapping, textHash } from '../../../src/import/mapping/map.ts'
+import type { Target } from '../../../src/import/mapping/target.ts'
 
 const property = (
   name: string,
@@ -329,7 +329,7 @@ describe('a row', () => {
       key: 'A1',
       rawKey: ' A1 ',
       payload,
-      hash: hashOf(payload),
+      hash: textHash(payload),
     })
   })
 

@@ -8,9 +8,9 @@ import {
   BATCH_ITEMS_MAX,
   type BatchItemResult,
 } from '../../../src/contract/index.ts'
-import { ServiceFailure, type FieldComplaint } from '../../../src/core/errors.ts'
+import { ServiceFailure, type FieldFault } from '../../../src/core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../../src/core/limits.ts'
-import { outcomeOf, refusedOutcome, takeApart } from '../../../src/import/outcome.ts'
+import { itemOutcome, refusedOutcome, splitRefusedBatch } from '../../../src/import/push/outcome.ts'
 import type { PlannedItem } from '../../../src/ledger/ledger.ts'
 
 const item = (ordinal: number, attempts = 0): PlannedItem => ({
@@ -24,7 +24,7 @@ const items = (count: number) => Array.from({ length: count }, (_, index) => ite
 
 const refusal = (facts: {
   field?: string
-  errors?: FieldComplaint[]
+  errors?: FieldFault[]
   detail?: string
   reason?: string
 }) =>
@@ -37,7 +37,7 @@ const refusal = (facts: {
     problemCode: 'request_invalid',
     ...facts,
   })
-const complaint = (field: string): FieldComplaint => ({
+const complaint = (field: string): FieldFault => ({
   field,
   reason: 'schema_invalid',
   detail: 'bad',
@@ -65,7 +65,7 @@ describe('outcomeOf', () => {
     [204, 'updated', null],
   ] as const)('%d is %s', (status, state, recordId) => {
     const result: BatchItemResult = { index: 0, status, ...(recordId === null ? {} : { record }) }
-    expect(outcomeOf(item(7), result)).toEqual({
+    expect(itemOutcome(item(7), result)).toEqual({
       ordinal: 7,
       state,
       httpStatus: status,
@@ -81,7 +81,7 @@ describe('outcomeOf', () => {
 
   it.each([403, 404, 409, 422] as const)('%d is rejected, whatever was tried before', (status) => {
     for (const attempts of [0, ITEM_ATTEMPTS_MAX])
-      expect(outcomeOf(item(7, attempts), problem(status))).toMatchObject({
+      expect(itemOutcome(item(7, attempts), problem(status))).toMatchObject({
         ordinal: 7,
         state: 'rejected',
         httpStatus: status,
@@ -95,7 +95,7 @@ describe('outcomeOf', () => {
     '%d is tried again until the attempts are spent, then in doubt',
     (status) => {
       const states = Array.from({ length: ITEM_ATTEMPTS_MAX }, (_, attempts) => {
-        const outcome = outcomeOf(item(7, attempts), problem(status))
+        const outcome = itemOutcome(item(7, attempts), problem(status))
         return `${outcome.state} ${outcome.inDoubt}`
       })
       const again = Array.from({ length: ITEM_ATTEMPTS_MAX - 1 }, () => 'planned false')
@@ -104,7 +104,7 @@ describe('outcomeOf', () => {
   )
 
   it('covers every status of a batch item', () => {
-    const states = BATCH_ITEM_STATUSES.map((status) => outcomeOf(item(1), problem(status)).state)
+    const states = BATCH_ITEM_STATUSES.map((status) => itemOutcome(item(1), problem(status)).state)
     expect(new Set(states)).toEqual(new Set(['created', 'updated', 'rejected', 'planned']))
   })
 
@@ -113,17 +113,17 @@ describe('outcomeOf', () => {
       { field: '/data/3/properties/svc_email', detail: 'no e-mail', reason: 'schema_invalid' },
       { field: '/data/3/properties/other', detail: 'other', reason: 'other' },
     ]
-    expect(outcomeOf(item(1), problem(422, { errors }))).toMatchObject({
+    expect(itemOutcome(item(1), problem(422, { errors }))).toMatchObject({
       reason: 'schema_invalid',
       field: '/properties/svc_email',
       detail: 'no e-mail',
     })
     const own = { reason: 'write_forbidden', field: '/properties/svc_name' }
-    expect(outcomeOf(item(1), problem(422, { ...own, errors }))).toMatchObject({
+    expect(itemOutcome(item(1), problem(422, { ...own, errors }))).toMatchObject({
       ...own,
       detail: 'the detail',
     })
-    expect(outcomeOf(item(1), { index: 0, status: 422 })).toMatchObject({
+    expect(itemOutcome(item(1), { index: 0, status: 422 })).toMatchObject({
       state: 'rejected',
       code: null,
       field: null,
@@ -164,7 +164,9 @@ describe('takeApart', () => {
         complaint('/data/3/properties/b'),
       ],
     })
-    const parts = takeApart(items(5), failure).map((part) => part.map(({ ordinal }) => ordinal))
+    const parts = splitRefusedBatch(items(5), failure).map((part) =>
+      part.map(({ ordinal }) => ordinal),
+    )
     expect(parts).toEqual([[1, 3, 5], [2], [4]])
   })
 
@@ -178,7 +180,9 @@ describe('takeApart', () => {
       refusal({ errors: [0, 1, 2, 3].map((at) => complaint(`/data/${at}`)) }),
     ],
   ])('halves on %s', (_, failure) => {
-    const parts = takeApart(items(4), failure).map((part) => part.map(({ ordinal }) => ordinal))
+    const parts = splitRefusedBatch(items(4), failure).map((part) =>
+      part.map(({ ordinal }) => ordinal),
+    )
     expect(parts).toEqual([
       [1, 2],
       [3, 4],
@@ -197,7 +201,7 @@ describe('takeApart', () => {
         fc.array(pointer),
         (count, pointers) => {
           const batch = items(count)
-          const parts = takeApart(batch, refusal({ errors: pointers.map(complaint) }))
+          const parts = splitRefusedBatch(batch, refusal({ errors: pointers.map(complaint) }))
           const together = parts.flat().map(({ ordinal }) => ordinal)
           expect(together.toSorted((a, b) => a - b)).toEqual(batch.map(({ ordinal }) => ordinal))
           expect(parts.every((part) => part.length > 0 && part.length < count)).toBe(true)
@@ -225,7 +229,7 @@ describe('takeApart', () => {
       if (bad.length === 0) return void accepted.push(...batch.map(({ ordinal }) => ordinal))
       if (batch.length === 1) return void refused.push(batch[0]!.ordinal)
       const errors = pointsAt(bad).map((index) => complaint(`/data/${index}/properties/x`))
-      for (const part of takeApart(batch, refusal({ errors }))) send(part)
+      for (const part of splitRefusedBatch(batch, refusal({ errors }))) send(part)
     }
     send(items(count))
     return {

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { ImportConfig } from '../../../src/core/sync.ts'
-import { rawRows, readCorrections, sheetOf } from '../../../src/corrections/index.ts'
-import { hashOf } from '../../../src/import/map.ts'
+import { rawRows, readCorrections, createRejectsSheet } from '../../../src/corrections/index.ts'
+import { textHash } from '../../../src/import/mapping/map.ts'
 import { importScene } from './scene.ts'
 
 const properties: ImportConfig['properties'] = {
@@ -47,7 +47,7 @@ test('of 50 rows two are ragged: they alone are set aside, and corrected they ar
   expect(again.books.states).toMatchObject({ created: 0, updated: 0, invalid: 2 })
 
   const run = (await s.ledger.run(first.run))!
-  const sheet = sheetOf(run, false)
+  const sheet = createRejectsSheet(run, false)
   const [short, long] = items.map((item) => sheet.line(item))
   const file = join(s.folder, 'rejects.csv')
   writeFileSync(file, sheet.header + short!.replace('"",', '"Bonn",') + long!)
@@ -137,7 +137,7 @@ test('a reconciliation of the rows of one value tells of ragged rows too', async
   s.rows(columns, whole(50))
   await s.run()
   s.rows(columns, ragged())
-  const part = await s.reconcile({ where: { column: 'name', digest: hashOf('n3') } })
+  const part = await s.reconcile({ where: { column: 'name', digest: textHash('n3') } })
   expect(part.books.read).toBe(3)
   expect(part.books.states).toMatchObject({ unchanged: 1, invalid: 2 })
 })

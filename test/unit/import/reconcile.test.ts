@@ -4,14 +4,14 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { show, status } from '../../../src/cli/reports.ts'
+import { show, status } from '../../../src/cli/commands/status.ts'
 import type { RecordsClient } from '../../../src/client/index.ts'
-import type { Whose } from '../../../src/core/differences.ts'
+import type { ChangedBy } from '../../../src/core/differences.ts'
 import type { ImportConfig } from '../../../src/core/sync.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
-import { hashOf } from '../../../src/import/map.ts'
+import { textHash } from '../../../src/import/mapping/map.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
-import { ADMINISTRATOR } from '../../../src/service/keys.ts'
+import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
 import { said } from '../cli/said.ts'
 import { clientWith, CONTACT, importScene, type RunEnd, type Scene } from './scene.ts'
 
@@ -153,7 +153,7 @@ test('every kind of difference is found and named, and nothing else; repair leav
 
   // People work at both sides.
   const expected: string[] = []
-  const expect_ = (id: string, field: string, kind: string, whose: Whose) =>
+  const expect_ = (id: string, field: string, kind: string, whose: ChangedBy) =>
     expected.push(`${id} ${field} ${kind} ${whose}`)
   const rows = [rowOf('equal'), rowOf('deleted'), rowOf('new')]
   for (const { property, ours, theirs, looks } of KINDS) {
@@ -367,7 +367,7 @@ test('a part can be compared: a sample, or the rows of one value; what the sourc
   scene.rows(HEAD, [...names(200), ['c-201', 'Bea']])
   await scene.run()
   scene.rows(HEAD, [...names(200), ['c-201', 'Bea'], ['c-202', 'Bea']].slice(1))
-  const part = await scene.reconcile({ where: { column: 'name', digest: hashOf('Bea') } })
+  const part = await scene.reconcile({ where: { column: 'name', digest: textHash('Bea') } })
   expect(part.books.read).toBe(2)
   expect(told(part)).toEqual(['c-202 - missing source'])
   const sample = await scene.reconcile({ sample: 20 })
@@ -377,7 +377,7 @@ test('a part can be compared: a sample, or the rows of one value; what the sourc
   expect(sample.differences.filter(({ kind }) => kind === 'extra')).toEqual([])
   expect((await scene.ledger.reconciled('contacts')).verifiedThrough).toBeNull()
   await expect(
-    scene.reconcile({ where: { column: 'nmae', digest: hashOf('Bea') } }),
+    scene.reconcile({ where: { column: 'nmae', digest: textHash('Bea') } }),
   ).rejects.toThrow('--where: the source has no column "nmae"; it has: id, name')
 })
 

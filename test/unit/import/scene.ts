@@ -12,7 +12,7 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import type { Difference } from '../../../src/core/differences.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import {
-  WHOLE,
+  WHOLE_SCOPE,
   type ReconcileScope,
   type RetryChoice,
   type Task,
@@ -241,7 +241,8 @@ export async function importSceneOn<Service extends SceneService>(
     },
     run: (options = {}) => work(null, options),
     retry: (of, choice = {}, options = {}) => work({ retry: { of, choice } }, options),
-    reconcile: (scope = {}, options = {}) => work({ reconcile: { ...WHOLE, ...scope } }, options),
+    reconcile: (scope = {}, options = {}) =>
+      work({ reconcile: { ...WHOLE_SCOPE, ...scope } }, options),
     async held(externalId) {
       const { matching_property: property, object_type: type } = first.import
       const filter = { property, op: 'eq', value: externalId } as const

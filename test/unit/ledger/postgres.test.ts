@@ -9,8 +9,8 @@ import { FenceLost, LedgerError } from '../../../src/core/errors.ts'
 import { isBalanced, ITEM_STATES } from '../../../src/core/states.ts'
 import { EXPORTS, type Ledger } from '../../../src/ledger/ledger.ts'
 import { resolveConnection } from '../../../src/ledger/postgres/connection.ts'
-import { openDatabase } from '../../../src/ledger/postgres/database.ts'
-import type { Database, Subject } from '../../../src/ledger/postgres/session.ts'
+import { openPostgresDatabase } from '../../../src/ledger/postgres/database.ts'
+import type { PostgresDatabase, ErrorSubject } from '../../../src/ledger/postgres/session.ts'
 import { openPostgresLedger } from '../../../src/ledger/postgres/index.ts'
 import { ATTEMPT_VIEWS } from '../../../src/ledger/postgres/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/postgres/migrations.ts'
@@ -325,7 +325,7 @@ describe('a server that cannot be used', () => {
 })
 
 describe('a transaction', () => {
-  const subject: Subject = {
+  const subject: ErrorSubject = {
     noun: 'ledger',
     code: 'ledger',
     connections: 2,
@@ -334,9 +334,9 @@ describe('a transaction', () => {
     statementMaxMs: 400,
     fail: (code, message, reason) => new LedgerError(code, message, reason),
   }
-  let db: Database
+  let db: PostgresDatabase
   beforeEach(async () => {
-    db = await openDatabase({ url, schema }, subject)
+    db = await openPostgresDatabase({ url, schema }, subject)
     handles.push(db)
     await db.run('CREATE TABLE numbers (number integer PRIMARY KEY)')
     await db.run('INSERT INTO numbers VALUES (1), (2)')
@@ -385,7 +385,7 @@ describe('a transaction', () => {
     let bothThere = () => {}
     const both = new Promise<void>((resolve) => (bothThere = resolve))
     let runs = 0
-    const slow = await openDatabase(
+    const slow = await openPostgresDatabase(
       { url, schema },
       { ...subject, lockMaxMs: 10_000, statementMaxMs: 10_000 },
     )
@@ -484,7 +484,7 @@ describe('many at once', () => {
         const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }
         try {
           const resend = { operation: 'batchUpsert', replayed: true }
-          for (const batch of await ledger.unsettled(run, segment))
+          for (const batch of await ledger.unsettledBatches(run, segment))
             await settle(
               ledger,
               claim,
@@ -549,7 +549,7 @@ describe('many at once', () => {
         ),
       )
     }
-    const twins = await ledgers[0]!.twins(run, { after: 0, limit: 1_000 })
+    const twins = await ledgers[0]!.collisions(run, { after: 0, limit: 1_000 })
     expect(twins.map(({ ordinal }) => ordinal)).toEqual(
       Array.from({ length: 200 }, (_, index) => 1_001 + index),
     )
@@ -624,7 +624,7 @@ describe('what PostgreSQL cannot hold', () => {
     )
     await ledger.settle(claim.run, claim.segment, claim.fence, batch, answered, outcomes)
     expect(
-      (await ledger.twins(claim.run, { after: 0, limit: 9 })).map(({ ordinal }) => ordinal),
+      (await ledger.collisions(claim.run, { after: 0, limit: 9 })).map(({ ordinal }) => ordinal),
     ).toEqual([3])
     await close(ledger, claim.run)
     // Rows of one record are sent again, all of them.
@@ -677,7 +677,7 @@ describe('a statement', () => {
       for (let batch = 0; batch < 4; batch++)
         await settle(ledger, claim, await send(ledger, claim), 'created')
     }
-    await ledger.unsettled(run, segments.at(-1)!)
+    await ledger.unsettledBatches(run, segments.at(-1)!)
     const written = await ledger.written(run, { after: 0, every: 1, limit: 1_000 })
     await ledger.recordVerified(
       run,
@@ -688,7 +688,7 @@ describe('a statement', () => {
         field: null,
       })),
     )
-    await ledger.twins(run, { after: 0, limit: 10 })
+    await ledger.collisions(run, { after: 0, limit: 10 })
     await ledger.report(run, { states: ['created'], after: 19_000, limit: 10 })
     await close(ledger, run)
     await ledger.close()

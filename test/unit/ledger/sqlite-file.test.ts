@@ -18,13 +18,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerError } from '../../../src/core/errors.ts'
-import { openDatabase } from '../../../src/ledger/sqlite/database.ts'
-import { isSamePlace, openQuotaStore } from '../../../src/ledger/open.ts'
+import { openLedgerDatabase } from '../../../src/ledger/sqlite/database.ts'
+import { isSameLedger, openQuotaStore } from '../../../src/ledger/open.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { ATTEMPT_VIEWS } from '../../../src/ledger/sqlite/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
-import { backUp } from '../../../src/sqlite/backup.ts'
+import { backupFile } from '../../../src/sqlite/backup.ts'
 import { openRun, rows, stage, statesOf, stream } from '../../contract/ledger/scene.ts'
 
 let folder: string
@@ -72,7 +72,7 @@ describe('opening', () => {
     const first = openSqliteLedger(path)
     await first.close()
     await copyFile(path, paths[1]!)
-    backUp(path, paths[2]!)
+    backupFile(path, paths[2]!)
     await symlink(path, paths[3]!)
     const marks: string[] = []
     for (const each of paths) {
@@ -100,25 +100,25 @@ describe('opening', () => {
           .join(''),
       )
     await mounts('/', place)
-    openDatabase(file, { mountInfo }).close()
+    openLedgerDatabase(file, { mountInfo }).close()
     const before = await readFile(file)
     await mounts('/', place, file)
-    const error = await errorOf(() => openDatabase(file, { mountInfo }))
+    const error = await errorOf(() => openLedgerDatabase(file, { mountInfo }))
     expect(error.code).toBe('ledger_mounted')
     expect(error.message).toContain(`The ledger ${file} is mounted by itself`)
     expect(error.message).toContain('Mount the folder that it is in')
     expect(await readFile(file)).toEqual(before)
     // By whichever path it is asked for, and nothing is said where the system tells of no mounts.
     await symlink(file, join(folder, 'link'))
-    expect((await errorOf(() => openDatabase(join(folder, 'link'), { mountInfo }))).code).toBe(
-      'ledger_mounted',
-    )
-    openDatabase(file, { mountInfo: join(folder, 'none') }).close()
-    openDatabase(file, { mountInfo, readOnly: true }).close()
+    expect(
+      (await errorOf(() => openLedgerDatabase(join(folder, 'link'), { mountInfo }))).code,
+    ).toBe('ledger_mounted')
+    openLedgerDatabase(file, { mountInfo: join(folder, 'none') }).close()
+    openLedgerDatabase(file, { mountInfo, readOnly: true }).close()
   })
 
   it('keeps readers and writers apart: the file is in WAL mode', () => {
-    const db = openDatabase(path)
+    const db = openLedgerDatabase(path)
     expect(db.sql('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
     expect(db.sql('PRAGMA user_version').get()).toEqual({ user_version: MIGRATIONS.length })
     db.close()
@@ -264,7 +264,7 @@ describe('for reading only', () => {
 
 describe('a file that another process holds', () => {
   it('is waited for, and then named', async () => {
-    const db = openDatabase(path)
+    const db = openLedgerDatabase(path)
     expect(db.sql('PRAGMA busy_timeout').get()).toEqual({ timeout: 10_000 })
     db.sql('PRAGMA busy_timeout = 1').get()
     const holder = new DatabaseSync(path)
@@ -283,7 +283,7 @@ describe('a file that another process holds', () => {
 
 describe('a transaction', () => {
   it('is undone as a whole, and the next one works', async () => {
-    const db = openDatabase(path)
+    const db = openLedgerDatabase(path)
     db.sql('CREATE TABLE numbers (number INTEGER UNIQUE) STRICT').run()
     const insert = (number: number) => db.sql('INSERT INTO numbers VALUES (?)').run(number)
     const error = await errorOf(() =>
@@ -301,7 +301,7 @@ describe('a transaction', () => {
   })
 
   it('that finds the disk full says so', async () => {
-    const db = openDatabase(path)
+    const db = openLedgerDatabase(path)
     db.sql('CREATE TABLE blobs (blob BLOB) STRICT').run()
     const { page_count: pages } = db.sql('PRAGMA page_count').get() as { page_count: number }
     db.sql(`PRAGMA max_page_count = ${pages + 2}`).get()
@@ -360,7 +360,7 @@ describe('a file that is removed or replaced while it is open', () => {
   })
 
   it('is noticed within a transaction too: nothing of it counts', async () => {
-    const db = openDatabase(path)
+    const db = openLedgerDatabase(path)
     const error = await errorOf(() =>
       db.transaction(() => {
         db.sql(
@@ -385,8 +385,8 @@ describe('a file that is overwritten in place while it is open', () => {
   }
 
   it.each([
-    ['a backup', true, (to: string) => void backUp(path, to)],
-    ['a backup, with the log still there', false, (to: string) => void backUp(path, to)],
+    ['a backup', true, (to: string) => void backupFile(path, to)],
+    ['a backup, with the log still there', false, (to: string) => void backupFile(path, to)],
     [
       'a plain copy',
       true,
@@ -425,7 +425,7 @@ describe('a file that is overwritten in place while it is open', () => {
   })
 
   it('is noticed in the database too, where the file looks as it should', () => {
-    const db = openDatabase(path)
+    const db = openLedgerDatabase(path)
     const older = new DatabaseSync(path)
     older.exec('PRAGMA application_id = 0')
     older.close()
@@ -464,13 +464,13 @@ describe('several names', () => {
       await openQuotaStore({ sqlite: linked }),
     ]
     expect(two.place).toBe(one.place)
-    expect(isSamePlace({ sqlite: path }, { sqlite: linked })).toBe(true)
-    expect(isSamePlace({ sqlite: path }, { sqlite: `${path}.other` })).toBe(false)
+    expect(isSameLedger({ sqlite: path }, { sqlite: linked })).toBe(true)
+    expect(isSameLedger({ sqlite: path }, { sqlite: `${path}.other` })).toBe(false)
     const at = (url: string, schema = 'a') => ({ url, schema })
-    expect(isSamePlace(at('postgres://u:old@h/db'), at('postgres://u:new@h/db'))).toBe(true)
-    expect(isSamePlace(at('postgres://h/db'), at('postgres://h/other'))).toBe(false)
-    expect(isSamePlace(at('postgres://h/db'), at('postgres://h/db', 'b'))).toBe(false)
-    expect(isSamePlace({ sqlite: path }, at('postgres://h/db'))).toBe(false)
+    expect(isSameLedger(at('postgres://u:old@h/db'), at('postgres://u:new@h/db'))).toBe(true)
+    expect(isSameLedger(at('postgres://h/db'), at('postgres://h/other'))).toBe(false)
+    expect(isSameLedger(at('postgres://h/db'), at('postgres://h/db', 'b'))).toBe(false)
+    expect(isSameLedger({ sqlite: path }, at('postgres://h/db'))).toBe(false)
     await one.close()
     await two.close()
     await ledger.close()

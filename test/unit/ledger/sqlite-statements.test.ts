@@ -9,7 +9,7 @@ import { FenceLost } from '../../../src/core/errors.ts'
 import { LEDGER_ROWS_MAX } from '../../../src/core/limits.ts'
 import { isBalanced } from '../../../src/core/states.ts'
 import { EXPORTS, type Ledger } from '../../../src/ledger/ledger.ts'
-import { openDatabase, type Database } from '../../../src/ledger/sqlite/database.ts'
+import { openLedgerDatabase, type SqliteDatabase } from '../../../src/ledger/sqlite/database.ts'
 import { ledgerOn } from '../../../src/ledger/sqlite/index.ts'
 import {
   accept,
@@ -31,10 +31,10 @@ import {
 } from '../../contract/ledger/scene.ts'
 
 let folder: string
-let db: Database
+let db: SqliteDatabase
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'ledger-'))
-  db = openDatabase(join(folder, 'ledger.sqlite'))
+  db = openLedgerDatabase(join(folder, 'ledger.sqlite'))
 })
 afterEach(async () => {
   db.close()
@@ -42,7 +42,7 @@ afterEach(async () => {
 })
 
 /** The same database, but its statements, and the rows that each transaction writes to each table, are noted. */
-function watched(on: Database) {
+function watched(on: SqliteDatabase) {
   const statements = new Set<string>()
   const written: { table: string; rows: number }[] = []
   let open: Map<string, number> | null = null
@@ -52,7 +52,7 @@ function watched(on: Database) {
     if (open) open.set(table, (open.get(table) ?? 0) + changed)
     else written.push({ table, rows: changed })
   }
-  const watching: Database = {
+  const watching: SqliteDatabase = {
     ...on,
     sql(text) {
       statements.add(text)
@@ -91,14 +91,14 @@ async function wholeLife(ledger: Ledger): Promise<void> {
   await stage(ledger, run, many.slice(0, 1_500))
   await stage(ledger, run, many)
   await ledger.knownKeys(run)
-  await ledger.standing('contacts')
+  await ledger.syncHealth('contacts')
   const [segment] = await ledger.openSegments(run)
   const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
   await settle(ledger, claim, await send(ledger, claim), 'created')
   await ledger.release(run, claim.segment, claim.fence, await send(ledger, claim), answered)
   const lost = await send(ledger, claim)
   await ledger.recordNoAnswer(run, lost, { status: null, requestId: null, durationMs: 1 })
-  const [again] = await ledger.unsettled(run, claim.segment)
+  const [again] = await ledger.unsettledBatches(run, claim.segment)
   const resend = { operation: 'batchUpsert', replayed: true }
   await settle(
     ledger,
@@ -119,7 +119,7 @@ async function wholeLife(ledger: Ledger): Promise<void> {
       field: null,
     })),
   )
-  await ledger.twins(run, { after: 0, limit: 100 })
+  await ledger.collisions(run, { after: 0, limit: 100 })
   await ledger.progress(run)
   await ledger.setRunState(run, 'blocked', 'service')
   await close(ledger, run)
@@ -189,8 +189,8 @@ async function reconciled(ledger: Ledger): Promise<void> {
   await ledger.differenceCounts(run)
   await ledger.differenceGroups(run)
   await ledger.differences(run, { after: 0, limit: 10, kind: 'extra', isRepaired: false })
-  await ledger.keepPlace(run, 'svc_contact', 'here')
-  await ledger.keptPlace(run, 'svc_contact')
+  await ledger.saveStepState(run, 'svc_contact', 'here')
+  await ledger.loadStepState(run, 'svc_contact')
   await close(ledger, run)
   await ledger.reconciled('contacts')
   await ledger.manifests('contacts', { after: 0, limit: 10 })

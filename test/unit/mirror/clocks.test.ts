@@ -4,10 +4,10 @@ import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import {
-  allOf,
+  allFilter,
   creationProperty,
   modificationProperty,
-  spanOf,
+  spanFilter,
   type FilterNode,
   type ObjectSchema,
   type PropertyWire,
@@ -178,18 +178,18 @@ test('a configured one that cannot be is told why, and which could', () => {
 
 test('a span of time is asked for with what else is asked for, no deeper than that', () => {
   const leaf: FilterNode = { property: 'a', op: 'eq', value: 1 }
-  const [from, to] = spanOf('t', '2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z')
-  expect(allOf([from!, to!])).toEqual({
+  const [from, to] = spanFilter('t', '2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z')
+  expect(allFilter([from!, to!])).toEqual({
     $and: [
       { property: 't', op: 'gte', value: '2026-01-01T00:00:00.000Z' },
       { property: 't', op: 'lt', value: '2026-02-01T00:00:00.000Z' },
     ],
   })
-  expect(spanOf('t', null, null)).toEqual([])
-  expect(allOf([])).toBeNull()
-  expect(allOf([leaf])).toEqual(leaf)
-  expect(allOf([{ $and: [leaf, { $or: [leaf, leaf] }] }, to!])).toEqual({
+  expect(spanFilter('t', null, null)).toEqual([])
+  expect(allFilter([])).toBeNull()
+  expect(allFilter([leaf])).toEqual(leaf)
+  expect(allFilter([{ $and: [leaf, { $or: [leaf, leaf] }] }, to!])).toEqual({
     $and: [leaf, { $or: [leaf, leaf] }, to],
   })
-  expect(allOf([{ $or: [leaf, leaf] }, from!])).toEqual({ $and: [{ $or: [leaf, leaf] }, from] })
+  expect(allFilter([{ $or: [leaf, leaf] }, from!])).toEqual({ $and: [{ $or: [leaf, leaf] }, from] })
 })

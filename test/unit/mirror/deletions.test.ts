@@ -1,7 +1,7 @@
 // What may be deleted without a person, and what never.
 
 import { expect, test } from 'vitest'
-import { isPlausible, permission } from '../../../src/mirror/deletions.ts'
+import { isPlausible, deletionPermission } from '../../../src/mirror/deletions.ts'
 
 const limit = { deletions_max_percent: 10 }
 
@@ -17,7 +17,7 @@ test.each([
   [300, 900, { approved: true, rows: 299 }, 'ask'],
   [300, 900, { approved: false, rows: 299 }, 'refused'],
 ] as const)('%i of %i rows, %j: %s', (rows, of, verdict, may) => {
-  expect(permission(rows, of, limit, verdict, { isLess: false })).toBe(may)
+  expect(deletionPermission(rows, of, limit, verdict, { isLess: false })).toBe(may)
 })
 
 test.each([
@@ -26,18 +26,18 @@ test.each([
   [10, { approved: true, rows: 10 }, 'granted'],
   [11, { approved: true, rows: 10 }, 'ask'],
 ] as const)('%i rows with a key that sees less, %j: %s', (rows, verdict, may) => {
-  expect(permission(rows, 1_000, { deletions_max_percent: 100 }, verdict, { isLess: true })).toBe(
-    may,
-  )
+  expect(
+    deletionPermission(rows, 1_000, { deletions_max_percent: 100 }, verdict, { isLess: true }),
+  ).toBe(may)
 })
 
 test('a limit of 0 lets only a few go, one of 100 all of them', () => {
-  expect(permission(11, 1_000_000, { deletions_max_percent: 0 }, null, { isLess: false })).toBe(
-    'ask',
-  )
-  expect(permission(1_000, 1_000, { deletions_max_percent: 100 }, null, { isLess: false })).toBe(
-    'granted',
-  )
+  expect(
+    deletionPermission(11, 1_000_000, { deletions_max_percent: 0 }, null, { isLess: false }),
+  ).toBe('ask')
+  expect(
+    deletionPermission(1_000, 1_000, { deletions_max_percent: 100 }, null, { isLess: false }),
+  ).toBe('granted')
 })
 
 test.each([

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
-import type { Sight } from '../../../src/core/sight.ts'
-import type { MirrorClient, Verdict } from '../../../src/mirror/ports.ts'
+import type { KeyVisibility } from '../../../src/core/visibility.ts'
+import type { MirrorClient, DeletionVerdict } from '../../../src/mirror/ports.ts'
 import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
 
 const COMPANY = 'svc_company'
@@ -12,7 +12,7 @@ const LINK = 'svc_contact_company'
 const EDGES = `edges of ${CONTACT}`
 const HOUR = 3_600_000
 
-const sight = (types: readonly string[], more: Partial<Sight> = {}): Sight => ({
+const sight = (types: readonly string[], more: Partial<KeyVisibility> = {}): KeyVisibility => ({
   key: 'a',
   reach: 'org',
   user: 'ada',
@@ -58,7 +58,7 @@ async function scene(links: number, config: RunOptions['config'] = {}) {
       sight: ALL,
       ...options,
       through: (client) => through(options.through ? options.through(client) : client),
-      verdict: ({ rows, of }): Verdict | null => {
+      verdict: ({ rows, of }): DeletionVerdict | null => {
         asked.push({ rows, of })
         hooks.answering()
         return approved === null ? null : { approved, rows }

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, onTestFinished, test } from 'vitest'
-import { edgesOf } from '../../../src/mirror/streams.ts'
-import { backUp } from '../../../src/sqlite/backup.ts'
+import { edgesStream } from '../../../src/mirror/streams.ts'
+import { backupFile } from '../../../src/sqlite/backup.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 
@@ -55,7 +55,7 @@ test('a run is not taken for one of a lost ledger that had the same number', asy
   expect(again.run).toBe(first.run)
   expect(again.streams[CONTACT]).toMatchObject({ state: 'complete', inserted: 3 })
   expect(again.streams[CONTACT]!.requests).toBeGreaterThan(0)
-  expect(again.streams[edgesOf(CONTACT)]!.requests).toBeGreaterThan(0)
+  expect(again.streams[edgesStream(CONTACT)]!.requests).toBeGreaterThan(0)
   expect(await s.difference()).toEqual([])
 })
 
@@ -63,7 +63,7 @@ test('nor for one that ran after the backup from which the ledger was put back',
   const backup = join(folderOf(), 'ledger.db')
   const s = await mirrorScene({ service: { seedRecords: 20 } })
   await s.run()
-  backUp(s.ledger.place, backup)
+  backupFile(s.ledger.place, backup)
   const second = await s.run()
   await create(s, 3)
   await s.replaceLedger(backup)

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { nameFor, namer } from '../../../src/mirror/names.ts'
+import { fitName, createNamer } from '../../../src/mirror/names.ts'
 
 const hash = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 8)
 const bytes = (text: string) => Buffer.byteLength(text)
@@ -31,7 +31,7 @@ describe('a name', () => {
       'x'.repeat(63),
       `${'ü'.repeat(31)}x`,
     ])
-      expect(nameFor(wanted, ['other'])).toBe(wanted)
+      expect(fitName(wanted, ['other'])).toBe(wanted)
   })
 
   it.each([
@@ -41,28 +41,28 @@ describe('a name', () => {
     ['straße', ['STRASSE']],
     ['ÉCOLE', ['e\u0301cole']],
   ])('%s gets a suffix where %j is taken', (wanted, taken) => {
-    expect(nameFor(wanted, taken)).toBe(`${wanted}_${hash(wanted)}`)
+    expect(fitName(wanted, taken)).toBe(`${wanted}_${hash(wanted)}`)
   })
 
   it('is cut between characters where it is too long', () => {
-    expect(nameFor('x'.repeat(64), [])).toBe(`${'x'.repeat(54)}_${hash('x'.repeat(64))}`)
+    expect(fitName('x'.repeat(64), [])).toBe(`${'x'.repeat(54)}_${hash('x'.repeat(64))}`)
     const long = `${'x'.repeat(53)}😀${'y'.repeat(40)}`
-    expect(nameFor(long, [])).toBe(`${'x'.repeat(53)}_${hash(long)}`)
+    expect(fitName(long, [])).toBe(`${'x'.repeat(53)}_${hash(long)}`)
     const umlauts = 'ü'.repeat(40)
-    expect(nameFor(umlauts, [])).toBe(`${'ü'.repeat(27)}_${hash(umlauts)}`)
+    expect(fitName(umlauts, [])).toBe(`${'ü'.repeat(27)}_${hash(umlauts)}`)
     const longer = `${long}!`
-    expect(nameFor(longer, [])).not.toBe(nameFor(long, []))
+    expect(fitName(longer, [])).not.toBe(fitName(long, []))
   })
 
   it('holds no NUL and no half of a pair, and is never empty', () => {
-    expect(nameFor('a\0b', [])).toBe(`ab_${hash('a\0b')}`)
-    expect(nameFor('a\uD83D', [])).toBe(`a\uFFFD_${hash('a\uD83D')}`)
-    expect(nameFor('', [])).toBe(`_${hash('')}`)
+    expect(fitName('a\0b', [])).toBe(`ab_${hash('a\0b')}`)
+    expect(fitName('a\uD83D', [])).toBe(`a\uFFFD_${hash('a\uD83D')}`)
+    expect(fitName('', [])).toBe(`_${hash('')}`)
   })
 
   it('is another one where the suffixed one is taken too', () => {
     const first = `a_${hash('a')}`
-    const second = nameFor('a', ['a', first])
+    const second = fitName('a', ['a', first])
     expect(second).toMatch(/^a_[0-9a-f]{8}$/)
     expect(second).not.toBe(first)
   })
@@ -70,14 +70,14 @@ describe('a name', () => {
   it('is always writable, and does not depend on names that it does not meet', () => {
     fc.assert(
       fc.property(wish, fc.array(wish, { maxLength: 5 }), (wanted, taken) => {
-        const name = nameFor(wanted, taken)
+        const name = fitName(wanted, taken)
         expect(bytes(name)).toBeGreaterThan(0)
         expect(bytes(name)).toBeLessThanOrEqual(63)
         expect(name).not.toMatch(/[\0\p{Surrogate}]/u)
         expect([wanted, `${name}`.slice(-9)]).toContain(
           name === wanted ? wanted : `_${hash(wanted)}`,
         )
-        expect(nameFor(wanted, [...taken].toReversed())).toBe(name)
+        expect(fitName(wanted, [...taken].toReversed())).toBe(name)
       }),
     )
   })
@@ -88,7 +88,7 @@ describe('a name', () => {
         fc.array(wish, { maxLength: 12 }),
         fc.array(wish, { maxLength: 3 }),
         (wishes, taken) => {
-          const give = namer(taken)
+          const give = createNamer(taken)
           const names = wishes.map(give)
           const forms = [...new Set(taken), ...names].map((name) =>
             name.normalize('NFC').toLowerCase(),

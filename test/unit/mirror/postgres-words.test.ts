@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { Blocked } from '../../../src/core/errors.ts'
-import { unwritten } from '../../../src/warehouses/postgres/failures.ts'
+import { writeError } from '../../../src/warehouses/postgres/failures.ts'
 
 const refusal = (code: string): Error =>
   Object.assign(new Error('canceling statement due to lock timeout'), { code, severity: 'ERROR' })
@@ -11,7 +11,7 @@ test.each([
   ['55P03', 'stayed locked by'],
   ['40P01', 'stayed in use by'],
 ])('a lock (%s) may be that of a person, and blocks the run', (code, words) => {
-  const error = unwritten(refusal(code), 'dwh (db, schema crm)', '') as Blocked
+  const error = writeError(refusal(code), 'dwh (db, schema crm)', '') as Blocked
   expect(error).toBeInstanceOf(Blocked)
   expect(error.message).toContain(
     `${words} another session (a transaction that somebody left open, or another worker)`,

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { FilterNode } from '../../../src/contract/index.ts'
-import { filterOf, firstRanges, range, split } from '../../../src/mirror/ranges.ts'
+import { rangeFilter, initialRanges, createRange, splitRange } from '../../../src/mirror/ranges.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const at = (ms: number) => new Date(START + ms).toISOString()
@@ -30,19 +30,19 @@ test('every record is in one range, one without a value too', () => {
       fc.integer({ min: 0, max: 30 }),
       (times, records, parts, splits) => {
         const edges = { low: at(0), high: at(90_000) }
-        const ranges = firstRanges(records, edges, { rowsPerRange: 1_000, parts })
+        const ranges = initialRanges(records, edges, { rowsPerRange: 1_000, parts })
         const isCut = ranges.length > 1
         expect(isCut).toBe(records > 1_000 && parts > 1)
         // What is being read has come somewhere.
         for (const one of ranges) if (isCut && !one.without) one.reached = one.from ?? at(-10)
         for (let time = 0; isCut && time < splits; time++) {
-          const half = split(ranges, at(90_000))
+          const half = splitRange(ranges, at(90_000))
           if (half === null) break
           ranges.push(half)
         }
         for (const one of ranges) one.reached = null
         for (const value of [null, ...times.map(at)])
-          expect(ranges.filter((one) => matches(filterOf('made', one), value))).toHaveLength(1)
+          expect(ranges.filter((one) => matches(rangeFilter('made', one), value))).toHaveLength(1)
       },
     ),
   )
@@ -50,32 +50,32 @@ test('every record is in one range, one without a value too', () => {
 
 test('a small type is one listing without a filter', () => {
   expect(
-    firstRanges(1_000, { low: at(0), high: at(9) }, { rowsPerRange: 1_000, parts: 8 }),
-  ).toEqual([range(null, null)])
+    initialRanges(1_000, { low: at(0), high: at(9) }, { rowsPerRange: 1_000, parts: 8 }),
+  ).toEqual([createRange(null, null)])
 })
 
 test('what is cut is what is left of the longest, and never what is done', () => {
-  const short = { ...range(at(0), at(1_000)), reached: at(0) }
-  const long = { ...range(at(1_000), at(9_000)), reached: at(3_000) }
-  const done = { ...range(at(9_000), at(99_000)), reached: at(9_000), done: true }
-  expect(split([short, long, done], at(99_000))).toEqual(range(at(6_000), at(9_000)))
+  const short = { ...createRange(at(0), at(1_000)), reached: at(0) }
+  const long = { ...createRange(at(1_000), at(9_000)), reached: at(3_000) }
+  const done = { ...createRange(at(9_000), at(99_000)), reached: at(9_000), done: true }
+  expect(splitRange([short, long, done], at(99_000))).toEqual(createRange(at(6_000), at(9_000)))
   expect(long.to).toBe(at(6_000))
 })
 
 test('nothing is cut where no record lies any more', () => {
-  const open = { ...range(at(0), at(9_000_000)), reached: at(1_000) }
-  expect(split([open], at(3_000))).toEqual(range(at(2_000), at(9_000_000)))
+  const open = { ...createRange(at(0), at(9_000_000)), reached: at(1_000) }
+  expect(splitRange([open], at(3_000))).toEqual(createRange(at(2_000), at(9_000_000)))
   expect(open.to).toBe(at(2_000))
-  const beyond = { ...range(at(0), at(9_000_000)), reached: at(4_000) }
-  expect(split([beyond], at(3_000))).toBeNull()
+  const beyond = { ...createRange(at(0), at(9_000_000)), reached: at(4_000) }
+  expect(splitRange([beyond], at(3_000))).toBeNull()
 })
 
 test('a moment is not cut in two', () => {
-  expect(split([{ ...range(at(0), at(1)), reached: at(0) }], at(1))).toBeNull()
+  expect(splitRange([{ ...createRange(at(0), at(1)), reached: at(0) }], at(1))).toBeNull()
 })
 
 test('a range goes on from where it was, that moment included', () => {
-  const one = { ...range(at(0), at(9)), reached: at(5) }
-  expect(matches(filterOf('made', one), at(5))).toBe(true)
-  expect(matches(filterOf('made', one), at(4))).toBe(false)
+  const one = { ...createRange(at(0), at(9)), reached: at(5) }
+  expect(matches(rangeFilter('made', one), at(5))).toBe(true)
+  expect(matches(rangeFilter('made', one), at(4))).toBe(false)
 })

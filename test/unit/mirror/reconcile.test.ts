@@ -11,9 +11,9 @@ import type { RecordRepresentation } from '../../../src/contract/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import type { MirrorConfig } from '../../../src/core/sync.ts'
 import type { MirrorClient } from '../../../src/mirror/ports.ts'
-import type { HeldRow, MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
+import type { StoredRow, MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
-import { inTurn } from '../../../src/mirror/reconcile/local.ts'
+import { createSerialQueue } from '../../../src/mirror/reconcile/local-tables.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 
 const table = `${SCHEMA}.${TYPE}`
@@ -621,7 +621,7 @@ test('rows that wait are read together, a thousand at most, and those of other c
   const [whole] = await tables.streams([CONTACT])
   const few = { ...whole!, columns: whole!.columns.slice(0, 2) }
   const reads: [columns: number, ids: number][] = []
-  const local = inTurn(
+  const local = createSerialQueue(
     Object.assign(Object.create(tables) as MirrorTables, {
       count: () => tables.count(whole!),
       rows: (...[stream, some]: Parameters<MirrorTables['rows']>) => {
@@ -636,7 +636,7 @@ test('rows that wait are read together, a thousand at most, and those of other c
     ...parts.map((part) => local.rows(whole!, part)),
     local.rows(few, ids.slice(0, 2)),
   ])
-  const rows = found as (readonly HeldRow[])[]
+  const rows = found as (readonly StoredRow[])[]
   expect(rows.map((some) => some.map(({ id }) => id).toSorted())).toEqual(
     [...parts, ids.slice(0, 2)].map((part) => part.toSorted()),
   )

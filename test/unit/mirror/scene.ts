@@ -11,21 +11,21 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import type { Difference } from '../../../src/core/differences.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
-import { WHOLE, type ReconcileScope } from '../../../src/core/purpose.ts'
-import type { Sight } from '../../../src/core/sight.ts'
+import { WHOLE_SCOPE, type ReconcileScope } from '../../../src/core/purpose.ts'
+import type { KeyVisibility } from '../../../src/core/visibility.ts'
 import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
 import type { Window } from '../../../src/core/watermark.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open.ts'
 import { closeMirror } from '../../../src/mirror/close.ts'
-import { discover } from '../../../src/mirror/discover.ts'
+import { discoverStreams } from '../../../src/mirror/discover.ts'
 import {
   DEFAULT_MIRROR_TUNING,
   type MirrorClient,
   type MirrorDeps,
   type MirrorTuning,
   type StreamResult,
-  type Verdict,
+  type DeletionVerdict,
 } from '../../../src/mirror/ports.ts'
 import {
   closeReconcile,
@@ -67,9 +67,9 @@ export interface RunOptions {
   readonly clock?: Clock
   readonly signal?: AbortSignal
   /** What a person says where a deletion waits; null leaves it waiting. */
-  readonly verdict?: (asked: { rows: number; of: number }) => Verdict | null
+  readonly verdict?: (asked: { rows: number; of: number }) => DeletionVerdict | null
   /** What the key sees. Default: not known. */
-  readonly sight?: Sight
+  readonly sight?: KeyVisibility
   /** The client, as the run sees it. */
   readonly through?: (client: MirrorClient) => MirrorClient
   readonly tables?: (tables: MirrorTables) => MirrorTables
@@ -202,9 +202,9 @@ export async function mirrorSceneOn<Service extends SceneService>(
     try {
       const { window = null, only = null } = how
       const discovery = { run: id, sync, keyFingerprint: 'k', window, only }
-      const { streams, sortable } = await discover(deps, discovery)
+      const { streams, sortable } = await discoverStreams(deps, discovery)
       for (const stream of streams) {
-        let verdict: Verdict | null = null
+        let verdict: DeletionVerdict | null = null
         for (let calls = 0; calls < 500; calls++) {
           const { full = false, sight = null } = how
           const job = { run: id, stream, sortable, full, window, verdict, sight }
@@ -233,7 +233,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
 
   async function reconcile(how: ReconcileOptions = {}): Promise<ReconcileEnd> {
     const sync: MirrorSync = { name: 'copy', kind: 'mirror', mirror: { ...config, ...how.config } }
-    const scope = { ...WHOLE, ...how.scope }
+    const scope = { ...WHOLE_SCOPE, ...how.scope }
     const opened = await ledger.openRun({
       sync: sync.name,
       kind: 'mirror',
@@ -277,7 +277,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
       )
       for (const stream of streams) {
         const signals = (how.signals ?? [])[Symbol.iterator]()
-        let verdict: Verdict | null = null
+        let verdict: DeletionVerdict | null = null
         for (let calls = 0; calls < 500; calls++) {
           const signal = signals.next().value ?? whole
           const job: ReconcileStreamJob = {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
 import type { Window } from '../../../src/core/watermark.ts'
 import type { MirrorClient } from '../../../src/mirror/ports.ts'
-import { beginning, beginningIn, isOf } from '../../../src/mirror/position.ts'
+import { newRunState, newWindowRunState, isPositionOfRun } from '../../../src/mirror/position.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, samples, seed, TYPE } from '../sources/every-shape.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
@@ -317,18 +317,18 @@ describe('a window that is left', () => {
     const eight = { ...seven, id: 8 }
     const later = { ...seven, openedAt: '2026-02-02T00:00:00.000Z' }
     const unbounded = { from: null, to: null }
-    expect(isOf(beginningIn(window, seven), seven, window)).toBe(true)
-    expect(isOf(beginningIn(window, seven), eight, window)).toBe(false)
-    expect(isOf(beginningIn(window, seven), later, window)).toBe(false)
-    expect(isOf(beginningIn(window, seven), seven, null)).toBe(false)
-    expect(isOf(beginningIn(window, seven), seven, unbounded)).toBe(false)
-    expect(isOf(beginning(seven, true), seven, unbounded)).toBe(false)
-    expect(isOf(beginning(seven, false), seven, null)).toBe(true)
-    expect(isOf(beginning(seven, false), later, null)).toBe(false)
+    expect(isPositionOfRun(newWindowRunState(window, seven), seven, window)).toBe(true)
+    expect(isPositionOfRun(newWindowRunState(window, seven), eight, window)).toBe(false)
+    expect(isPositionOfRun(newWindowRunState(window, seven), later, window)).toBe(false)
+    expect(isPositionOfRun(newWindowRunState(window, seven), seven, null)).toBe(false)
+    expect(isPositionOfRun(newWindowRunState(window, seven), seven, unbounded)).toBe(false)
+    expect(isPositionOfRun(newRunState(seven, true), seven, unbounded)).toBe(false)
+    expect(isPositionOfRun(newRunState(seven, false), seven, null)).toBe(true)
+    expect(isPositionOfRun(newRunState(seven, false), later, null)).toBe(false)
     // An older version does not tell when the run was opened.
-    const { openedAt: _, ...older } = beginning(seven, false)
-    expect(isOf(older, seven, null)).toBe(true)
-    expect(isOf(older, { ...later, hasBegun: false }, null)).toBe(false)
+    const { openedAt: _, ...older } = newRunState(seven, false)
+    expect(isPositionOfRun(older, seven, null)).toBe(true)
+    expect(isPositionOfRun(older, { ...later, hasBegun: false }, null)).toBe(false)
   })
 })
 

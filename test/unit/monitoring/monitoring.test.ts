@@ -10,22 +10,22 @@ import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
 import type { NotificationConfig } from '../../../config/index.ts'
-import { notify } from '../../../src/cli/notify.ts'
+import { notify } from '../../../src/cli/commands/notify.ts'
 import { LedgerError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock, type Clock, type Logger } from '../../../src/core/ports.ts'
 import { emptyStates, type Books, type RunState } from '../../../src/core/states.ts'
 import type { SyncConfig } from '../../../src/core/sync.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { collector } from '../../../src/monitoring/collect.ts'
-import { countingLedger } from '../../../src/monitoring/count-ledger.ts'
-import { DELIVERY_MAX_MS } from '../../../src/monitoring/deliver.ts'
-import { openEndpoint, type Checks } from '../../../src/monitoring/endpoint.ts'
-import { lateAfterSeconds } from '../../../src/monitoring/late.ts'
+import { syncGauges } from '../../../src/monitoring/sync-gauges.ts'
+import { withLedgerMetrics } from '../../../src/monitoring/ledger-metrics.ts'
+import { DELIVERY_MAX_MS } from '../../../src/monitoring/webhook.ts'
+import { openEndpoint, type ReadinessChecks } from '../../../src/monitoring/endpoint.ts'
+import { overdueAfterSeconds } from '../../../src/monitoring/overdue.ts'
 import { createMetrics } from '../../../src/monitoring/metrics.ts'
 import { notifier, type NotifierOptions } from '../../../src/monitoring/notify.ts'
 import { Registry } from '../../../src/monitoring/registry.ts'
-import type { RunChange } from '../../../src/runs/watch.ts'
+import type { RunChange } from '../../../src/runs/observers.ts'
 import {
   answered,
   badRow,
@@ -121,14 +121,14 @@ test.each([
   [{ cron: '0 6 */1 */1 */1' }, 2 * 86_400],
 ])('a sync that runs by %j is late after %i s', (schedule, seconds) => {
   const rest = { time_zone: 'UTC', jitter_seconds: 0, catch_up_minutes: 60 }
-  expect(lateAfterSeconds({ ...rest, ...schedule })).toBe(seconds)
+  expect(overdueAfterSeconds({ ...rest, ...schedule })).toBe(seconds)
 })
 
 describe('counting', () => {
   const counted = () => {
     const metrics = createMetrics(systemClock)
     const bare = sqliteLedger()
-    const ledger = countingLedger(bare, metrics, systemClock)
+    const ledger = withLedgerMetrics(bare, metrics, systemClock)
     const page = () => readPage(metrics.text())
     const count = (name: string, labels: Record<string, string>) =>
       page().value(`records_sync_${name}`, labels) ?? 0
@@ -226,9 +226,9 @@ describe('counting', () => {
 
 describe('what is read when the page is asked for', () => {
   const importing: SyncConfig = { name: 'contacts', kind: 'import', import: {} as never }
-  const scene = (ledger: Pick<Ledger, 'standing'>) => {
+  const scene = (ledger: Pick<Ledger, 'syncHealth'>) => {
     let now = Date.now()
-    let config: Parameters<typeof collector>[0]['config'] = {
+    let config: Parameters<typeof syncGauges>[0]['config'] = {
       syncs: {
         contacts: {
           ...importing,
@@ -248,7 +248,7 @@ describe('what is read when the page is asked for', () => {
     const metrics = createMetrics(clock)
     const loadConfig = () =>
       broken ? Promise.reject(new Error('broken')) : Promise.resolve(config)
-    const collect = collector({
+    const collect = syncGauges({
       metrics,
       ledger,
       clock,
@@ -312,8 +312,8 @@ describe('what is read when the page is asked for', () => {
       await openRun(real)
       let isAway = false
       const { page, pass } = scene({
-        standing: (sync) => {
-          if (!isAway) return real.standing(sync)
+        syncHealth: (sync) => {
+          if (!isAway) return real.syncHealth(sync)
           return how === 'hangs'
             ? new Promise(() => {})
             : Promise.reject(new LedgerError('x', 'away'))
@@ -354,7 +354,7 @@ describe('what is read when the page is asked for', () => {
   test('asks the ledger once for all who ask at the same time, and for the next seconds', async () => {
     let asked = 0
     const { page, pass } = scene({
-      standing: () => {
+      syncHealth: () => {
         asked++
         return Promise.resolve(null)
       },
@@ -368,7 +368,7 @@ describe('what is read when the page is asked for', () => {
   })
 
   test('does not say what the quota was once', async () => {
-    const { metrics, page, pass } = scene({ standing: () => Promise.resolve(null) })
+    const { metrics, page, pass } = scene({ syncHealth: () => Promise.resolve(null) })
     const end = { priority: 'import', status: 200, limit: 600, remaining: 17 } as const
     metrics.requests.answered('crm', end)
     metrics.requests.answered('crm', { ...end, status: null, limit: null, remaining: null })
@@ -386,7 +386,7 @@ describe('what is read when the page is asked for', () => {
 })
 
 describe('health', () => {
-  const open = async (checks: Checks, temporalPage: string | null = null) => {
+  const open = async (checks: ReadinessChecks, temporalPage: string | null = null) => {
     const metrics = createMetrics(systemClock)
     const collect = () => Promise.resolve()
     const endpoint = await openEndpoint({

@@ -4,7 +4,7 @@ import { emptyStates, ITEM_STATES, type ItemState } from '../../../src/core/stat
 import { noDifferences } from '../../../src/core/differences.ts'
 import type {
   BooksData,
-  Comparison,
+  ReportComparison,
   FieldDifferences,
   ReportData,
   StreamData,
@@ -231,8 +231,8 @@ export const fieldDifferences = (
 })
 
 /** A reconciliation of an import, with differences of every kind. */
-export function comparedData(more: Partial<Comparison> = {}): ReportData {
-  const comparison: Comparison = {
+export function comparedData(more: Partial<ReportComparison> = {}): ReportData {
+  const comparison: ReportComparison = {
     whole: true,
     repair: false,
     delete_extra: false,

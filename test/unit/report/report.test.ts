@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { report } from '../../../src/cli/report.ts'
+import { reportCommand } from '../../../src/cli/commands/report.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { ticksOf } from '../../../src/report/charts.ts'
 import { collectReport } from '../../../src/report/collect.ts'
 import { html } from '../../../src/report/escape.ts'
-import { clock, lasting, percent, shortFigure } from '../../../src/report/figures.ts'
+import { timeText, durationText, percentText, shortNumber } from '../../../src/report/format.ts'
 import { renderReport } from '../../../src/report/html.ts'
 import type { ReportData } from '../../../src/report/report-data.ts'
 import { row } from '../../contract/ledger/scene.ts'
@@ -357,7 +357,7 @@ describe('texts, figures and axes', () => {
   })
 
   test('as people read them', () => {
-    expect([0, 1, 59.6, 60, 3_599, 3_600, 7_265, 400_000].map(lasting)).toEqual([
+    expect([0, 1, 59.6, 60, 3_599, 3_600, 7_265, 400_000].map(durationText)).toEqual([
       'under 1 s',
       '1 s',
       '1 min',
@@ -367,14 +367,12 @@ describe('texts, figures and axes', () => {
       '2 h 1 min',
       '111 h 6 min',
     ])
-    expect([percent(0, 0), percent(1, 1_000_000), percent(999_999, 1_000_000)]).toEqual([
-      '0 %',
-      '< 0.1 %',
-      '> 99.9 %',
-    ])
-    expect([800, 2_500, 1_000_000].map(shortFigure)).toEqual(['800', '2.5K', '1M'])
+    expect([percentText(0, 0), percentText(1, 1_000_000), percentText(999_999, 1_000_000)]).toEqual(
+      ['0 %', '< 0.1 %', '> 99.9 %'],
+    )
+    expect([800, 2_500, 1_000_000].map(shortNumber)).toEqual(['800', '2.5K', '1M'])
     const at = '2026-11-21T14:03:05.000Z'
-    expect([clock(at, 60), clock(at, 3_600), clock(at, 100_000)]).toEqual([
+    expect([timeText(at, 60), timeText(at, 3_600), timeText(at, 100_000)]).toEqual([
       '14:03:05',
       '14:03',
       '21 Nov 14:03',
@@ -402,8 +400,8 @@ syncs:
 `,
     )
   })
-  const run = (id: number | string, options: Parameters<typeof report>[2], json = false) =>
-    said(config, (context) => report(context, String(id), options), json)
+  const run = (id: number | string, options: Parameters<typeof reportCommand>[2], json = false) =>
+    said(config, (context) => reportCommand(context, String(id), options), json)
 
   test('writes a page that only its owner reads, over one that is there, and says where', async () => {
     const id = await scenes.importWithRejects(ledger)

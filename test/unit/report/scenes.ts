@@ -4,8 +4,8 @@
 import type { Json } from '../../../src/core/json.ts'
 import type { Difference } from '../../../src/core/differences.ts'
 import type { ReconcileScope, Purpose } from '../../../src/core/purpose.ts'
-import type { Comparison, Ledger, StagedItem, StreamBooks } from '../../../src/ledger/ledger.ts'
-import { WHOLE } from '../../../src/core/purpose.ts'
+import type { ItemComparison, Ledger, StagedItem, StreamBooks } from '../../../src/ledger/ledger.ts'
+import { WHOLE_SCOPE } from '../../../src/core/purpose.ts'
 import {
   answered,
   close,
@@ -248,7 +248,8 @@ const streamsOf = (names: Names): StreamBooks[] => {
   ]
 }
 
-const scope = (more: Partial<ReconcileScope>): Json => ({ ...WHOLE, ...more }) as unknown as Json
+const scope = (more: Partial<ReconcileScope>): Json =>
+  ({ ...WHOLE_SCOPE, ...more }) as unknown as Json
 
 /** How many fields a reconciliation of `reconciledImport` finds. */
 export const FIELDS = 30
@@ -308,7 +309,7 @@ const difference = (more: Partial<Difference>): Difference => ({
 })
 
 /** What comparing row `as` shows. */
-function compared(as: number, names: Names, ordinal = as): Comparison {
+function compared(as: number, names: Names, ordinal = as): ItemComparison {
   const kind = as <= 30 ? null : as <= 33 ? 'missing' : as <= 36 ? 'stale' : 'different'
   const about = { key: `SECRET key ${ordinal}`, recordId: `SECRET record ${ordinal}`, ordinal }
   const values = { ours: '"SECRET ours"', theirs: '"SECRET theirs"' }

@@ -4,11 +4,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AggregateData, FieldTypeWire } from '../../../src/contract/index.ts'
-import { aggregate } from '../../../src/service/aggregates.ts'
-import type { Aggregation } from '../../../src/service/aggregates.ts'
-import { Steps } from '../../../src/service/scan.ts'
-import type { Values } from '../../../src/service/store.ts'
-import { SYSTEM_TYPES } from '../../../src/service/system-types.ts'
+import { aggregate } from '../../../src/service/query/aggregates.ts'
+import type { Aggregation } from '../../../src/service/query/aggregates.ts'
+import { Steps } from '../../../src/service/query/scan.ts'
+import type { StoredValues } from '../../../src/service/store/record-store.ts'
+import { SYSTEM_TYPES } from '../../../src/service/schema/system-types.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Answer, Api } from './api.ts'
 
@@ -403,11 +403,11 @@ describe('a property of several values', () => {
     wire: { ...single(name).wire, is_multi: true },
   })
   const page = { groupBy: [], limit: 100, offset: 0 }
-  async function* piecesOf(values: Values[]) {
+  async function* piecesOf(values: StoredValues[]) {
     yield values.slice(0, 1)
     yield values.slice(1)
   }
-  const computed = (values: Values[], aggregation: Aggregation) =>
+  const computed = (values: StoredValues[], aggregation: Aggregation) =>
     aggregate(piecesOf(values), aggregation, new Steps())
   const records = [
     { svc_score: [3, 1], svc_lifetime_value: [{ amount: '3', unit: 'EUR' }] },

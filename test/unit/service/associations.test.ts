@@ -15,9 +15,9 @@ import {
 } from '../../../src/contract/index.ts'
 import type { AssociationEdgeWire, AssociationWire } from '../../../src/contract/index.ts'
 import type { ObjectSummary } from '../../../src/contract/index.ts'
-import { Edges } from '../../../src/service/edges.ts'
-import type { Edge } from '../../../src/service/edges.ts'
-import { SYSTEM_SCHEMA } from '../../../src/service/schema-file.ts'
+import { Edges } from '../../../src/service/store/edges.ts'
+import type { Edge } from '../../../src/service/store/edges.ts'
+import { SYSTEM_SCHEMA } from '../../../src/service/schema/schema-file.ts'
 import { expectProblem, expectStandardHeaders, manualClock, startApi } from './api.ts'
 import type { Answer, Api, Caller } from './api.ts'
 

@@ -2,8 +2,13 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BODY_DEPTH_MAX, parseBody } from '../../../src/service/body.ts'
-import { duplicateIn, measure, membersOf, withoutRounding } from '../../../src/service/json-scan.ts'
+import { BODY_DEPTH_MAX, parseBody } from '../../../src/service/http/body.ts'
+import {
+  duplicateIn,
+  measure,
+  membersOf,
+  withoutRounding,
+} from '../../../src/service/http/json-scan.ts'
 import { pointerToken } from '../../../src/service/problems.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api } from './api.ts'

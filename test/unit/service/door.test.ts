@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Logger } from '../../../src/core/ports.ts'
 import { listStoredKeys, mintStoredKey, startService } from '../../../src/service/index.ts'
 import type { RunningService } from '../../../src/service/index.ts'
-import { fingerprintOf } from '../../../src/service/keys.ts'
+import { keyFingerprint } from '../../../src/service/auth/keys.ts'
 import { answersIn, rawConnection } from './raw.ts'
 
 const lines: { event: string; fields: Record<string, unknown> }[] = []
@@ -75,7 +75,7 @@ describe('a request', () => {
       await (await fetch(self, { headers: { authorization: `Bearer ${token}` } })).text()
       while (lines.length === 0) await new Promise((resolve) => setImmediate(resolve))
       const { fields } = lines[0]!
-      expect(fields).toMatchObject({ status: 401, key: token === key ? fingerprintOf(key) : null })
+      expect(fields).toMatchObject({ status: 401, key: token === key ? keyFingerprint(key) : null })
       expect(JSON.stringify(lines)).not.toContain(token)
     }
   })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BatchResponse } from '../../../src/contract/index.ts'
-import { FAULT_KINDS, Faults } from '../../../src/service/faults.ts'
-import type { Victim } from '../../../src/service/faults.ts'
+import { FAULT_KINDS, Faults } from '../../../src/service/limits/faults.ts'
+import type { FaultTarget } from '../../../src/service/limits/faults.ts'
 import type { FaultKind } from '../../../src/service/index.ts'
 import { expectProblem, manualClock, startApi } from './api.ts'
 import type { Api } from './api.ts'
@@ -235,8 +235,13 @@ describe('a fault', () => {
 })
 
 describe('the plan', () => {
-  const victim: Victim = { isBatch: false, hasCursor: false, isPage: false, hasAnswerBody: true }
-  const batch: Victim = { ...victim, isBatch: true }
+  const victim: FaultTarget = {
+    isBatch: false,
+    hasCursor: false,
+    isPage: false,
+    hasAnswerBody: true,
+  }
+  const batch: FaultTarget = { ...victim, isBatch: true }
 
   it('comes to the same share of the requests that a kind fits, whatever else is planned', () => {
     const faults = new Faults({ seed: 3, rate: 0.2, kinds: ['item_503', 'item_500', 'torn_body'] })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FieldTypeWire, ObjectSchema } from '../../../src/contract/index.ts'
-import { compareMoney } from '../../../src/service/currency.ts'
-import { FIELD_TYPES, sameValue } from '../../../src/service/field-types.ts'
-import type { Value } from '../../../src/service/field-types.ts'
-import { SYSTEM_TYPES } from '../../../src/service/system-types.ts'
+import { compareMoney } from '../../../src/service/schema/currency.ts'
+import { FIELD_TYPES, isStoredEqual } from '../../../src/service/schema/field-types.ts'
+import type { StoredValue } from '../../../src/service/schema/field-types.ts'
+import { SYSTEM_TYPES } from '../../../src/service/schema/system-types.ts'
 
 const parse = (name: string, raw: unknown) => FIELD_TYPES.get(name)!.parse(raw)
 
@@ -153,7 +153,7 @@ describe('stored values', () => {
 
   it('are equal when every part is', () => {
     const money = { amount: '1', unit: 'EUR' }
-    const pairs: [Value, Value, boolean][] = [
+    const pairs: [StoredValue, StoredValue, boolean][] = [
       [money, { ...money }, true],
       [money, { amount: '1', unit: 'USD' }, false],
       [['a', 'b'], ['a', 'b'], true],
@@ -162,8 +162,8 @@ describe('stored values', () => {
       [null, ['a'], false],
     ]
     for (const [a, b, equal] of pairs) {
-      expect(sameValue(a, b)).toBe(equal)
-      expect(sameValue(b, a)).toBe(equal)
+      expect(isStoredEqual(a, b)).toBe(equal)
+      expect(isStoredEqual(b, a)).toBe(equal)
     }
   })
 })

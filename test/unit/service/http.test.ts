@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fingerprintOf, startService } from '../../../src/service/index.ts'
+import { keyFingerprint, startService } from '../../../src/service/index.ts'
 import { expectProblem, expectStandardHeaders, manualClock, startApi } from './api.ts'
 import type { Api } from './api.ts'
 
@@ -339,7 +339,7 @@ describe('the service about itself', () => {
     expect(JSON.parse(lines[0]!)).toMatchObject({
       event: 'service_request',
       ms: expect.any(Number),
-      key: fingerprintOf(logged.service.key),
+      key: keyFingerprint(logged.service.key),
     })
     expect(lines.join()).not.toContain(logged.service.key)
     expect(logged.service.stats()).toEqual({

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { faultIn } from '../../../src/service/json-file.ts'
+import { faultIn } from '../../../src/service/schema/json-file.ts'
 
 function isJson(text: string): boolean {
   try {

@@ -3,8 +3,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Pacer } from '../../../src/client/pacer/pacer.ts'
-import { LIMIT_MODELS, createLimiter } from '../../../src/service/limiter.ts'
-import type { LimitModel } from '../../../src/service/limiter.ts'
+import { LIMIT_MODELS, createLimiter } from '../../../src/service/limits/limiter.ts'
+import type { LimitModel } from '../../../src/service/limits/limiter.ts'
 import { VirtualClock } from '../client/virtual-time.ts'
 
 const minuteMs = 60_000

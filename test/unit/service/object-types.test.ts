@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest'
 import { AssociationWire, ObjectSchema } from '../../../src/contract/index.ts'
-import { compileType, withChange } from '../../../src/service/object-types.ts'
-import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from '../../../src/service/system-types.ts'
+import { compileType, withChange } from '../../../src/service/schema/object-types.ts'
+import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from '../../../src/service/schema/system-types.ts'
 
 describe('the object types', () => {
   // Section 5 rule 6, as it stands there.

@@ -2,14 +2,14 @@
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SYSTEM_TYPES } from '../../../src/service/system-types.ts'
-import { ADMINISTRATOR } from '../../../src/service/keys.ts'
-import { preparedQuery, readPage } from '../../../src/service/queries.ts'
-import type { Query } from '../../../src/service/queries.ts'
-import { Scan, Steps, sortedInSteps } from '../../../src/service/scan.ts'
-import { RecordStore } from '../../../src/service/store.ts'
-import type { Values } from '../../../src/service/store.ts'
-import { View } from '../../../src/service/view.ts'
+import { SYSTEM_TYPES } from '../../../src/service/schema/system-types.ts'
+import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
+import { preparedQuery, readPage } from '../../../src/service/query/queries.ts'
+import type { Query } from '../../../src/service/query/queries.ts'
+import { Scan, Steps, sortedInSteps } from '../../../src/service/query/scan.ts'
+import { RecordStore } from '../../../src/service/store/record-store.ts'
+import type { StoredValues } from '../../../src/service/store/record-store.ts'
+import { VisibleRecords } from '../../../src/service/auth/visible-records.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api } from './api.ts'
 
@@ -22,7 +22,7 @@ const scanOf = (maxMs = 600_000) => new Scan({ maxMs, isAbandoned: () => false }
 function storeOf(count: number, firstName = (index: number) => `Name ${index % 97}`) {
   const store = new RecordStore(type)
   for (let seq = 1; seq <= count; seq += 1) {
-    const properties: Values = {}
+    const properties: StoredValues = {}
     for (const name of type.properties.keys()) properties[name] = null
     properties['svc_first_name'] = firstName(seq)
     properties['svc_external_id'] = `id-${seq}`
@@ -47,7 +47,7 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
 
 const search = (store: RecordStore, query: Partial<Query>, scan = scanOf()) =>
   readPage(
-    new View(store, sight),
+    new VisibleRecords(store, sight),
     preparedQuery({ ...everything, ...query }, type, true),
     100,
     null,

@@ -3,14 +3,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AggregateResponse, RecordPage, Self } from '../../../src/contract/index.ts'
 import type { ObjectSummary, RecordRepresentation } from '../../../src/contract/index.ts'
-import type { Grants, User } from '../../../src/service/index.ts'
+import type { Grants, OrgUser } from '../../../src/service/index.ts'
 import { expectProblem, startApi } from './api.ts'
 import type { Api, Caller } from './api.ts'
 
 const contact = 'svc_contact'
 const read = { read: true, write: false }
 const full = { read: true, write: true }
-const person = (id: string, permissions: Grants = 'all', admin = false): User => ({
+const person = (id: string, permissions: Grants = 'all', admin = false): OrgUser => ({
   id,
   displayName: id.toUpperCase(),
   admin,

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { SourceError } from '../../../src/core/errors.ts'
 import { CSV_RECORD_BYTES_MAX } from '../../../src/core/limits.ts'
-import { faultsOf } from '../../../src/sources/csv/faults.ts'
+import { csvFaults } from '../../../src/sources/csv/faults.ts'
 import { openCsv } from '../../../src/sources/csv/index.ts'
 import { RecordReader } from '../../../src/sources/csv/records.ts'
 import { faultOf, folder } from './files.ts'
@@ -178,7 +178,7 @@ describe('a record without an end', () => {
   async function bytesUntilRefused(start: string, piece: Buffer): Promise<[number, SourceError]> {
     const reader = new RecordReader(
       { delimiter: ',', quote: '"', recordBytesMax: CSV_RECORD_BYTES_MAX },
-      faultsOf('endless.csv'),
+      csvFaults('endless.csv'),
     )
     await reader.read(Buffer.from(start))
     for (let bytes = piece.length; bytes < 2 ** 25; bytes += piece.length) {

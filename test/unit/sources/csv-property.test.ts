@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { parse } from 'csv-parse/sync'
 import { expect, it } from 'vitest'
 import { decodeText } from '../../../src/sources/csv/decode.ts'
-import { faultsOf } from '../../../src/sources/csv/faults.ts'
+import { csvFaults } from '../../../src/sources/csv/faults.ts'
 import { RecordReader } from '../../../src/sources/csv/records.ts'
 import type { SourceRow } from '../../../src/sources/source.ts'
 import { folder, readCsv } from './files.ts'
@@ -117,7 +117,7 @@ async function readPieces(
   sizes: number[],
   encoding?: string,
 ): Promise<Omit<Written, 'text'>> {
-  const fault = faultsOf('table.csv')
+  const fault = csvFaults('table.csv')
   const { delimiter, quote } = table
   const reader = new RecordReader({ delimiter, quote, recordBytesMax: RECORD_BYTES_MAX }, fault)
   const rows: SourceRow[] = []

@@ -12,22 +12,22 @@ import { loadConfig } from '../../../config/index.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { SourceError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
-import { WHOLE, type ReconcileScope } from '../../../src/core/purpose.ts'
-import { withParameters } from '../../../src/core/query-parameters.ts'
+import { WHOLE_SCOPE, type ReconcileScope } from '../../../src/core/purpose.ts'
+import { bindParameters } from '../../../src/core/query-parameters.ts'
 import { ITEM_STATES } from '../../../src/core/states.ts'
 import { findSync, type ImportSync } from '../../../src/core/sync.ts'
 import type { Watermark, Window } from '../../../src/core/watermark.ts'
-import { close } from '../../../src/import/close.ts'
-import { DEFAULT_TUNING } from '../../../src/import/ports.ts'
-import { push } from '../../../src/import/push.ts'
-import { stage } from '../../../src/import/stage.ts'
+import { closeImport } from '../../../src/import/close.ts'
+import { DEFAULT_IMPORT_TUNING } from '../../../src/import/ports.ts'
+import { push } from '../../../src/import/push/push.ts'
+import { stage } from '../../../src/import/stage/stage.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { sourceOpeners } from '../../../src/openers.ts'
+import { createSourceOpeners } from '../../../src/resources/openers.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
 import { openSource } from '../../../src/sources/index.ts'
 import type { Extent } from '../../../src/sources/source.ts'
-import type { Ending } from '../../../src/runs/ending.ts'
+import type { RunOutcome } from '../../../src/runs/outcome.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, TYPE } from './every-shape.ts'
 
@@ -101,7 +101,9 @@ async function project(
     }),
   )
   const sync = findSync(await loadConfig(configFile, env), 'people') as ImportSync
-  const openers = sourceOpeners({ configFile, env }, () => Promise.reject(new Error('not asked')))
+  const openers = createSourceOpeners({ configFile, env }, () =>
+    Promise.reject(new Error('not asked')),
+  )
   return { sync, openers, open: (extent: Extent) => openSource(sync, openers, undefined, extent) }
 }
 
@@ -166,7 +168,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
   async function run(
     from: { query: string; watermark?: object } = { query: SINCE, watermark: WATERMARK },
     options: {
-      ending?: Ending
+      ending?: RunOutcome
       window?: Window
       properties?: object
       reconcile?: ReconcileScope
@@ -180,7 +182,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
       client,
       clock: systemClock,
       logger: silentLogger,
-      tuning: DEFAULT_TUNING,
+      tuning: DEFAULT_IMPORT_TUNING,
       priority: 'import' as const,
       signal: new AbortController().signal,
       beat: () => {},
@@ -203,7 +205,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     if (ending.kind === 'finished')
       for (const segment of await ledger.openSegments(id))
         await push(deps, { run: id, config: sync.import, schema: null, segment })
-    const { state, books } = await close(ledger, id, ending)
+    const { state, books } = await closeImport(ledger, id, ending)
     expect(books.read).toBe(staged.rows)
     const items = await ledger.report(id, { states: ITEM_STATES, after: 0, limit: 100 })
     expect(items.map(({ ordinal }) => ordinal)).toEqual(items.map((_, index) => index + 1))
@@ -240,7 +242,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
     await run()
     await insert(4, ['c'])
     const all = { items: ['1 a updated', '2 b updated', '3 c created'] }
-    expect(await run(undefined, { reconcile: WHOLE })).toMatchObject(all)
+    expect(await run(undefined, { reconcile: WHOLE_SCOPE })).toMatchObject(all)
     const again = { items: ['1 a updated', '2 b updated', '3 c updated'] }
     expect(await run(undefined, { isRetry: true })).toMatchObject(again)
     expect((await run()).items).toEqual(['1 b unchanged', '2 c unchanged'])
@@ -435,7 +437,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
       text.filter((value) => !value.includes('\0')),
       300,
     )
-    const query = `SELECT ${values.map((watermark, index) => withParameters(`CAST(:watermark AS TEXT) AS v${index}`, { watermark, from: null, to: null })).join(', ')}`
+    const query = `SELECT ${values.map((watermark, index) => bindParameters(`CAST(:watermark AS TEXT) AS v${index}`, { watermark, from: null, to: null })).join(', ')}`
     const { chunks } = await dwh.read(query)
     for await (const [row] of chunks(1)) expect(row).toEqual(values)
     await dwh.close()

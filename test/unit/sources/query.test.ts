@@ -11,12 +11,12 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import { SourceError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import { findSync } from '../../../src/core/sync.ts'
-import { close } from '../../../src/import/close.ts'
-import { DEFAULT_TUNING } from '../../../src/import/ports.ts'
-import { push } from '../../../src/import/push.ts'
-import { stage } from '../../../src/import/stage.ts'
+import { closeImport } from '../../../src/import/close.ts'
+import { DEFAULT_IMPORT_TUNING } from '../../../src/import/ports.ts'
+import { push } from '../../../src/import/push/push.ts'
+import { stage } from '../../../src/import/stage/stage.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { sourceOpeners } from '../../../src/openers.ts'
+import { createSourceOpeners } from '../../../src/resources/openers.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
 import { openSource } from '../../../src/sources/index.ts'
 import type { Source, SourceRow } from '../../../src/sources/source.ts'
@@ -127,7 +127,9 @@ async function project(warehouse: string, query: string) {
   )
   const sync = findSync(await loadConfig(configFile, env), 'people')
   if (sync.kind !== 'import') throw new Error('expected an import')
-  const openers = sourceOpeners({ configFile, env }, () => Promise.reject(new Error('not asked')))
+  const openers = createSourceOpeners({ configFile, env }, () =>
+    Promise.reject(new Error('not asked')),
+  )
   return { sync, open: () => openSource(sync, openers) }
 }
 
@@ -156,7 +158,7 @@ describe.each(['duck', 'pg'])('an import from a query of %s', (warehouse) => {
       client,
       clock: systemClock,
       logger: silentLogger,
-      tuning: DEFAULT_TUNING,
+      tuning: DEFAULT_IMPORT_TUNING,
       priority: 'import' as const,
       signal: new AbortController().signal,
       beat: () => {},
@@ -175,7 +177,7 @@ describe.each(['duck', 'pg'])('an import from a query of %s', (warehouse) => {
     expect(staged).toMatchObject({ rows: 3, planned: 3, invalid: 0, cleared: 0 })
     for (const segment of await ledger.openSegments(run))
       await push(deps, { run, config: sync.import, schema: null, segment })
-    const { state, books } = await close(ledger, run, { kind: 'finished' })
+    const { state, books } = await closeImport(ledger, run, { kind: 'finished' })
     expect(state).toBe('complete_with_rejects')
     expect(books.states).toMatchObject({ rejected: 1 })
     await ledger.close()

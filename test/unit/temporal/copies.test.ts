@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { copies } from '../../../src/temporal/copies.ts'
-import { identityOf, type Sign } from '../../../src/temporal/projects.ts'
+import { workerIdentity, type Sign } from '../../../src/temporal/projects.ts'
 
 const OURS = 'aaaaaaaa'
 const sign = (seenMs: number, more: Partial<Sign> = {}): Sign => ({
@@ -70,7 +70,7 @@ test('workers with the same ledger, of other projects and of older releases are 
   expect(await look([])).toBeNull()
   expect(await look(others(5))).toBeNull()
   expect(await look(others(65))).toBeNull()
-  expect(identityOf('3f9ac2b1', '/srv/crm/records-sync.yaml', OURS)).toMatch(
+  expect(workerIdentity('3f9ac2b1', '/srv/crm/records-sync.yaml', OURS)).toMatch(
     /^\d+@\S+ 3f9ac2b1 crm\/records-sync\.yaml ledger#aaaaaaaa$/,
   )
 })

@@ -1,0 +1,96 @@
+// The books of a closed import against what can be counted again: its items, and the rows it read.
+
+import { RETENTION_MS } from '../core/limits.ts'
+import {
+  isBalanced,
+  ITEM_STATES,
+  NOT_READ_BACK,
+  READ_BACK_NAMES,
+  sumOfStates,
+  type Books,
+} from '../core/states.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { FindingKind } from './finding.ts'
+
+/** What became of the check: the items agree, were removed in their time, or there is something wrong. */
+export type BooksCheck = 'booked' | 'pruned' | 'wrong'
+
+/** @param nowMs tells whether the items of the run had to be there still */
+export async function checkBooks(
+  ledger: Ledger,
+  run: Run,
+  nowMs: number,
+  tell: (kind: FindingKind, message: string) => void,
+): Promise<BooksCheck> {
+  const { counts } = run
+  if (counts === null) {
+    tell('books_altered', 'it is closed and has no books: the counts of its states were removed')
+    return 'wrong'
+  }
+  let isRight = true
+  const complain = (kind: FindingKind, message: string) => {
+    isRight = false
+    tell(kind, message)
+  }
+  if (run.rowsRead !== null && run.rowsRead !== counts.read)
+    complain(
+      'books_altered',
+      `its books tell ${counts.read} rows read, its own row ${run.rowsRead}: one of the two was changed`,
+    )
+  if (!isBalanced(counts))
+    complain(
+      'books_unbalanced',
+      `its books do not balance: ${counts.read} rows read, ${sumOfStates(counts.states)} items, of which ${counts.states.planned + counts.states.sent} have no outcome; not every row has exactly one`,
+    )
+  const now = await ledger.books(run.id)
+  const changes = changesOf(counts, now)
+  if (changes.length === 0) return isRight ? 'booked' : 'wrong'
+  const gone = sumOfStates(counts.states) - sumOfStates(now.states)
+  if (gone > 0 && (await isPruned(ledger, run, gone, counts, now, nowMs)))
+    return isRight ? 'pruned' : 'wrong'
+  tell(
+    gone > 0 ? 'items_missing' : 'books_altered',
+    gone > 0
+      ? `${gone} of its items are gone, or in a state that there is not, before their time of ${RETENTION_MS / 86_400_000} days, or out of the middle (${changes.join('; ')}): the outcome of those rows was removed`
+      : `its items were changed after it was closed: ${changes.join('; ')}`,
+  )
+  return 'wrong'
+}
+
+/** What is counted otherwise than it was booked. */
+function changesOf(booked: Books, now: Books): string[] {
+  const figures: readonly (readonly [string, number, number])[] = [
+    ...ITEM_STATES.map((state) => [state, booked.states[state], now.states[state]] as const),
+    ['replayed', booked.replayed, now.replayed],
+    ['in doubt', booked.inDoubt, now.inDoubt],
+    ...readBackChanges(booked, now),
+  ]
+  return figures
+    .filter(([, before, after]) => before !== after)
+    .map(([name, before, after]) => `${name}: booked ${before}, counted ${after}`)
+}
+
+/** Books of earlier versions say nothing of what was read back. */
+function readBackChanges(booked: Books, now: Books): (readonly [string, number, number])[] {
+  const { readBack } = booked
+  if (readBack === undefined) return []
+  const counted = now.readBack ?? NOT_READ_BACK
+  return READ_BACK_NAMES.map(
+    (name) => [`read back ${name}`, readBack[name] ?? 0, counted[name] ?? 0] as const,
+  )
+}
+
+/** Whether items went as pruning takes them: in their time, from the first one on; what is left of it is as it was booked. */
+async function isPruned(
+  ledger: Ledger,
+  run: Run,
+  gone: number,
+  booked: Books,
+  now: Books,
+  nowMs: number,
+): Promise<boolean> {
+  if (run.closedAt === null || nowMs - Date.parse(run.closedAt) < RETENTION_MS) return false
+  if (ITEM_STATES.some((state) => now.states[state] > booked.states[state])) return false
+  const [first] = await ledger.report(run.id, { states: ITEM_STATES, after: 0, limit: 1 })
+  return first === undefined || first.ordinal > gone
+}

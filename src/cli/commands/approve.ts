@@ -1,0 +1,86 @@
+// `records-sync approve RUN` and `reject RUN`: what a person decides about what waits in a run: deletions of a mirror, or
+// the rows of an import that is above one of its limits.
+
+import type { ApprovalAnswer } from '../../../workflows/messages.ts'
+import { approve, reject } from '../../../workflows/names.ts'
+import { SyncError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
+import { reconcileScopeOf } from '../../core/purpose.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
+import { formatNumber, safeText } from '../shared/terminal.ts'
+
+const UPDATES = { approve, reject } as const
+const ASKS_MAX = 100
+const ASK_EVERY_MS = 300
+
+/** `stream`: by its name; default: all that wait. */
+export async function sendVerdict(
+  context: CommandContext,
+  runText: string,
+  { verdict, stream }: { readonly verdict: 'approve' | 'reject'; readonly stream: string | null },
+): Promise<number> {
+  const run = await liveRunNamed(context, runText)
+  const doing = run.purpose === 'reconcile' ? await planOf(context, run) : ''
+  const streams = await withRunMessenger(context, run, true, async ({ update }) => {
+    for (let ask = 1; ; ask++) {
+      try {
+        return (await update<ApprovalAnswer>(UPDATES[verdict], { stream })).streams
+      } catch (error) {
+        const isEarly = ask < ASKS_MAX && isNothingWaiting(error)
+        if (!isEarly || !(await waits(context, run))) throw error
+        await systemClock.sleep(ASK_EVERY_MS)
+      }
+    }
+  })
+  if (context.json)
+    context.terminal.out(JSON.stringify({ run: run.id, approved: verdict === 'approve', streams }))
+  else {
+    const [yes, no] =
+      run.kind === 'mirror'
+        ? ['the deletions are made', 'the rows stay']
+        : run.purpose === 'reconcile'
+          ? [doing, 'nothing is sent or deleted']
+          : ['approved, the rows are sent now', 'nothing is sent']
+    // An import has no streams: what waits is called by its sync.
+    const names = run.kind === 'mirror' ? streams.map((name) => safeText(name, 80)).join(', ') : ''
+    context.terminal.out(
+      `Run ${run.id} of ${run.sync}: ${verdict === 'approve' ? yes : no}${names && `: ${names}`}`,
+    )
+  }
+  return EXIT.done
+}
+
+/** What a reconciliation of an import does once it may: `5 rows are sent, 32 records are deleted`. */
+async function planOf(context: CommandContext, run: Run): Promise<string> {
+  if (reconcileScopeOf(run.config)?.deleteExtra !== true) return 'approved, the rows are sent now'
+  const ledger = await context.openLedger()
+  try {
+    const { planned } = await ledger.progress(run.id)
+    // Where a key is not known nothing is deleted.
+    const deletes = (await ledger.keyCounts(run.id)).keyless === 0
+    const extra = deletes ? (await ledger.differenceCounts(run.id)).left.extra : 0
+    const count = (number: number, what: string) =>
+      number === 1 ? `1 ${what} is` : `${formatNumber(number)} ${what}s are`
+    const sent = planned > 0 ? [`${count(planned, 'row')} sent`] : []
+    return [...sent, `${count(extra, 'record')} deleted`].join(', ')
+  } finally {
+    await ledger.close()
+  }
+}
+
+const isNothingWaiting = (error: unknown): boolean =>
+  error instanceof SyncError && error.details['type'] === 'NothingWaits'
+
+/** Whether something waits by the ledger. It knows of it a moment before the workflow can take a verdict. */
+async function waits(context: CommandContext, { id }: Run): Promise<boolean> {
+  const ledger = await context.openLedger()
+  try {
+    const run = await ledger.run(id)
+    const streams = await ledger.streams(id)
+    return run?.reason === 'approval' || streams.some(({ state }) => state === 'approval')
+  } finally {
+    await ledger.close()
+  }
+}

@@ -1,0 +1,142 @@
+// `records-sync audit`: is every closed run of the ledger as it was when it was closed? Reads only.
+
+import { readSigningKey } from '../../../config/index.ts'
+import type { AuditFinding, SyncAudit } from '../../audit/index.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
+
+/** Findings that are told; the others are counted. */
+const FINDINGS_SHOWN_MAX = 1_000
+
+/** Ends with 1 where something was found. */
+export async function auditCommand(context: CommandContext): Promise<number> {
+  const { terminal } = context
+  const config = await context.loadConfig()
+  const key = await readSigningKey(config.ledger, context.env)
+  const ledger = await context.findLedger()
+  if (ledger === null) {
+    if (context.json) terminal.out(JSON.stringify(toJson([], [], 0, key !== null)))
+    else terminal.out('There is no ledger yet: no sync has run.')
+    return EXIT.done
+  }
+  try {
+    const { runAudit: auditLedger } = await import('../../audit/index.ts')
+    const findings: AuditFinding[] = []
+    let found = 0
+    const syncs = await auditLedger(ledger, {
+      key,
+      nowMs: Date.now(),
+      tell: (finding) => {
+        found++
+        if (findings.length < FINDINGS_SHOWN_MAX) findings.push(finding)
+      },
+      onRun: (run, last) => {
+        if (!context.json) terminal.live(`run ${formatNumber(run)} of ${formatNumber(last)}`)
+      },
+    })
+    terminal.endLive()
+    if (context.json) terminal.out(JSON.stringify(toJson(syncs, findings, found, key !== null)))
+    else print(terminal, syncs, findings, found, key !== null)
+    return found === 0 ? EXIT.done : EXIT.rejects
+  } finally {
+    await ledger.close()
+  }
+}
+
+function print(
+  terminal: Terminal,
+  syncs: readonly SyncAudit[],
+  findings: readonly AuditFinding[],
+  found: number,
+  hasKey: boolean,
+): void {
+  terminal.out(
+    table(
+      ['sync', 'runs', 'live', 'sealed', 'signed', 'books right', 'pruned', 'findings', 'head'],
+      syncs.map((sync) => [
+        safeText(sync.sync, 63),
+        sync.runs,
+        sync.live,
+        sync.sealed,
+        sync.signed,
+        sync.booked,
+        sync.pruned,
+        sync.findings,
+        sync.head && `run ${sync.head.run}: ${sync.head.digest}`,
+      ]),
+    ),
+  )
+  terminal.out()
+  for (const { sync, run, message } of findings)
+    say(
+      terminal,
+      'red',
+      `${sync === null ? 'Run' : `${safeText(sync, 63)}, run`} ${run}: ${message}`,
+    )
+  if (found > findings.length)
+    terminal.out(`… and ${formatNumber(found - findings.length)} more; mend these first`)
+  if (found === 0)
+    say(
+      terminal,
+      'green',
+      'Nothing was found: every closed run is as it was sealed, and its books agree with its items.',
+    )
+  else say(terminal, 'yellow', `${formatNumber(found)} ${found === 1 ? 'finding' : 'findings'}.`)
+  terminal.out()
+  terminal.out('What an audit cannot see:')
+  for (const limit of limitsOf(syncs, hasKey)) {
+    const [first = '', ...rest] = wrapped(limit, 4)
+    for (const line of [`  - ${first.trimStart()}`, ...rest])
+      terminal.out(terminal.style('dim', line))
+  }
+}
+
+function say(terminal: Terminal, style: Parameters<Terminal['style']>[0], text: string): void {
+  for (const line of wrapped(safeText(text, 2_000), 0)) terminal.out(terminal.style(style, line))
+}
+
+/** What it cannot see, of this ledger. */
+function limitsOf(syncs: readonly SyncAudit[], hasKey: boolean): string[] {
+  const runs = (count: number) => `${formatNumber(count)} ${count === 1 ? 'run' : 'runs'}`
+  const sum = (of: (sync: SyncAudit) => number) =>
+    syncs.reduce((total, sync) => total + of(sync), 0)
+  const limits = [
+    "Runs that were taken off the end of a chain: compare each head with the digest of that run in the worker's log and in the result of its workflow.",
+    'Which item is in which state, and what it says: a manifest holds the counts.',
+  ]
+  const unsigned = syncs.filter(({ sealed, signed }) => sealed > 0 && signed === 0)
+  if (!hasKey)
+    limits.push(
+      `Whether manifests were forged: whoever can write the ledger can change a run and seal it anew, unless a \`ledger.signing_key\` signs manifests${sum(({ signed }) => signed) > 0 ? '. Some are signed; name the key, and they are checked' : ''}.`,
+    )
+  else if (unsigned.length > 0)
+    limits.push(
+      `Whether manifests were forged of ${unsigned.map(({ sync }) => safeText(sync, 63)).join(', ')}: none of them is signed. Either no run was closed since there is a key, or the signatures were taken away.`,
+    )
+  const unsealed = sum((sync) => sync.unsealed)
+  if (unsealed > 0)
+    limits.push(
+      `What ${runs(unsealed)} were when an older release closed them, without a manifest.`,
+    )
+  const pruned = sum((sync) => sync.pruned)
+  if (pruned > 0)
+    limits.push(
+      `The items of ${runs(pruned)}: they were removed in their time; the counts are kept.`,
+    )
+  return limits
+}
+
+/** For programs. */
+const toJson = (
+  syncs: readonly SyncAudit[],
+  findings: readonly AuditFinding[],
+  found: number,
+  hasKey: boolean,
+) => ({
+  ok: found === 0,
+  signatures_checked: hasKey,
+  syncs: syncs.map(({ booked, ...sync }) => ({ ...sync, books_right: booked })),
+  findings,
+  findings_total: found,
+  cannot_see: limitsOf(syncs, hasKey),
+})

@@ -1,0 +1,244 @@
+// `records-sync check`: is everything as the configuration says? Reads only, but for permissions, where that is asked for;
+// its requests are noted where all processes share the quota.
+
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, relative } from 'node:path'
+import { placedMapping, readWarehousePlace, type Config } from '../../../config/index.ts'
+import type { RecordsClient } from '../../client/index.ts'
+import { SyncError } from '../../core/errors.ts'
+import { silentLogger } from '../../core/ports.ts'
+import type { MirrorSync } from '../../core/sync.ts'
+import { compileMapping } from '../../import/mapping/map.ts'
+import { readTarget } from '../../import/mapping/target.ts'
+import { readWebhookUrl } from '../../monitoring/webhook.ts'
+import { firstRowsWarnings } from './check-rows.ts'
+import { EXIT, databaseMessageLines, type CommandContext } from '../shared/context.ts'
+import { findQuotas } from '../shared/forecast.ts'
+import { readMirrorTarget } from '../shared/mirror-target.ts'
+import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
+import { quotaConflicts } from './quota-conflicts.ts'
+import { operationLines, operationRows, type OperationRow } from '../views/operations.ts'
+import { safeText, wrapped } from '../shared/terminal.ts'
+
+interface CheckFindings {
+  readonly message: string
+  readonly warnings?: readonly string[]
+  /** Of a connection: how each operation is requested. */
+  readonly operations?: readonly OperationRow[]
+}
+
+interface Finding extends CheckFindings {
+  readonly subject: string
+  readonly ok: boolean
+  readonly warnings: readonly string[]
+  /** What a database said, for a person at the terminal alone. */
+  readonly ownWords?: readonly string[]
+}
+
+const indent = 8
+const connectionSubject = (name: string) => `connection ${name}`
+/** How long a warehouse that another process holds is waited for. */
+const WAREHOUSE_WAIT_MS = 5_000
+
+/** What a mirror finds on its service, and whether its warehouse can be opened. */
+async function checkMirror(
+  context: CommandContext,
+  config: Config,
+  sync: MirrorSync,
+  client: RecordsClient,
+): Promise<CheckFindings> {
+  const { types, associations, warnings } = await readMirrorTarget(client, sync)
+  const { to, schema } = sync.mirror
+  const place = await readWarehousePlace(config, to, context.env)
+  const missing = 'duckdb' in place && !existsSync(place.duckdb)
+  if (missing) {
+    const folder = dirname(place.duckdb)
+    if (!existsSync(folder))
+      throw new SyncError('warehouse_folder', `Warehouse ${to}: there is no folder ${folder}`)
+  } else {
+    const { openWarehouse } = await import('../../warehouses/index.ts')
+    const warehouse = await openWarehouse(to, place, { waitMs: WAREHOUSE_WAIT_MS })
+    await warehouse.close()
+  }
+  const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
+  const links = associations.length > 0 ? ` and ${counted(associations.length, 'association')}` : ''
+  return {
+    message: `${counted(types.length, 'object type')}${links} of ${sync.mirror.from}, into ${to}, schema ${schema}${missing ? '; the file is made by the first run' : ''}`,
+    warnings,
+  }
+}
+
+/** The PostgreSQL warehouses that queries of imports read. */
+const queried = ({ syncs, warehouses }: Config): string[] => {
+  const names = Object.values(syncs).flatMap((sync) =>
+    sync.kind === 'import' && 'query' in sync.import.from ? [sync.import.from.warehouse] : [],
+  )
+  return [...new Set(names)].filter((name) => 'postgres' in (warehouses[name] ?? {}))
+}
+
+/** Whether the user of a PostgreSQL may do more than read. */
+async function checkRole(
+  context: CommandContext,
+  config: Config,
+  name: string,
+): Promise<CheckFindings> {
+  const { openWarehouse } = await import('../../warehouses/index.ts')
+  const { roleWarnings } = await import('./postgres-role.ts')
+  const place = await readWarehousePlace(config, name, context.env)
+  const warehouse = await openWarehouse(name, place, { waitMs: WAREHOUSE_WAIT_MS })
+  try {
+    return { message: warehouse.place, warnings: await roleWarnings(warehouse) }
+  } finally {
+    await warehouse.close()
+  }
+}
+
+/** Of files that hold rows: those that other users of the machine may read; `fixes`: takes their rights away. */
+function permissionFindings(config: Config, fixes: boolean, context: CommandContext): Finding[] {
+  const open = findExposedFiles(config)
+  if (open.length === 0) return []
+  const named = (files: typeof open) =>
+    files.map(({ path, mode }) => `${relative(dirname(config.file), path) || path} (${mode})`)
+  const subject = 'permissions'
+  if (!fixes)
+    return [
+      {
+        subject,
+        ok: true,
+        message: 'other users of this machine may read what holds rows',
+        warnings: [
+          ...shortList(named(open)),
+          `expected 600, and 700 for folders; ${context.hint('check --fix-permissions')} makes them so`,
+        ],
+      },
+    ]
+  const left = restrictFiles(open)
+  const done = open.length - left.length
+  const message = `${done} of ${open.length} files and folders are their owner's alone now`
+  return [{ subject, ok: left.length === 0, message, warnings: shortList(named(left)) }]
+}
+
+const LISTED_MAX = 10
+
+const shortList = (names: readonly string[]): string[] => {
+  const more = names.length - LISTED_MAX
+  return more > 0 ? [...names.slice(0, LISTED_MAX), `and ${more} more`] : [...names]
+}
+
+/** `operations`: lists them all, not only what is unusual. */
+export async function check(
+  context: CommandContext,
+  options: { readonly operations: boolean; readonly fixPermissions?: boolean },
+): Promise<number> {
+  const config = await context.loadConfig()
+  const { createClientRegistry: connector } = await import('../../resources/client-registry.ts')
+  const { createSourceOpeners: sourceOpeners } = await import('../../resources/openers.ts')
+  const { openSource } = await import('../../sources/index.ts')
+  const quotas = await findQuotas(context)
+  const connections = connector({
+    configFile: context.configFile,
+    env: context.env,
+    logger: silentLogger,
+    ...(quotas && { quotas: { store: quotas, user: `check ${process.pid} on ${hostname()}` } }),
+  })
+  /** The first connection of each org. */
+  const firstOf = new Map<string, string>()
+  const findings: Finding[] = []
+  const examine = async (subject: string, work: () => Promise<CheckFindings>) => {
+    try {
+      findings.push({ subject, ok: true, warnings: [], ...(await work()) })
+    } catch (caught) {
+      const error = await placedMapping(caught, context.configFile, context.env)
+      const message = error instanceof Error ? error.message : String(error)
+      findings.push({
+        subject,
+        ok: false,
+        message,
+        warnings: [],
+        ...(context.json ? {} : { ownWords: databaseMessageLines(error, context.terminal) }),
+      })
+    }
+  }
+  try {
+    for (const name of Object.keys(config.connections))
+      await examine(connectionSubject(name), async () => {
+        const { client, keyFingerprint } = await connections.connect(name)
+        const self = await client.readSelf()
+        const types = await client.listObjectTypes()
+        const resolution = await client.resolution()
+        return {
+          message: `${client.origin}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
+          warnings: [
+            ...resolution.warnings,
+            ...quotaConflicts(config, name, `${client.origin} org ${self.org_id}`, firstOf),
+          ],
+          operations: operationRows(resolution),
+        }
+      })
+    /** What is wrong with a connection is said once, not for each of its syncs. */
+    const clientOf = async (name: string) => {
+      const { ok } = findings.find(({ subject }) => subject === connectionSubject(name))!
+      if (!ok)
+        throw new SyncError(
+          'connection_failed',
+          `not checked at the service: connection ${name} failed, see above`,
+        )
+      return (await connections.connect(name)).client
+    }
+    for (const name of queried(config))
+      await examine(`warehouse ${name}`, async () => await checkRole(context, config, name))
+    for (const sync of Object.values(config.syncs))
+      await examine(`sync ${sync.name}`, async () => {
+        if (sync.kind === 'mirror') {
+          const client = await clientOf(sync.mirror.from)
+          return await checkMirror(context, config, sync, client)
+        }
+        const source = await openSource(sync, sourceOpeners(context, connections.connect))
+        try {
+          const client = await clientOf(sync.import.to)
+          const target = await readTarget(
+            { client, signal: new AbortController().signal, priority: 'interactive' },
+            sync,
+          )
+          const { warnings } = compileMapping(sync.name, sync.import, target, source.columns)
+          return {
+            message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
+            warnings: [
+              ...warnings,
+              ...('csv' in sync.import.from ? await firstRowsWarnings(source) : []),
+            ],
+          }
+        } finally {
+          await source.close()
+        }
+      })
+  } finally {
+    await connections.close()
+    await quotas?.close()
+  }
+  for (const [name, { url }] of Object.entries(config.notifications))
+    await examine(`notification ${name}`, async () => {
+      await readWebhookUrl(url, context.env)
+      return {
+        message: `its URL can be read; ${context.hint(`notify ${name}`)} sends a test message`,
+      }
+    })
+  findings.push(...permissionFindings(config, options.fixPermissions ?? false, context))
+  const ok = findings.every((finding) => finding.ok)
+  if (context.json) context.terminal.out(JSON.stringify({ ok, findings }))
+  else
+    for (const finding of findings) {
+      const { subject, ok: fine, message, warnings, operations = [], ownWords = [] } = finding
+      const { terminal } = context
+      const state = fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
+      const [first = '', ...more] = wrapped(`${subject}: ${safeText(message, 4_000)}`, indent)
+      for (const line of [`${state}  ${first.trimStart()}`, ...more]) terminal.out(line)
+      for (const line of ownWords) terminal.out(`${' '.repeat(indent)}${line.trimStart()}`)
+      for (const line of operationLines(operations, options.operations)) terminal.out(line)
+      for (const warning of warnings)
+        for (const line of wrapped(`warning: ${safeText(warning, 1_000)}`, indent))
+          terminal.out(terminal.style('yellow', line))
+    }
+  return ok ? EXIT.done : EXIT.usage
+}

@@ -1,0 +1,44 @@
+// `records-sync dev`: Temporal server, worker and Records Service in one, until Ctrl-C.
+
+import { dirname, join } from 'node:path'
+import { startEmbedded } from '../../dev/embedded.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { terminalLogger } from '../shared/logging.ts'
+import { untilSignal } from './service.ts'
+
+export interface DevOptions {
+  readonly service: boolean
+  readonly servicePort: number
+  readonly limit: number | null
+  readonly temporalPort: number
+}
+
+export async function dev(context: CommandContext, options: DevOptions): Promise<number> {
+  const { terminal } = context
+  await context.loadConfig()
+  const embedded = await startEmbedded({
+    configFile: context.configFile,
+    env: context.env,
+    stateDir: join(dirname(context.configFile), '.records-sync'),
+    servicePort: options.service ? options.servicePort : null,
+    serviceLimit: options.limit,
+    temporalPort: options.temporalPort,
+    keepHistory: true,
+    logger: terminalLogger(terminal),
+    progress: (line) => terminal.err(line),
+  })
+  terminal.out(`Temporal UI      ${embedded.temporal.uiUrl}`)
+  terminal.out(`Temporal server  ${embedded.temporal.address}`)
+  if (embedded.service) {
+    terminal.out(`Records Service  ${embedded.service.url} (in memory)`)
+    terminal.out(`  documentation  ${embedded.service.url}/docs`)
+    terminal.out(`  its key is in  ${embedded.keyFile}`)
+  }
+  terminal.out(
+    'A worker is polling. In another terminal: records-sync run SYNC. Ctrl-C stops all parts.',
+  )
+  await untilSignal()
+  terminal.err('Stopping: batches in flight are settled first. Once more ends at once.')
+  await embedded.stop()
+  return EXIT.done
+}

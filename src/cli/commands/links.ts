@@ -1,0 +1,158 @@
+// `records-sync links`: addresses that open Temporal's start form, filled in for a backfill of each sync. What the form is
+// filled in with is the input of the newest run of an id, so each sync has a run that does nothing: its template, which its
+// memo marks, because a memo is the one thing that the form does not copy.
+
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  type Client,
+  type WorkflowExecutionDescription,
+} from '@temporalio/client'
+import { backfill, TEMPLATE_MEMO } from '../../../workflows/names.ts'
+import { backfillId, taskQueueOf } from '../../../workflows/queues.ts'
+import { ConfigError, SyncError } from '../../core/errors.ts'
+import { SYNC_STATE } from '../../core/search-attributes.ts'
+import type { SyncConfig } from '../../core/sync.ts'
+import { listLink, startLink, uiAddress } from '../../core/temporal-ui.ts'
+import { windowProblem } from '../../core/windows.ts'
+import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
+import { innermostMessage } from '../shared/follow.ts'
+import { requireWorker } from '../shared/require-worker.ts'
+import { safeText, table } from '../shared/terminal.ts'
+
+/** A template is started anew when it is older: servers forget runs, development servers after a day. */
+const templateAgeMaxMs = 12 * 3_600_000
+const templateMaxMs = 30_000
+
+/** What the form is filled in with: the last whole month, where the sync can be limited to a time. */
+export function backfillTemplate(sync: SyncConfig, now: Date): Readonly<Record<string, string>> {
+  const hasWindow = sync.kind === 'mirror' || windowProblem(sync.import.from) === null
+  if (!hasWindow) return { sync: sync.name }
+  const month = (offset: number) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1))
+      .toISOString()
+      .slice(0, 10)
+  return { sync: sync.name, from: month(-1), to: month(0) }
+}
+
+export async function links(context: CommandContext): Promise<number> {
+  const { terminal } = context
+  const config = await context.loadConfig()
+  const temporal = temporalOf(config, context.env)
+  const ui = uiAddress(temporal.address, config.temporal.ui)
+  if (ui === null)
+    throw new ConfigError(config.file, [
+      {
+        path: 'temporal.ui',
+        message: `temporal.ui: expected the address of the Temporal UI, such as https://temporal.example.com; that of the server, ${temporal.address}, does not tell it`,
+      },
+    ])
+  const place = { ui, namespace: temporal.namespace }
+  const { client, close } = await connectTemporal(temporal)
+  try {
+    const { id: project } = await requireWorker(context, client, temporal)
+    const taskQueue = taskQueueOf(project)
+    const found = await Promise.all(
+      Object.values(config.syncs).map(async (sync) => {
+        const input = backfillTemplate(sync, new Date())
+        // Two at a time would be refused by the ledger anyway.
+        const workflowId = backfillId(sync.name, project)
+        const running = await ensureTemplate(client, { taskQueue, workflowId }, input)
+        const link = startLink(place, { taskQueue, workflowType: backfill, workflowId })
+        return { sync: sync.name, link, input, running }
+      }),
+    )
+    const lists = {
+      // Of those that are no more some were blocked to their end.
+      blocked: listLink(place, {
+        TaskQueue: taskQueue,
+        [SYNC_STATE]: 'blocked',
+        ExecutionStatus: 'Running',
+      }),
+      rejects: listLink(place, { TaskQueue: taskQueue, [SYNC_STATE]: 'complete_with_rejects' }),
+      differences: listLink(place, {
+        TaskQueue: taskQueue,
+        [SYNC_STATE]: 'complete_with_differences',
+      }),
+    }
+    if (context.json) {
+      terminal.out(JSON.stringify({ syncs: found, lists }))
+      return EXIT.done
+    }
+    terminal.out(
+      table(
+        ['backfill of', 'opens the start form, filled in'],
+        found.map(({ sync, link, running }) => [running ? `${sync} (runs now)` : sync, link]),
+      ),
+    )
+    terminal.out('In the form: change what you need, press Tab, then Start Workflow.')
+    terminal.out()
+    terminal.out(
+      table(
+        ['runs', 'opens the list'],
+        [
+          ['blocked', lists.blocked],
+          ['with rejects', lists.rejects],
+          ['with differences', lists.differences],
+        ],
+      ),
+    )
+    return EXIT.done
+  } finally {
+    await close()
+  }
+}
+
+/**
+ * Sees to it that the newest run of the id is a template with this input, or a backfill that runs now.
+ * @returns whether one runs
+ * @throws SyncError `template_failed`
+ */
+async function ensureTemplate(
+  client: Client,
+  { taskQueue, workflowId }: { readonly taskQueue: string; readonly workflowId: string },
+  input: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  const newest = await newestRun(client, workflowId)
+  if (newest?.status.name === 'RUNNING') return true
+  if (newest !== null && (await isTemplate(client, newest, input))) return false
+  try {
+    const handle = await client.workflow.start(backfill, {
+      taskQueue,
+      workflowId,
+      args: [input],
+      memo: { [TEMPLATE_MEMO]: true },
+      workflowExecutionTimeout: templateMaxMs,
+    })
+    await client.withDeadline(Date.now() + templateMaxMs, () => handle.result())
+    return false
+  } catch (error) {
+    // A person was faster.
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return true
+    throw new SyncError(
+      'template_failed',
+      `The template ${workflowId} was not made: ${safeText(innermostMessage(error), 400)}. See the worker's log`,
+    )
+  }
+}
+
+async function newestRun(client: Client, workflowId: string) {
+  try {
+    return await client.workflow.getHandle(workflowId).describe()
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null
+    throw error
+  }
+}
+
+/** Whether the form would be filled in with `input` for some time yet. */
+async function isTemplate(
+  client: Client,
+  run: WorkflowExecutionDescription,
+  input: Readonly<Record<string, string>>,
+): Promise<boolean> {
+  if (run.status.name !== 'COMPLETED' || run.memo?.[TEMPLATE_MEMO] !== true) return false
+  if (Date.now() - run.startTime.getTime() > templateAgeMaxMs) return false
+  const result: unknown = await client.workflow.getHandle(run.workflowId, run.runId).result()
+  return JSON.stringify(result) === JSON.stringify({ template: input })
+}

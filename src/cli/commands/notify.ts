@@ -1,0 +1,37 @@
+// `records-sync notify NAME`: sends a test message, so that a webhook is known to work before it is needed.
+
+import { randomUUID } from 'node:crypto'
+import { ConfigError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
+import { postWebhook } from '../../monitoring/webhook.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { safeText } from '../shared/terminal.ts'
+
+/** Ends with code 0 where the message was accepted, else with 3. */
+export async function notify(context: CommandContext, name: string): Promise<number> {
+  const { terminal, env } = context
+  const config = await context.loadConfig()
+  const { notifications } = config
+  const settings = Object.hasOwn(notifications, name) ? notifications[name] : undefined
+  if (!settings) {
+    const names = Object.keys(notifications).join(', ') || 'none'
+    throw new ConfigError(config.file, [
+      { message: `there is no notification "${safeText(name, 40)}"; there is: ${names}` },
+    ])
+  }
+  const message = {
+    text: `This is a test of the notification "${name}" of records-sync.`,
+    event: 'test',
+    at: new Date().toISOString(),
+    id: randomUUID(),
+  }
+  const refusal = await postWebhook(settings.url, message, { env, clock: systemClock })
+  if (context.json)
+    terminal.out(JSON.stringify({ notification: name, sent: refusal === null, why: refusal }))
+  else if (refusal === null)
+    terminal.out(
+      `The receiver of "${name}" has accepted a test message. On: ${settings.on.join(', ')}.`,
+    )
+  else terminal.err(terminal.style('red', `Notification "${name}" was not accepted: ${refusal}`))
+  return refusal === null ? EXIT.done : EXIT.stopped
+}

@@ -1,0 +1,59 @@
+// `records-sync plan SYNC`: what a run would do, and how long its requests take. Nothing is written to the service. Needs no
+// Temporal server.
+
+import { hostname } from 'node:os'
+import { placedMapping } from '../../../config/index.ts'
+import { ConfigError } from '../../core/errors.ts'
+import { silentLogger } from '../../core/ports.ts'
+import { findSync } from '../../core/sync.ts'
+import type { CommandContext } from '../shared/context.ts'
+import { forecast, readKeyQuota } from '../shared/forecast.ts'
+import { planImport, type PlanOptions } from './plan-import.ts'
+import { planMirror } from './plan-mirror.ts'
+import type { PlanParts } from './plan-parts.ts'
+
+/** @throws ConfigError where a mirror is asked for its rejects */
+export async function plan(
+  context: CommandContext,
+  name: string,
+  options: PlanOptions = {},
+): Promise<number> {
+  const config = await context.loadConfig()
+  const sync = findSync(config, name)
+  if (sync.kind === 'mirror' && options.rejects !== undefined)
+    throw new ConfigError('--rejects', [
+      { message: `${name} is a mirror, which has no rejects; expected an import` },
+    ])
+  const { createClientRegistry: connector } = await import('../../resources/client-registry.ts')
+  const quotas = await context.openQuotas()
+  const connections = connector({
+    configFile: context.configFile,
+    env: context.env,
+    logger: silentLogger,
+    quotas: { store: quotas, user: `plan ${process.pid} on ${hostname()}` },
+  })
+  try {
+    const connection = sync.kind === 'import' ? sync.import.to : sync.mirror.from
+    const { client, keyFingerprint } = await connections.connect(connection)
+    const parts: PlanParts = {
+      client,
+      keyFingerprint,
+      connect: connections.connect,
+      forecastOf: async (requests, priority = sync.kind) => {
+        const key = { origin: client.origin, fingerprint: keyFingerprint }
+        const { reserve } = config.connections[connection]!.quota
+        const limit = client.quota.limitPerMinute()
+        return forecast(requests, priority, await readKeyQuota(quotas, key), { limit, reserve })
+      },
+    }
+    return sync.kind === 'import'
+      ? await planImport(context, sync, parts, options)
+      : await planMirror(context, sync, parts)
+  } catch (error) {
+    throw await placedMapping(error, context.configFile, context.env)
+  } finally {
+    context.terminal.endLive()
+    await connections.close()
+    await quotas.close()
+  }
+}

@@ -1,0 +1,53 @@
+// `records-sync reconcile SYNC`: compares both sides of a sync, and makes them equal with `--repair`.
+
+import { reconcile } from '../../../workflows/names.ts'
+import { ConfigError } from '../../core/errors.ts'
+import type { ReconcileScope } from '../../core/purpose.ts'
+import { findSync } from '../../core/sync.ts'
+import { textHash } from '../../import/mapping/map.ts'
+import type { CommandContext } from '../shared/context.ts'
+import { parseTuning, startRun } from './run.ts'
+
+export interface ReconcileOptions {
+  readonly repair: boolean
+  readonly deleteExtra: boolean
+  readonly sample?: number
+  readonly where?: string
+  readonly objectTypes?: readonly string[]
+  readonly full: boolean
+  readonly detach: boolean
+  readonly tuning?: string
+}
+
+/** The column, and a digest of the value: the value stays out of Temporal. @throws ConfigError */
+function whereOf(text: string): ReconcileScope['where'] {
+  const at = text.indexOf('=')
+  if (at > 0) return { column: text.slice(0, at), digest: textHash(text.slice(at + 1)) }
+  throw new ConfigError('--where', [
+    { message: `"${text}": expected column=value, such as country=DE` },
+  ])
+}
+
+/** What is written wrongly is said by the workflow, as in the Temporal UI. */
+export async function reconcileSync(
+  context: CommandContext,
+  name: string,
+  options: ReconcileOptions,
+): Promise<number> {
+  const config = await context.loadConfig()
+  const sync = findSync(config, name)
+  const { repair, deleteExtra, sample, where, objectTypes, full, tuning } = options
+  const input = {
+    sync: sync.name,
+    repair,
+    ...(deleteExtra && { delete_extra: true }),
+    ...(sample !== undefined && { sample }),
+    ...(where !== undefined && { where: whereOf(where) }),
+    ...(objectTypes !== undefined && { object_types: objectTypes }),
+    ...(full && { full }),
+    ...(tuning !== undefined && { tuning: parseTuning(tuning, sync.kind, context.env) }),
+  }
+  const label = { id: `reconcile-${name}`, summary: `reconcile ${name}` }
+  const job = { sync, type: reconcile, input, priority: sync.kind, ...label }
+  return await startRun(context, config, job, options)
+}

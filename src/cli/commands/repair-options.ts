@@ -1,0 +1,44 @@
+// The command lines that send again, and that compare both sides.
+
+import type { Command } from 'commander'
+import { wholeNumber } from '../shared/arguments.ts'
+import type { ReconcileOptions } from './reconcile.ts'
+import type { RetryOptions } from './retry.ts'
+import type { Execute } from './service-options.ts'
+
+export function describeRepair(program: Command, execute: Execute): void {
+  program
+    .command('retry')
+    .argument('<run>')
+    .option('--code <codes...>', 'only rows with one of these codes')
+    .option('--reason <reasons...>', 'only rows with one of these reasons; in_doubt is one')
+    .option('--rows <list>', 'only these rows, such as 3,7-12')
+    .option('--file <files...>', 'rows as you corrected them in the files that rejects wrote')
+    .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
+    .description('send again what a run left over: rejected, failed, in doubt, unsent; follow it')
+    .action((run: string, options: RetryOptions) =>
+      execute(async (context) => (await import('./retry.ts')).retryRun(context, run, options)),
+    )
+  program
+    .command('reconcile')
+    .argument('<sync>')
+    .option('--repair', 'make both sides equal: write, or pull, just what differs', false)
+    .option('--delete-extra', 'of an import, with --repair: delete what the source lacks', false)
+    .option(
+      '--sample <rows>',
+      'compare so many rows or records, chosen evenly',
+      wholeNumber(1, 1_000_000),
+    )
+    .option('--where <column=value>', 'of an import: only rows with this value in this column')
+    .option('--object-types <names...>', 'of a mirror: only these')
+    .option('--full', 'of a mirror: read every record instead of counting', false)
+    .option('--detach', 'start the run, and return once a worker has it', false)
+    .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
+    .description('compare both sides of a sync, by key and field; follow it')
+    .action((sync: string, options: ReconcileOptions) =>
+      execute(async (context) =>
+        (await import('./reconcile.ts')).reconcileSync(context, sync, options),
+      ),
+    )
+}

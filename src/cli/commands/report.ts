@@ -1,0 +1,138 @@
+// `records-sync report RUN`: one page about a run, for people; its data for programs.
+
+import { spawn } from 'node:child_process'
+import { resolve } from 'node:path'
+import type { Config } from '../../../config/index.ts'
+import { UNLIMITED_PER_MINUTE } from '../../client/pacer/state.ts'
+import { ConfigError, SyncError } from '../../core/errors.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
+import { systemClock } from '../../core/ports.ts'
+import { uiAddress, type UiLocation } from '../../core/temporal-ui.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { collectReport } from '../../report/collect.ts'
+import { renderReport } from '../../report/html.ts'
+import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
+import { readKeyQuota } from '../shared/forecast.ts'
+import { openPrivateFile } from '../shared/private-file.ts'
+import { findRun } from '../shared/find-run.ts'
+import { safeText } from '../shared/terminal.ts'
+
+/** A browser that has not failed by then has opened, or is the program itself. */
+const openedMs = 5_000
+
+export interface ReportOptions {
+  /** Default: `records-sync-report-RUN.html` in the current folder. */
+  readonly output?: string | undefined
+  /** Shows it in the system's browser. */
+  readonly open: boolean
+}
+
+/** Writes the report of a run, live or closed; a file that is there already is replaced. */
+export async function reportCommand(
+  context: CommandContext,
+  runText: string | undefined,
+  options: ReportOptions,
+): Promise<number> {
+  const { terminal } = context
+  const config = await context.loadConfig()
+  const ledger = await context.openLedger()
+  try {
+    const run = await findRun(ledger, runText)
+    const data = await collectReport(ledger, run, {
+      madeAt: new Date(systemClock.now()).toISOString(),
+      hint: (command) => context.hint(command),
+      ui: uiOf(config, context.env),
+      limitPerMinute: await limitOf(context, config, run),
+    })
+    if (context.json) {
+      terminal.out(JSON.stringify(data))
+      return EXIT.done
+    }
+    const file = resolve(options.output ?? `records-sync-report-${run.id}.html`)
+    await writePrivate(file, renderReport(data))
+    terminal.out(`The report of run ${run.id} of ${safeText(run.sync)} is in ${file}`)
+    if (options.open) await openInBrowser(file, context.env)
+    return EXIT.done
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** Where the Temporal UI is; a report is worth no failure. */
+function uiOf(config: Config, env: NodeJS.ProcessEnv): UiLocation | null {
+  try {
+    const { address, namespace } = temporalOf(config, env)
+    const ui = uiAddress(address, config.temporal.ui)
+    return ui === null ? null : { ui, namespace }
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
+}
+
+/** What the service allows the org of the run's key now; null where it is not known, or nothing limits. */
+async function limitOf(
+  context: CommandContext,
+  config: Config,
+  { config: sync, kind, keyFingerprint }: Run,
+): Promise<number | null> {
+  const part: Json | undefined = isJsonObject(sync) ? sync[kind] : undefined
+  const name = isJsonObject(part) ? part[kind === 'import' ? 'to' : 'from'] : undefined
+  if (typeof name !== 'string' || !Object.hasOwn(config.connections, name)) return null
+  if (keyFingerprint === null) return null
+  const { origin } = new URL(config.connections[name]!.service)
+  try {
+    const store = await context.openQuotas()
+    try {
+      const view = await readKeyQuota(store, { origin, fingerprint: keyFingerprint })
+      const limit = view?.limitPerMinute ?? null
+      return limit === null || limit >= UNLIMITED_PER_MINUTE ? null : limit
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
+}
+
+/** Writes a file that nobody but its owner may read, also where it was there before. */
+async function writePrivate(file: string, text: string): Promise<void> {
+  try {
+    const handle = await openPrivateFile(file)
+    try {
+      await handle.writeFile(text)
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException
+    throw new ConfigError(file, [
+      { message: `the report cannot be written here (${code}); -o names another file` },
+    ])
+  }
+}
+
+/** The program that shows a file in the system's browser, and what it is given before the file. No shell reads the name. */
+const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}
+
+/** @throws SyncError `browser_missing` */
+async function openInBrowser(file: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const [program, ...before] = openers[process.platform] ?? ['xdg-open']
+  const child = spawn(program, [...before, file], { env, stdio: 'ignore', detached: true })
+  let timer: NodeJS.Timeout | undefined
+  const why = await new Promise<string | null>((settled) => {
+    child.once('error', (error: NodeJS.ErrnoException) =>
+      settled(error.code === 'ENOENT' ? `there is no ${program}` : `${program}: ${error.code}`),
+    )
+    child.once('exit', (code) => settled(code === 0 ? null : `${program} ended with ${code}`))
+    timer = setTimeout(() => settled(null), openedMs)
+  })
+  clearTimeout(timer)
+  child.unref()
+  if (why !== null)
+    throw new SyncError('browser_missing', `No browser was opened (${why}). Open ${file} yourself`)
+}

@@ -1,0 +1,62 @@
+// `records-sync retry RUN`: sends again what a run left over, as it was kept, or as a person corrected it in the files that
+// `rejects` wrote.
+
+import { retry } from '../../../workflows/names.ts'
+import { ConfigError } from '../../core/errors.ts'
+import { parseRows } from '../../core/row-list.ts'
+import { findSync } from '../../core/sync.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import type { CommandContext } from '../shared/context.ts'
+import { loadCorrections } from '../shared/corrections.ts'
+import { findRun } from '../shared/find-run.ts'
+import { parseTuning, startRun } from './run.ts'
+
+export interface RetryOptions {
+  readonly code?: readonly string[]
+  readonly reason?: readonly string[]
+  readonly rows?: string
+  readonly file?: readonly string[]
+  readonly detach: boolean
+  readonly tuning?: string
+}
+
+/** @throws ConfigError for options that cannot be meant; whether there is something to send is said by the workflow */
+export async function retryRun(
+  context: CommandContext,
+  runText: string,
+  options: RetryOptions,
+): Promise<number> {
+  const { code, reason, rows, file, tuning } = options
+  if (rows !== undefined && parseRows(rows) === null)
+    throw new ConfigError('--rows', [{ message: `"${rows}": expected rows such as 3,7-12` }])
+  if (file !== undefined && (code ?? reason ?? rows) !== undefined)
+    throw new ConfigError('--file', [
+      { message: 'the files say which rows are sent; leave out --code, --reason and --rows' },
+    ])
+  const config = await context.loadConfig()
+  const run = await named(context, runText)
+  const sync = findSync(config, run.sync)
+  const correction = file && (await loadCorrections(context, run, file))
+  if (correction === null)
+    throw new ConfigError('--file', [{ message: 'there is no row in it to send again' }])
+  const input = {
+    run: run.id,
+    ...(code && { code }),
+    ...(reason && { reason }),
+    ...(rows !== undefined && { rows }),
+    ...(correction !== undefined && { correction }),
+    ...(tuning !== undefined && { tuning: parseTuning(tuning, 'import', context.env) }),
+  }
+  const label = { id: `retry-${sync.name}`, summary: `retry run ${run.id} of ${sync.name}` }
+  const job = { sync, type: retry, input, priority: 'import' as const, ...label }
+  return await startRun(context, config, job, options)
+}
+
+async function named(context: CommandContext, runText: string): Promise<Run> {
+  const ledger = await context.openLedger()
+  try {
+    return await findRun(ledger, runText)
+  } finally {
+    await ledger.close()
+  }
+}

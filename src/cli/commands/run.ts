@@ -1,0 +1,291 @@
+// `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
+
+import { hostname } from 'node:os'
+import type { Config } from '../../../config/index.ts'
+import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
+import { taskQueueOf } from '../../../workflows/queues.ts'
+import { ConfigError } from '../../core/errors.ts'
+import { silentLogger } from '../../core/ports.ts'
+import { findSync, type ImportSync, type SyncConfig } from '../../core/sync.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { tunable, tuningProblem } from '../../core/tuning.ts'
+import {
+  runPurposeText,
+  readRunAccount,
+  printRunAccount,
+  runToJson,
+  type RunAccount,
+} from '../views/run-summary.ts'
+import {
+  connectTemporal,
+  EXIT,
+  exitCodeOf,
+  temporalOf,
+  type CommandContext,
+} from '../shared/context.ts'
+import { nextStepOf } from '../views/differences.ts'
+import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
+import { followRun, innermostMessage } from '../shared/follow.ts'
+import { forecast, readKeyQuota } from '../shared/forecast.ts'
+import { LedgerUnreachable, createLedgerRetry } from '../shared/ledger-retry.ts'
+import {
+  compareProgressLine,
+  importProgressLine,
+  mirrorProgressLine,
+} from '../views/progress-line.ts'
+import { requireWorker } from '../shared/require-worker.ts'
+import { checkNoLiveRun } from '../shared/second-run.ts'
+import { formatNumber, safeText } from '../shared/terminal.ts'
+import { ServerAway, waitForEnd } from '../shared/wait-for-end.ts'
+
+export interface RunOptions {
+  /** Start, and return once a worker has opened the run. */
+  readonly detach: boolean
+  /** How long that may take, ms; default 60 s. */
+  readonly beginMaxMs?: number
+  /** A JSON object of `tuning` settings. */
+  readonly tuning?: string | undefined
+  /** What the run is to others that share the org's quota. Default: what it is, an import or a mirror. */
+  readonly priority?: RunPriority | undefined
+  /** Of a mirror: everything is read again. */
+  readonly full?: boolean | undefined
+}
+
+type RunPriority = 'import' | 'mirror' | 'backfill'
+
+/** @throws ConfigError for what a run of that kind cannot be tuned to */
+export function parseTuning(
+  text: string | undefined,
+  kind: SyncConfig['kind'],
+  env: NodeJS.ProcessEnv,
+): object {
+  if (text === undefined) return {}
+  const refuse = (message: string) => new ConfigError('--tuning', [{ message }])
+  const expected = `expected a JSON object such as {"in_flight": 4}; of ${kind === 'import' ? 'an import' : 'a mirror'} these can be tuned: ${tunable(kind)}`
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    throw refuse(expected)
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw refuse(expected)
+  const problem = tuningProblem(kind, parsed, env)
+  if (problem !== null) throw refuse(problem)
+  return parsed
+}
+
+/** @throws ConfigError for what the sync's kind does not have */
+function checkOptions({ name, kind }: SyncConfig, { full, priority }: RunOptions): void {
+  if (full && kind !== 'mirror')
+    throw new ConfigError('--full', [
+      { message: `"${name}" is an import; only a mirror reads everything on request` },
+    ])
+  if (priority !== undefined && priority !== 'backfill' && priority !== kind)
+    throw new ConfigError('--priority', [
+      { message: `"${name}" is of the kind ${kind}; expected ${kind} or backfill` },
+    ])
+}
+
+/** The workflow of a sync, and its input. */
+function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
+  const priority = options.priority === 'backfill' ? { priority: 'backfill' } : {}
+  const input = { sync: sync.name, tuning, ...priority }
+  return sync.kind === 'import'
+    ? { type: importSync, input }
+    : { type: mirrorSync, input: { ...input, full: options.full ?? false } }
+}
+
+/** One line on what will be sent and how long that takes. */
+async function announce(
+  context: CommandContext,
+  sending: { sync: ImportSync; priority: RunPriority; rows: number; signal: AbortSignal },
+): Promise<void> {
+  const { sync, priority, rows, signal } = sending
+  const quotas = await context.openQuotas()
+  const { createClientRegistry: connector } = await import('../../resources/client-registry.ts')
+  const connections = connector({
+    configFile: context.configFile,
+    env: context.env,
+    logger: silentLogger,
+    quotas: { store: quotas, user: `run ${process.pid} on ${hostname()}` },
+  })
+  try {
+    const { client, keyFingerprint } = await connections.connect(sync.import.to)
+    const { text } = forecast(
+      Math.ceil(rows / (await client.upsertsPerRequest())),
+      priority,
+      await readKeyQuota(quotas, { origin: client.origin, fingerprint: keyFingerprint }),
+      { limit: null, reserve: 0 },
+    )
+    if (!signal.aborted)
+      context.terminal.err(`${sync.name}  ${formatNumber(rows)} rows to send: ${text}`)
+  } finally {
+    await connections.close()
+    await quotas.close()
+  }
+}
+
+async function accountOfRun(context: CommandContext, run: Run): Promise<RunAccount | null> {
+  const ledger = await context.openLedger()
+  try {
+    return await readRunAccount(ledger, run)
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** What is started: a workflow, its id's beginning, and its input. */
+export interface Job {
+  readonly sync: SyncConfig
+  readonly type: string
+  readonly id: string
+  readonly summary: string
+  readonly input: object
+  readonly priority: RunPriority
+}
+
+export async function run(
+  context: CommandContext,
+  name: string,
+  options: RunOptions,
+): Promise<number> {
+  const config = await context.loadConfig()
+  const sync = findSync(config, name)
+  checkOptions(sync, options)
+  const { type, input } = workflowOf(
+    sync,
+    parseTuning(options.tuning, sync.kind, context.env),
+    options,
+  )
+  const label = { id: `${sync.kind}-${sync.name}`, summary: `${sync.kind} ${sync.name}` }
+  const priority = options.priority ?? sync.kind
+  return await startRun(context, config, { sync, type, input, priority, ...label }, options)
+}
+
+/** Starts a run, and follows it unless it is to be left alone. */
+export async function startRun(
+  context: CommandContext,
+  config: Config,
+  { sync, type, id, summary, input, priority }: Job,
+  options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
+): Promise<number> {
+  const { terminal } = context
+  const temporal = temporalOf(config, context.env)
+  const { client, close } = await connectTemporal(temporal)
+  const closing = [close]
+  try {
+    const { id: project } = await requireWorker(context, client, temporal)
+    // A connection of its own, that asks again only as `waitForEnd` says; made before anything is started.
+    const waiting = await connectTemporal(temporal, { retries: false })
+    closing.push(waiting.close)
+    // A ledger that cannot be read from here is said before anything is started.
+    if (options.detach) await checkNoLiveRun(context, client, sync.name)
+    else await (await context.findLedger())?.close()
+    const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
+    const handle = await client.workflow.start(type, {
+      taskQueue: taskQueueOf(project),
+      workflowId: `${id}-${project}-${stamp}`,
+      args: [input],
+      staticSummary: summary,
+    })
+    const awaited = waiting.client.workflow.getHandle(handle.workflowId, handle.firstExecutionRunId)
+    const following = new AbortController()
+    const line =
+      sync.kind === 'mirror'
+        ? mirrorProgressLine(context)
+        : type === reconcile
+          ? compareProgressLine(context)
+          : importProgressLine((rows) => {
+              const sending = { sync, priority, rows, signal: following.signal }
+              // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
+              if (rows > 0) announce(context, sending).catch(() => {})
+            }, context)
+    const patience = createLedgerRetry({
+      noteAway: (away) =>
+        terminal.err(
+          away ? 'The ledger does not answer; the run goes on. Asking again' : 'The ledger is back',
+        ),
+    })
+    const followed = await followRun({
+      terminal,
+      patience,
+      // Made by the worker when the run opens.
+      ledger: () => context.findLedger(),
+      sync: sync.name,
+      handle,
+      untilEnded: (signal, noteAway) => waitForEnd(waiting.client, awaited, { signal, noteAway }),
+      line: context.json || options.detach ? null : line,
+      ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
+    }).finally(() => following.abort())
+    const held = heldBy(followed.kind === 'ended' ? followed.error : null)
+    if (held !== null) throw held
+    const isUnderWay =
+      followed.kind === 'detached' || (followed.error === null && followed.run !== null)
+    if (options.detach && isUnderWay)
+      return printStarted(context, { sync: sync.name, workflowId: handle.workflowId }, followed.run)
+    if (followed.kind === 'detached') {
+      terminal.err(
+        `Detached; the run goes on. See it: ${context.hint(followed.run ? `show ${followed.run.id}` : 'status')}`,
+      )
+      return EXIT.done
+    }
+    const ended = followed.run
+    let account: RunAccount | null = null
+    let { error } = followed
+    // What the books say is read once more; where the ledger stays away, the end is not known here.
+    const isUnknown = error instanceof ServerAway || error instanceof LedgerUnreachable
+    if (ended && !isUnknown)
+      try {
+        account = (await patience.until(() => accountOfRun(context, ended)))?.value ?? null
+      } catch (failure) {
+        if (!(failure instanceof LedgerUnreachable)) throw failure
+        error ??= failure
+      }
+    if (error instanceof ServerAway || error instanceof LedgerUnreachable) {
+      const { code, message } = error
+      const found = ended && runToJson(ended, null)
+      if (context.json) terminal.out(JSON.stringify({ ...found, error: { code, message } }))
+      else {
+        const see = context.hint(ended ? `show ${ended.id}` : 'status')
+        terminal.err(terminal.style('yellow', `${message}. See it: ${see}`))
+      }
+      return EXIT.unknown
+    }
+    if (error !== null || !ended) {
+      const message =
+        error === null
+          ? `${handle.workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
+          : // The form that is below is one of the Temporal UI.
+            innermostMessage(error).replace(/\.? Copy what to write from below$/, '')
+      if (context.json)
+        terminal.out(
+          JSON.stringify({ ...(ended ? runToJson(ended, account) : {}), error: { message } }),
+        )
+      else {
+        terminal.err(terminal.style('red', safeText(message, 2_000)))
+        if (ended && account) printRunAccount(terminal, ended, account)
+      }
+      return EXIT.stopped
+    }
+    if (context.json) terminal.out(JSON.stringify(runToJson(ended, account)))
+    else {
+      terminal.out(`Run ${ended.id} of ${ended.sync}: ${terminal.style('bold', ended.state)}`)
+      const about = runPurposeText(ended)
+      if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
+      for (const warning of ended.warnings)
+        terminal.out(terminal.style('yellow', `  ${safeText(warning, 300)}`))
+      if (account) printRunAccount(terminal, ended, account)
+      const next = account?.findings
+        ? nextStepOf(context, ended, account.findings)
+        : ended.state === 'complete_with_rejects'
+          ? `The rejects: ${context.hint(`rejects ${ended.id}`)}`
+          : ended.state === 'complete_with_differences'
+            ? `What differs: ${context.hint(`show ${ended.id}`)}`
+            : null
+      if (next !== null) terminal.out(`  ${next}`)
+    }
+    return exitCodeOf(ended.state)
+  } finally {
+    for (const each of closing) await each()
+  }
+}

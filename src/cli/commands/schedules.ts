@@ -1,0 +1,235 @@
+// `records-sync schedules`: how the schedules on the Temporal server differ from the configuration, making them so, and what
+// a person does with one of them.
+
+import type { Client } from '@temporalio/client'
+import { ConfigError } from '../../core/errors.ts'
+import {
+  applySchedules,
+  planSchedules,
+  pruneSchedules,
+  unclaimedSchedules,
+  type ScheduleStep,
+} from '../../schedules/apply.ts'
+import {
+  makeButtons,
+  planButtons,
+  removeButtons,
+  type BackfillButtons,
+} from '../../schedules/backfill-buttons.ts'
+import {
+  listSchedules,
+  pauseSchedule,
+  resumeSchedule,
+  triggerSchedule,
+  type ScheduleView,
+} from '../../schedules/control.ts'
+import { ensureSearchAttributes } from '../../temporal/search-attributes.ts'
+import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
+import { NO_PROJECT } from '../../runs/project.ts'
+import { findProject, requireWorker } from '../shared/require-worker.ts'
+import { safeText, table, utc, type Terminal } from '../shared/terminal.ts'
+
+/** Of `plan`, where something differs; as `diff` has it. */
+const EXIT_DIFFERENT = 1
+const noteMaxChars = 250
+
+export async function schedulesCommand(
+  context: CommandContext,
+  verb: 'plan' | 'apply' | 'prune' | 'list',
+): Promise<number> {
+  const config = await context.loadConfig()
+  // What is made names the project, so there has to be one.
+  if (verb === 'apply') await (await context.openLedger({ readOnly: false })).close()
+  const project = (await findProject(context)) ?? NO_PROJECT
+  const { client, close } = await connectTemporal(temporalOf(config, context.env))
+  try {
+    if (verb === 'list')
+      return printList(context, await listSchedules(client, config.syncs, project))
+    const place = { client, project }
+    if (verb === 'apply') await ensureSearchAttributes(client.connection, client.options.namespace)
+    const work = { plan: planSchedules, apply: applySchedules, prune: pruneSchedules }[verb]
+    const steps = await work(place, config.syncs)
+    const names = Object.keys(config.syncs)
+    const buttons = await planButtons(place, names)
+    if (verb === 'apply') await makeButtons(place, buttons.missing)
+    if (verb === 'prune') await removeButtons(place, buttons.orphans)
+    const left = await unclaimedSchedules(place, names)
+    printSteps(context, verb, { steps, buttons, left })
+    if (steps.some(({ what, refused }) => what === 'foreign' || refused !== null))
+      return EXIT.stopped
+    const hasButtons = buttons.missing.length + buttons.orphans.length > 0
+    const isDifferent = verb === 'plan' && (hasButtons || steps.some(({ what }) => what !== 'same'))
+    return isDifferent ? EXIT_DIFFERENT : EXIT.done
+  } finally {
+    await close()
+  }
+}
+
+/** Words for what a verb does, or did. */
+const SAID: Readonly<Record<ScheduleStep['what'], Readonly<Record<string, string>>>> = {
+  create: { plan: 'to be made', apply: 'made' },
+  move: { plan: 'to become this project’s own', apply: 'made this project’s own' },
+  update: { plan: 'to be changed', apply: 'changed' },
+  same: { plan: 'as configured', apply: 'as configured' },
+  foreign: { plan: 'not ours', apply: 'not ours, left alone' },
+  prune: { plan: 'not configured', apply: 'not configured, left alone', prune: 'removed' },
+}
+
+function printSteps(
+  { terminal, json, hint }: CommandContext,
+  verb: 'plan' | 'apply' | 'prune',
+  {
+    steps,
+    buttons,
+    left,
+  }: {
+    readonly steps: readonly ScheduleStep[]
+    readonly buttons: BackfillButtons
+    readonly left: readonly string[]
+  },
+): void {
+  if (json) return terminal.out(JSON.stringify({ schedules: steps, buttons, unclaimed: left }))
+  if (left.length > 0)
+    terminal.err(
+      `An older release made ${left.map((id) => safeText(id, 80)).join(', ')}, and nothing tells for which project: no run that they began is in this ledger. Where they are of this project, delete them: they would begin its runs where no worker looks`,
+    )
+  if (steps.length === 0) {
+    terminal.out(
+      verb === 'prune'
+        ? 'Nothing to remove: every schedule is configured.'
+        : 'No sync has a `schedule` in the configuration.',
+    )
+    return printButtons(terminal, verb, buttons)
+  }
+  const rows = steps.map(({ sync, what, when, changes, refused }) => [
+    safeText(sync, 63),
+    refused === null ? SAID[what][verb]! : 'refused',
+    safeText(changes.join('; ') || (when ?? '–'), 200),
+  ])
+  terminal.out(table(['sync', 'schedule', 'when'], rows))
+  printButtons(terminal, verb, buttons)
+  for (const { sync, refused } of steps)
+    if (refused !== null)
+      terminal.err(terminal.style('red', `${sync}: the Temporal server says: ${safeText(refused)}`))
+  const has = (wanted: ScheduleStep['what']) => steps.some(({ what }) => what === wanted)
+  if (has('foreign'))
+    terminal.err(
+      terminal.style(
+        'red',
+        'records-sync did not make those that are not ours, and leaves them alone: delete them in the Temporal UI, or give the sync another name.',
+      ),
+    )
+  if (verb === 'plan' && (has('create') || has('update') || has('move')))
+    terminal.err(`To make them so: ${hint('schedules apply')}`)
+  if (verb !== 'prune' && has('prune'))
+    terminal.err(
+      `Those that are not configured go on beginning runs until they are removed: ${hint('schedules prune')}`,
+    )
+}
+
+function printButtons(
+  terminal: Terminal,
+  verb: 'plan' | 'apply' | 'prune',
+  { missing, orphans: strays }: BackfillButtons,
+): void {
+  const list = (names: readonly string[]) => names.map((name) => safeText(name, 63)).join(', ')
+  if (verb !== 'prune' && missing.length > 0)
+    terminal.out(`Backfill buttons ${verb === 'plan' ? 'to be made' : 'made'}: ${list(missing)}`)
+  if (strays.length > 0)
+    terminal.out(
+      verb === 'prune'
+        ? `Backfill buttons removed: ${list(strays)}`
+        : `Backfill buttons of syncs that are not configured: ${list(strays)}`,
+    )
+}
+
+const STATES: Readonly<Record<ScheduleView['state'], string>> = {
+  active: 'active',
+  paused: 'paused',
+  missing: 'not applied',
+  foreign: 'not ours',
+}
+
+function printList(
+  { terminal, json, hint }: CommandContext,
+  views: readonly ScheduleView[],
+): number {
+  if (json) {
+    terminal.out(JSON.stringify(views.map(viewToJson)))
+    return EXIT.done
+  }
+  if (views.length === 0) {
+    terminal.out('No sync has a `schedule` in the configuration.')
+    return EXIT.done
+  }
+  const nowMs = Date.now()
+  const rows = views.map((view) => [
+    safeText(view.sync, 63),
+    safeText(view.when, 80),
+    STATES[view.state],
+    view.lastRun && utc(view.lastRun.at.getTime(), nowMs),
+    view.next ? utc(view.next.getTime(), nowMs) : view.state === 'active' ? 'never' : null,
+  ])
+  terminal.out(table(['sync', 'when', 'state', 'last run', 'next'], rows))
+  for (const { sync, state, note } of views)
+    if (state === 'paused')
+      terminal.out(`${safeText(sync, 63)}: ${safeText(note ?? 'no reason given', 1_000)}`)
+  if (views.some(({ state }) => state === 'missing'))
+    terminal.err(`To make those that are not applied: ${hint('schedules apply')}`)
+  for (const { sync, configured } of views)
+    if (!configured)
+      terminal.err(
+        `${safeText(sync, 63)} is not configured; to remove it: ${hint('schedules prune')}`,
+      )
+  return EXIT.done
+}
+
+/** For programs: times are ISO 8601 in UTC. */
+function viewToJson({ lastRun, next, ...view }: ScheduleView) {
+  return {
+    ...view,
+    last_run: lastRun && { at: lastRun.at.toISOString(), workflow_id: lastRun.workflowId },
+    next: next?.toISOString() ?? null,
+  }
+}
+
+/** @throws ConfigError where the sync has no schedule on the server */
+export async function scheduleCommand(
+  context: CommandContext,
+  verb: 'pause' | 'resume' | 'trigger',
+  sync: string,
+  reason = 'by hand',
+): Promise<number> {
+  const { terminal, json, hint } = context
+  const config = await context.loadConfig()
+  const temporal = temporalOf(config, context.env)
+  const of = { sync, project: (await findProject(context)) ?? NO_PROJECT }
+  const { client, close } = await connectTemporal(temporal)
+  const work: Readonly<Record<typeof verb, (client: Client) => Promise<boolean>>> = {
+    pause: (at) => pauseSchedule(at, of, `Paused: ${safeText(reason, noteMaxChars)}`),
+    resume: (at) => resumeSchedule(at, of, 'Resumed by hand'),
+    trigger: async (at) => {
+      await requireWorker(context, at, temporal)
+      return await triggerSchedule(at, of)
+    },
+  }
+  try {
+    if (!(await work[verb](client)))
+      throw new ConfigError('SYNC', [
+        {
+          message: `"${safeText(sync, 63)}" has no schedule on the server; "${hint('schedules list')}" shows those there are`,
+        },
+      ])
+    if (json) terminal.out(JSON.stringify({ sync, done: verb }))
+    else terminal.out(`${sync}: ${DONE[verb]}`)
+    return EXIT.done
+  } finally {
+    await close()
+  }
+}
+
+const DONE = {
+  pause: 'paused; a run that is on goes on',
+  resume: 'resumed',
+  trigger: 'a run begins now, unless one that the schedule began is still on',
+} as const

@@ -1,0 +1,193 @@
+// `records-sync service`: runs the Records Service in the box until it is stopped.
+
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { ConfigError, SyncError } from '../../core/errors.ts'
+import {
+  listStoredKeys,
+  mintStoredKey,
+  readSchemaFile,
+  startService,
+  type Deprecation,
+  type FaultKind,
+  type FaultPlan,
+  type LimitModel,
+  type RunningService,
+  type Tls,
+} from '../../service/index.ts'
+import { checkedTls } from '../../service/http/server.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { terminalLogger } from '../shared/logging.ts'
+import { formatNumber } from '../shared/terminal.ts'
+
+export interface ServiceCommandOptions {
+  readonly port: number
+  readonly host: string
+  /** Listen without TLS although others can reach `host`. */
+  readonly plainHttp?: boolean
+  readonly publicUrl?: string
+  readonly data?: string
+  readonly schema?: string
+  readonly seedRecords: number
+  readonly tlsCert?: string
+  readonly tlsKey?: string
+  readonly limit?: number
+  readonly limitModel: LimitModel
+  /** Milliseconds. */
+  readonly latency: number
+  readonly faultRate?: number
+  readonly faults?: readonly FaultKind[]
+  readonly faultSeed: number
+  readonly deprecatedSince?: Date
+  readonly sunset?: Date
+  readonly log: boolean
+}
+
+/** Resolves on the first SIGINT or SIGTERM; a second one ends the process at once, as if nobody listened. */
+export function untilSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const stop = (signal: NodeJS.Signals) => {
+      process.off('SIGINT', stop).off('SIGTERM', stop)
+      resolve(signal)
+    }
+    process.on('SIGINT', stop).on('SIGTERM', stop)
+  })
+}
+
+export async function service(
+  context: CommandContext,
+  options: ServiceCommandOptions,
+): Promise<number> {
+  const { terminal } = context
+  const tls = await tlsOf(options)
+  const faults = faultsOf(options)
+  const deprecation = deprecationOf(options)
+  if (!tls && !isLoopback(options.host)) {
+    const place = `plain HTTP on ${options.host}, where others can listen`
+    if (!options.plainHttp)
+      throw usage(
+        '--host',
+        `${place}; keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or --plain-http where a proxy before it speaks TLS`,
+      )
+    terminal.err(
+      terminal.style(
+        'yellow',
+        `Warning: ${place}. Let nobody reach it but a proxy that speaks TLS.`,
+      ),
+    )
+  }
+  const schema = options.schema === undefined ? null : readSchemaFile(options.schema)
+  const firstKey = options.data === undefined ? null : firstKeyOf(options.data)
+  const running: RunningService = await startService({
+    port: options.port,
+    host: options.host,
+    limitPerMinute: options.limit ?? null,
+    limitModel: options.limitModel,
+    seedRecords: options.seedRecords,
+    latencyMs: options.latency,
+    ...(options.data === undefined ? {} : { data: options.data }),
+    ...(schema ? { schema } : {}),
+    ...(tls ? { tls } : {}),
+    ...(faults ? { faults } : {}),
+    ...(deprecation ? { deprecation } : {}),
+    ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+    // What fails is told in any case.
+    logger: terminalLogger(terminal, options.log ? 'info' : 'warn'),
+  })
+  // Listened for before anybody can know that the service is there.
+  const stopped = untilSignal()
+  const key = options.data === undefined ? running.key : firstKey
+  if (context.json)
+    terminal.out(
+      JSON.stringify({
+        url: running.url,
+        key,
+        docs_url: `${running.publicUrl}/docs`,
+        seeded: running.seeded,
+      }),
+    )
+  else {
+    const place = options.data === undefined ? 'in memory' : `kept in ${options.data}`
+    terminal.out(
+      `Records Service at ${terminal.style('bold', running.url)} (${place}; org ${running.orgId})`,
+    )
+    terminal.out(
+      `  key            ${key ?? `see records-sync service keys list --data ${options.data}`}`,
+    )
+    terminal.out(`  documentation  ${running.publicUrl}/docs`)
+    terminal.out(`  OpenAPI        ${running.publicUrl}/rest/v1/openapi.json`)
+    if (running.seeded > 0) terminal.out(`  ${formatNumber(running.seeded)} contacts`)
+    else if (options.seedRecords > 0)
+      terminal.out('  no contacts were made: the data file has had records before')
+    if (faults)
+      terminal.out(`  faults         ${faults.rate} of requests: ${faults.kinds.join(', ')}`)
+    if (options.data === undefined)
+      terminal.out('The key is shown once and lives as long as this process.')
+    else if (key !== null) terminal.out('The key is shown once; only its hash is kept.')
+    terminal.out('Ctrl-C stops the service.')
+  }
+  await stopped
+  terminal.err('Stopping: requests in flight are finished first. Once more ends at once.')
+  await running.close()
+  return EXIT.done
+}
+
+/** A key for whoever starts a service whose data file has none yet; null where it has one. */
+function firstKeyOf(data: string): string | null {
+  const keys = existsSync(data) ? listStoredKeys(data) : []
+  if (keys.some(({ revokedAt }) => revokedAt === null)) return null
+  return mintStoredKey(data, { reach: 'org' }).token
+}
+
+/** @throws ConfigError */
+async function tlsOf({ tlsCert, tlsKey }: ServiceCommandOptions): Promise<Tls | null> {
+  if (tlsCert === undefined && tlsKey === undefined) return null
+  if (tlsCert === undefined || tlsKey === undefined) {
+    const message = 'it goes with the other one: --tls-cert FILE --tls-key FILE was expected'
+    throw usage(tlsCert === undefined ? '--tls-key' : '--tls-cert', message)
+  }
+  const tls = { cert: await pemFile(tlsCert), key: await pemFile(tlsKey) }
+  try {
+    return checkedTls(tls)
+  } catch (error) {
+    if (error instanceof SyncError) throw usage(`${tlsCert}, ${tlsKey}`, error.message)
+    throw error
+  }
+}
+
+async function pemFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw usage(file, `cannot be read: ${code}; a file in PEM was expected`)
+  }
+}
+
+/** @throws ConfigError */
+function faultsOf({ faultRate, faults, faultSeed }: ServiceCommandOptions): FaultPlan | null {
+  if (faultRate === undefined && faults === undefined) return null
+  if (faultRate === undefined) throw usage('--faults', '--fault-rate SHARE was expected beside it')
+  if (faults === undefined) throw usage('--fault-rate', '--faults NAMES was expected beside it')
+  return { seed: faultSeed, rate: faultRate, kinds: faults }
+}
+
+/** @throws ConfigError */
+function deprecationOf(options: ServiceCommandOptions): Deprecation | null {
+  const { deprecatedSince: since, sunset } = options
+  if (since === undefined && sunset === undefined) return null
+  if (since === undefined) throw usage('--sunset', '--deprecated-since DATE was expected beside it')
+  if (sunset === undefined)
+    throw usage('--deprecated-since', '--sunset DATE was expected beside it')
+  if (sunset < since) throw usage('--sunset', 'a date not before --deprecated-since was expected')
+  return { since, sunset }
+}
+
+function usage(option: string, message: string): ConfigError {
+  return new ConfigError(option, [{ message }])
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}

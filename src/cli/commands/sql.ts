@@ -1,0 +1,74 @@
+// `records-sync sql WAREHOUSE QUERY`: what a query gives, as an import would see it. Reads only.
+
+import { Blocked, SyncError } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import { copyDatabaseMessage } from '../../core/database-message.ts'
+import type { Warehouse } from '../../warehouses/warehouse.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { formatNumber, safeText, table } from '../shared/terminal.ts'
+
+const CELL_CHARS_MAX = 60
+
+/** `limit`: rows that are shown at most. With `--json`, a line for each row: an object by column. */
+export async function sql(
+  context: CommandContext,
+  name: string,
+  query: string,
+  { limit }: { readonly limit: number },
+): Promise<number> {
+  const { terminal } = context
+  const { createSourceOpeners: sourceOpeners } = await import('../../resources/openers.ts')
+  const { openWarehouse } = sourceOpeners(context, () =>
+    Promise.reject(new SyncError('not_asked', 'A query needs no connection')),
+  )
+  const warehouse = await openWarehouse(name)
+  try {
+    // One more tells whether there are more.
+    const { columns, rows } = await firstRows(warehouse, query, limit + 1)
+    const shown = rows.slice(0, limit)
+    if (context.json) {
+      if (new Set(columns).size < columns.length)
+        throw new SyncError(
+          'query_header',
+          'two columns have the same name; expected each name once',
+        )
+      for (const row of shown)
+        terminal.out(
+          JSON.stringify(Object.fromEntries(columns.map((column, at) => [column, row[at]]))),
+        )
+    } else {
+      const text = (cell: Json) =>
+        cell === null ? 'NULL' : typeof cell === 'string' ? cell : JSON.stringify(cell)
+      terminal.out(
+        table(
+          columns.map((column) => safeText(column, CELL_CHARS_MAX)),
+          shown.map((row) => row.map((cell) => safeText(text(cell), CELL_CHARS_MAX))),
+        ),
+      )
+    }
+    terminal.err(
+      rows.length > limit
+        ? `the first ${formatNumber(limit)} rows; there are more: --limit shows them`
+        : `${formatNumber(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`,
+    )
+    return EXIT.done
+  } catch (error) {
+    if (!(error instanceof SyncError) || error instanceof Blocked) throw error
+    throw copyDatabaseMessage(
+      new SyncError(error.code, `Warehouse ${name}: ${error.message}`),
+      error,
+    )
+  } finally {
+    await warehouse.close()
+  }
+}
+
+async function firstRows(warehouse: Warehouse, query: string, rowsMax: number) {
+  const { columns, chunks } = await warehouse.read(query, { rowsMax })
+  const rows: (readonly Json[])[] = []
+  for await (const chunk of chunks(1_000)) {
+    rows.push(...chunk.slice(0, rowsMax - rows.length))
+    if (rows.length === rowsMax) break
+  }
+  return { columns, rows }
+}

@@ -1,0 +1,144 @@
+// What every command shares: the configuration file, the ledger, the Temporal server, exit codes, and how errors end.
+
+import { relative, resolve } from 'node:path'
+import type { Config } from '../../../config/index.ts'
+import { ConfigError, LedgerError, SyncError } from '../../core/errors.ts'
+import { tooManyOpenFiles } from '../../core/open-files.ts'
+import { databaseMessage } from '../../core/database-message.ts'
+import type { QuotaStore } from '../../core/ports.ts'
+import { isComplete, type RunState } from '../../core/states.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Connected } from '../../temporal/client.ts'
+import { temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
+import { createTerminal, safeText, type Terminal } from './terminal.ts'
+
+/** So long a Temporal server that only does not answer in time is waited for. */
+const slowMaxMs = 60_000
+
+/** Exit codes (README, "Commands"). */
+export const EXIT = { done: 0, rejects: 1, usage: 2, stopped: 3, unknown: 4 } as const
+
+/** Options of every command. */
+export interface GlobalOptions {
+  readonly config: string
+  readonly json: boolean
+}
+
+/** What a command is given. */
+export interface CommandContext {
+  readonly terminal: Terminal
+  readonly json: boolean
+  readonly configFile: string
+  readonly env: NodeJS.ProcessEnv
+  /** A command line to show to a person: with `--config` where this one had it. */
+  hint(command: string): string
+  loadConfig(): Promise<Config>
+  /** Opens the configured ledger, read-only by default. */
+  openLedger(options?: { readOnly?: boolean }): Promise<Ledger>
+  /** Opens the configured ledger for reading; null where no run has made it yet. */
+  findLedger(): Promise<Ledger | null>
+  /** Opens the quotas that all processes of the ledger share. */
+  openQuotas(): Promise<QuotaStore>
+}
+
+/** `terminal`: share one where several write to the same screen, so that the live line stays whole. */
+export function createContext(
+  options: GlobalOptions,
+  terminal: Terminal = createTerminal({ out: process.stdout, err: process.stderr }),
+): CommandContext {
+  const configFile = resolve(options.config)
+  const ledgerPlace = async () => {
+    const { readLedgerPlace } = await import('../../../config/index.ts')
+    return await readLedgerPlace((await context.loadConfig()).ledger, process.env)
+  }
+  const context: CommandContext = {
+    terminal,
+    json: options.json,
+    configFile,
+    env: process.env,
+    hint: (command) =>
+      options.config === 'records-sync.yaml'
+        ? `records-sync ${command}`
+        : `records-sync -c ${relative(process.cwd(), configFile)} ${command}`,
+    async loadConfig() {
+      const { loadConfig } = await import('../../../config/index.ts')
+      return await loadConfig(configFile, process.env)
+    },
+    async openLedger({ readOnly = true } = {}) {
+      const { openLedger } = await import('../../ledger/open.ts')
+      return await openLedger(await ledgerPlace(), { readOnly })
+    },
+    async findLedger() {
+      try {
+        return await context.openLedger()
+      } catch (error) {
+        if (error instanceof LedgerError && error.code === 'ledger_missing') return null
+        throw error
+      }
+    },
+    async openQuotas() {
+      const { openQuotaStore } = await import('../../ledger/open.ts')
+      return await openQuotaStore(await ledgerPlace())
+    },
+  }
+  return context
+}
+
+/** Which Temporal server this command talks to, and as who (docs/temporal.md). */
+export const temporalOf: (config: Config, env: NodeJS.ProcessEnv) => TemporalSettings =
+  temporalSettings
+
+/** Connects to the Temporal server, or says what is wrong and how to mend it. */
+export async function connectTemporal(
+  settings: TemporalSettings,
+  options: { readonly retries?: boolean } = {},
+): Promise<Connected> {
+  const { connectClient } = await import('../../temporal/client.ts')
+  const patience = {
+    maxMs: slowMaxMs,
+    tell: (why: string) =>
+      void process.stderr.write(`${why}. Waiting up to ${slowMaxMs / 1_000} s\n`),
+  }
+  return await connectClient(settings, patience, options)
+}
+
+/** The exit code of a run that ended, or stands, in `state`. */
+export function exitCodeOf(state: RunState): number {
+  if (state === 'complete') return EXIT.done
+  return isComplete(state) ? EXIT.rejects : EXIT.stopped
+}
+
+/** What a database said of a query, for the person at the terminal who wrote it: it may quote the query, and values. */
+export function databaseMessageLines(
+  error: unknown,
+  terminal: Pick<Terminal, 'isScreen'>,
+): string[] {
+  const words = terminal.isScreen ? databaseMessage(error) : undefined
+  const lines = words?.split('\n').filter((line) => line.trim() !== '') ?? []
+  return lines.slice(0, OWN_LINES_MAX).map((line) => `  ${safeText(line, 500)}`)
+}
+
+const OWN_LINES_MAX = 12
+
+/** Prints an error as a person or a program wants it, and says with which code to end. */
+export function reportError(
+  caught: unknown,
+  context: Pick<CommandContext, 'terminal' | 'json'>,
+): number {
+  const error = tooManyOpenFiles(caught) ?? caught
+  const code = error instanceof SyncError ? error.code : 'internal_error'
+  const message = error instanceof Error ? error.message : String(error)
+  if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
+  else {
+    context.terminal.err(context.terminal.style('red', message))
+    for (const line of databaseMessageLines(error, context.terminal)) context.terminal.err(line)
+    if (
+      !(error instanceof SyncError) &&
+      error instanceof Error &&
+      error.stack &&
+      process.env['DEBUG']
+    )
+      context.terminal.err(error.stack)
+  }
+  return error instanceof ConfigError ? EXIT.usage : EXIT.stopped
+}

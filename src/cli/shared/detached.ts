@@ -1,0 +1,44 @@
+// What is said of a run that is started and not followed. Promise kept here: of two that are started at once, one is said to be
+// started, and the other which run there is.
+
+import { ApplicationFailure } from '@temporalio/client'
+import { SyncError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { EXIT, type CommandContext } from './context.ts'
+
+/** So long a worker may take to open the run. It does so at once, unless it has no slot free or has just gone. */
+export const BEGIN_MAX_MS = 60_000
+
+/** Whether a run is open, or nobody waits for that any longer. */
+export function openedOr(maxMs: number): (run: Run | null) => boolean {
+  const until = systemClock.now() + maxMs
+  return (run) => run !== null || systemClock.now() >= until
+}
+
+/** Says that it is started; or, where no worker has opened it yet, what is known. */
+export function printStarted(
+  { terminal, json, hint }: CommandContext,
+  { sync, workflowId }: { readonly sync: string; readonly workflowId: string },
+  run: Run | null,
+): number {
+  const watch = hint('status')
+  if (json) terminal.out(JSON.stringify({ workflow_id: workflowId, run: run?.id ?? null }))
+  else if (run !== null) terminal.out(`Started ${workflowId}, run ${run.id}. Watch it: ${watch}`)
+  else
+    terminal.out(
+      `${workflowId} waits for a worker. It begins when one is free, unless another run of ${sync} is at work then. Watch it: ${watch}`,
+    )
+  return EXIT.done
+}
+
+/** That the sync is held by another run, in the words of the worker that found it; null for any other end. */
+export function heldBy(error: unknown): SyncError | null {
+  let current = error
+  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
+    if (current instanceof ApplicationFailure && current.type === 'AlreadyRunning')
+      return new SyncError('already_running', current.message)
+    current = current.cause
+  }
+  return null
+}

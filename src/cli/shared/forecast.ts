@@ -1,0 +1,129 @@
+// How long so many requests take, and what that rests on: the org's quota as all processes know it, or, where nothing is
+// known of it yet, the limit alone.
+
+import { UNLIMITED_PER_MINUTE } from '../../client/pacer/state.ts'
+import { forecastMinutes, readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
+import { SyncError } from '../../core/errors.ts'
+import { BULK_PRIORITIES, type BulkPriority, type QuotaStore } from '../../core/ports.ts'
+import type { CommandContext } from './context.ts'
+import { elapsedText, formatNumber, utc } from './terminal.ts'
+
+export interface Forecast {
+  readonly requests: number
+  /** Requests a minute to count on; null where it is not known, or nothing limits them. */
+  readonly perMinute: number | null
+  /** Null: not known. 0: nothing limits them. */
+  readonly minutes: number | null
+  /** `198 requests, about 14 minutes: 480 of 600 requests a minute, 20 % is kept for others` */
+  readonly text: string
+}
+
+/** The quotas that all processes share; null where they cannot be opened: no command that only looks fails for that. */
+export async function findQuotas(context: CommandContext): Promise<QuotaStore | null> {
+  try {
+    return await context.openQuotas()
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
+}
+
+/** Until when whatever is closed at an origin stays so; null where nothing is, or it cannot be read. */
+export async function closedUntil(store: QuotaStore, origin: string): Promise<number | null> {
+  try {
+    const { nowMs, orgs } = await store.all()
+    const times = orgs
+      .filter(({ org }) => org.startsWith(`${origin} `))
+      .map(({ org, state }) => readQuotaView(org, state, nowMs).closedUntilMs)
+    return times.reduce((latest, time) => Math.max(latest ?? 0, time ?? 0) || null, null)
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
+}
+
+/** The quota of a key's org, from its row; null where there is none yet, or it cannot be read: a forecast is worth no failure. */
+export async function readKeyQuota(
+  store: QuotaStore,
+  key: { readonly origin: string; readonly fingerprint: string },
+): Promise<QuotaView | null> {
+  const name = `${key.origin} key#${key.fingerprint}`
+  try {
+    const org = (await store.orgOfKey(name)) ?? name
+    const { nowMs, orgs } = await store.all()
+    const row = orgs.find((one) => one.org === org)
+    return row ? readQuotaView(org, row.state, nowMs) : null
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
+}
+
+/**
+ * @param row of the org; null where there is none
+ * @param known what to go by without a row: the limit as an answer said it, and the reserve as it is configured, 0 to 0.9
+ */
+export function forecast(
+  requests: number,
+  priority: BulkPriority,
+  row: QuotaView | null,
+  known: { readonly limit: number | null; readonly reserve: number },
+): Forecast {
+  const told = `${formatNumber(requests)} ${requests === 1 ? 'request' : 'requests'}`
+  const view = row?.limitPerMinute == null ? null : row
+  const limit = view?.limitPerMinute ?? known.limit
+  if (limit === null || requests === 0)
+    return { requests, perMinute: null, minutes: requests === 0 ? 0 : null, text: told }
+  if (limit >= UNLIMITED_PER_MINUTE) {
+    const text = `${told}; the service sets no limit`
+    return { requests, perMinute: null, minutes: 0, text }
+  }
+  const perMinute = view?.available?.[priority] ?? Math.floor(limit * (1 - known.reserve))
+  let minutes = view && forecastMinutes(view, requests, priority)
+  if (!view && perMinute > 0) minutes = requests / perMinute
+  const reserve = view?.reserve ?? known.reserve
+  const rests = [
+    perMinute >= limit
+      ? `all ${formatNumber(limit)} requests a minute`
+      : `${formatNumber(perMinute)} of ${formatNumber(limit)} requests a minute`,
+    ...lessOf(limit, reserve, view?.lastMinute.others ?? 0),
+    ...(view ? sharedWith(view, limit, perMinute, priority) : []),
+    ...(view?.closedUntilMs ? [`from ${utc(view.closedUntilMs)} on`] : []),
+  ].join(', ')
+  const text = `${told}, ${minutes === null ? 'no telling how long' : inWords(minutes)}: ${rests}`
+  return { requests, perMinute, minutes, text }
+}
+
+/** Of a share from 0 to 1, with one decimal at most. */
+export const percentOfShare = (share: number): number => Number((share * 100).toFixed(1))
+
+/** `less than a minute`, `about 14 minutes`, `about 3 h 20 min` */
+function inWords(minutes: number): string {
+  if (minutes < 1) return 'less than a minute'
+  const whole = Math.ceil(minutes)
+  if (whole === 1) return 'about a minute'
+  return `about ${whole < 120 ? `${whole} minutes` : elapsedText(whole * 60_000)}`
+}
+
+/** What is not ours: the reserve, or what others use of the quota where that is more. */
+function lessOf(limit: number, reserve: number, others: number): string[] {
+  if (others > reserve * limit) return [`others use ${formatNumber(others)}`]
+  return reserve > 0 ? [`${percentOfShare(reserve)} % is kept for others`] : []
+}
+
+function sharedWith(
+  view: QuotaView,
+  limit: number,
+  perMinute: number,
+  priority: BulkPriority,
+): string[] {
+  if (view.isClosedForLong) return []
+  const ours = limit - Math.max(view.reserve * limit, view.lastMinute.others)
+  if (perMinute >= Math.floor(ours)) return []
+  const busy = BULK_PRIORITIES.filter(
+    (other) =>
+      other !== priority &&
+      view.users.some(({ lastMinute, waiting }) => lastMinute[other] + waiting[other] > 0),
+  )
+  return [`shared with ${busy.length > 0 ? busy.join(' and ') : 'other work'}`]
+}

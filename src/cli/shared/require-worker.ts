@@ -1,0 +1,103 @@
+// Which project this folder is, and whether a worker serves it.
+
+import type { Client } from '@temporalio/client'
+import { taskQueueOf } from '../../../workflows/queues.ts'
+import { LedgerError, SyncError } from '../../core/errors.ts'
+import { systemClock } from '../../core/ports.ts'
+import { projectOf, type Project } from '../../runs/project.ts'
+import type { TemporalSettings } from '../../temporal/settings.ts'
+import type { CommandContext } from './context.ts'
+import { safeText } from './terminal.ts'
+
+const waitMaxMs = 20_000
+/** So long a worker that was started just now may take without a word. */
+const quietMs = 2_000
+const askEveryMs = 300
+
+/** The project; null where no worker of this release has opened the ledger yet. */
+export async function findProject(context: CommandContext): Promise<Project | null> {
+  try {
+    const ledger = await context.findLedger()
+    if (ledger === null) return null
+    try {
+      // What it asks later it asks of a ledger that is open then.
+      return { ...(await projectOf(ledger)), began: (...of) => began(context, ...of) }
+    } finally {
+      await ledger.close()
+    }
+  } catch (error) {
+    if (error instanceof LedgerError && error.code === 'ledger_older') return null
+    throw error
+  }
+}
+
+async function began(
+  context: CommandContext,
+  ...of: Parameters<Project['began']>
+): Promise<boolean> {
+  const ledger = await context.openLedger()
+  try {
+    return await (await projectOf(ledger)).began(...of)
+  } finally {
+    await ledger.close()
+  }
+}
+
+/**
+ * Waits for a worker of this project, because one that starts makes the ledger first and is known to the server only after
+ * that.
+ * @returns the project that it serves
+ * @throws SyncError `no_worker`, which says how to get one, and whose workers there are
+ */
+export async function requireWorker(
+  context: CommandContext,
+  client: Client,
+  temporal: TemporalSettings,
+): Promise<Project> {
+  const began = systemClock.now()
+  let isTold = false
+  for (;;) {
+    const project = await findProject(context)
+    if (project !== null && (await hasWorker(client, taskQueueOf(project.id)))) return project
+    const waitedMs = systemClock.now() - began
+    if (waitedMs >= waitMaxMs) throw await noWorker(context, client, { temporal, project })
+    if (waitedMs >= quietMs && !isTold) {
+      isTold = true
+      const seconds = waitMaxMs / 1_000
+      context.terminal.err(
+        `No worker of this project polls yet; waiting up to ${seconds} s for one`,
+      )
+    }
+    await systemClock.sleep(askEveryMs)
+  }
+}
+
+async function hasWorker(client: Client, taskQueue: string): Promise<boolean> {
+  const { namespace } = client.options
+  const name = { name: taskQueue }
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: name,
+    taskQueueType: 1,
+  })
+  return (pollers ?? []).length > 0
+}
+
+async function noWorker(
+  { configFile, hint }: CommandContext,
+  client: Client,
+  { temporal, project }: { temporal: TemporalSettings; project: Project | null },
+): Promise<SyncError> {
+  const { projectLabel: labelOf, otherProjects } = await import('../../temporal/projects.ts')
+  const others = await otherProjects(client, project?.id ?? null).catch(() => [])
+  const queue =
+    project === null
+      ? 'serves this project, whose ledger no worker has opened yet,'
+      : `polls the queue ${taskQueueOf(project.id)}`
+  const start = `Start one with "${hint('worker')}", or all parts with "${hint('dev')}"`
+  const whose =
+    others.length === 0
+      ? ''
+      : `. The workers there serve ${others.map((other) => safeText(other, 200)).join(', ')}; yours is ${safeText(labelOf(configFile), 200)}`
+  return new SyncError('no_worker', `No worker ${queue} at ${temporal.address}${whose}. ${start}`)
+}

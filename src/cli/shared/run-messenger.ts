@@ -1,0 +1,100 @@
+// Sends an update to the workflow of a run, as `approve`, `reject`, `pause` and `resume` do.
+
+import {
+  ApplicationFailure,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+  type Client,
+  type WorkflowHandle,
+} from '@temporalio/client'
+import { ConfigError, SyncError } from '../../core/errors.ts'
+import { LIVE_STATES } from '../../core/states.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import { connectTemporal, temporalOf, type CommandContext } from './context.ts'
+import { innermostMessage } from './follow.ts'
+import { requireWorker } from './require-worker.ts'
+import { findRun } from './find-run.ts'
+
+/** How long a worker may take to pass a message on. */
+const ANSWER_MAX_MS = 30_000
+
+/**
+ * A run by its number, or the live one of a sync by its name.
+ * @throws ConfigError where there is none; SyncError `run_ended`
+ */
+export async function liveRunNamed(context: CommandContext, text: string): Promise<Run> {
+  const ledger = await context.openLedger()
+  try {
+    const run = await findRun(ledger, text)
+    if (!LIVE_STATES.includes(run.state)) throw runEnded(run)
+    return run
+  } finally {
+    await ledger.close()
+  }
+}
+
+export const runEnded = (run: Run, state: string = run.state) =>
+  new SyncError(
+    'run_ended',
+    `Run ${run.id} of ${run.sync} is ${state}: nothing can be done in it any more`,
+  )
+
+/** A connection to the workflow of a run. */
+export interface RunMessenger {
+  readonly client: Client
+  readonly handle: WorkflowHandle
+  /**
+   * @param input one JSON object, or undefined
+   * @throws SyncError what the workflow refused, in its own words; `refusedType` tells which refusal it was
+   */
+  update<Answer>(name: string, input: unknown): Promise<Answer>
+}
+
+/** Does `work` with a connection to the workflow of a run. `needsWorker`: whether somebody has to answer at once. */
+export async function withRunMessenger<Result>(
+  context: CommandContext,
+  run: Run,
+  needsWorker: boolean,
+  work: (messenger: RunMessenger) => Promise<Result>,
+): Promise<Result> {
+  if (run.workflowId === '')
+    throw new ConfigError('RUN', [{ message: `run ${run.id} is a plan, which no workflow runs` }])
+  const temporal = temporalOf(await context.loadConfig(), context.env)
+  const { client, close } = await connectTemporal(temporal)
+  try {
+    if (needsWorker) await requireWorker(context, client, temporal)
+    const handle = client.workflow.getHandle(run.workflowId, run.workflowRunId)
+    return await work({
+      client,
+      handle,
+      update: async (name, input) => {
+        try {
+          return await client.withDeadline(Date.now() + ANSWER_MAX_MS, () =>
+            handle.executeUpdate<never, [unknown]>(name, { args: [input] }),
+          )
+        } catch (error) {
+          throw refusalOf(error, run)
+        }
+      },
+    })
+  } finally {
+    await close()
+  }
+}
+
+function refusalOf(error: unknown, run: Run): unknown {
+  if (error instanceof WorkflowNotFoundError) return runEnded(run, 'over')
+  if (error instanceof WorkflowUpdateFailedError)
+    return new SyncError(
+      'refused',
+      `Run ${run.id} of ${run.sync}: ${innermostMessage(error)}`,
+      error.cause instanceof ApplicationFailure ? { type: error.cause.type ?? null } : {},
+    )
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)
+    return new SyncError(
+      'unanswered',
+      `No worker took it within ${ANSWER_MAX_MS / 1_000} s; see the worker's log, and ask again`,
+    )
+  return error
+}

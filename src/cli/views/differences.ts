@@ -1,0 +1,129 @@
+// What a reconciliation found, as text and as JSON.
+
+import {
+  DIFFERENCE_KINDS,
+  sumOfDifferences,
+  type DifferenceCounts,
+  type DifferenceKind,
+} from '../../core/differences.ts'
+import { reconcileScopeOf } from '../../core/purpose.ts'
+import { isComplete, LIVE_STATES } from '../../core/states.ts'
+import type { DifferenceGroup, Ledger, Run } from '../../ledger/ledger.ts'
+import type { CommandContext } from '../shared/context.ts'
+import { formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
+
+/** The differences of a run. */
+export interface RunDifferences {
+  readonly found: DifferenceCounts
+  readonly left: DifferenceCounts
+  readonly groups: readonly DifferenceGroup[]
+}
+
+const GROUPS_SHOWN = 20
+
+const MEANING: Readonly<Record<Run['kind'], Readonly<Record<DifferenceKind, string>>>> = {
+  import: {
+    missing: 'the service has no record of the row',
+    extra: 'we wrote it, and the source has no row of it any more',
+    stale: 'the source has changed since it was sent',
+    different: 'fields have other values at the service',
+  },
+  mirror: {
+    missing: 'the table has no row of the record',
+    extra: 'the record is gone, its row is there',
+    stale: 'the row is of an older version of the record',
+    different: 'the row has other values, or is newer',
+  },
+}
+
+const WHO = {
+  source: 'the source changed',
+  service: 'somebody at the service',
+  both: 'both sides changed',
+  warehouse: 'somebody in the warehouse',
+  unknown: 'not known',
+} as const
+
+/** Null for a run that is no reconciliation. */
+export async function readRunDifferences(ledger: Ledger, run: Run): Promise<RunDifferences | null> {
+  if (run.purpose !== 'reconcile') return null
+  const counts = await ledger.differenceCounts(run.id)
+  return { ...counts, groups: await ledger.differenceGroups(run.id) }
+}
+
+/** Extra records that an import's reconciliation has deleted, or that were gone when it wanted to. */
+export const deletedOf = (
+  run: Pick<Run, 'kind'>,
+  findings: RunDifferences | null | undefined,
+): number => (run.kind === 'import' && findings ? findings.found.extra - findings.left.extra : 0)
+
+/** Whether a run that found no difference has compared anything, and came to its end. */
+const isEqual = ({ state, kind, counts }: Run): boolean =>
+  isComplete(state) && (kind === 'mirror' || (counts?.states.unchanged ?? 0) > 0)
+
+function withoutDifference(run: Run): string {
+  if (isEqual(run)) return '  Both sides are equal, as far as they were compared.'
+  if (isComplete(run.state)) return '  No row was compared.'
+  return LIVE_STATES.includes(run.state)
+    ? '  No difference so far; it is not at its end.'
+    : '  It ended before everything was compared: whether both sides are equal is not known.'
+}
+
+/** Records that differ by kind, then the fields, and who changed them. */
+export function printRunDifferences(
+  terminal: Terminal,
+  run: Run,
+  { found, left, groups }: RunDifferences,
+): void {
+  if (sumOfDifferences(found) === 0) {
+    const text = withoutDifference(run)
+    terminal.out(isEqual(run) ? terminal.style('green', text) : text)
+    return
+  }
+  const meaning = MEANING[run.kind]
+  for (const kind of DIFFERENCE_KINDS) {
+    if (found[kind] === 0) continue
+    const mended = found[kind] - left[kind]
+    const note =
+      mended === 0 ? '' : mended === found[kind] ? ', mended' : `, ${formatNumber(mended)} mended`
+    terminal.out(
+      `  ${kind.padEnd(11)} ${formatNumber(found[kind])}${note}  ${terminal.style('dim', meaning[kind])}`,
+    )
+  }
+  const fields = groups.filter(({ field }) => field !== null)
+  if (fields.length === 0) return
+  terminal.out()
+  const rows = fields
+    .slice(0, GROUPS_SHOWN)
+    .map(({ stream, field, kind, whose, differences, example }) => [
+      safeText(stream, 30),
+      safeText(field!, 40),
+      kind,
+      WHO[whose],
+      differences,
+      example,
+    ])
+  terminal.out(
+    table(['object type', 'property', 'kind', 'changed by', 'values', 'first row'], rows),
+  )
+  if (fields.length > GROUPS_SHOWN)
+    terminal.out(
+      `  and ${formatNumber(fields.length - GROUPS_SHOWN)} more: --json shows all of them`,
+    )
+}
+
+/** What a person does next about what is left, if anything. */
+export function nextStepOf(
+  context: Pick<CommandContext, 'hint'>,
+  run: Run,
+  { left }: RunDifferences,
+): string | null {
+  if (sumOfDifferences(left) === 0) return null
+  if (run.kind === 'mirror') return `Mend them: ${context.hint(`reconcile ${run.sync} --repair`)}`
+  const sendable = sumOfDifferences(left) - left.extra
+  return sendable > 0
+    ? `Send what differs: ${context.hint(`retry ${run.id}`)}`
+    : reconcileScopeOf(run.config)?.deleteExtra === true && LIVE_STATES.includes(run.state)
+      ? null
+      : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`
+}

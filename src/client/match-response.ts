@@ -1,0 +1,62 @@
+// Is this the answer to this request? A cache, a proxy or a mixed-up connection may bring a well-formed answer to another.
+// Promise kept here: a record, edge or object type of other names than those asked for is never handed on.
+
+import type { AssociationEdgeWire, OperationId, RecordRepresentation } from '../contract/index.ts'
+import { InvalidResponse } from './decode.ts'
+import type { BodyOf } from './decode.ts'
+import type { CallParts } from './build-request.ts'
+
+/** The names that the request held: path parameters, and the target of a link. */
+type Asked = Readonly<Record<string, string | undefined>>
+type Checks = { readonly [Id in OperationId]?: (body: BodyOf<Id>, asked: Asked) => void }
+
+const records = ({ data }: { data: RecordRepresentation[] }, asked: Asked) => {
+  for (const record of data) checkRecordMatches(record, { type: asked['object_type'] })
+}
+const record = ({ data }: { data: RecordRepresentation }, asked: Asked) =>
+  checkRecordMatches(data, { type: asked['object_type'], id: asked['id'] })
+
+const checks: Checks = {
+  readObjectType: ({ data }, asked) => same('an object type', data.name, asked['object_type']),
+  listRecords: records,
+  queryRecords: records,
+  createRecord: record,
+  upsertRecord: record,
+  readRecord: record,
+  updateRecord: record,
+  listAssociationEdges: ({ data }, asked) => {
+    for (const edge of data) checkEdge(edge, { id: asked['id'] })
+  },
+  associateRecords: ({ data }, asked) => checkEdge(data, asked),
+}
+
+/** @throws Distrust */
+export function checkResponseMatches<Id extends OperationId>(
+  id: Id,
+  body: BodyOf<Id>,
+  { path, body: sent }: CallParts,
+): void {
+  const target = (sent as { data?: { target_id?: string } } | undefined)?.data?.target_id
+  checks[id]?.(body, { ...path, target_id: target })
+}
+
+/** What is undefined was not asked for. @throws Distrust */
+export function checkRecordMatches(
+  { id, object_type }: RecordRepresentation,
+  asked: { readonly type?: string | undefined; readonly id?: string | undefined },
+): void {
+  same('a record of an object type', object_type, asked.type)
+  same('a record', id, asked.id)
+}
+
+function checkEdge(edge: AssociationEdgeWire, asked: Asked): void {
+  same('an association edge from a record', edge.source_id, asked['id'])
+  same('an association edge to a record', edge.target_id, asked['target_id'])
+  same('an association edge of a type', edge.association_type, asked['association_type'])
+}
+
+/** The names themselves stay out of the message: they are the service's. */
+function same(what: string, got: string, asked: string | undefined): void {
+  if (asked === undefined || got === asked) return
+  throw new InvalidResponse(`it holds ${what} that was not asked for`)
+}

@@ -1,0 +1,107 @@
+// The requests in flight: which, how long answers take, and how many there may be at a time. Times are seconds.
+
+/** A request in flight, with what was known when it left. */
+export interface SentRequest {
+  readonly id: string
+  readonly sentAt: number
+  /** Number of the epoch. */
+  readonly epoch: number
+  /** The lowest Remaining of that epoch, and when the request was sent that told it. */
+  readonly lowest: number
+  readonly lowestSentAt: number
+  /** The newest Remaining, likewise. */
+  readonly newest: number
+  readonly newestSentAt: number
+}
+
+/** A request that nobody reported back within this time counts as used. */
+export const IN_FLIGHT_MAX_S = 30
+/** Requests of an org in flight, whatever the limit and the latency. */
+export const ORG_IN_FLIGHT_MAX = 256
+/** So many may always be in flight, unless the service said that it is overloaded. */
+const IN_FLIGHT_MIN = 8
+
+/** It used one request of the quota. A 401 is counted elsewhere, if at all. */
+export const isAccepted = (status: number): boolean =>
+  status !== 429 && status !== 503 && status !== 401
+
+export class InFlight {
+  private out = new Map<string, SentRequest>()
+  /** Mean latency. */
+  latency = 0.2
+  /** A latency that few answers exceed. */
+  private slow = 0.5
+  /** After a 503: at most so many; grows back with each answer. */
+  private ceiling: number | null = null
+  private ceilingSince = -1
+
+  static restore(data: object): InFlight {
+    const flights = Object.assign(new InFlight(), data)
+    flights.out = new Map((data as { out: SentRequest[] }).out.map((sent) => [sent.id, sent]))
+    return flights
+  }
+
+  toJSON(): object {
+    return { ...this, out: [...this.out.values()] }
+  }
+
+  get size(): number {
+    return this.out.size
+  }
+
+  add(sent: SentRequest): void {
+    this.out.set(sent.id, sent)
+  }
+
+  take(id: string): SentRequest | undefined {
+    const sent = this.out.get(id)
+    this.out.delete(id)
+    return sent
+  }
+
+  /** Takes out, one at a time, those that nobody reported back. */
+  takeForgotten(t: number): SentRequest | undefined {
+    const [oldest] = this.out.values()
+    return oldest && oldest.sentAt <= t - IN_FLIGHT_MAX_S ? this.take(oldest.id) : undefined
+  }
+
+  clear(): void {
+    this.out.clear()
+  }
+
+  sentAfter(t: number): number {
+    let count = 0
+    for (const sent of this.out.values()) if (sent.sentAt > t) count++
+    return count
+  }
+
+  /** Those that the limiter has likely counted by `t`: it looks early in a call. */
+  countedBy(t: number): number {
+    let count = 0
+    for (const sent of this.out.values()) if (sent.sentAt + 0.3 * this.latency <= t) count++
+    return count
+  }
+
+  /** An answer came after `latency`. */
+  learn(latency: number, status: number, sentAt: number, t: number): void {
+    this.latency += 0.05 * (Math.min(latency, 1) - this.latency)
+    const gap = Math.min(latency, IN_FLIGHT_MAX_S) - this.slow
+    this.slow += (gap > 0 ? 0.3 : 0.01) * gap
+    if (status === 503 && sentAt > this.ceilingSince) {
+      // Overloaded: half as many, once for all that were out together.
+      const out = this.size + 1
+      this.ceiling = Math.max(1, Math.floor(Math.min(this.ceiling ?? out, out) / 2))
+      this.ceilingSince = t
+    } else if (isAccepted(status) && this.ceiling !== null) {
+      this.ceiling += 1 / this.ceiling
+      if (this.ceiling >= ORG_IN_FLIGHT_MAX) this.ceiling = null
+    }
+  }
+
+  /** In flight at a time: what `perSecond` needs at a latency that few exceed, and half as much again. */
+  cap(perSecond: number): number {
+    const needed = Math.ceil(1.5 * perSecond * (this.slow + 0.25))
+    const cap = Math.min(ORG_IN_FLIGHT_MAX, Math.max(IN_FLIGHT_MIN, needed))
+    return Math.max(1, Math.floor(Math.min(cap, this.ceiling ?? cap)))
+  }
+}

@@ -1,0 +1,53 @@
+// Our own accepted requests of the last minute, seen in two ways. Times are seconds.
+
+import type { InFlight } from './in-flight.ts'
+import { UsageWindow } from './usage-window.ts'
+import type { UsageWindowText } from './usage-window.ts'
+import { PERIOD_S } from './reset-clock.ts'
+
+export class OwnUsage {
+  /** By when the answer came: the limiter counted it earlier, so it leaves the limiter's log earlier, too. */
+  private readonly answered: UsageWindow
+  /** By when it was likely counted. */
+  private readonly counted: UsageWindow
+
+  constructor(data?: { readonly answered: UsageWindowText; readonly counted: UsageWindowText }) {
+    this.answered = new UsageWindow(data?.answered)
+    this.counted = new UsageWindow(data?.counted)
+  }
+
+  toJSON(): object {
+    return { answered: this.answered, counted: this.counted }
+  }
+
+  static restore(data: object): OwnUsage {
+    return new OwnUsage(data as { answered: UsageWindowText; counted: UsageWindowText })
+  }
+
+  add(answeredAt: number, countedAt: number, requests = 1): void {
+    this.answered.add(answeredAt, requests)
+    this.counted.add(countedAt, requests)
+  }
+
+  /** Accepted in the last minute. */
+  lastMinute(t: number): number {
+    return this.answered.since(t - PERIOD_S)
+  }
+
+  /** What of the limiter's last 60 seconds is ours: never too few. */
+  atMost(t: number, flights: InFlight): number {
+    return this.lastMinute(t) + flights.size
+  }
+
+  /** Ours in the 60 seconds before `countedAt`: the best guess. */
+  likely(countedAt: number, flights: InFlight): number {
+    const { counted } = this
+    const use = counted.before(countedAt) - counted.before(countedAt - PERIOD_S)
+    return use + flights.countedBy(countedAt)
+  }
+
+  /** When `requests` of ours have certainly left the last minute; null where there are fewer. */
+  whenFree(t: number, requests: number): number | null {
+    return this.answered.whenOlder(t, PERIOD_S, requests)
+  }
+}

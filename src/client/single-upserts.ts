@@ -1,0 +1,119 @@
+// A batch upsert on a service that has none: one upsert for each item, in their order, and one answer as a batch has it.
+// Promises kept here: what stops the work after some items were written says that the outcome is unknown, and sending the
+// batch again is safe, because upserts are.
+
+import { BATCH_ITEM_STATUSES, TITLES } from '../contract/index.ts'
+import type { BatchItemResult, ProblemCode, Properties } from '../contract/index.ts'
+import { QuotaWait, ServiceFailure, SyncError } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
+import type { Permit } from '../core/ports.ts'
+import type { Success } from './answers.ts'
+import { batchBody } from './batch.ts'
+import type { BatchAnswer, BatchInput } from './batch.ts'
+import type { BodyOf } from './decode.ts'
+import type { RequestOptions } from './call.ts'
+
+export interface UpsertItem {
+  readonly properties: Properties
+}
+
+/** Sends one upsert. */
+export type UpsertOne = (
+  item: UpsertItem,
+  options: RequestOptions,
+) => Promise<Success<BodyOf<'upsertRecord'>>>
+
+/**
+ * The quota may let each item wait so long: what is begun is not left half done for a wait, because waiting is normal.
+ */
+const ITEM_WAIT_MAX_MS = 600_000
+
+/** @throws ServiceFailure; before anything was sent QuotaWait or the signal's reason too */
+export async function upsertSingly(
+  items: readonly UpsertItem[],
+  options: RequestOptions,
+  upsert: UpsertOne,
+): Promise<BatchAnswer> {
+  const { priority, sendBefore } = options
+  const data: BatchItemResult[] = []
+  let requestId: string | null = null
+  for (const [index, item] of items.entries()) {
+    try {
+      // The signal and the permit that came along are for the first: after it, the batch is under way.
+      const answer = await upsert(
+        item,
+        index === 0 ? options : { priority, sendBefore, maxWaitMs: ITEM_WAIT_MAX_MS },
+      )
+      requestId = answer.requestId ?? null
+      data.push({ index, status: answer.body.created ? 201 : 200, record: answer.body.data })
+    } catch (error) {
+      const refused = error instanceof ServiceFailure ? refusedItem(error, index) : null
+      if (!refused) throw index === 0 ? error : halfDone(error, index, items.length)
+      requestId = refused.problem?.request_id ?? null
+      data.push(refused)
+    }
+  }
+  const succeeded = data.filter(({ problem }) => !problem).length
+  const summary = { total: data.length, succeeded, failed: data.length - succeeded }
+  return { data, summary, requestId }
+}
+
+/** The items of a batch. @throws SyncError `batch_size`, `body_invalid`, after the permit that came along went back */
+export function batchItems(input: BatchInput<UpsertItem>, permit?: Permit): readonly UpsertItem[] {
+  const { body, count } = batchBody(input, permit)
+  try {
+    const { data } = parseJson(body) as unknown as { data: UpsertItem[] }
+    if (Array.isArray(data) && data.length === count) return data
+  } catch {
+    // Said below.
+  }
+  permit?.unused()
+  const expected = `the text of {"data":[…]} with ${count} items was expected`
+  throw new SyncError('body_invalid', `Body: ${expected}`)
+}
+
+/** Reasons of a refusal that every item of the type would meet alike. */
+const ofTheType = new Set(['type_read_only', 'write_forbidden'])
+
+/** How a batch would have said it, where the refusal concerns this item alone; else null. */
+function refusedItem(failure: ServiceFailure, index: number): BatchItemResult | null {
+  const { kind, disposition, problemCode: code, reason = null } = failure
+  const isOfItem =
+    disposition === 'reject' ||
+    failure.status === 500 ||
+    (failure.status === 403 && !ofTheType.has(reason ?? ''))
+  if (kind !== 'problem' || !isOfItem) return null
+  const status = BATCH_ITEM_STATUSES.find((known) => known === failure.status) ?? 422
+  const pointer = (field: string) => field.replace(/^\/data(?=\/|$)/, `/data/${index}`)
+  return {
+    index,
+    status,
+    problem: {
+      type: 'about:blank',
+      title: TITLES[status] ?? '',
+      status,
+      code: code as ProblemCode,
+      detail: failure.detail ?? '',
+      reason,
+      field: failure.field === undefined ? null : pointer(failure.field),
+      errors: failure.errors.map((error) => ({ ...error, field: pointer(error.field) })),
+      request_id: failure.requestId ?? null,
+    },
+  }
+}
+
+/** The same failure, but of a batch of which a part was carried out. */
+function halfDone(error: unknown, done: number, count: number): unknown {
+  const words = `${done} of ${count} items of the batch were answered before`
+  if (error instanceof QuotaWait) {
+    return new ServiceFailure(`batchUpsert: ${error.message}; ${words}`, {
+      kind: 'no_answer',
+      disposition: 'retry',
+      block: 'service',
+      outcomeUnknown: true,
+      retryAfterMs: error.retryAfterMs,
+    })
+  }
+  if (!(error instanceof ServiceFailure)) return error
+  return new ServiceFailure(`${error.message}; ${words}`, { ...error, outcomeUnknown: true })
+}

@@ -1,0 +1,241 @@
+// What the service has: types, properties, field types, and some of its records. Each is read once, when a check first asks
+// for it. It is read leniently, so that a wrong shape breaks the rule about shapes and leaves the others to be checked.
+
+import { isJsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { FilterNode } from '../contract/index.ts'
+import { valueKind } from './expect.ts'
+import { allPages } from './pages.ts'
+import type {
+  ProbedAssociation,
+  ProbedFieldType,
+  ProbedRecord,
+  ProbedProperty,
+  Requests,
+  RecordSample,
+  ProbedType,
+} from './types.ts'
+import { Broken, Unchecked } from './verdict.ts'
+import type { WireExchange } from './wire.ts'
+
+/** Types whose properties and records are looked at. */
+export const TYPES_MAX = 20
+/** Pages of a sample; a type with more records is looked at in part. */
+const SAMPLE_PAGES_MAX = 3
+
+/** What a survey is made with. */
+export interface ProbeRequests extends Requests {
+  /** The scratch records of a type, if any may be made of it. */
+  benchOf(type: string): { readonly prepared: readonly ProbedRecord[] } | undefined
+}
+
+export class SchemaProbe {
+  private readonly kit: ProbeRequests
+  private readonly kept = new Map<string, Promise<unknown>>()
+
+  constructor(kit: ProbeRequests) {
+    this.kit = kit
+  }
+
+  /** Names and facts of the types that the key sees, without properties. */
+  summaries(): Promise<readonly Omit<ProbedType, 'properties'>[]> {
+    return this.once('types', async () => {
+      const exchange = await this.kit.call({ operation: 'listObjectTypes' })
+      return listIn(exchange).flatMap((each) => summaryOf(each) ?? [])
+    })
+  }
+
+  /** Field types by name. */
+  fields(): Promise<ReadonlyMap<string, ProbedFieldType>> {
+    return this.once('fields', async () => {
+      const exchange = await this.kit.call({ operation: 'listFieldTypes' })
+      const fields = listIn(exchange).flatMap((each) => fieldOf(each) ?? [])
+      return new Map(fields.map((field) => [field.name, field]))
+    })
+  }
+
+  /** The types that are looked at, with their properties; those that cannot be read are left out, unless none can. */
+  async types(): Promise<readonly ProbedType[]> {
+    const all = await this.summaries()
+    const isWritten = ({ name }: Pick<ProbedType, 'name'>) => this.kit.benchOf(name) !== undefined
+    const others = all.filter((each) => !isWritten(each))
+    const summaries = [...all.filter(isWritten), ...others].slice(0, TYPES_MAX)
+    return await readable(summaries, ({ name }) => this.type(name))
+  }
+
+  async type(name: string): Promise<ProbedType> {
+    const summary = (await this.summaries()).find((each) => each.name === name)
+    if (!summary) throw new Unchecked(`the key sees no object type ${name}`)
+    return await this.once(`type ${name}`, async () => {
+      // Without them properties can still be told by their names.
+      const fields = await this.fields().catch((error: unknown) => {
+        if (error instanceof Unchecked) return new Map<string, ProbedFieldType>()
+        throw error
+      })
+      const exchange = await this.kit.call({ operation: 'readObjectType', objectType: name })
+      const raw = dataIn(exchange)['properties']
+      if (!Array.isArray(raw)) {
+        throw new Unchecked(`${exchange.line} shows no list of properties but ${valueKind(raw)}`)
+      }
+      return { ...summary, properties: raw.flatMap((each) => propertyOf(each, fields) ?? []) }
+    })
+  }
+
+  associations(): Promise<readonly ProbedAssociation[]> {
+    return this.once('associations', async () => {
+      const exchange = await this.kit.call({ operation: 'listAssociations' })
+      return listIn(exchange).flatMap((each) => associationOf(each) ?? [])
+    })
+  }
+
+  /** A type's records: its listing, up to 3 pages, and the scratch records that are not among them. */
+  async sample(name: string): Promise<RecordSample> {
+    return await this.once(`sample ${name}`, async () => {
+      const type = await this.type(name)
+      const { records, whole } = await asUnchecked(
+        allPages(this.kit, { operation: 'listRecords', objectType: name }, SAMPLE_PAGES_MAX),
+      )
+      const seen = new Set(records.map((record) => record.id))
+      const scratch = this.kit.benchOf(name)?.prepared.filter(({ id }) => !seen.has(id)) ?? []
+      return { type, records: [...records, ...scratch], whole }
+    })
+  }
+
+  /** Samples of these types, as far as they can be read: whole ones first, fuller ones before others. */
+  async samples(): Promise<readonly RecordSample[]> {
+    const samples = await readable(await this.types(), ({ name }) => this.sample(name))
+    const rank = ({ whole, records }: RecordSample) => (whole ? 1e6 : 0) + records.length
+    return samples.toSorted((a, b) => rank(b) - rank(a))
+  }
+
+  /** A type with at least `records` records. @throws Unchecked */
+  async sampleOf(records: number, { whole = false } = {}): Promise<RecordSample> {
+    const found = (await this.samples()).find(
+      (sample) => sample.records.length >= records && (sample.whole || !whole),
+    )
+    if (found) return found
+    const small = whole ? ' and few enough to read them all' : ''
+    throw new Unchecked(
+      `no object type with ${records} record${records === 1 ? '' : 's'}${small}: --write TYPE makes some`,
+    )
+  }
+
+  /** The record's sample is read again when it is next asked for: others may have written meanwhile. */
+  forget(name: string): void {
+    this.kept.delete(`sample ${name}`)
+  }
+
+  private once<Value>(name: string, read: () => Promise<Value>): Promise<Value> {
+    const kept = this.kept.get(name) as Promise<Value> | undefined
+    if (kept) return kept
+    const reading = read()
+    this.kept.set(name, reading)
+    return reading
+  }
+}
+
+/** What can be read of each, one after the other. @throws Unchecked where nothing can */
+async function readable<Each, Value>(
+  list: readonly Each[],
+  read: (each: Each) => Promise<Value>,
+): Promise<Value[]> {
+  const values: Value[] = []
+  let first: Unchecked | null = null
+  for (const each of list) {
+    try {
+      values.push(await read(each))
+    } catch (error) {
+      if (!(error instanceof Unchecked)) throw error
+      first ??= error
+    }
+  }
+  if (first && values.length === 0) throw first
+  return values
+}
+
+/**
+ * A filter that leaves few enough records to read them all, and those of the sample that it leaves. Null where the sample
+ * is not whole and no unique property can narrow it down.
+ */
+export function within(
+  sample: RecordSample,
+): { filter: FilterNode | null; records: ProbedRecord[] } | null {
+  if (sample.whole) return { filter: null, records: [...sample.records] }
+  const key = sample.type.properties.find(
+    ({ isUnique, isMulti, operators }) => isUnique && !isMulti && operators.includes('in'),
+  )
+  if (!key) return null
+  // The last ones: scratch records are among them.
+  const records = sample.records.filter(({ properties }) => properties[key.name] != null).slice(-50)
+  const value = records.map(({ properties }) => properties[key.name]!)
+  return { filter: { property: key.name, op: 'in', value }, records }
+}
+
+/** What is broken here has a rule of its own: for this one it is only in the way. */
+export async function asUnchecked<Value>(work: Promise<Value>): Promise<Value> {
+  return await work.catch((error: unknown) => {
+    if (!(error instanceof Broken)) throw error
+    const { request, expected, got } = error.evidence
+    throw new Unchecked(`${request}: expected ${expected}, got ${got}`)
+  })
+}
+
+function dataIn(exchange: WireExchange): JsonObject {
+  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  if (exchange.status === 200 && isJsonObject(data)) return data
+  throw new Unchecked(`${exchange.line} was answered ${exchange.status} without an object in data`)
+}
+
+function listIn(exchange: WireExchange): readonly unknown[] {
+  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  if (exchange.status === 200 && Array.isArray(data)) return data
+  throw new Unchecked(`${exchange.line} was answered ${exchange.status} without a list in data`)
+}
+
+const textsIn = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((each) => typeof each === 'string') : []
+const textOr = (value: unknown, otherwise: string) =>
+  typeof value === 'string' ? value : otherwise
+
+function summaryOf(raw: unknown): Omit<ProbedType, 'properties'> | null {
+  if (!isJsonObject(raw) || typeof raw['name'] !== 'string') return null
+  const writable = textsIn(raw['writable_operations'])
+  return { name: raw['name'], isSystem: raw['is_system'] === true, writable }
+}
+
+function fieldOf(raw: unknown): ProbedFieldType | null {
+  if (!isJsonObject(raw) || typeof raw['name'] !== 'string') return null
+  return {
+    name: raw['name'],
+    valueType: textOr(raw['value_type'], ''),
+    aggregations: textsIn(raw['aggregations']),
+    sortable: raw['sortable'] === true,
+    units: textsIn(raw['units']),
+  }
+}
+
+function propertyOf(
+  raw: unknown,
+  fields: ReadonlyMap<string, ProbedFieldType>,
+): ProbedProperty | null {
+  if (!isJsonObject(raw) || typeof raw['name'] !== 'string') return null
+  const name = textOr(raw['field_type'], '')
+  const unknown = { name, valueType: '', aggregations: [], sortable: false, units: [] }
+  const options = Array.isArray(raw['options']) ? raw['options'] : []
+  return {
+    name: raw['name'],
+    field: fields.get(name) ?? unknown,
+    writability: textOr(raw['writability'], 'read_only'),
+    operators: textsIn(raw['operators']),
+    isMulti: raw['is_multi'] === true,
+    isUnique: raw['is_unique'] === true,
+    options: options.flatMap((each) => (isJsonObject(each) ? textsIn([each['value']]) : [])),
+  }
+}
+
+function associationOf(raw: unknown): ProbedAssociation | null {
+  if (!isJsonObject(raw)) return null
+  const { name, source, target } = raw
+  const isOne = typeof name === 'string' && typeof source === 'string' && typeof target === 'string'
+  return isOne ? { name, source, target } : null
+}

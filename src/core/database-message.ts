@@ -1,0 +1,27 @@
+// What a database itself said of a query. It may quote the query and values, so it is kept apart from the error: no log, no
+// failure and no history has it, and only a command that shows it to the person at the terminal asks for it.
+
+const said = new WeakMap<Error, string>()
+
+/** Keeps what the database said beside the error that stands for it. */
+export function attachDatabaseMessage<Failure extends Error>(
+  failure: Failure,
+  error: unknown,
+): Failure {
+  if (error instanceof Error) said.set(failure, error.message)
+  return failure
+}
+
+/** Keeps beside one error what is kept beside another. */
+export function copyDatabaseMessage<Failure extends Error>(
+  failure: Failure,
+  from: unknown,
+): Failure {
+  const words = databaseMessage(from)
+  if (words !== undefined) said.set(failure, words)
+  return failure
+}
+
+/** What the database said; undefined where the error is none of its. */
+export const databaseMessage = (error: unknown): string | undefined =>
+  error instanceof Error ? said.get(error) : undefined

@@ -1,0 +1,59 @@
+// What a key sees of its org. To a key that sees less, records are missing that are there: it gets 404 for them, and neither
+// lists nor counts them.
+
+/** What `/self/` tells of it. What the service does not tell is null, and is not compared. */
+export interface KeyVisibility {
+  /** Fingerprint of the key. */
+  readonly key: string
+  readonly reach: 'user' | 'org'
+  /** Whose key it is: to reach `user`, the private records of others are not there. */
+  readonly user: string | null
+  /** Object types that it can read. */
+  readonly types: readonly string[] | null
+}
+
+/** The facts of `/self/` that are compared. */
+export interface SelfFacts {
+  readonly reach: 'user' | 'org'
+  readonly principal?: { readonly entity_id: string } | undefined
+  readonly permissions?:
+    | readonly { readonly entity_type: string; readonly read: boolean }[]
+    | undefined
+}
+
+export const visibilityOf = (
+  key: string,
+  { reach, principal, permissions }: SelfFacts,
+): KeyVisibility => ({
+  key,
+  reach,
+  user: principal?.entity_id ?? null,
+  types:
+    permissions
+      ?.filter(({ read }) => read)
+      .map(({ entity_type: type }) => type)
+      .toSorted() ?? null,
+})
+
+/** What `now` does not see of what `then` saw, in words; null where it sees as much. */
+export function lostVisibility(now: KeyVisibility, then: KeyVisibility): string | null {
+  if (now.reach === 'user' && then.reach === 'org')
+    return 'its reach is user and was org, so the private records of others are missing'
+  const isOther = now.user !== null && then.user !== null && now.user !== then.user
+  if (now.reach === 'user' && isOther)
+    return "it is another user's, so the private records of the user before are missing"
+  return null
+}
+
+/** Types that `then` could read and `now` cannot: the right is gone, or the type is. */
+export const typesLost = (now: KeyVisibility, then: KeyVisibility): readonly string[] =>
+  now.types === null || then.types === null
+    ? []
+    : then.types.filter((type) => !now.types!.includes(type))
+
+const NAMED_MAX = 5
+
+export function listNames(types: readonly string[]): string {
+  const more = types.length > NAMED_MAX ? ` and ${types.length - NAMED_MAX} more` : ''
+  return `${types.slice(0, NAMED_MAX).join(', ')}${more}`
+}

@@ -1,0 +1,93 @@
+// What a cell would have to hold to be accepted, in words with an example: from what the service said of the property when the
+// run was staged, and from how the mapping reads the cell.
+
+import type { ImportConfig, PropertyMapping } from '../core/sync.ts'
+import type { PropertyFacts } from '../ledger/ledger.ts'
+
+/** Options that are listed. */
+const optionsShown = 20
+
+/** `a, b and 3 more` */
+function some(words: readonly string[]): string {
+  const rest = words.length - optionsShown
+  return rest > 0 ? `${words.slice(0, optionsShown).join(', ')} and ${rest} more` : words.join(', ')
+}
+
+/** 2026-01-31 as a format says, such as `31.01.2026`. */
+const exampleDay = (format: string): string =>
+  format.replaceAll(/YYYY|MM|DD|M|D/g, (part) =>
+    part === 'YYYY' ? '2026' : part.startsWith('M') ? '1'.padStart(part.length, '0') : '31',
+  )
+
+/** One value: what it is, and an example of it where there is one. */
+function valueOf(
+  type: string | undefined,
+  mapping: PropertyMapping,
+  options: readonly string[],
+): { words: string; example?: string } {
+  if (options.length > 0) return { words: `one of ${some(options)}`, example: options[0]! }
+  const number = `1234${mapping.decimal ?? '.'}50`
+  const unit = mapping.unit_column
+    ? `, and its currency in ${mapping.unit_column}, such as EUR`
+    : mapping.unit
+      ? `, in ${mapping.unit}`
+      : ''
+  switch (type) {
+    case 'number':
+      return { words: 'a number without separators of thousands', example: number }
+    case 'currency':
+      return {
+        words: `an amount without symbol or separators of thousands${unit}`,
+        example: number,
+      }
+    case 'boolean': {
+      const yes = mapping.true ?? ['true', 'yes', '1']
+      const no = mapping.false ?? ['false', 'no', '0']
+      return { words: `one of ${some([...yes, ...no])}`, example: yes[0]! }
+    }
+    case 'date': {
+      const format = mapping.format ?? 'YYYY-MM-DD'
+      return { words: `a day as ${format}`, example: exampleDay(format) }
+    }
+    case 'datetime':
+      return { words: 'a time with its zone', example: '2026-01-31T08:15:00+01:00' }
+    case 'email':
+      return { words: 'an e-mail address', example: 'name@example.com' }
+    case 'phone':
+      return { words: 'a telephone number', example: '+49 30 1234567' }
+    case 'url':
+      return { words: 'an address', example: 'https://example.com/' }
+    case 'user':
+      return { words: 'a user, as the service names it' }
+    case 'text':
+    case 'long_text':
+      return { words: 'a text' }
+    default:
+      return { words: type === undefined ? '' : `a value of the type ${type}` }
+  }
+}
+
+/**
+ * Such as `a day as DD.MM.YYYY, such as 31.01.2026`; empty where nothing is known of the property.
+ * @param config of the run's import @param facts of the property (`Run.schema`)
+ */
+export function acceptedValues(
+  config: ImportConfig,
+  property: string,
+  facts: PropertyFacts | undefined,
+): string {
+  const mapping = config.properties[property] ?? {}
+  const options = facts?.options ?? []
+  const { words, example } = valueOf(mapping.type ?? facts?.type, mapping, options)
+  const { split } = mapping
+  const isNeeded =
+    property === config.matching_property || (mapping.empty ?? config.empty) === 'reject'
+  const isList = facts?.isMulti === true && split !== undefined
+  const examples = isList && options.length > 1 ? options.slice(0, 2).join(split) : example
+  const parts = [
+    isList && words !== '' ? `${words}; several with ${JSON.stringify(split)} between them` : words,
+    ...(examples === undefined ? [] : [`such as ${examples}`]),
+    ...(isNeeded ? ['not empty'] : []),
+  ]
+  return parts.filter((part) => part !== '').join(', ')
+}

@@ -1,0 +1,87 @@
+// Rejects as lines of CSV for a spreadsheet: the original columns, then what is wrong with the row and what would be accepted.
+
+import type { Json } from '../core/json.ts'
+import type { ImportSync } from '../core/sync.ts'
+import type { ReportedItem, Run } from '../ledger/ledger.ts'
+import { acceptedValues } from './accepted-values.ts'
+import { cellText, csvCell } from './cells.ts'
+import { rejectColumnNames, REJECT_COLUMNS, rowReference } from './reject-columns.ts'
+
+/** Excel takes a file without it for one of its own old encodings. */
+export const BYTE_ORDER_MARK = '\uFEFF'
+
+export interface RejectsSheet {
+  readonly header: string
+  line(item: ReportedItem): string
+  propertyOf(item: ReportedItem): string | null
+}
+
+/** What was expected; of several cells, each with its column. */
+const detailOf = ({ detail, column, more }: ReportedItem): string =>
+  more.length === 0
+    ? (detail ?? '')
+    : [{ column, detail }, ...more].map((one) => `${one.column}: ${one.detail}`).join('; ')
+
+/** What is wrong with a row, in one word. */
+export const rejectReason = (item: ReportedItem): string =>
+  item.reason ?? item.code ?? (item.inDoubt ? 'in_doubt' : item.state)
+
+/**
+ * How the rows of a run are written. `header` and `line` give lines of CSV; `propertyOf` the property that an error is about,
+ * null where it is about the whole record.
+ * @param exact whether cells that a spreadsheet would run as formulas stay as they are
+ */
+export function createRejectsSheet(
+  run: Pick<Run, 'id' | 'config' | 'schema' | 'sourceColumns'>,
+  exact: boolean,
+): RejectsSheet {
+  const { import: config } = run.config as unknown as ImportSync
+  const columns = run.sourceColumns ?? []
+  const names = rejectColumnNames(columns)
+  const schema = new Map(Object.entries(run.schema ?? {}))
+  const accepted = new Map<string, string>()
+  const lineOf = (cells: readonly (Json | undefined)[]) =>
+    `${cells.map((cell) => csvCell(cellText(cell), exact)).join(',')}\n`
+
+  const propertyOf = ({ field }: ReportedItem): string | null => {
+    if (field === null || Object.hasOwn(config.properties, field)) return field
+    const name = field.replace(/^(?:\/data\/\d+)?\/properties\//, '')
+    return name === field ? null : name.split('/')[0]!.replaceAll('~1', '/').replaceAll('~0', '~')
+  }
+  const acceptedFor = (property: string): string => {
+    const known = accepted.get(property)
+    if (known !== undefined) return known
+    const words = acceptedValues(config, property, schema.get(property))
+    accepted.set(property, words)
+    return words
+  }
+  return {
+    header: lineOf([...columns, ...REJECT_COLUMNS.map((part) => names[part])]),
+    propertyOf,
+    line(item) {
+      const property = propertyOf(item)
+      const mapping =
+        property !== null && Object.hasOwn(config.properties, property)
+          ? config.properties[property]
+          : undefined
+      const about: Record<(typeof REJECT_COLUMNS)[number], string> = {
+        line: String(item.line),
+        row: rowReference(run.id, item.ordinal, item.attempt?.run),
+        state: item.state,
+        reason: rejectReason(item),
+        column: [
+          item.column ?? mapping?.column ?? property ?? item.field ?? '',
+          ...item.more.map(({ column, field }) => column ?? field ?? ''),
+        ].join(', '),
+        value: item.value ?? '',
+        detail: detailOf(item),
+        accepted: property !== null && mapping ? acceptedFor(property) : '',
+        request_id: item.requestId ?? '',
+      }
+      return lineOf([
+        ...columns.map((_, index) => item.raw?.[index]),
+        ...REJECT_COLUMNS.map((part) => about[part]),
+      ])
+    },
+  }
+}

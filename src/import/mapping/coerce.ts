@@ -1,0 +1,316 @@
+// Cells become property values: one table, by field type. Nothing is guessed, rounded or cut: what does not fit exactly
+// is refused with what was expected. `Number('')`, `Date.parse` and binary floats never decide.
+
+import { isCalendarDay } from '../../core/calendar.ts'
+import { canonicalDecimal, decimalOfNumber, exactDouble } from '../../core/decimal.ts'
+import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
+import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
+import type { PropertyMapping } from '../../core/sync.ts'
+import { isUnit } from './units.ts'
+
+/** What a coercion needs to know of the property. */
+export interface CoercionContext {
+  readonly mapping: PropertyMapping
+  /** JSON shape of the value on the wire: `string`, `number`, `boolean`, `object`, `array`. */
+  readonly valueType: string
+  /** Allowed values and their labels; empty where anything goes. */
+  readonly options: ReadonlyMap<string, string>
+  /** Allowed ISO 4217 codes; empty where anything goes. */
+  readonly units: ReadonlySet<string>
+}
+
+export type Coerced =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly reason: string; readonly expected: string }
+
+const value = (of: Json): Coerced => ({ ok: true, value: of })
+const refuse = (reason: string, expected: string): Coerced => ({ ok: false, reason, expected })
+
+export type Coercion = (cell: string, context: CoercionContext) => Coerced
+
+/** The text of a cell of any shape: numbers in plain decimals, whatever has parts as canonical JSON. */
+export function sourceCellText(cell: Json): string {
+  if (typeof cell === 'string') return cell
+  if (cell instanceof LosslessNumber) return plainDecimal(cell) ?? cell.text
+  return typeof cell === 'number' ? decimalOfNumber(cell) : canonicalJson(cell)
+}
+
+const asText: Coercion = (cell) => value(cell)
+const asTrimmed: Coercion = (cell) => value(cell.trim())
+
+/** The canonical decimal of a cell under the declared separator, or null. */
+function decimalOfCell(cell: string, separator: string): string | null {
+  const text = cell.trim()
+  if (separator === '.') return canonicalDecimal(plainText(text))
+  return text.includes('.') ? null : canonicalDecimal(plainText(text.replace(separator, '.')))
+}
+
+const EXPONENT_MAX = 400
+
+/** `1e3`, `1e-7`, `.5` and `5.`, which programs write for data frames, in plain digits: the same value, exactly. */
+function plainText(text: string): string {
+  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(text)
+  if (!match || match[2]! + match[3]! === '') return text
+  const [, sign, whole, fraction, exponent = '0'] = match
+  const shift = Number(exponent)
+  if (Math.abs(shift) > EXPONENT_MAX) return text
+  const digits = whole! + fraction!
+  const point = whole!.length + shift
+  const before = point > 0 ? digits.slice(0, point).padEnd(point, '0') : '0'
+  const after = point < 0 ? digits.padStart(digits.length - point, '0') : digits.slice(point)
+  return `${sign}${before || '0'}${after === '' ? '' : `.${after}`}`
+}
+
+const asNumber: Coercion = (cell, { mapping, valueType }) => {
+  const separator = mapping.decimal ?? '.'
+  const decimal = decimalOfCell(cell, separator)
+  if (decimal === null)
+    return refuse(
+      'not_a_number',
+      `a plain decimal number such as 1234${separator}50, without other separators`,
+    )
+  if (valueType === 'integer' && decimal.includes('.'))
+    return refuse('not_a_number', 'a whole number such as 1234')
+  if (valueType !== 'number' && valueType !== 'integer') return value(decimal)
+  const number = exactDouble(decimal)
+  return number === null
+    ? refuse('number_not_exact', 'a number that a JSON number holds exactly (about 15 digits)')
+    : value(number)
+}
+
+const ISO_UNIT = 'an ISO 4217 code such as EUR'
+
+const asCurrency: Coercion = (cell, { mapping, units }) => {
+  const separator = mapping.decimal ?? '.'
+  const amount = decimalOfCell(cell, separator)
+  if (amount === null)
+    return refuse(
+      'not_an_amount',
+      `a plain decimal amount such as 1234${separator}50, without symbol or separators`,
+    )
+  const unit = mapping.unit ?? ''
+  if (!/^[A-Z]{3}$/.test(unit)) return refuse('unit_missing', `${ISO_UNIT} in the unit column`)
+  if (!isUnit(unit, units)) {
+    const some = [...units].slice(0, 20).join(', ')
+    return refuse('unit_unknown', units.size > 0 ? `one of the units ${some}` : ISO_UNIT)
+  }
+  return value({ amount, unit })
+}
+
+const truths = ['true', 'yes', '1']
+const falsehoods = ['false', 'no', '0']
+
+const asBoolean: Coercion = (cell, { mapping }) => {
+  const text = cell.trim().toLowerCase()
+  const yes = mapping.true ?? truths
+  const no = mapping.false ?? falsehoods
+  if (yes.some((word) => word.toLowerCase() === text)) return value(true)
+  if (no.some((word) => word.toLowerCase() === text)) return value(false)
+  const expected = `one of ${[...yes, ...no].join(', ')}`
+  const isWord = ['y', 'n', 't', 'f', 'on', 'off'].includes(text)
+  return refuse(
+    'not_a_boolean',
+    isWord ? `${expected}; \`true:\` and \`false:\` of the mapping name other words` : expected,
+  )
+}
+
+const formats = new Map<string, RegExp>()
+
+/** The pattern of a date format, with named groups; null where a part is missing or doubled. */
+export function dateFormatPattern(format: string): RegExp | null {
+  const known = formats.get(format)
+  if (known) return known
+  const parts: Record<string, string> = {
+    YYYY: '(?<year>\\d{4})',
+    MM: '(?<month>\\d{2})',
+    DD: '(?<day>\\d{2})',
+    M: '(?<month>\\d{1,2})',
+    D: '(?<day>\\d{1,2})',
+  }
+  const seen: string[] = []
+  const source = format.replace(/YYYY|MM|DD|M|D|[^A-Za-z]|[A-Za-z]/g, (token) => {
+    const part = parts[token]
+    if (!part) return token.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+    seen.push(token[0]!)
+    return part
+  })
+  if (seen.toSorted().join('') !== 'DMY') return null
+  const pattern = new RegExp(`^${source}$`)
+  formats.set(format, pattern)
+  return pattern
+}
+
+const two = (number: number) => String(number).padStart(2, '0')
+
+const asDate: Coercion = (cell, { mapping }) => {
+  const format = mapping.format ?? 'YYYY-MM-DD'
+  const groups = dateFormatPattern(format)?.exec(cell.trim())?.groups
+  const [year, month, day] = [
+    Number(groups?.['year']),
+    Number(groups?.['month']),
+    Number(groups?.['day']),
+  ]
+  if (!groups || !isCalendarDay(year, month, day))
+    return refuse('not_a_date', `a day of the calendar as ${format}`)
+  return value(`${String(year).padStart(4, '0')}-${two(month)}-${two(day)}`)
+}
+
+const instant =
+  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i
+
+const asDatetime: Coercion = (cell) => {
+  const match = instant.exec(cell.trim())
+  const expected = 'a time with its zone, such as 2026-01-31T08:15:00Z or 2026-01-31T08:15:00+01:00'
+  if (!match) return refuse('not_a_datetime', expected)
+  const [, year, month, day, hour, minute, second = '00', fraction = '', zone] = match
+  const [zoneHour = 0, zoneMinute = 0] = zone!.slice(1).split(':').map(Number)
+  if (
+    !isCalendarDay(Number(year), Number(month), Number(day)) ||
+    Number(hour) > 23 ||
+    Number(minute) > 59 ||
+    Number(second) > 59 ||
+    (zoneHour ?? 0) > 23 ||
+    (zoneMinute ?? 0) > 59
+  )
+    return refuse('not_a_datetime', expected)
+  return value(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}${fraction}${zone!.toUpperCase()}`,
+  )
+}
+
+const asEmail: Coercion = (cell) => {
+  const text = cell.trim()
+  return /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text)
+    ? value(text)
+    : refuse('not_an_email', 'an e-mail address such as name@example.com')
+}
+
+const asOption: Coercion = (cell, { options }) => {
+  const text = cell.trim()
+  if (options.size === 0 || options.has(text)) return value(text)
+  for (const [option, label] of options) if (label === text) return value(option)
+  return refuse('not_an_option', `one of ${[...options.keys()].slice(0, 20).join(', ')}`)
+}
+
+/** Whether every number of a JSON text is one that a binary double holds exactly, in plain decimals. */
+function hasExactNumbers(json: string): boolean {
+  const outsideStrings = json.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""')
+  const numbers = outsideStrings.match(/-?\d[\d.eE+-]*/g) ?? []
+  return numbers.every((number) => exactDouble(number) !== null)
+}
+
+const asJson: Coercion = (cell, { valueType }) => {
+  if (!hasExactNumbers(cell))
+    return refuse(
+      'number_not_exact',
+      'numbers in plain decimals that a JSON number holds exactly (about 15 digits)',
+    )
+  try {
+    return shaped(JSON.parse(cell) as Json, valueType)
+  } catch {
+    return refuse('not_json', `JSON of the shape ${valueType}`)
+  }
+}
+
+/** Canonical, so that equal values have equal hashes. @throws RangeError where it is nested too deep for that */
+function shaped(json: Json, valueType: string): Coerced {
+  if (valueType === 'array' ? Array.isArray(json) : isJsonObject(json))
+    return value(parseJson(canonicalJson(json)))
+  return refuse('not_json', `JSON of the shape ${valueType}`)
+}
+
+/** The coercions by field type. A type that is not here is read by its JSON shape. */
+export const COERCIONS: Readonly<Record<string, Coercion>> = {
+  text: asText,
+  long_text: asText,
+  email: asEmail,
+  phone: asTrimmed,
+  url: asTrimmed,
+  number: asNumber,
+  currency: asCurrency,
+  boolean: asBoolean,
+  date: asDate,
+  datetime: asDatetime,
+  select: asOption,
+  multi_select: asOption,
+  user: asTrimmed,
+}
+
+const byShape: Readonly<Record<string, Coercion>> = {
+  string: asText,
+  number: asNumber,
+  integer: asNumber,
+  boolean: asBoolean,
+  object: asJson,
+  array: asJson,
+}
+
+/**
+ * The value of a cell of any shape. A text is read as the mapping says; anything else says itself what it is: a number needs
+ * no separator, a boolean no words, an `{amount, unit}` no other unit, and a list of one is that one.
+ */
+export function coerceCell(coercion: Coercion, cell: Json, context: CoercionContext): Coerced {
+  if (typeof cell === 'string') return coercion(cell, context)
+  const { mapping, valueType } = context
+  if (coercion === asJson) return shaped(cell, valueType)
+  if (Array.isArray(cell)) {
+    const [only] = cell as readonly Json[]
+    if (only === undefined || cell.length > 1 || Array.isArray(only))
+      return refuse('not_single', 'one value, not a list')
+    return coerceCell(coercion, only, context)
+  }
+  if (cell === null) return refuse('not_a_value', 'a value, not null')
+  // A service tells it as a number, so one can hold it: it is sent as it came.
+  if (cell instanceof LosslessNumber && coercion === asNumber && valueType === 'number') {
+    const decimal = plainDecimal(cell)
+    if (decimal !== null) return value(numberFromDecimal(decimal))
+  }
+  const plain = { ...mapping, decimal: undefined, true: undefined, false: undefined }
+  if (coercion !== asCurrency || !isJsonObject(cell))
+    return coercion(sourceCellText(cell), { ...context, mapping: plain })
+  const { amount, unit } = cell
+  const isAmount =
+    typeof amount === 'string' || typeof amount === 'number' || amount instanceof LosslessNumber
+  if (!isAmount || typeof unit !== 'string')
+    return refuse('not_an_amount', 'an amount with its unit, {"amount": "1234.50", "unit": "EUR"}')
+  if (mapping.unit && mapping.unit !== unit)
+    return refuse('unit_differs', `an amount in ${mapping.unit}, as the mapping says`)
+  return asCurrency(sourceCellText(amount), { ...context, mapping: { ...plain, unit } })
+}
+
+/** How else the shapes of JSON are called. */
+const otherNames: Readonly<Record<string, string>> = {
+  bool: 'boolean',
+  int: 'integer',
+  long: 'integer',
+  float: 'number',
+  double: 'number',
+  str: 'string',
+  list: 'array',
+  map: 'object',
+  dict: 'object',
+}
+
+/** The shape that a service names, in the words of JSON Schema where they are known. */
+export function jsonShapeOf(valueType: string): string {
+  const name = valueType.toLowerCase()
+  return Object.hasOwn(otherNames, name) ? otherNames[name]! : name
+}
+
+/**
+ * As what cells of a field type are read that is not known by its name, where that may well be something else than the cells
+ * hold; null where it is known, or takes texts.
+ */
+export function readWithoutType(fieldType: string, valueType: string): string | null {
+  if (Object.hasOwn(COERCIONS, fieldType)) return null
+  const shape = jsonShapeOf(valueType)
+  if (shape === 'object' || shape === 'array') return `JSON of the shape ${shape}`
+  return Object.hasOwn(byShape, shape) ? null : `text (its shape is called ${valueType})`
+}
+
+/** The coercion of a field type, by its name, else by its JSON shape, else as text. */
+export function coercionFor(fieldType: string, valueType: string): Coercion {
+  // The names are the service's: one such as `constructor` must not find what every object inherits.
+  if (Object.hasOwn(COERCIONS, fieldType)) return COERCIONS[fieldType]!
+  return Object.hasOwn(byShape, valueType) ? byShape[valueType]! : asText
+}

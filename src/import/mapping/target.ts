@@ -1,0 +1,250 @@
+// The destination of an import as the service describes it, and what makes a mapping onto it hopeless. Every problem is
+// collected, so that a person mends them all at once.
+
+import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../../contract/index.ts'
+import { MappingError, ServiceFailure, type MappingProblem } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
+import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
+import type { ImportConfig, ImportSync, PropertyMapping } from '../../core/sync.ts'
+import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
+import { itemKey } from './key.ts'
+import type { ImportDeps } from '../ports.ts'
+import { isUnit } from './units.ts'
+
+/** What the service says about the destination of an import. */
+export interface Target {
+  readonly self: Self
+  readonly schema: ObjectSchema
+  readonly fieldTypes: readonly FieldTypeWire[]
+}
+
+/** Asks the service what it accepts: three requests. @throws MappingError where there is no such object type */
+export async function readTarget(
+  deps: Pick<ImportDeps, 'client' | 'signal' | 'priority'>,
+  { name: sync, import: { object_type: objectType } }: Pick<ImportSync, 'name' | 'import'>,
+): Promise<Target> {
+  const options = { signal: deps.signal, priority: deps.priority }
+  const self = await deps.client.readSelf(options)
+  const schema = await deps.client
+    .readObjectType(objectType, options)
+    .catch(async (error: unknown) => {
+      if (!(error instanceof ServiceFailure && error.status === 404)) throw error
+      const readable = (await deps.client.listObjectTypes(options)).map(({ name }) => name)
+      throw new MappingError(sync, [
+        {
+          message: `object type ${objectType} does not exist, or the key cannot read it${suggestWord(objectType, readable.toSorted(), 'object types')}`,
+          path: ['object_type'],
+        },
+      ])
+    })
+  const fieldTypes = await deps.client.listFieldTypes(options)
+  return { self, schema, fieldTypes }
+}
+
+/** Whether the type takes creates and updates, and the key may write it. */
+export function checkTargetType(
+  config: ImportConfig,
+  target: Target,
+  problems: MappingProblem[],
+): void {
+  const { schema, self } = target
+  const missing = (['create', 'update'] as const).filter(
+    (operation) => !schema.writable_operations.includes(operation),
+  )
+  const path = ['object_type']
+  if (missing.length > 0)
+    problems.push({
+      message: `object type ${schema.name} does not accept ${missing.join(' and ')} on the public API (it accepts: ${
+        schema.writable_operations.join(', ') || 'nothing'
+      })`,
+      path,
+    })
+  const grant = self.permissions?.find(
+    (permission) => permission.entity_type === config.object_type,
+  )
+  if (grant && !grant.write)
+    problems.push({
+      message: `the key may not write ${config.object_type}: mint one with that grant`,
+      path,
+    })
+}
+
+/** `; did you mean …?` where a word is near; what there is, is told once. */
+const near = (name: string, names: readonly string[]): string => {
+  const found = nearestWord(name, names)
+  return found === undefined ? '' : `; did you mean \`${visible(found)}\`?`
+}
+
+const namesOf = ({ schema }: Target): string[] =>
+  schema.properties.map(({ name }) => name).toSorted()
+
+/** Whether the matching property exists, is mapped and is unique. */
+export function checkMatchingProperty(
+  config: ImportConfig,
+  target: Target,
+  problems: MappingProblem[],
+  warnings: string[],
+): void {
+  const name = config.matching_property
+  const path = ['matching_property']
+  const property = target.schema.properties.find((candidate) => candidate.name === name)
+  if (!property) {
+    problems.push({
+      message: `matching_property ${name} does not exist on ${config.object_type}, or the key cannot read it${near(name, namesOf(target))}`,
+      path,
+    })
+    return
+  }
+  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
+  if (!mapping)
+    problems.push({
+      message: `matching_property ${name} is not mapped; add it under properties`,
+      path,
+    })
+  else if (
+    mapping.column === undefined &&
+    itemKey(mapping.value, mapping.type ?? property.field_type) === null
+  )
+    problems.push({
+      message: `matching_property ${name} must carry exactly one value; its constant does not`,
+      path,
+    })
+  if (!property.is_unique)
+    warnings.push(
+      `${name} is not unique on ${config.object_type}: a value that two records share is refused as ambiguous_match`,
+    )
+}
+
+/** What a mapping needs to know of its source. */
+export interface SourceShape {
+  readonly columns: readonly string[]
+  /** Whether its amounts may come as `{amount, unit}`. */
+  readonly hasUnits: boolean
+}
+
+const DELIMITERS = [';', '\t', '|', ',']
+const COLUMNS_SHOWN = 50
+
+/** The name of a column; quoted where it has more than letters, digits and single spaces. */
+const visible = (name: string): string =>
+  /^[\p{L}\p{N}_.-]+(?: [\p{L}\p{N}_.-]+)*$/u.test(name)
+    ? name
+    : JSON.stringify(name).replaceAll(/\p{Cf}/gu, escaped)
+
+/** The columns of a source, and the delimiter where they look as if they were read with a wrong one. */
+function whatItHas({ columns }: SourceShape): string {
+  const list = columns.slice(0, COLUMNS_SHOWN).map(visible).join(', ')
+  const more = columns.length > COLUMNS_SHOWN ? ` and ${columns.length - COLUMNS_SHOWN} more` : ''
+  const [only = ''] = columns.length === 1 ? columns : []
+  const parts = (delimiter: string) => only.split(delimiter).length
+  const [best] = DELIMITERS.toSorted((a, b) => parts(b) - parts(a))
+  const hint =
+    parts(best!) > 1
+      ? `; ${JSON.stringify(best)} looks like the delimiter: write \`delimiter: ${JSON.stringify(best)}\` under \`from\``
+      : ''
+  return `it has: ${list}${more}${hint}`
+}
+
+const escaped = (character: string): string =>
+  `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`
+
+/** Names each unit of a mapping that amounts cannot have, and the setting that it is in. */
+function checkUnits(
+  { unit, value }: PropertyMapping,
+  units: ReadonlySet<string>,
+  wrong: (unit: string, setting: 'unit' | 'value') => void,
+): void {
+  if (unit !== undefined && !isUnit(unit, units)) wrong(unit, 'unit')
+  for (const amount of [value].flat())
+    if (
+      isJsonObject(amount) &&
+      typeof amount['unit'] === 'string' &&
+      !isUnit(amount['unit'], units)
+    )
+      wrong(amount['unit'], 'value')
+}
+
+/** Whether one property can be written as it is mapped. Returns the property where it exists. */
+export function checkProperty(
+  name: string,
+  mapping: PropertyMapping,
+  source: SourceShape,
+  target: Target,
+  problems: MappingProblem[],
+  warnings: string[],
+): PropertyWire | null {
+  const wrong = (message: string, ...setting: readonly string[]) =>
+    problems.push({ message, path: ['properties', name, ...setting] })
+  const property = target.schema.properties.find((candidate) => candidate.name === name)
+  if (!property)
+    wrong(
+      `property ${name} does not exist on ${target.schema.name}, or the key cannot read it${near(name, namesOf(target))}`,
+    )
+  for (const setting of ['column', 'unit_column'] as const) {
+    const column = mapping[setting]
+    if (column !== undefined && !source.columns.includes(column))
+      wrong(
+        `column "${column}" (for ${name}) is not in the source${near(column, source.columns)}`,
+        setting,
+      )
+  }
+  if (!property) return null
+  if (property.writability === 'read_only') wrong(`property ${name} is read-only`)
+  if (property.writability === 'create_only' && mapping.column !== undefined)
+    warnings.push(`${name} can be set once only: a changed value of an existing record is rejected`)
+  if (mapping.format !== undefined && dateFormatPattern(mapping.format) === null)
+    wrong(
+      `format "${mapping.format}" of ${name} must hold YYYY, MM (or M) and DD (or D) once each`,
+      'format',
+    )
+  const type = mapping.type ?? property.field_type
+  const fieldType = target.fieldTypes.find((one) => one.name === property.field_type)
+  const units = new Set(fieldType?.units)
+  const hasUnit = source.hasUnits || mapping.unit || mapping.unit_column
+  if (type === 'currency' && mapping.column !== undefined && !hasUnit)
+    wrong(`property ${name} is a currency: give its unit or its unit_column`)
+  if (type === 'number' && (mapping.unit ?? mapping.unit_column) !== undefined)
+    wrong(`property ${name} is a number: unit and unit_column are for currencies`)
+  if (type === 'currency')
+    checkUnits(mapping, units, (unit, setting) => {
+      const found =
+        units.size === 0
+          ? 'a currency code of ISO 4217'
+          : `one that the service takes${suggestWord(unit, [...units].toSorted(), 'units')}`
+      wrong(`unit ${unit} of ${name} is not ${found}`, setting)
+    })
+  if (mapping.split !== undefined && !property.is_multi)
+    wrong(`property ${name} holds one value: split does not apply`, 'split')
+  const isTyped = mapping.column === undefined || mapping.type !== undefined
+  const read = isTyped
+    ? null
+    : readWithoutType(property.field_type, fieldType?.value_type ?? 'string')
+  if (read !== null)
+    warnings.push(
+      `${name} has the field type ${property.field_type}, which is not known here: its cells are read as ${read}; if they are something else, give its mapping a type: ${Object.keys(COERCIONS).join(', ')}`,
+    )
+  return property
+}
+
+/** Tells once what there is, after all that is not. */
+export function suggestNames(
+  config: ImportConfig,
+  source: SourceShape,
+  target: Target,
+  problems: MappingProblem[],
+): void {
+  const add = (isAbout: (problem: MappingProblem) => boolean, words: string) => {
+    const index = problems.findLastIndex(isAbout)
+    const found = problems[index]
+    if (found) problems[index] = { ...found, message: `${found.message}; ${words}` }
+  }
+  const names = namesOf(target)
+  const isUnknown = (name: string | undefined) => name !== undefined && !names.includes(name)
+  add(
+    ({ path: [setting, name, ...rest] }) =>
+      rest.length === 0 &&
+      isUnknown(setting === 'matching_property' ? config.matching_property : name),
+    `${target.schema.name} has: ${joinWords(names)}`,
+  )
+  add(({ path }) => path[2] === 'column' || path[2] === 'unit_column', whatItHas(source))
+}

@@ -1,0 +1,67 @@
+// The type by which a value is read, compared, marked and used as a key: the mapping's, where it names one; the service's else.
+// A service may name its types as it likes; one that is not known here is compared as text.
+
+import type { PropertyWire } from '../../contract/index.ts'
+import { MappingError } from '../../core/errors.ts'
+import type { ImportConfig } from '../../core/sync.ts'
+import type { RunSchema } from '../../ledger/ledger.ts'
+import { isCaseFoldable } from './key.ts'
+
+/** A property by whose values records are found. */
+export interface MatchingProperty {
+  readonly name: string
+  readonly type: string
+  /** Whether the service takes capitals and small letters for the same. */
+  readonly folds: boolean
+}
+
+/** @param served the type that the service gives it */
+export function typeOfProperty(config: ImportConfig, name: string, served: string): string {
+  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
+  return mapping?.type ?? served
+}
+
+/** Whether what the service holds for a property is compared with what was sent (`compare` of its mapping). */
+export function isCompared(config: ImportConfig, name: string): boolean {
+  const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
+  return mapping?.compare !== false
+}
+
+/** Gives the type of a mapped property of a run. What a run was staged with is asked first. */
+export const propertyTypes =
+  (config: ImportConfig, schema: RunSchema | null, properties: readonly PropertyWire[] = []) =>
+  (name: string): string =>
+    typeOfProperty(
+      config,
+      name,
+      schema?.[name]?.type ?? properties.find((one) => one.name === name)?.field_type ?? 'text',
+    )
+
+/** @throws MappingError where it has gone since the run was staged */
+export function currentMatchingProperty(
+  config: ImportConfig,
+  properties: readonly PropertyWire[],
+  schema: RunSchema | null,
+): MatchingProperty {
+  const name = config.matching_property
+  const property = properties.find((one) => one.name === name)
+  if (property) return stagedMatchingProperty(config, schema, property.field_type)
+  throw new MappingError(null, [
+    {
+      message: `matching_property ${name} has gone from ${config.object_type}`,
+      path: ['matching_property'],
+    },
+  ])
+}
+
+/** As a run was staged with it. Runs of earlier versions took capitals and small letters of e-mails and urls for the same. */
+export function stagedMatchingProperty(
+  config: ImportConfig,
+  schema: RunSchema | null,
+  served = 'text',
+): MatchingProperty {
+  const name = config.matching_property
+  const facts = schema?.[name]
+  const type = typeOfProperty(config, name, facts?.type ?? served)
+  return { name, type, folds: facts?.folds ?? isCaseFoldable(type) }
+}

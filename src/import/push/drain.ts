@@ -1,0 +1,55 @@
+// The last writes of a run whose workflow is gone: its worker may have written some down and not sent them yet. Promise kept
+// here: before anybody asks what became of them, and before a newer run begins, none of them can be sent any more.
+
+import { StillInFlight } from '../../core/errors.ts'
+import type { Clock } from '../../core/ports.ts'
+import type { Ledger, Run } from '../../ledger/ledger.ts'
+import { maxWriteAgeMs } from './send-deadline.ts'
+import { DEFAULT_IMPORT_TUNING } from '../ports.ts'
+
+/** Runs of a sync that are looked at. */
+const RUNS_MAX = 5
+
+interface Deps {
+  readonly ledger: Pick<Ledger, 'openSegments' | 'claimSegment' | 'lastSentAt' | 'runs'>
+  readonly clock: Pick<Clock, 'now'>
+}
+
+/** Takes the run's segments from whoever has them, so that no batch is written down any more. Gives the time until those that were
+ * can be sent no more, ms. */
+export async function drainInFlight({ ledger, clock }: Deps, run: Run): Promise<number> {
+  for (const segment of await ledger.openSegments(run.id))
+    await ledger.claimSegment(run.id, segment)
+  return waitAfter(await ledger.lastSentAt(run.id), run, clock)
+}
+
+/** As `drainInFlight`. @throws StillInFlight where there is something to wait for */
+export async function checkDrained(deps: Deps, run: Run): Promise<void> {
+  const wait = await drainInFlight(deps, run)
+  if (wait > 0) throw new StillInFlight(run.id, wait)
+}
+
+/**
+ * The same for the writes that are not batches: they are sent where their run is open, and soon after that was looked at.
+ * @throws StillInFlight where a run of the sync was closed for it a moment ago, when all of its batches were through
+ */
+export async function checkSingleWritesDrained(
+  { ledger, clock }: Deps,
+  sync: string,
+  before: number,
+): Promise<void> {
+  for (const run of await ledger.runs({ sync, limit: RUNS_MAX })) {
+    if (run.id >= before || run.reason !== 'abandoned' || run.kind !== 'import') continue
+    if (run.rowsRead === null || (await ledger.openSegments(run.id)).length > 0) continue
+    const wait = waitAfter(run.closedAt, run, clock)
+    if (wait > 0) throw new StillInFlight(run.id, wait)
+  }
+}
+
+/** Clocks of two machines differ, so it is never longer than a write may be old. */
+function waitAfter(instant: string | null, { config }: Run, { now }: Deps['clock']): number {
+  if (instant === null) return 0
+  const { tuned = {} } = config as { tuned?: { heartbeat_timeout_ms?: number } }
+  const ageMs = maxWriteAgeMs({ ...DEFAULT_IMPORT_TUNING, ...tuned })
+  return Math.min(ageMs, Date.parse(instant) + ageMs - now())
+}

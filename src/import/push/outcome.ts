@@ -1,0 +1,101 @@
+// From an answer to the books: how each item of a batch is settled, and whose failure a failure is.
+
+import type { BatchItemResult } from '../../contract/index.ts'
+import type { ServiceFailure } from '../../core/errors.ts'
+import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
+import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
+
+const blank = {
+  recordId: null,
+  code: null,
+  reason: null,
+  field: null,
+  detail: null,
+  inDoubt: false,
+  marks: null,
+}
+
+/** The pointer below the item: `/data/3/properties/x` and `/properties/x` both become `/properties/x`. */
+function pointerInItem(field: string | null | undefined): string | null {
+  return field ? field.replace(/^\/data\/\d+(?=\/|$)/, '') || '/' : null
+}
+
+/** The outcome of an item that was answered. A 500 or 503 spends one of its attempts; after the last one it stays in doubt. */
+export function itemOutcome(item: PlannedItem, result: BatchItemResult): ItemOutcome {
+  const { ordinal } = item
+  const { status, problem } = result
+  switch (status) {
+    case 201:
+      return {
+        ...blank,
+        ordinal,
+        state: 'created',
+        httpStatus: status,
+        recordId: result.record?.id ?? null,
+      }
+    case 200:
+    case 204:
+      return {
+        ...blank,
+        ordinal,
+        state: 'updated',
+        httpStatus: status,
+        recordId: result.record?.id ?? null,
+      }
+    default: {
+      const transient = status === 500 || status === 503
+      const spent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
+      const first = problem?.errors?.[0]
+      return {
+        ordinal,
+        state: transient ? (spent ? 'sent' : 'planned') : 'rejected',
+        httpStatus: status,
+        recordId: null,
+        code: problem?.code ?? null,
+        reason: problem?.reason ?? first?.reason ?? null,
+        field: pointerInItem(problem?.field ?? first?.field),
+        detail: first && !problem?.field ? first.detail : (problem?.detail ?? null),
+        inDoubt: transient && spent,
+        marks: null,
+      }
+    }
+  }
+}
+
+/** The outcome of a single item whose whole request was refused. */
+export function refusedOutcome(item: PlannedItem, failure: ServiceFailure): ItemOutcome {
+  const first = failure.errors[0]
+  return {
+    ordinal: item.ordinal,
+    state: 'rejected',
+    httpStatus: failure.status ?? null,
+    recordId: null,
+    code: failure.problemCode ?? null,
+    reason: failure.reason ?? first?.reason ?? null,
+    field: pointerInItem(failure.field ?? first?.field),
+    detail: failure.detail ?? first?.detail ?? null,
+    inDoubt: false,
+    marks: null,
+  }
+}
+
+/**
+ * How a batch that was refused whole is taken apart: the items that the answer points at go alone and the rest together;
+ * without a usable pointer it is halved. Every part is smaller than the batch, so this ends.
+ */
+export function splitRefusedBatch(
+  items: readonly PlannedItem[],
+  failure: ServiceFailure,
+): readonly (readonly PlannedItem[])[] {
+  const pointed = new Set<number>()
+  for (const field of [failure.field, ...failure.errors.map((error) => error.field)]) {
+    const index = /^\/data\/(\d+)(?:\/|$)/.exec(field ?? '')?.[1]
+    if (index !== undefined && Number(index) < items.length) pointed.add(Number(index))
+  }
+  if (pointed.size > 0 && pointed.size < items.length) {
+    const rest = items.filter((_, index) => !pointed.has(index))
+    return [rest, ...[...pointed].toSorted((a, b) => a - b).map((index) => [items[index]!])]
+  }
+  const half = Math.ceil(items.length / 2)
+  return [items.slice(0, half), items.slice(half)]
+}

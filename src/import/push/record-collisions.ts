@@ -1,0 +1,72 @@
+// Twins: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
+// do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
+
+import type { ImportConfig } from '../../core/sync.ts'
+import type { RunSchema } from '../../ledger/ledger.ts'
+import { answerReader } from './answered.ts'
+import { batchBodyText } from './deliver.ts'
+import { sendIfRunIsOpen } from './send-deadline.ts'
+import { itemOutcome } from './outcome.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { stepPosition } from '../step-position.ts'
+import type { ImportDeps } from '../ports.ts'
+
+/** Reason of a row whose record holds the values of a later row. */
+const SAME_RECORD = 'same_record'
+const overwrittenBy = (line: number) =>
+  `row ${line} has another key and the same record at the service; it comes last, and the record holds its values`
+
+const COLLISION_REFUSED =
+  'another row of the run has the same record at the service; this one comes last, and the service refused it when it was sent again'
+
+/** Sends the later row of each pair once more. Returns how many were sent. */
+export async function resolveCollisions(
+  deps: ImportDeps,
+  job: { run: number; config: ImportConfig; schema: RunSchema | null },
+): Promise<number> {
+  const { ledger, client, signal, priority } = deps
+  const { run, config, schema } = job
+  const readAnswer = answerReader(config, schema)
+  const place = await stepPosition(ledger, run, 'twins', { after: 0 })
+  let sent = 0
+  let { after } = place.kept
+  // Bounded by the run's items: every pass moves `after` forward.
+  for (;;) {
+    const [twin] = await ledger.collisions(run, { after, limit: 1 })
+    if (!twin) return sent
+    after = twin.ordinal
+    const sending = sendIfRunIsOpen(deps, run, (sendBefore) =>
+      client.batchUpsert(
+        config.object_type,
+        config.matching_property,
+        { body: batchBodyText([twin]), count: 1 },
+        { signal, priority, sendBefore },
+      ),
+    )
+    const answer = await withHeartbeat(deps, sending)
+    await place.sent()
+    const told = answer.data[0]!
+    const outcome = readAnswer(twin, itemOutcome(twin, told), told.record)
+    // The state stays what it was; what is no longer accepted must be due again on the next run.
+    if (outcome.state === 'updated' || outcome.state === 'created')
+      await ledger.recordCollision(run, twin.ordinal, {
+        reason: SAME_RECORD,
+        detail: overwrittenBy(twin.ordinal),
+        answered: outcome.answered ?? null,
+      })
+    else
+      await ledger.recordVerified(run, [
+        {
+          ordinal: twin.ordinal,
+          verdict: 'different',
+          recordId: null,
+          field: outcome.field,
+          told: { reason: 'twin_refused', detail: COLLISION_REFUSED, column: null, value: null },
+        },
+      ])
+    // One that was sent already is not sent again when the run goes on after a failure.
+    await place.keep({ after })
+    sent++
+    deps.beat()
+  }
+}

@@ -1,0 +1,27 @@
+// In doubt is settled by asking: rows whose answer was lost are looked up by key before anyone is told that they failed. For runs
+// that end before their time; one that comes to its end verifies anyway.
+
+import type { ImportSync } from '../../core/sync.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import type { ImportDeps } from '../ports.ts'
+import { verify } from '../verify/verify.ts'
+
+/** Longer than the answers of a few dozen requests take; what is not settled by then stays in doubt, and says so. */
+const WAIT_MAX_MS = 20_000
+
+/** Asks for what a run has in flight. A service that does not answer leaves it in doubt. */
+export async function resolveInDoubt(
+  deps: ImportDeps,
+  { id: run, schema, config: stored }: Run,
+): Promise<void> {
+  const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
+  try {
+    const config = (stored as unknown as ImportSync).import
+    const job = { run, config, schema, written: null }
+    const { read, equal } = await verify({ ...deps, signal }, job)
+    if (read > 0) deps.logger.info({ run, read, equal }, 'doubts_settled')
+  } catch (error) {
+    const code = error instanceof Error ? error.name : typeof error
+    deps.logger.warn({ run, error: code }, 'doubts_not_settled')
+  }
+}

@@ -1,0 +1,53 @@
+// What a person should know about the keys of a run that was staged, one line each.
+
+import { formatNumber } from '../../core/format.ts'
+import type { ImportConfig } from '../../core/sync.ts'
+import type { Ledger, StageCounts } from '../../ledger/ledger.ts'
+import type { Target } from '../mapping/target.ts'
+import { typeOfProperty } from '../mapping/types.ts'
+
+/** The type by which the keys of an import are compared. */
+export function keyTypeOf(config: ImportConfig, { schema }: Target): string {
+  const name = config.matching_property
+  const served = schema.properties.find((property) => property.name === name)?.field_type
+  return typeOfProperty(config, name, served ?? 'text')
+}
+
+const rows = (count: number): string => (count === 1 ? '1 row' : `${formatNumber(count)} rows`)
+
+/** @param isExact whether capitals make another key, although their type is one that some services fold */
+export async function keyWarnings(
+  ledger: Pick<Ledger, 'keyCounts'>,
+  run: number,
+  { counts, isExact }: { counts: StageCounts; isExact: boolean },
+): Promise<readonly string[]> {
+  const { loose, merged, variants } = await ledger.keyCounts(run)
+  const { newer = 0 } = counts
+  const superseded = counts.superseded - newer
+  return [
+    ...(superseded > 0
+      ? [
+          `${rows(superseded)} superseded: a later row has the same key${
+            merged > 0
+              ? `, ${formatNumber(merged)} of them written otherwise (space around it, or another form of Unicode)`
+              : ''
+          }`,
+        ]
+      : []),
+    ...(newer > 0
+      ? [
+          `${rows(newer)} left out: a row with the same key that was read later is brought in already, and nothing older is written over it`,
+        ]
+      : []),
+    ...(loose > 0
+      ? [
+          `${rows(loose)} with a key that has space around it or another form of Unicode: it is sent without, unless the service has a record under that very form only`,
+        ]
+      : []),
+    ...(isExact && variants > 0
+      ? [
+          `${rows(variants)} with a key that differs from another one in capitals only: the service does not show that it takes them for the same, so each has a record of its own`,
+        ]
+      : []),
+  ]
+}

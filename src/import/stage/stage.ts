@@ -1,0 +1,133 @@
+// Stage: the source is read once, and every row becomes an item of the ledger, before anything is sent. An interrupted
+// stage starts again from the first row. How far a query with a watermark was read is noted with the run; it counts when
+// the run is complete.
+
+import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
+import type { ReconcileScope } from '../../core/purpose.ts'
+import { joinWords } from '../../core/suggest.ts'
+import type { ImportConfig, ImportSync } from '../../core/sync.ts'
+import type { Window } from '../../core/watermark.ts'
+import type { StageCounts } from '../../ledger/ledger.ts'
+import type { Extent, Source } from '../../sources/source.ts'
+import { carryOver } from './carry-over.ts'
+import { emptySourceWarning } from './empty-source.ts'
+import { compileMapping, type MappingPlan } from '../mapping/map.ts'
+import { heartbeatEach, withHeartbeat } from '../../runs/heartbeat.ts'
+import type { ImportDeps } from '../ports.ts'
+import { foldsCase } from '../mapping/case-folding.ts'
+import { isCaseFoldable } from '../mapping/key.ts'
+import { keyTypeOf, keyWarnings } from './key-warnings.ts'
+import { readTarget } from '../mapping/target.ts'
+import { isCompared } from '../mapping/types.ts'
+import { filterRows } from './row-filter.ts'
+
+/** What staging found. */
+export interface StageResult extends StageCounts {
+  /** Those of the source, and those that were carried. */
+  readonly rows: number
+  /** Rows of the run before that were not accepted, and that the query did not return. */
+  readonly carried: number
+  readonly warnings: readonly string[]
+  /** Cells that will clear a property. */
+  readonly cleared: number
+}
+
+export interface StageJob {
+  readonly run: number
+  readonly sync: ImportSync
+  readonly keyFingerprint: string
+  readonly window?: Window | null
+  /** Of a reconciliation: nothing is believed, and all of the source is read, or the part that is named. */
+  readonly reconcile?: ReconcileScope | null
+  /** Of a retry: its rows are not those of the source. */
+  readonly isRetry?: boolean
+}
+
+/** What a reconciliation says nothing of. */
+function notComparedText(config: ImportConfig): string[] {
+  const names = Object.keys(config.properties).filter((name) => !isCompared(config, name))
+  return names.length === 0
+    ? []
+    : [`not compared, because of \`compare: false\`: ${joinWords(names.toSorted())}`]
+}
+
+/**
+ * Stages a run. In a window only what the source has in it (of a query with a watermark: from `initial` on). The watermark
+ * moves in regular runs only.
+ * @throws MappingError, SourceError before anything was sent; the caller closes the run
+ */
+export async function stage(
+  deps: ImportDeps,
+  job: StageJob,
+  openSource: (extent: Extent) => Promise<Source>,
+): Promise<StageResult> {
+  const { ledger, client, signal, tuning } = deps
+  const { run, sync, window = null, reconcile = null, isRetry = false } = job
+  const config = sync.import
+  const target = await withHeartbeat(deps, readTarget(deps, sync))
+  const destination = {
+    sync: sync.name,
+    origin: client.origin,
+    orgId: target.self.org_id,
+    objectType: config.object_type,
+    matchingProperty: config.matching_property,
+  }
+  const isIncremental = 'query' in config.from && config.from.watermark !== undefined
+  const isRegular = window === null && reconcile === null && !isRetry
+  const last = isIncremental && isRegular ? await ledger.lastReading(destination) : null
+  const whole = await withHeartbeat(
+    deps,
+    openSource({ watermark: last?.watermark ?? null, window }),
+  )
+  const source = reconcile?.where ? filterRows(whole, reconcile.where) : whole
+  try {
+    const keyType = keyTypeOf(config, target)
+    const folds = await foldsCase(deps, config, keyType)
+    const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns, folds)
+    await ledger.bindDestination(run, destination, {
+      keyFingerprint: job.keyFingerprint,
+      warnings: plan.warnings,
+      schema: plan.schema,
+    })
+    await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
+    const fence = await ledger.beginStage(run, source.columns)
+    for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
+      signal.throwIfAborted()
+      await ledger.stageItems(
+        run,
+        fence,
+        rows.map((row) => plan.map(row)),
+      )
+      deps.beat(rows.length)
+    }
+    const { rows: read, digest, watermark: reached } = source.summary()
+    const watermark = isRegular ? reached : undefined
+    // Whoever retries wants it sent, and what a reconciliation left differs although it was accepted.
+    const believes = reconcile === null && !isRetry
+    const kept = { run, fence, rows: read, columns: source.columns, plan }
+    const carried = last === null ? 0 : await carryOver(deps, kept, last)
+    const rows = read + carried
+    const counts = await ledger.finishStage(
+      run,
+      fence,
+      { rows, digest, watermark, believes, rowsPerSegment: tuning.rows_per_segment },
+      () => {
+        signal.throwIfAborted()
+        deps.beat()
+      },
+    )
+    const planned = reconcile?.sample
+      ? await ledger.keepSample(run, fence, reconcile.sample)
+      : counts.planned
+    const isExact = isCaseFoldable(keyType) && !folds
+    const told = [...(await keyWarnings(ledger, run, { counts, isExact }))]
+    const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
+    if (isWhole && rows === 0) told.push(...(await emptySourceWarning(ledger, sync.name, run)))
+    if (reconcile !== null) told.push(...notComparedText(config))
+    await ledger.addWarnings(run, told)
+    const found = { ...counts, planned, rows: rows - counts.planned + planned, carried }
+    return { ...found, warnings: [...plan.warnings, ...told], cleared: plan.cleared() }
+  } finally {
+    await source.close()
+  }
+}

@@ -1,0 +1,71 @@
+// Marks: what was sent last, property by property, as 32 bits each instead of the values. They tell who changed a value that
+// differs (design section 3, "reconcile"): base is what we sent last, theirs is now, ours is the source. A mark decides nothing
+// else, so that two values of one mark (one in four thousand million) only name the wrong side.
+
+import type { Json } from '../../core/json.ts'
+import type { ImportConfig } from '../../core/sync.ts'
+import type { RunSchema } from '../../ledger/ledger.ts'
+import { canonicalValue } from './compare.ts'
+import { payloadProperties } from './look-up.ts'
+
+const LENGTH = 6
+const NONE = '.'.repeat(LENGTH)
+
+const typeOf = (schema: RunSchema | null, name: string): string => schema?.[name]?.type ?? 'text'
+
+/** FNV-1a over the UTF-16 code units of the canonical text, in base 64. */
+export function baselineHash(value: Json | undefined, fieldType: string): string {
+  const text = canonicalValue(value, fieldType)
+  let hash = 0x811c9dc5
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    hash = Math.imul(hash ^ (unit & 0xff), 0x01000193)
+    hash = Math.imul(hash ^ (unit >>> 8), 0x01000193)
+  }
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(hash >>> 0)
+  return bytes.toString('base64url')
+}
+
+/** The mapped properties, in the order of their marks. */
+const namesOf = (config: ImportConfig): readonly string[] =>
+  Object.keys(config.properties).toSorted()
+
+/** Gives the marks of an item: one for each mapped property, or points where the item leaves it out. */
+export function createItemHasher(
+  config: ImportConfig,
+  schema: RunSchema,
+): (item: { readonly payload: string }) => string {
+  const names = namesOf(config)
+  const types = names.map((name) => typeOf(schema, name))
+  return (item) => {
+    const sent = payloadProperties(item)
+    return names
+      .map((name, index) =>
+        Object.hasOwn(sent, name) ? baselineHash(sent[name], types[index]!) : NONE,
+      )
+      .join('')
+  }
+}
+
+/** Gives the mark of a property's value, as `createItemHasher` does. */
+export const createFieldHasher =
+  (schema: RunSchema | null) =>
+  (name: string, value: Json | undefined): string =>
+    baselineHash(value, typeOf(schema, name))
+
+/** Marks by property as one text, in the order of the mapped properties; points where there is none. */
+export const formatBaseline = (marks: ReadonlyMap<string, string>, config: ImportConfig): string =>
+  namesOf(config)
+    .map((name) => marks.get(name) ?? NONE)
+    .join('')
+
+/** Marks by property, of the run that sent them. A property that was left out is not among them. */
+export function parseBaseline(marks: string, config: ImportConfig): ReadonlyMap<string, string> {
+  const found = new Map<string, string>()
+  for (const [index, name] of namesOf(config).entries()) {
+    const mark = marks.slice(index * LENGTH, (index + 1) * LENGTH)
+    if (mark !== NONE && mark.length === LENGTH) found.set(name, mark)
+  }
+  return found
+}

@@ -1,0 +1,126 @@
+// Records by key: 100 keys a request.
+
+import { IN_VALUES_MAX, type FilterNode, type RecordRepresentation } from '../../contract/index.ts'
+import { canonicalDecimal } from '../../core/decimal.ts'
+import { canonicalJson, parseJson, type Json } from '../../core/json.ts'
+import { numberFromDecimal } from '../../core/lossless-number.ts'
+import type { ImportConfig } from '../../core/sync.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { itemKey } from '../mapping/key.ts'
+import type { ImportDeps } from '../ports.ts'
+import type { MatchingProperty } from '../mapping/types.ts'
+
+type Sent = Readonly<Record<string, Json>>
+
+/** Records by key, and by id, for what the service keeps under another form of its key. */
+class Found extends Map<string, RecordRepresentation> {
+  readonly byId = new Map<string, RecordRepresentation>()
+}
+
+/** The properties of an item's payload. */
+export const payloadProperties = (item: { readonly payload: string }): Sent =>
+  (parseJson(item.payload) as { properties: Sent }).properties
+
+const pagesPerSliceMax = 50
+
+/**
+ * The records whose matching property has a value of one of at most 100 items, by key; each page is at most 100 records.
+ * A service keeps a value as it was sent, or in its one form; both are asked for where they differ.
+ * @param names properties that are read
+ */
+export async function lookUpItems(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: MatchingProperty,
+  items: readonly {
+    readonly key: string
+    readonly payload: string
+    readonly rawKey?: string | null
+  }[],
+  names: readonly string[],
+): Promise<Found> {
+  const values = items.flatMap((item) => {
+    const sent = [payloadProperties(item)[matching.name] as Json].flat() as Json[]
+    const raw = item.rawKey == null ? [] : [item.rawKey]
+    return [...sent, ...valueOfKey(item.key, matching.type), ...raw]
+  })
+  return await findValues(deps, config, matching, values, names)
+}
+
+/** The same for at most 100 keys. */
+export async function lookUpKeys(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: MatchingProperty,
+  keys: readonly string[],
+  names: readonly string[],
+): Promise<Found> {
+  const values = keys.flatMap((key) => valueOfKey(key, matching.type))
+  return await findValues(deps, config, matching, values, names)
+}
+
+/** Which of the texts of a property the service holds, as it holds them. */
+export async function lookUpValues(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: MatchingProperty,
+  values: readonly Json[],
+): Promise<ReadonlySet<string>> {
+  const found = await findValues(deps, config, matching, values, [matching.name])
+  const held = [...found.values()].flatMap((record) => [record.properties[matching.name]].flat())
+  return new Set(held.map(String))
+}
+
+/** The value that a key stands for, on the wire; none where it is no number and has to be one. */
+function valueOfKey(key: string, fieldType: string): readonly Json[] {
+  if (fieldType === 'boolean') return [key === 'true']
+  if (fieldType !== 'number') return [key]
+  const decimal = canonicalDecimal(key)
+  return decimal === null ? [] : [numberFromDecimal(decimal)]
+}
+
+async function findValues(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: MatchingProperty,
+  given: readonly Json[],
+  names: readonly string[],
+): Promise<Found> {
+  const distinct = new Map(given.map((value) => [canonicalJson(value), value]))
+  const values = [...distinct.values()]
+  const found = new Found()
+  for (let first = 0; first < values.length; first += IN_VALUES_MAX)
+    await readAll(deps, config, matching, values.slice(first, first + IN_VALUES_MAX), names, found)
+  return found
+}
+
+async function readAll(
+  deps: ImportDeps,
+  config: ImportConfig,
+  matching: MatchingProperty,
+  values: readonly Json[],
+  names: readonly string[],
+  found: Found,
+): Promise<void> {
+  const filter = { property: matching.name, op: 'in', value: values } as FilterNode
+  let cursor: string | null | undefined
+  for (let page = 0; page < pagesPerSliceMax; page++) {
+    const reading = deps.client.queryRecords(
+      config.object_type,
+      { filter, properties: [...names], ...(cursor ? { cursor } : {}) },
+      { signal: deps.signal, priority: deps.priority },
+    )
+    const answer = await withHeartbeat(deps, reading)
+    for (const record of answer.data) {
+      found.byId.set(record.id, record)
+      const held = record.properties[matching.name] as Json
+      for (const value of Array.isArray(held) ? held : [held]) {
+        const key = itemKey(value as Json, matching.type, matching.folds)
+        if (key !== null) found.set(key, record)
+      }
+    }
+    deps.beat()
+    if (!answer.pagination.has_more) return
+    cursor = answer.pagination.next_cursor
+  }
+}

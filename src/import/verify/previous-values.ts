@@ -1,0 +1,100 @@
+// What the record of an item held before its values were sent first, field by field, as far as the ledger knows: by that a value
+// that the service did not take is told from one that it keeps in a form of its own.
+
+import type { Json } from '../../core/json.ts'
+import type { ImportConfig } from '../../core/sync.ts'
+import type { KnownBaseline, Ledger, RunSchema, WrittenItem } from '../../ledger/ledger.ts'
+import { NO_VALUE_HASH } from './normalised.ts'
+import { createFieldHasher, parseBaseline, formatBaseline } from './baseline-hashes.ts'
+import { runConfigs } from '../run-configs.ts'
+
+type Values = Readonly<Record<string, Json>>
+type Marks = ReadonlyMap<string, string>
+
+/** Of one item. */
+export interface PreviousValues {
+  /** The mark of what the record held for a field before its value was sent; null where that is not known. */
+  before(field: string): string | null
+  markOf(field: string, value: Json | undefined): string
+  /** What was sent, is held, and was held before, as the ledger keeps it for the next time. */
+  seen(held: Values): string
+}
+
+/** What an earlier run saw. */
+interface Seen {
+  readonly sent: Marks
+  readonly held: Marks
+  readonly before: Marks
+}
+
+const BETWEEN = '/'
+
+/** Gives what is known of an item of the run. */
+export function previousValues(
+  ledger: Ledger,
+  { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
+): (item: WrittenItem, sent: Values) => Promise<PreviousValues> {
+  const markOf = createFieldHasher(schema)
+  const configOf = runConfigs(ledger, config)
+
+  const readSeen = async ({ seen, seenRun }: KnownBaseline): Promise<Seen | null> => {
+    if (seen === null || seenRun === null) return null
+    const seenConfig = await configOf(seenRun)
+    const [sent, held, before] = seen
+      .split(BETWEEN)
+      .map((marks) => parseBaseline(marks, seenConfig))
+    return sent && held && before ? { sent, held, before } : null
+  }
+
+  return async (item, sent) => {
+    const { known } = item
+    // Until an item is settled, what was sent before it stands where its own marks will.
+    const last =
+      known === null
+        ? null
+        : known.run === run
+          ? { marks: known.lastBaseline, run: known.lastRun }
+          : { marks: known.marks, run: known.run }
+    const marks =
+      last?.marks != null && last.run !== null
+        ? parseBaseline(last.marks, await configOf(last.run))
+        : null
+    const seen = known === null ? null : await readSeen(known)
+    // What was seen counts for what was sent last only.
+    const isSeen = seen !== null && (known!.seenRun! > (last?.run ?? 0) || isSame(seen.sent, marks))
+
+    const beforeOf = (field: string): string | null => {
+      if (item.state === 'created') return NO_VALUE_HASH
+      const now = markOf(field, sent[field])
+      if (isSeen) return (seen.sent.get(field) === now ? seen.before : seen.held).get(field) ?? null
+      const mark = marks?.get(field)
+      return mark === undefined || mark === now ? null : mark
+    }
+    return {
+      before: beforeOf,
+      markOf,
+      seen(values) {
+        const fields = Object.keys(sent)
+        const text = (markIn: (field: string) => string | null) => {
+          const found = fields.flatMap((field) => {
+            const mark = markIn(field)
+            return mark === null ? [] : [[field, mark] as const]
+          })
+          return formatBaseline(new Map(found), config)
+        }
+        const valueOf = (field: string) =>
+          Object.hasOwn(values, field) ? values[field] : undefined
+        return [
+          text((field) => markOf(field, sent[field])),
+          text((field) => markOf(field, valueOf(field))),
+          text(beforeOf),
+        ].join(BETWEEN)
+      },
+    }
+  }
+}
+
+const isSame = (one: Marks, other: Marks | null): boolean =>
+  other !== null &&
+  one.size === other.size &&
+  [...one].every(([field, mark]) => other.get(field) === mark)

@@ -1,0 +1,140 @@
+// The end of a stream's run: the service's own count against the table's. Promises kept here: where they differ, what changed
+// meanwhile is read again, and the rows that make the difference are looked for; what is left of it is told; every attempt is
+// counted.
+
+import { formatNumber } from '../core/format.ts'
+import { readChanges } from './changes.ts'
+import { CONFIRM_MAX, confirmGone, deleteApproved } from './deletions.ts'
+import { lostSinceLastRun, storeVisibility } from './last-visibility.ts'
+import { bisect } from './bisect.ts'
+import type { StreamResult } from './ports.ts'
+import type { StreamPosition } from './position.ts'
+import type { RecordsWork } from './records-work.ts'
+
+/** Times that a difference is looked into while the service moves. */
+const ROUNDS_MAX = 3
+
+/** Does the phase. Undefined where the run of the stream is over. */
+export async function compareCounts(work: RecordsWork): Promise<StreamResult | undefined> {
+  const { deps, position, schema, reader, merger, account, stream, parts } = work
+  const count = async () => {
+    await merger.flush()
+    return account.compare(await reader.count(schema.name), await deps.tables.count(stream))
+  }
+  let surplus = await count()
+  /** Records that moved in the last round: that many may differ because of what happens meanwhile. */
+  let moved = 0
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    if (surplus === 0 || isKnown(position, surplus)) break
+    const counted = position.counted!
+    const done = writtenOf(position)
+    if (work.modified !== null) {
+      await readMeanwhile(work, work.modified.name)
+      surplus = await count()
+    }
+    if (surplus !== 0 && !isKnown(position, surplus) && Math.abs(surplus) <= CONFIRM_MAX) {
+      const before = reader.now()
+      const ids = await candidates(work)
+      if (ids !== null) {
+        const gone = await confirmGone(schema.name, ids, parts)
+        const wait = await deleteApproved(work, gone.length, { before, ids: gone })
+        if (wait) return wait
+        surplus = await count()
+      }
+    }
+    moved = writtenOf(position) - done + Math.abs(position.counted! - counted)
+    if (moved === 0) break
+  }
+  judge(work, surplus, moved)
+  // As many rows as records, and every change read: whatever the table has, the key sees.
+  const isWhole = surplus === 0 && (position.run.full || work.modified !== null)
+  if (isWhole || lostSinceLastRun(work.job.sight, position) === null)
+    storeVisibility(position, work.job.sight)
+  return undefined
+}
+
+const writtenOf = ({ run: { tally } }: StreamPosition): number =>
+  tally.inserted + tally.changed + tally.deleted
+
+/** Rows that a person wants to stay, less those that the warehouse cannot hold. */
+const expectedOf = ({ kept, unfit = 0 }: StreamPosition): number => kept - unfit
+
+/** Whether it is known why the counts differ, and that looking would find nothing. */
+function isKnown(position: StreamPosition, surplus: number): boolean {
+  const expected = expectedOf(position)
+  if (expected > 0 ? surplus > 0 && surplus <= expected : surplus === expected) return true
+  return surplus === position.unexplained && !position.run.full
+}
+
+/** Says what is left of a difference. */
+function judge({ position, account }: RecordsWork, surplus: number, moved: number): void {
+  const rows = Math.abs(surplus)
+  const differ =
+    surplus > 0
+      ? `${formatNumber(rows)} ${rows === 1 ? 'row' : 'rows'} more than the service has records`
+      : `${formatNumber(rows)} ${rows === 1 ? 'record' : 'records'} of the service more than the table has rows`
+  if (position.run.full) position.unexplained = 0
+  if (surplus === 0) return
+  const expected = expectedOf(position)
+  if (expected > 0 && surplus > 0 && surplus <= expected)
+    return account.differ(`${formatNumber(rows)} rows stay whose deletion was rejected`)
+  // Those are told where they are found, and by every run that knows of them.
+  if (surplus === expected)
+    return account.differ(`${differ}: the warehouse cannot hold their ids, so they were left out`)
+  if (surplus === position.unexplained)
+    return account.differ(`${differ}, as after the last full listing; reconcile --full says which`)
+  if (rows <= moved)
+    return account.say(
+      `the counts differ by ${formatNumber(rows)}: what changed meanwhile comes with the next run`,
+    )
+  if (position.run.full) {
+    position.unexplained = surplus
+    return account.differ(`${differ}, although everything was read; reconcile --full says which`)
+  }
+  position.wanting = true
+  account.differ(`${differ}: the next run reads everything and finds them`)
+}
+
+/** What changed since the changes were read. */
+async function readMeanwhile({ position, parts }: RecordsWork, modified: string): Promise<void> {
+  let reached: string | null = position.watermark
+  await readChanges({
+    ...parts,
+    modified,
+    overlapMs: 0,
+    counted: position.counted,
+    known: () => ({ watermark: position.watermark, reached }),
+    moveTo: (watermark, to) => {
+      position.watermark = watermark
+      reached = to
+    },
+  })
+}
+
+/** Ids of rows whose records the service does not list; null where they were not found within the bounds. */
+async function candidates(work: RecordsWork): Promise<readonly string[] | null> {
+  const { deps, position, parts, stream } = work
+  // Half of what a listing would cost, within reason.
+  const requestsMax = Math.min(300, Math.max(20, Math.ceil((position.counted ?? 0) / 200)))
+  return await bisect({
+    ...parts,
+    partitionKey: countRangeProperty(work),
+    tables: deps.tables,
+    stream,
+    requestsMax,
+    idsMax: CONFIRM_MAX,
+  })
+}
+
+/** A time that both sides can be counted by: that of creation, which stays; else that of the last change. */
+function countRangeProperty({
+  stream,
+  by,
+  modified,
+}: RecordsWork): { by: string; column: string } | null {
+  const column = stream.columns.find(
+    ({ property, live, type }) => property === by?.name && live && type.holds === 'instant',
+  )
+  if (by !== null && column !== undefined) return { by: by.name, column: column.name }
+  return modified === null ? null : { by: modified.name, column: '_version' }
+}

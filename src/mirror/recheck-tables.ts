@@ -1,0 +1,69 @@
+// At the end of a run: is what each stream filled still what the warehouse holds? A file, or a database, may have been replaced by
+// an older copy of itself after a stream was done. Promise kept here: a run whose tables are not the ones that it filled does
+// not end as complete.
+
+import { Blocked, SyncError } from '../core/errors.ts'
+import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
+import type { MirrorTables } from '../warehouses/mirror-tables.ts'
+import type { StreamRunState } from './position.ts'
+
+/** Notes the streams that are done in the books, and not in the warehouse. */
+export async function recheckTables(
+  ledger: Pick<Ledger, 'run' | 'streams' | 'noteStream'>,
+  run: number,
+  open: () => Promise<Tables>,
+): Promise<void> {
+  // A stream without a mode was never read by this run.
+  const done = (await ledger.streams(run)).filter(
+    ({ state, mode, table }) => state === 'complete' && mode !== null && table !== null,
+  )
+  if (done.length === 0) return
+  const openedAt = (await ledger.run(run))?.openedAt ?? null
+  const opening = open()
+  try {
+    for (const row of done) {
+      const found = await tableStatus(opening, row, { id: run, openedAt })
+      if (found === null) continue
+      const message = [row.message, found.message].filter(Boolean).join('; ')
+      await ledger.noteStream(run, {
+        ...row,
+        message,
+        differs: found.differs || row.differs === true,
+      })
+    }
+  } finally {
+    await opening.then((tables) => tables.close()).catch(() => {})
+  }
+}
+
+type Tables = Pick<MirrorTables, 'position' | 'close'>
+
+/** What is to be said of a stream that is done; null where its table is as the run left it. */
+async function tableStatus(
+  opening: Promise<Tables>,
+  { stream, table }: StreamBooks,
+  run: { readonly id: number; readonly openedAt: string | null },
+): Promise<{ message: string; differs: boolean } | null> {
+  try {
+    const position = await (await opening).position(stream)
+    // A table that is read whole by every run keeps no position.
+    if (position === 'null') return null
+    const { run: filler } = JSON.parse(position ?? '{}') as { run?: Partial<StreamRunState> }
+    // Numbers begin anew with a ledger; an older version does not tell more.
+    const isSame = filler?.openedAt === undefined || filler.openedAt === run.openedAt
+    if (filler?.id === run.id && isSame) return null
+    const last = filler?.id === undefined ? 'no run' : `run ${filler.id}`
+    return {
+      message: `the table ${table} is not the one that this run filled: ${last} was the last that wrote it, so an older copy of the warehouse was put in its place; run again`,
+      differs: true,
+    }
+  } catch (error) {
+    if (error instanceof Blocked)
+      return {
+        message: `whether ${table} was replaced since could not be looked at: ${error.message}`,
+        differs: false,
+      }
+    if (!(error instanceof SyncError)) throw error
+    return { message: `the table ${table} is gone: ${error.message}`, differs: true }
+  }
+}

@@ -1,0 +1,172 @@
+// How a table follows its object type. Promise kept here: no column is ever dropped or changed; what it holds stays what it
+// was made for, and a property of another type gets another column.
+
+import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
+import { OWN_COLUMNS, SYSTEM_COLUMNS } from '../core/mirror.ts'
+import type { SchemaChanges } from '../core/sync.ts'
+import type { MirrorColumn, MirrorStream, StreamChange } from '../warehouses/mirror-tables.ts'
+import { fitName, createNamer } from './names.ts'
+import { columnsByProperty, columnFieldType, columnShapes } from './columns.ts'
+
+export interface SchemaEvolution {
+  /** What the warehouse has to do; null for nothing. */
+  readonly change: StreamChange | null
+  /** As it is after the change: live columns first, new ones and revived ones behind those that were live. */
+  readonly stream: MirrorStream
+  /** Properties whose rows of before lack their value: the column is new in a table that was there, or was revived. */
+  readonly backfill: readonly string[]
+  /** What `freeze` objects to, such as `new property svc_x (number)`; nothing is changed then. */
+  readonly frozen: readonly string[]
+  /** Properties that have no column: no database can write their names. */
+  readonly omitted: readonly string[]
+}
+
+/** No text of a database has U+0000, or half of a surrogate pair. */
+const UNWRITABLE = /[\0\p{Surrogate}]/u
+
+/**
+ * Compares a stream, or none where there is no table yet, with the schema of its object type. `takenTables` are the tables
+ * of the mirror's other streams.
+ */
+export function evolveSchema(
+  objectType: string,
+  stream: MirrorStream | undefined,
+  schema: ObjectSchema,
+  mode: SchemaChanges,
+  takenTables: Iterable<string>,
+): SchemaEvolution {
+  const all = [...new Map(schema.properties.map((one) => [one.name, one])).values()]
+  const properties = all.filter(({ name }) => !UNWRITABLE.test(name))
+  const omitted = all.map(({ name }) => name).filter((name) => UNWRITABLE.test(name))
+  if (stream === undefined) return { ...firstTime(objectType, properties, takenTables), omitted }
+  const steps = stepsOf(stream, properties)
+  if (mode === 'freeze')
+    return {
+      change: null,
+      stream,
+      backfill: [],
+      frozen: steps.map(({ objection }) => objection),
+      omitted,
+    }
+  const chosen = steps.filter(({ kind }) => mode === 'evolve' || kind === 'gone' || kind === 'back')
+  if (chosen.length === 0) return { change: null, stream, backfill: [], frozen: [], omitted }
+  const retire = chosen.flatMap((step) => step.retire)
+  const revive = chosen.flatMap((step) => step.revive)
+  const added = chosen.flatMap((step) => (step.add ? [step.add] : []))
+  const add = columnsOf(added, stream.columns)
+  return {
+    change: {
+      name: stream.name,
+      table: stream.table,
+      add,
+      retire: retire.map(({ name }) => name),
+      revive: revive.map(({ name }) => name),
+    },
+    stream: { ...stream, columns: after(stream.columns, { add, retire, revive }) },
+    backfill: [...new Set([...revive, ...add].map(({ property }) => property))],
+    frozen: [],
+    omitted,
+  }
+}
+
+function firstTime(
+  objectType: string,
+  properties: readonly PropertyWire[],
+  takenTables: Iterable<string>,
+): Omit<SchemaEvolution, 'omitted'> {
+  const columns = columnsOf(properties, [])
+  const stream = { name: objectType, table: fitName(objectType, takenTables), columns }
+  const { name, table } = stream
+  const change = { name, table, add: columns, retire: [], revive: [] }
+  return { change, stream, backfill: [], frozen: [] }
+}
+
+/** What one property asks for. */
+interface Step {
+  readonly kind: 'new' | 'retyped' | 'gone' | 'back'
+  readonly objection: string
+  readonly retire: readonly MirrorColumn[]
+  readonly revive: readonly MirrorColumn[]
+  readonly add: PropertyWire | null
+}
+
+function stepsOf(stream: MirrorStream, properties: readonly PropertyWire[]): Step[] {
+  const gone = columnsByProperty(stream.columns)
+  const steps: Step[] = []
+  for (const property of properties) {
+    const { name } = property
+    const columns = gone.get(name) ?? []
+    gone.delete(name)
+    const type = columnFieldType(property)
+    const live = columns.filter((column) => column.live)
+    if (live.some(({ fieldType }) => fieldType === type)) continue
+    const revive = columns.filter(({ fieldType }) => fieldType === type)
+    const add = revive.length === 0 ? property : null
+    const before = live[0]?.fieldType
+    if (before !== undefined) {
+      const objection = `property ${name} is ${type} instead of ${before}`
+      steps.push({ kind: 'retyped', objection, retire: live, revive, add })
+    } else if (add) {
+      const objection = `new property ${name} (${type})`
+      steps.push({ kind: 'new', objection, retire: [], revive, add })
+    } else {
+      const objection = `property ${name} (${type}) is there again`
+      steps.push({ kind: 'back', objection, retire: [], revive, add })
+    }
+  }
+  for (const [property, columns] of gone) {
+    const retire = columns.filter(({ live }) => live)
+    const objection = `property ${property} is gone`
+    if (retire.length > 0) steps.push({ kind: 'gone', objection, retire, revive: [], add: null })
+  }
+  return steps
+}
+
+/**
+ * The columns of new properties; their names are unlike those that are there and those that every table has. Values get theirs
+ * first: a unit gives way to a property that is called so.
+ */
+function columnsOf(
+  properties: readonly PropertyWire[],
+  there: readonly MirrorColumn[],
+): MirrorColumn[] {
+  const give = createNamer([...OWN_COLUMNS, ...SYSTEM_COLUMNS, ...there.map(({ name }) => name)])
+  const known = new Set(there.map(({ property }) => property))
+  const wishes = properties.flatMap((property) => {
+    const fieldType = columnFieldType(property)
+    const suffix = known.has(property.name) ? `__${fieldType.replace(/\[\]$/, '_list')}` : ''
+    return columnShapes(property).map((shape) => ({ property, fieldType, suffix, shape }))
+  })
+  const names = new Map<object, string>()
+  for (const part of ['value', 'unit'] as const)
+    for (const wish of wishes)
+      if (wish.shape.part === part)
+        names.set(
+          wish,
+          give(`${wish.property.name}${wish.suffix}${part === 'unit' ? '_unit' : ''}`),
+        )
+  return wishes.map((wish) => ({
+    name: names.get(wish)!,
+    property: wish.property.name,
+    ...wish.shape,
+    fieldType: wish.fieldType,
+    live: true,
+  }))
+}
+
+function after(
+  columns: readonly MirrorColumn[],
+  change: Readonly<Record<'add' | 'retire' | 'revive', readonly MirrorColumn[]>>,
+): MirrorColumn[] {
+  const retired = new Set(change.retire)
+  const revived = new Set(change.revive)
+  const rest = columns.filter((column) => !revived.has(column))
+  return [
+    ...rest.filter((column) => column.live && !retired.has(column)),
+    ...change.revive.map((column) => ({ ...column, live: true })),
+    ...change.add,
+    ...rest
+      .filter((column) => !column.live || retired.has(column))
+      .map((column) => ({ ...column, live: false })),
+  ]
+}

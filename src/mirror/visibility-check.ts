@@ -1,0 +1,71 @@
+// Before rows are deleted, the service is asked what the key in use sees: to a key that sees less than the run began with, records
+// are missing that are there. Promise kept here: no row is deleted by what such a key did not see.
+
+import { Blocked, SyncError } from '../core/errors.ts'
+import {
+  lostVisibility,
+  listNames,
+  visibilityOf,
+  typesLost,
+  type KeyVisibility,
+} from '../core/visibility.ts'
+import type { MirrorTables } from '../warehouses/mirror-tables.ts'
+import type { MirrorClient, MirrorDeps, StreamRef } from './ports.ts'
+
+type Deps = Pick<MirrorDeps, 'signal' | 'priority'> & {
+  readonly client: Pick<MirrorClient, 'readSelf'>
+  /** Wait before a blocked run asks again, ms. */
+  readonly probeMs: number
+}
+
+/** The same tables; each of their deletions asks first. `began`: what the run's key saw when it began. */
+export function withVisibilityCheck(
+  tables: MirrorTables,
+  began: KeyVisibility,
+  deps: Deps,
+): MirrorTables {
+  const remove: MirrorTables['delete'] = async (stream, ...rest) => {
+    await checkSight(deps, began, stream.name)
+    return await tables.delete(stream, ...rest)
+  }
+  return new Proxy(tables, {
+    get(target, name) {
+      if (name === 'delete') return remove
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** What of it these streams need: edges lead to types that nobody mirrors. */
+export function streamsVisibility(
+  sight: KeyVisibility,
+  streams: readonly StreamRef[],
+): KeyVisibility {
+  if (sight.types === null || streams.some(({ kind }) => kind === 'edges')) return sight
+  const names = new Set(streams.map(({ name }) => name))
+  return { ...sight, types: sight.types.filter((type) => names.has(type)) }
+}
+
+async function checkSight(
+  { client, signal, priority, probeMs }: Deps,
+  began: KeyVisibility,
+  stream: string,
+): Promise<void> {
+  const now = visibilityOf(began.key, await client.readSelf({ signal, priority }))
+  const less = lostVisibility(now, began)
+  if (less !== null)
+    throw new Blocked(
+      'permission',
+      `the key in use sees less than when the run began: ${less}. Nothing is deleted. Put back one that sees as much, and the run goes on; or cancel the run and start another`,
+      probeMs,
+    )
+  const lost = typesLost(now, began)
+  // The records of a type concern nobody else; edges lead to every type.
+  const ours = began.types?.includes(stream) ? lost.filter((type) => type === stream) : lost
+  if (ours.length > 0)
+    throw new SyncError(
+      'mirror_sight',
+      `the key cannot read ${listNames(ours)} any more, or it is gone, so nothing more is deleted; the next run goes by what is there then`,
+    )
+}

@@ -1,0 +1,100 @@
+// Counts what the ledger books: rows by outcome, runs by final state. Promises kept here: what the ledger did not take is
+// not counted; a retry counts nothing twice, because the ledger books nothing twice; counting never fails a call that the
+// ledger has carried out.
+
+import type { Clock } from '../core/ports.ts'
+import { LIVE_STATES } from '../core/states.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import type { Metrics } from './metrics.ts'
+
+/** Outcomes that are counted as they are settled. The others are decided for good when a run is closed. */
+export const COUNTED_WHEN_SETTLED = ['created', 'updated', 'rejected'] as const
+export const COUNTED_WHEN_CLOSED = [
+  'unchanged',
+  'superseded',
+  'invalid',
+  'failed',
+  'unsent',
+] as const
+/** What happens to the rows of a mirror's tables. */
+export const MIRROR_OUTCOMES = ['inserted', 'changed', 'unchanged', 'deleted'] as const
+
+/** Syncs whose names are kept in memory. */
+const RUNS_KEPT_MAX = 1_000
+
+/** The ledger, with every method as it was. */
+export function withLedgerMetrics(
+  ledger: Ledger,
+  { rows, runs, runDuration }: Metrics,
+  clock: Clock,
+): Ledger {
+  const syncs = new Map<number, string>()
+  /** Items in doubt that verify has read last, by run. */
+  const doubtful = new Map<number, ReadonlySet<number>>()
+
+  const syncOf = async (run: number): Promise<string> => {
+    const known = syncs.get(run)
+    if (known !== undefined) return known
+    const sync = (await ledger.run(run))?.sync ?? 'unknown'
+    if (syncs.size >= RUNS_KEPT_MAX) syncs.clear()
+    syncs.set(run, sync)
+    return sync
+  }
+
+  return {
+    ...ledger,
+
+    async settle(run, segment, fence, batch, outcome, items) {
+      const sync = await syncOf(run)
+      await ledger.settle(run, segment, fence, batch, outcome, items)
+      for (const state of COUNTED_WHEN_SETTLED) {
+        const settled = items.filter((item) => item.state === state).length
+        if (settled > 0) rows.add({ sync, outcome: state }, settled)
+      }
+    },
+
+    async written(run, options) {
+      const items = await ledger.written(run, options)
+      const ordinals = items.filter(({ state }) => state === 'sent').map(({ ordinal }) => ordinal)
+      doubtful.set(run, new Set(ordinals))
+      return items
+    },
+
+    async recordVerified(run, items) {
+      const sync = await syncOf(run)
+      await ledger.recordVerified(run, items)
+      const read = doubtful.get(run)
+      doubtful.delete(run)
+      const found = items.filter(
+        ({ verdict, ordinal }) =>
+          (verdict === 'equal' || verdict === 'normalised') && read?.has(ordinal),
+      )
+      if (found.length > 0) rows.add({ sync, outcome: 'updated' }, found.length)
+    },
+
+    async noteStream(run, books) {
+      const sync = await syncOf(run)
+      const before = (await ledger.streams(run)).find(({ stream }) => stream === books.stream)
+      await ledger.noteStream(run, books)
+      for (const outcome of MIRROR_OUTCOMES) {
+        const more = books[outcome] - (before?.[outcome] ?? 0)
+        if (more > 0) rows.add({ sync, outcome }, more)
+      }
+    },
+
+    async closeRun(id, end) {
+      const run = await ledger.run(id)
+      await ledger.closeRun(id, end)
+      doubtful.delete(id)
+      syncs.delete(id)
+      // Whoever closes a closed run changes nothing.
+      if (!run || run.mode === 'plan' || !LIVE_STATES.includes(run.state)) return
+      const { sync, kind } = run
+      for (const outcome of COUNTED_WHEN_CLOSED)
+        if (end.books) rows.add({ sync, outcome }, end.books.states[outcome])
+      runs.add({ sync, kind, state: end.state })
+      const seconds = (clock.now() - Date.parse(run.openedAt)) / 1_000
+      runDuration.record({ sync, kind }, Math.max(0, seconds))
+    },
+  }
+}

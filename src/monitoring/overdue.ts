@@ -1,0 +1,28 @@
+// When a sync is late: what its schedule lets one expect, with room for a run that takes long or is tried again.
+
+import type { ScheduleConfig } from '../core/schedule.ts'
+
+const MINUTE_S = 60
+const DAY_S = 86_400
+const LATE_MIN_S = 15 * MINUTE_S
+
+/**
+ * Seconds without a success after which a sync with this schedule is late: three intervals, at least a quarter of an hour.
+ * Of a cron line a day where it names several hours, else twice what may lie between two runs by the fields that it
+ * narrows: hour, day of the week, day of the month, month.
+ */
+export function overdueAfterSeconds({ every_ms, cron, jitter_seconds }: ScheduleConfig): number {
+  if (every_ms !== undefined) return Math.max(LATE_MIN_S, (3 * every_ms) / 1_000) + jitter_seconds
+  const [, hour = '*', day = '*', month = '*', weekday = '*'] = cron!.trim().split(/\s+/)
+  const narrows = (field: string) => field !== '*' && field !== '*/1'
+  const days = narrows(month)
+    ? 732
+    : narrows(day)
+      ? 62
+      : narrows(weekday)
+        ? 14
+        : /^\d+$/.test(hour)
+          ? 2
+          : 1
+  return days * DAY_S + jitter_seconds
+}

@@ -1,0 +1,110 @@
+// The part of the page that is read from elsewhere when it is asked for: how each sync stands, by the ledger. Promises
+// kept here: what could not be read is not on the page, instead of staying as it was; nobody is asked more often than
+// every 5 seconds, however many ask for the page, and nobody is waited for longer than that.
+
+import type { Clock } from '../core/ports.ts'
+import { LIVE_STATES, RUN_STATES } from '../core/states.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import type { Ledger, SyncHealth } from '../ledger/ledger.ts'
+import { COUNTED_WHEN_CLOSED, MIRROR_OUTCOMES, COUNTED_WHEN_SETTLED } from './ledger-metrics.ts'
+import { overdueAfterSeconds } from './overdue.ts'
+import { COLLECTED, type CollectedPart, type Metrics } from './metrics.ts'
+import { withTimeout } from './timeout.ts'
+
+const EVERY_MS = 5_000
+const WAIT_MAX_MS = 5_000
+const FINAL_STATES = RUN_STATES.filter((state) => !LIVE_STATES.includes(state))
+
+/** What the collector reads of a configuration. */
+export interface CollectedConfig {
+  readonly syncs: Readonly<Record<string, SyncConfig>>
+  readonly notifications: Readonly<Record<string, unknown>>
+}
+
+export interface CollectOptions {
+  readonly metrics: Metrics
+  readonly ledger: Pick<Ledger, 'syncHealth'>
+  readonly clock: Clock
+  /** The configuration as of now. */
+  loadConfig(): Promise<CollectedConfig>
+  /** Used where it cannot be read now. */
+  readonly config: CollectedConfig
+  /** Longest wait for what it reads, ms. Default 5 s. */
+  readonly waitMaxMs?: number
+}
+
+/** Gives a function that brings the gauges up to date. It never rejects. */
+export function syncGauges(options: CollectOptions): () => Promise<void> {
+  const { metrics, ledger, clock, waitMaxMs = WAIT_MAX_MS } = options
+  let config = options.config
+  let healthBySync: ReadonlyMap<string, SyncHealth> | null = null
+  let readMs = -Infinity
+  let reading: Promise<void> | null = null
+
+  const missed = (part: CollectedPart) => metrics.collectErrors.add({ part })
+
+  const read = async () => {
+    const loaded = await withTimeout(options.loadConfig(), waitMaxMs)
+    if (loaded) config = loaded
+    else missed('config')
+    const names = Object.keys(config.syncs)
+    const asked = Promise.all(
+      names.map(async (name) => [name, await ledger.syncHealth(name)] as const),
+    )
+    const told = await withTimeout(asked, waitMaxMs)
+    if (!told) missed('ledger')
+    healthBySync =
+      told && new Map(told.flatMap(([name, one]) => (one ? [[name, one] as const] : [])))
+    readMs = clock.now()
+  }
+
+  return async () => {
+    if (clock.now() - readMs >= EVERY_MS)
+      await (reading ??= read().finally(() => {
+        reading = null
+      }))
+    makeKnown(metrics, config)
+    showSchedules(metrics, config)
+    showSyncHealth(metrics, healthBySync ?? new Map(), clock.now())
+  }
+}
+
+/** A counter that appears with its first increase has not increased, to whoever computes a rate. */
+function makeKnown(
+  { rows, runs, notifications, collectErrors }: Metrics,
+  config: CollectedConfig,
+): void {
+  for (const part of COLLECTED) collectErrors.add({ part }, 0)
+  for (const [sync, { kind }] of Object.entries(config.syncs)) {
+    for (const outcome of kind === 'mirror'
+      ? MIRROR_OUTCOMES
+      : [...COUNTED_WHEN_SETTLED, ...COUNTED_WHEN_CLOSED])
+      rows.add({ sync, outcome }, 0)
+    for (const state of FINAL_STATES) runs.add({ sync, kind, state }, 0)
+  }
+  for (const notification of Object.keys(config.notifications))
+    for (const outcome of ['sent', 'failed']) notifications.add({ notification, outcome }, 0)
+}
+
+function showSchedules({ lateAfter }: Metrics, config: CollectedConfig): void {
+  lateAfter.clear()
+  for (const [sync, { schedule }] of Object.entries(config.syncs))
+    if (schedule) lateAfter.set({ sync }, overdueAfterSeconds(schedule))
+}
+
+function showSyncHealth(
+  { runState, lastSuccess, oldestPlanned, mirrorLag }: Metrics,
+  standings: ReadonlyMap<string, SyncHealth>,
+  nowMs: number,
+): void {
+  for (const gauge of [runState, lastSuccess, oldestPlanned, mirrorLag]) gauge.clear()
+  const age = (time: string) => Math.max(0, (nowMs - Date.parse(time)) / 1_000)
+  for (const [sync, { kind, state, reason, succeededAt, waitingSince, streams }] of standings) {
+    runState.set({ sync, kind, state, reason: reason ?? '' }, 1)
+    if (succeededAt !== null) lastSuccess.set({ sync, kind }, Date.parse(succeededAt) / 1_000)
+    else if (FINAL_STATES.includes(state)) lastSuccess.set({ sync, kind }, 0)
+    if (kind === 'import')
+      oldestPlanned.set({ sync }, waitingSince === null ? 0 : age(waitingSince))
+    for (const [stream, since] of streams) mirrorLag.set({ sync, stream }, age(since))
+  }
+}

@@ -1,0 +1,51 @@
+// What is left of a closed import's rejects, and what later runs brought in: retries, their retries, and regular runs.
+
+import { LIVE_STATES, countReadBackDifferent, countRejects, type Books } from '../core/states.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import { formatNumber } from './format.ts'
+
+export interface LeftoverCounts {
+  readonly rows: number
+  /** So many rejects the run had. */
+  readonly of: number
+  /** By the run that tried them last. */
+  readonly byRun: readonly { readonly run: number; readonly rows: number }[]
+}
+
+/**
+ * Null of a run that is not over, or had none, or whose rows are not kept any more.
+ * @param isKept whether rows of the run are there
+ */
+export async function readLeftovers(
+  ledger: Ledger,
+  run: Run,
+  isKept: boolean,
+): Promise<LeftoverCounts | null> {
+  if (!isKept || !run.counts || LIVE_STATES.includes(run.state)) return null
+  const byRun = await ledger.leftByRun(run.id)
+  return {
+    rows: byRun.reduce((sum, { rows }) => sum + rows, 0),
+    of: countRejects(run.counts) + countReadBackDifferent(run.counts),
+    byRun,
+  }
+}
+
+/** `86 of 104 brought in by later runs, 18 left: 15 as run 7 left them, 3 not sent again` */
+export function leftoversText({ rows, of, byRun }: LeftoverCounts, id: number): string {
+  const parts = byRun.map((part) =>
+    part.run === id
+      ? `${formatNumber(part.rows)} not sent again`
+      : `${formatNumber(part.rows)} as run ${part.run} left ${part.rows === 1 ? 'it' : 'them'}`,
+  )
+  const brought = `${formatNumber(of - rows)} of ${formatNumber(of)} brought in by later runs`
+  return rows === 0
+    ? `${brought}, none left`
+    : `${brought}, ${formatNumber(rows)} left: ${parts.join(', ')}`
+}
+
+/** Rows of a retry that the service holds as they were sent. */
+export const countBroughtIn = (books: Books): number =>
+  books.states.created +
+  books.states.updated +
+  books.states.unchanged -
+  countReadBackDifferent(books)

@@ -1,0 +1,264 @@
+// Clients by connection of the configuration file. Apart from worker.ts, so that a command which only asks the service
+// need not load the worker. Promise kept here: what goes to one org goes through one pacer of this process, whatever its
+// connections and keys.
+
+import { randomUUID } from 'node:crypto'
+import {
+  loadConfig,
+  placeOfKey,
+  readSecret,
+  secretOrigin,
+  secretRemedy,
+  type SecretSource,
+} from '../../config/index.ts'
+import { Pacer, parseLimit, RecordsClient } from '../client/index.ts'
+import { ConfigError, SyncError } from '../core/errors.ts'
+import { orgRefText, type OrgRef } from '../core/org-ref.ts'
+import type { KeyVisibility } from '../core/visibility.ts'
+import type {
+  AcquireOptions,
+  Answer,
+  Logger,
+  Permit,
+  Priority,
+  Quota,
+  QuotaStore,
+} from '../core/ports.ts'
+
+/** How long the question whose key this is may hold up a connection; it is asked again with the next one. */
+const FIND_ORG_MAX_MS = 10_000
+
+/** How many there are follows the quota and the latency; each is made when it is needed. */
+const CONNECTIONS_MAX = 256
+
+/** Who counts requests, by connection. Those without a key, for the service's description, are not told. */
+export interface RequestObserver {
+  /** A request was sent; `status` is null where no answer came. What the answer says of the quota, in requests. */
+  answered(
+    connection: string,
+    end: {
+      readonly priority: Priority
+      readonly status: number | null
+      readonly limit: number | null
+      readonly remaining: number | null
+    },
+  ): void
+  /** A request has waited for the quota, whether it was let go or not. */
+  waited(connection: string, wait: { readonly priority: Priority; readonly ms: number }): void
+}
+
+export interface ClientRegistryOptions {
+  readonly configFile: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly logger: Logger
+  /** Where processes share the quotas of orgs. Default: each connection has one of its own, in memory. */
+  readonly quotas?: {
+    readonly store: QuotaStore
+    /** What people see of this process, such as `worker 4711 on host-a`. */
+    readonly user: string
+  }
+  readonly watch?: RequestObserver
+}
+
+/** Clients by connection; one whose address or operations changed in the file is replaced. */
+export function createClientRegistry(options: ClientRegistryOptions) {
+  const clients = new Map<string, Connection>()
+  const pacers = options.quotas ? orgPacers(options.quotas, options.logger) : null
+  return {
+    /**
+     * @param home the org that everything has to go to; null: whichever the key belongs to
+     * @param sight what every other key than the one that had it has to see as well
+     * @throws ServiceFailure that blocks on `contract` where the connection leads to another one
+     */
+    async connect(
+      name: string,
+      home: OrgRef | null = null,
+      sight: KeyVisibility | null = null,
+    ): Promise<{ client: RecordsClient; keyFingerprint: string }> {
+      const config = await loadConfig(options.configFile, options.env)
+      const connection = config.connections[name]
+      if (!connection)
+        throw new ConfigError(config.file, [{ message: `there is no connection "${name}"` }])
+      const { service, operations, quota: settings } = connection
+      const address = JSON.stringify({ service, operations })
+      let known = clients.get(name)
+      if (!known || known.address !== address) {
+        await known?.client.close()
+        const quota = new CurrentQuota(name, new Pacer(), options.watch)
+        const client = new RecordsClient({
+          baseUrl: service,
+          operations,
+          // More than there are lanes: whoever has a permit and has written its batch down does not queue for a connection.
+          connections: CONNECTIONS_MAX,
+          key: async () => {
+            const fresh = (await loadConfig(options.configFile, options.env)).connections[name]
+            // The key of another service must not go to this one.
+            if (fresh?.service !== service)
+              throw new SyncError(
+                'connection_changed',
+                `connection "${name}" leads to another service now`,
+              )
+            return await readKey(name, fresh.key, options)
+          },
+          refusedKey: (...told) => refusedKey(name, told, options),
+          quota,
+          logger: options.logger,
+        })
+        known = { address, client, quota }
+        clients.set(name, known)
+      }
+      // A command may be slow, or ask somebody: it is run again where the key is refused, or is another org's.
+      if (!('command' in connection.key)) await known.client.renewKey()
+      const keyFingerprint = await known.client.keyFingerprint()
+      await pacers?.use(known, keyFingerprint)
+      // Of connections that share an org, the strictest reserve counts; one that left the file has no say.
+      const ofSameOrg = [...clients]
+        .filter(([, other]) => other.quota.pacer === known.quota.pacer)
+        .map(([one]) => config.connections[one]?.quota.reserve ?? 0)
+      known.quota.pacer.settings = {
+        ...settings,
+        reserve: Math.max(settings.reserve, ...ofSameOrg),
+      }
+      const client = home === null ? known.client : known.client.forHome(home, sight)
+      return { client, keyFingerprint }
+    },
+    async close() {
+      for (const { client } of clients.values()) await client.close()
+      await pacers?.close()
+    },
+  }
+}
+
+type Place = Pick<ClientRegistryOptions, 'configFile' | 'env'>
+
+/** @throws SyncError that names the connection, and where its key is configured */
+async function readKey(
+  name: string,
+  source: SecretSource,
+  { configFile, env }: Place,
+): Promise<string> {
+  try {
+    return await readSecret(source, env)
+  } catch (error) {
+    if (!(error instanceof SyncError)) throw error
+    const place = await placeOfKey(name, configFile, env)
+    throw new SyncError(error.code, `the key of connection "${name}" (${place}): ${error.message}`)
+  }
+}
+
+/** Where a refused key comes from, and what to do about it. */
+async function refusedKey(
+  name: string,
+  [fingerprint, said]: readonly [fingerprint: string, said: string],
+  { configFile, env }: Place,
+): Promise<string> {
+  const what = `the key of connection "${name}" (key#${fingerprint}) is refused (${said}).`
+  const place = await placeOfKey(name, configFile, env)
+  const key = await loadConfig(configFile, env).then(
+    (config) => config.connections[name]?.key,
+    () => undefined,
+  )
+  return key === undefined
+    ? `${what} See ${place}`
+    : `${what} It comes from the ${secretOrigin(key)}, as ${place} says: ${secretRemedy(key)}`
+}
+
+interface Connection {
+  readonly address: string
+  readonly client: RecordsClient
+  readonly quota: CurrentQuota
+}
+
+/** The pacer of a connection, which changes as its key does; `watch` is told of every request. */
+class CurrentQuota implements Quota {
+  pacer: Pacer
+  private readonly connection: string
+  private readonly watch: RequestObserver | undefined
+
+  constructor(connection: string, pacer: Pacer, watch: RequestObserver | undefined) {
+    this.connection = connection
+    this.pacer = pacer
+    this.watch = watch
+  }
+
+  async acquire(options: AcquireOptions = {}): Promise<Permit> {
+    const { connection, watch } = this
+    if (!watch) return await this.pacer.acquire(options)
+    const { priority = 'interactive' } = options
+    const since = performance.now()
+    const permit = await this.pacer.acquire(options).finally(() => {
+      watch.waited(connection, { priority, ms: performance.now() - since })
+    })
+    const end = (answer: Answer | null) =>
+      watch.answered(connection, {
+        priority,
+        status: answer?.status ?? null,
+        limit: parseLimit(answer?.limit),
+        remaining: parseLimit(answer?.remaining),
+      })
+    return {
+      observe(answer) {
+        permit.observe(answer)
+        end(answer)
+      },
+      lost() {
+        permit.lost()
+        end(null)
+      },
+      unused: () => permit.unused(),
+    }
+  }
+
+  limitPerMinute(): number | null {
+    return this.pacer.limitPerMinute()
+  }
+}
+
+/** Pacers by row of the store, and the row by key: `<origin> org <id>`. */
+function orgPacers(
+  { store, user: name }: NonNullable<ClientRegistryOptions['quotas']>,
+  logger: Logger,
+) {
+  const user = { id: randomUUID(), name }
+  const pacers = new Map<string, Pacer>()
+  /** By key; what is not known is not kept. */
+  const orgs = new Map<string, Promise<string | null>>()
+
+  const pacerOf = (org: string): Pacer => {
+    let pacer = pacers.get(org)
+    if (!pacer) {
+      pacer = new Pacer({ shared: { store, org, user }, logger })
+      pacers.set(org, pacer)
+    }
+    return pacer
+  }
+
+  /** Null where neither the store nor the service says it. A store that is away is no reason to fail: pacers say so. */
+  const findOrg = async (key: string, client: RecordsClient): Promise<string | null> => {
+    const noted = await store.orgOfKey(key).catch(() => null)
+    if (noted !== null) return noted
+    const signal = AbortSignal.timeout(FIND_ORG_MAX_MS)
+    const self = await client.readSelf({ signal }).catch(() => null)
+    if (self === null) return null
+    const org = orgRefText({ origin: client.origin, orgId: self.org_id })
+    await store.noteOrgOfKey(key, org).catch(() => {})
+    return org
+  }
+
+  return {
+    /** Gives a connection the pacer of its key's org, or, until the org is known, of the key alone. */
+    async use({ client, quota }: Connection, keyFingerprint: string): Promise<void> {
+      const key = `${client.origin} key#${keyFingerprint}`
+      if (!orgs.has(key)) {
+        quota.pacer = pacerOf(key)
+        orgs.set(key, findOrg(key, client))
+      }
+      const org = await orgs.get(key)!
+      if (org === null) orgs.delete(key)
+      quota.pacer = pacerOf(org ?? key)
+    },
+    async close(): Promise<void> {
+      await Promise.all([...pacers.values()].map((pacer) => pacer.close()))
+    },
+  }
+}

@@ -1,0 +1,37 @@
+// What sources and mirrors open by its name in the configuration, as the file has it now. Apart from worker.ts, so that a
+// command which only reads need not load the worker.
+
+import { loadConfig, readWarehousePlace } from '../../config/index.ts'
+import type { SourceOpeners } from '../sources/index.ts'
+import { openWarehouse } from '../warehouses/index.ts'
+import type { MirrorTables } from '../warehouses/mirror-tables.ts'
+import { openMirrorTables } from '../warehouses/open-mirror.ts'
+
+/** Where the configuration is, and what it is read with. */
+export interface ConfigRef {
+  readonly configFile: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** `connect` is a connector's: one client for each connection, whether it is read or written. */
+export function createSourceOpeners(
+  { configFile, env }: ConfigRef,
+  connect: SourceOpeners['connect'],
+): SourceOpeners {
+  return {
+    connect,
+    async openWarehouse(name, signal) {
+      const config = await loadConfig(configFile, env)
+      return await openWarehouse(name, await readWarehousePlace(config, name, env), { signal })
+    },
+  }
+}
+
+/** Opens the tables of a mirror in a warehouse; what goes on in them ends with the signal. */
+export function createMirrorOpener({ configFile, env }: ConfigRef) {
+  return async (name: string, schema: string, signal?: AbortSignal): Promise<MirrorTables> => {
+    const config = await loadConfig(configFile, env)
+    const place = await readWarehousePlace(config, name, env)
+    return await openMirrorTables(name, place, schema, { signal })
+  }
+}

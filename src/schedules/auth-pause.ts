@@ -1,0 +1,124 @@
+// Pauses the schedule of a sync whose key is refused, with a note that says why and how to go on, and resumes it when the
+// sync is well again.
+// Promises kept here: what a person paused is never resumed, because only our own note is taken back; a run waits for this
+// 10 s at most, and never fails because of it.
+
+import type { Client, ScheduleDescription } from '@temporalio/client'
+import { SyncError } from '../core/errors.ts'
+import type { Logger } from '../core/ports.ts'
+import { systemClock } from '../core/ports.ts'
+import { isComplete } from '../core/states.ts'
+import type { RunChange, RunObserver } from '../runs/observers.ts'
+import type { Project } from '../runs/project.ts'
+import { findSchedule, scheduleIdOf } from './find.ts'
+import { serverRefusal } from './read.ts'
+import { setPaused } from './update.ts'
+
+/** The client may be late: it looks at its deadline between two tries. */
+const lateMs = 2_500
+const messageMaxChars = 300
+/** People change schedules too. */
+const triesMax = 5
+/** How our notes are known. */
+const OURS = 'Paused by records-sync:'
+
+const WHY = {
+  auth: 'its key is refused. Replace the key: all goes on by itself.',
+  permission: 'its key may not do this. Grant it: all goes on by itself.',
+} as const
+
+/**
+ * For `watchers`: what a run's changes mean to the schedule of its sync.
+ * @param answerMaxMs how long the server may take
+ */
+export function pauseOnAuthFailure(
+  client: Client,
+  {
+    logger,
+    project,
+    answerMaxMs = 7_000,
+  }: { logger: Logger; project: Project; answerMaxMs?: number },
+): RunObserver {
+  return {
+    async changed(change) {
+      const work = keeping(client, change, { logger, project })
+      if (work === null) return
+      const done = new AbortController()
+      const late = systemClock.sleep(answerMaxMs + lateMs, done.signal).then(
+        () => 'no answer',
+        () => null,
+      )
+      const kept = client
+        .withDeadline(Date.now() + answerMaxMs, work)
+        .then(() => null, serverRefusal)
+      const why = await Promise.race([kept, late])
+      done.abort()
+      if (why !== null) {
+        const { sync, run } = change
+        logger.warn(
+          { schedule: scheduleIdOf('sync:', sync, project), sync, run, why },
+          'schedule_not_kept',
+        )
+      }
+    },
+  }
+}
+
+/** What is to be done; null for nothing. */
+function keeping(
+  client: Client,
+  change: RunChange,
+  { logger, project }: { readonly logger: Logger; readonly project: Project },
+): (() => Promise<void>) | null {
+  const { sync, run, reason } = change
+  const judge = judgeOf(change)
+  if (judge === null) return null
+  return async () => {
+    for (let attempt = 1; attempt <= triesMax; attempt++) {
+      const found = await findSchedule(client, sync, project)
+      const wanted = found && judge(found.state)
+      if (!found || !wanted) return
+      if (await setPaused(client, found, { sync, ...wanted })) {
+        const fields = { schedule: found.scheduleId, sync, run }
+        if (wanted.paused) logger.warn({ ...fields, reason }, 'schedule_paused')
+        else logger.info(fields, 'schedule_resumed')
+        return
+      }
+    }
+    throw new SyncError('schedule_busy', 'somebody else keeps changing the schedule')
+  }
+}
+
+type State = ScheduleDescription['state']
+/** The state that a schedule should get; null where it is to be left alone. */
+type Judge = (state: State) => { readonly paused: boolean; readonly note: string } | null
+
+function judgeOf(change: RunChange): Judge | null {
+  const { from, to, reason, sync } = change
+  if (to === 'blocked' && (reason === 'auth' || reason === 'permission')) {
+    const note = noteOf(change, reason)
+    return (state) => {
+      const isTheirs = state.paused && !isOurNote(state.note)
+      return isTheirs || (state.paused && state.note === note) ? null : { paused: true, note }
+    }
+  }
+  const isWell = (from === 'blocked' && to === 'running') || isComplete(to)
+  if (!isWell) return null
+  const note = `Resumed by records-sync: ${sync} is well again.`
+  return (state) => (state.paused && isOurNote(state.note) ? { paused: false, note } : null)
+}
+
+const isOurNote = (note: string | undefined): boolean => note?.startsWith(OURS) ?? false
+
+/** The first 100 characters hold what matters: lists show no more. At most 1,000 bytes, as the server wants it. */
+function noteOf(change: RunChange, reason: keyof typeof WHY): string {
+  const { sync, run, workflowId } = change
+  const holder = run === null ? `Workflow ${workflowId}` : `Run ${run} of ${sync} (${workflowId})`
+  const said = (change.message ?? '').replaceAll(/[^\x20-\x7E]/g, '?').slice(0, messageMaxChars)
+  return [
+    `${OURS} ${WHY[reason]}`,
+    `${holder} waits, asks again every few minutes, and goes on once that is mended; then this schedule is resumed too.`,
+    `Where that run was ended instead: records-sync schedules resume ${sync}.`,
+    ...(said === '' ? [] : [`It said: ${said}`]),
+  ].join(' ')
+}

@@ -1,0 +1,99 @@
+// Buttons: for each sync a schedule that is paused and has no times, so that Trigger in the Temporal UI begins a backfill of
+// the sync, without a form. Promise kept here: what records-sync did not make, or made for another project, is neither changed nor
+// removed.
+
+import { ScheduleAlreadyRunning, ScheduleNotFoundError, type Client } from '@temporalio/client'
+import { backfill } from '../../workflows/names.ts'
+import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
+import { SyncError } from '../core/errors.ts'
+import { forEachConcurrent } from '../core/concurrency.ts'
+import { findLegacySchedule, scheduleIdOf, scheduledSyncs, type ScheduleScope } from './find.ts'
+import { SCHEDULE_MEMO, isOurs } from './definition.ts'
+import { describeSchedule, serverRefusal } from './read.ts'
+
+const inFlight = 8
+
+/** How the buttons of the configuration stand: the names of syncs. */
+export interface BackfillButtons {
+  /** Those that are configured and have none. */
+  readonly missing: readonly string[]
+  /** Those that are configured no more, and have one of ours. */
+  readonly orphans: readonly string[]
+}
+
+export async function planButtons(
+  { client, project }: ScheduleScope,
+  syncs: readonly string[],
+): Promise<BackfillButtons> {
+  const listed = await scheduledSyncs(client, 'backfill:', project)
+  const missing: string[] = []
+  const strays: string[] = []
+  // One by one: the server's list lags, and does not say whose they are.
+  await forEachConcurrent([...new Set([...syncs, ...listed])], inFlight, async (sync) => {
+    const found = await describeSchedule(client, scheduleIdOf('backfill:', sync, project))
+    if (found === null && syncs.includes(sync)) missing.push(sync)
+    if (syncs.includes(sync)) return
+    const { ours: old } = await findLegacySchedule(client, 'backfill:', sync, project)
+    if ((found !== null && isOurs(found)) || old !== null) strays.push(sync)
+  })
+  return { missing: missing.toSorted(), orphans: strays.toSorted() }
+}
+
+/** Makes those that are missing; those that an older release made for these syncs go. */
+export async function makeButtons(place: ScheduleScope, missing: readonly string[]): Promise<void> {
+  const { client, project } = place
+  await forEachConcurrent(missing, inFlight, async (sync) => {
+    try {
+      await client.schedule.create({
+        scheduleId: scheduleIdOf('backfill:', sync, project),
+        memo: SCHEDULE_MEMO,
+        spec: {},
+        action: {
+          type: 'startWorkflow',
+          workflowType: backfill,
+          taskQueue: taskQueueOf(project.id),
+          workflowId: backfillId(sync, project.id),
+          args: [{ sync }],
+          staticSummary: `backfill ${sync}`,
+          memo: SCHEDULE_MEMO,
+        },
+        policies: { overlap: 'SKIP', pauseOnFailure: false },
+        state: { paused: true, note: `A button: Trigger begins a backfill of ${sync}.` },
+      })
+    } catch (error) {
+      if (!(error instanceof ScheduleAlreadyRunning)) throw failed('make', sync, error)
+    }
+    await removeOld(place, sync)
+  })
+}
+
+/** Removes those that are configured no more. */
+export async function removeButtons(
+  place: ScheduleScope,
+  strays: readonly string[],
+): Promise<void> {
+  await forEachConcurrent(strays, inFlight, async (sync) => {
+    await remove(place.client, scheduleIdOf('backfill:', sync, place.project))
+    await removeOld(place, sync)
+  })
+}
+
+async function removeOld({ client, project }: ScheduleScope, sync: string): Promise<void> {
+  const { ours: old } = await findLegacySchedule(client, 'backfill:', sync, project)
+  if (old !== null) await remove(client, old.scheduleId)
+}
+
+async function remove(client: Client, id: string): Promise<void> {
+  try {
+    await client.schedule.getHandle(id).delete()
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return
+    throw failed('remove', id, error)
+  }
+}
+
+const failed = (what: string, button: string, error: unknown) =>
+  new SyncError(
+    'schedule_failed',
+    `The Temporal server did not ${what} the button ${button}: ${serverRefusal(error)}`,
+  )

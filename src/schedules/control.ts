@@ -1,0 +1,104 @@
+// How the schedules stand, and what a person does with one of them.
+
+import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client'
+import { SyncError } from '../core/errors.ts'
+import { scheduleText } from '../core/schedule.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import type { Project } from '../runs/project.ts'
+import { findSchedule, scheduledSyncs, unreadableSchedule } from './find.ts'
+import { isOurs, isScheduled } from './definition.ts'
+import { serverRefusal } from './read.ts'
+import { scheduleTimesText } from './text.ts'
+
+export interface ScheduleView {
+  readonly sync: string
+  /** `missing`: not applied yet. `foreign`: records-sync did not make it. */
+  readonly state: 'active' | 'paused' | 'missing' | 'foreign'
+  /** Whether it is in the configuration. */
+  readonly configured: boolean
+  /** As the server has it, edits included; of a missing one, as configured. */
+  readonly when: string
+  /** What was said when it was paused or resumed last. */
+  readonly note: string | null
+  readonly lastRun: { readonly at: Date; readonly workflowId: string } | null
+  /** Null while it is paused, and where its time never comes. */
+  readonly next: Date | null
+}
+
+/** Those of the configuration in its order, then those of ours that are configured no more. */
+export async function listSchedules(
+  client: Client,
+  syncs: Readonly<Record<string, SyncConfig>>,
+  project: Project,
+): Promise<ScheduleView[]> {
+  const views: ScheduleView[] = []
+  const scheduled = Object.values(syncs).filter(isScheduled)
+  for (const { name, schedule } of scheduled) {
+    const found = await findSchedule(client, name, project)
+    const missing = { state: 'missing', note: null, lastRun: null, next: null } as const
+    views.push({
+      sync: name,
+      configured: true,
+      ...(found === null ? { ...missing, when: scheduleText(schedule) } : viewOf(found)),
+    })
+  }
+  const configured = new Set(scheduled.map(({ name }) => name))
+  for (const sync of await scheduledSyncs(client, 'sync:', project)) {
+    if (configured.has(sync)) continue
+    const found = await findSchedule(client, sync, project).catch(unreadableSchedule)
+    if (found !== null && isOurs(found)) views.push({ sync, configured: false, ...viewOf(found) })
+  }
+  return views
+}
+
+function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'configured'> {
+  const { paused, note } = found.state
+  const last = found.info.recentActions.at(-1)
+  const active = paused ? 'paused' : 'active'
+  return {
+    state: isOurs(found) ? active : 'foreign',
+    when: scheduleTimesText(found.spec),
+    note: note || null,
+    lastRun: last ? { at: last.takenAt, workflowId: last.action.workflow.workflowId } : null,
+    next: paused ? null : (found.info.nextActionTimes[0] ?? null),
+  }
+}
+
+/** A schedule is steered by the sync that it is for. */
+interface ScheduleChange {
+  readonly sync: string
+  readonly project: Project
+}
+
+/** `note`: 1 to 1,000 bytes. The server ignores a pause without one. */
+export const pauseSchedule = (client: Client, of: ScheduleChange, note: string): Promise<boolean> =>
+  applyScheduleChange(client, of, (handle) => handle.pause(note))
+
+/** `note` as that of a pause. */
+export const resumeSchedule = (
+  client: Client,
+  of: ScheduleChange,
+  note: string,
+): Promise<boolean> => applyScheduleChange(client, of, (handle) => handle.unpause(note))
+
+/** Asks for a run now, paused or not; it is left out where one that the schedule began is still on. */
+export const triggerSchedule = (client: Client, of: ScheduleChange): Promise<boolean> =>
+  applyScheduleChange(client, of, (handle) => handle.trigger('SKIP'))
+
+/** @returns whether there is such a schedule */
+async function applyScheduleChange(
+  client: Client,
+  { sync, project }: ScheduleChange,
+  work: (handle: ReturnType<Client['schedule']['getHandle']>) => Promise<void>,
+): Promise<boolean> {
+  const found = await findSchedule(client, sync, project)
+  if (found === null) return false
+  try {
+    await work(client.schedule.getHandle(found.scheduleId))
+    return true
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) return false
+    const message = `The Temporal server did not change the schedule ${found.scheduleId}: ${serverRefusal(error)}`
+    throw new SyncError('schedule_failed', message)
+  }
+}

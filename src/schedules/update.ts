@@ -1,0 +1,133 @@
+// Changes a schedule on the server without losing what others change at the same moment.
+// Promise kept here: what is decided on an old state is not done. The server works off an update and a pause in an order of
+// its own, so an update without the token of what it was decided on can undo a pause that came after it (seen in one of six).
+
+import type { Client, ScheduleDescription } from '@temporalio/client'
+import {
+  encodeScheduleAction,
+  encodeSchedulePolicies,
+  encodeScheduleSpec,
+} from '@temporalio/client/lib/schedule-helpers.js'
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../core/ports.ts'
+import { taskQueueOf } from '../../workflows/queues.ts'
+import type { SyncConfig } from '../core/sync.ts'
+import type { Project } from '../runs/project.ts'
+import { scheduleIdOf } from './find.ts'
+import { scheduleOptions, workflowIdOf, type ScheduledSync } from './definition.ts'
+import { describeSchedule, statusName } from './read.ts'
+
+/** A schedule as the server takes it. */
+type Raw = NonNullable<ScheduleDescription['raw']['schedule']>
+
+const pollsMax = 60
+const pollEveryMs = { first: 10, most: 200 }
+
+/** Makes it what is configured; its state stays. @returns false where somebody else has changed it meanwhile */
+export async function updateSchedule(
+  client: Client,
+  found: ScheduleDescription,
+  sync: ScheduledSync,
+  project: Project,
+): Promise<boolean> {
+  const { spec, action, policies } = scheduleOptions(sync, project)
+  const { namespace, loadedDataConverter } = client.options
+  const headers = found.raw.schedule?.action?.startWorkflow?.header?.fields ?? {}
+  // Ours names its workflow by a string, and has arguments: that is all a compiled one is.
+  const compiled = action as Parameters<typeof encodeScheduleAction>[2]
+  const schedule: Raw = {
+    spec: encodeScheduleSpec(spec),
+    action: await encodeScheduleAction(loadedDataConverter, namespace, compiled, headers),
+    policies: encodeSchedulePolicies(policies),
+    state: found.raw.schedule?.state ?? null,
+  }
+  const { configHash } = action.memo!
+  return await replace(client, found, {
+    sync: sync.name,
+    schedule,
+    isDone: (now) => now.action.memo?.['configHash'] === configHash,
+  })
+}
+
+/** Pauses or resumes it; all else stays. @returns false where somebody else has changed it meanwhile */
+export async function setPaused(
+  client: Client,
+  found: ScheduleDescription,
+  {
+    sync,
+    paused,
+    note,
+  }: { readonly sync: string; readonly paused: boolean; readonly note: string },
+): Promise<boolean> {
+  const { schedule } = found.raw
+  return await replace(client, found, {
+    sync,
+    schedule: { ...schedule, state: { ...schedule?.state, paused, notes: note } },
+    isDone: ({ state }) => state.paused === paused && state.note === note,
+  })
+}
+
+/**
+ * Makes the project's own schedule of one that an older release made: times, edits, pause and note as they are. The older one
+ * is not removed yet.
+ */
+export async function copyLegacySchedule(
+  client: Client,
+  old: ScheduleDescription,
+  sync: SyncConfig,
+  project: Project,
+): Promise<void> {
+  const { namespace, identity } = client.options
+  const { schedule, memo } = old.raw
+  const startWorkflow = {
+    ...schedule?.action?.startWorkflow,
+    taskQueue: { name: taskQueueOf(project.id) },
+    workflowId: workflowIdOf(sync, project),
+  }
+  await client.workflowService.createSchedule({
+    namespace,
+    scheduleId: scheduleIdOf('sync:', sync.name, project),
+    schedule: { ...schedule, action: { ...schedule?.action, startWorkflow } },
+    memo: memo ?? null,
+    identity,
+    requestId: randomUUID(),
+  })
+}
+
+async function replace(
+  client: Client,
+  found: ScheduleDescription,
+  wanted: {
+    readonly sync: string
+    readonly schedule: Raw
+    isDone(now: ScheduleDescription): boolean
+  },
+): Promise<boolean> {
+  const { namespace, identity } = client.options
+  const { scheduleId } = found
+  const { conflictToken } = found.raw
+  try {
+    await client.workflowService.updateSchedule({
+      namespace,
+      scheduleId,
+      schedule: wanted.schedule,
+      conflictToken: conflictToken ?? null,
+      identity,
+      requestId: randomUUID(),
+    })
+  } catch (error) {
+    // Newer servers say that the token is old; older ones leave the update out and say nothing.
+    if (statusName(error) === 'FAILED_PRECONDITION' || statusName(error) === 'NOT_FOUND')
+      return false
+    throw error
+  }
+  const before = Buffer.from(conflictToken ?? [])
+  for (let look = 1; look <= pollsMax; look++) {
+    const now = await describeSchedule(client, scheduleId)
+    if (now === null) return false
+    if (wanted.isDone(now)) return true
+    if (!before.equals(Buffer.from(now.raw.conflictToken ?? []))) return false
+    await systemClock.sleep(Math.min(look * pollEveryMs.first, pollEveryMs.most))
+  }
+  return false
+}

@@ -1,0 +1,46 @@
+// The records of one object type as one key sees them (section 5): all but the private records of others.
+// Promise kept here: whatever a key cannot see answers exactly as what does not exist.
+
+import { valueKeys } from '../schema/field-types.ts'
+import type { StoredValue } from '../schema/field-types.ts'
+import type { Key } from './keys.ts'
+import { CREATED_BY, PRIVATE } from '../schema/object-types.ts'
+import { RequestRefused, noRecord } from '../problems.ts'
+import type { RecordStore, Slot } from '../store/record-store.ts'
+
+/** Who looks, and how far. */
+export type Viewer = Pick<Key, 'user' | 'reach'>
+
+export class VisibleRecords {
+  readonly store: RecordStore
+  private readonly sight: Viewer
+
+  constructor(store: RecordStore, sight: Viewer) {
+    this.store = store
+    this.sight = sight
+  }
+
+  sees({ record: { properties } }: Slot): boolean {
+    if (properties[PRIVATE] !== true) return true
+    // The reach of a key never changes, and a key never sees more than its creator, who may be no admin any more.
+    if (this.sight.reach === 'org' && this.sight.user.admin) return true
+    return properties[CREATED_BY] === this.sight.user.id
+  }
+
+  get(id: string): Slot | undefined {
+    const slot = this.store.get(id)
+    return slot && this.sees(slot) ? slot : undefined
+  }
+
+  /** @throws Refusal 404 */
+  existing(id: string): Slot {
+    const slot = this.get(id)
+    if (slot) return slot
+    throw new RequestRefused(noRecord(id, this.store.type.name))
+  }
+
+  /** The visible records that hold any of the property's values. */
+  find(name: string, value: StoredValue): Slot[] {
+    return this.store.find(name, valueKeys(value)).filter((slot) => this.sees(slot))
+  }
+}

@@ -1,0 +1,77 @@
+// The body of a request: its media type before a byte of it is read, then its JSON. Promise kept here: what a handler gets is
+// exactly what was sent, in Unicode, of bounded size and depth; what could be read in two ways is refused, and a number that a
+// double does not hold is Infinity, which no value may be.
+
+import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
+import { brokenTextIn, duplicateIn, measure, membersOf, withoutRounding } from './json-scan.ts'
+import { RequestRefused, malformed } from '../problems.ts'
+import type { RefusalFacts } from '../problems.ts'
+
+/** Bytes of a request's body. */
+export const BODY_BYTES_MAX = 4 * 1_024 * 1_024
+/** Levels of lists and objects in a body; a filter that is too deep, at 9 of its own, is known as such well before. */
+export const BODY_DEPTH_MAX = 500
+
+export const tooLarge: RefusalFacts = {
+  status: 413,
+  code: 'request_invalid',
+  detail: `A body of at most ${BODY_BYTES_MAX} bytes was expected`,
+}
+
+/** Why a request's body will not be read, or null. */
+export function refusalOfBody(headers: IncomingHttpHeaders): RequestRefused | null {
+  const bytes = Number(headers['content-length'] ?? 0)
+  if (bytes > BODY_BYTES_MAX) return new RequestRefused(tooLarge)
+  if (bytes === 0 && headers['transfer-encoding'] === undefined) return null
+  const coding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
+  if (coding !== 'identity') {
+    const detail = 'A body without Content-Encoding was expected'
+    return unsupported(detail, { 'Accept-Encoding': 'identity' })
+  }
+  const [type, ...parameters] = (headers['content-type'] ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  const charset = parameters.find((each) => each.startsWith('charset='))
+  if (type !== 'application/json') {
+    return unsupported('A body of Content-Type application/json was expected')
+  }
+  return isUtf8Name(charset) ? null : unsupported('A body in the charset utf-8 was expected')
+}
+
+function isUtf8Name(charset: string | undefined): boolean {
+  return charset === undefined || /^charset="?utf-?8"?$/.test(charset)
+}
+
+function unsupported(detail: string, headers?: Record<string, string>): RequestRefused {
+  return new RequestRefused({ status: 415, code: 'request_invalid', detail, headers })
+}
+
+/** The JSON of a body; undefined where there is none. @throws Refusal 400 */
+export function parseBody(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
+  if (!isUtf8(bytes)) throw malformed('The body is not well-formed UTF-8')
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
+    throw malformed('The body begins with a byte order mark: JSON without one was expected')
+  }
+  // Before parsing: whatever walks the value later may do so recursively.
+  const { depth, members, mayRound } = measure(bytes)
+  if (depth > BODY_DEPTH_MAX) {
+    throw malformed(`The body is nested deeper than ${BODY_DEPTH_MAX} levels`)
+  }
+  const text = bytes.toString('utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+    if (mayRound) value = JSON.parse(withoutRounding(text))
+  } catch {
+    throw malformed('The body is not well-formed JSON')
+  }
+  if (membersOf(value) !== members) {
+    throw malformed('This name stands twice in its object', duplicateIn(text) ?? '')
+  }
+  const broken = text.includes('\\u') ? brokenTextIn(value) : null
+  if (broken !== null) throw malformed('Half of a surrogate pair is no character', broken)
+  return value
+}

@@ -1,0 +1,272 @@
+// Aggregates (sections 2.9 and 4.2): one pass over the records, a tally for each group, one page of the groups.
+// Promises kept here: sums and averages are exact; the order of groups depends on nothing but their keys, so that pages fit.
+
+import { compareDecimals, decimalOfNumber } from '../../core/decimal.ts'
+import { DecimalSum } from '../../core/decimal-sum.ts'
+import type { AGGREGATIONS, AggregateData } from '../../contract/index.ts'
+import type { CurrencyValue } from '../schema/currency.ts'
+import type { Scalar, StoredValue } from '../schema/field-types.ts'
+import type { CompiledProperty } from '../schema/object-types.ts'
+import { sortedInSteps } from './scan.ts'
+import type { Steps } from './scan.ts'
+import type { StoredValues } from '../store/record-store.ts'
+
+export interface Aggregation {
+  readonly op: (typeof AGGREGATIONS)[number]
+  /** One whose field type has `op`. For a count any, and null counts records, whether they have a value or not. */
+  readonly property: CompiledProperty | null
+  /** None: all records are one group, which is there even where no record is. */
+  readonly groupBy: readonly CompiledProperty[]
+  /** Groups of the page, at most. */
+  readonly limit: number
+  /** Groups before the page. */
+  readonly offset: number
+}
+
+/** What is computed of the records of one group. */
+interface Tally {
+  add(values: StoredValues): void
+  result(): AggregateData['results'][number]['value']
+}
+
+/** What is computed of values. */
+interface Measure<Item, Result> {
+  add(value: Item): void
+  /** Null of none. */
+  result(): Result | null
+}
+
+/** A number, the text of a date, or the amount of a currency value. */
+type Plain = number | string
+type PlainMeasure = Measure<Plain, string>
+type Compare<Item> = (a: Item, b: Item) => number
+
+interface Group {
+  readonly keys: readonly StoredValue[]
+  readonly tally: Tally
+}
+
+/**
+ * Section 2.9. A property of several values is computed over all of them, and groups by its whole list. The records come
+ * in pieces, so that others have their turn between two of them.
+ */
+export async function aggregate(
+  pieces: AsyncIterable<readonly StoredValues[]>,
+  aggregation: Aggregation,
+  steps: Steps,
+): Promise<AggregateData> {
+  const { groupBy, limit, offset } = aggregation
+  const groups = await groupsOf(pieces, aggregation, steps)
+  return {
+    total_groups: groups.length,
+    results: groups.slice(offset, offset + limit).map(({ keys, tally }) => ({
+      group_by: Object.fromEntries(groupBy.map(({ name }, index) => [name, keys[index]!])),
+      value: tally.result(),
+    })),
+    has_more: offset + limit < groups.length,
+  }
+}
+
+/** Every group, in order. */
+async function groupsOf(
+  pieces: AsyncIterable<readonly StoredValues[]>,
+  aggregation: Aggregation,
+  steps: Steps,
+): Promise<Group[]> {
+  const { groupBy } = aggregation
+  const groups = new Map<StoredValue, Group>()
+  const groupWith = (id: StoredValue, keys: readonly StoredValue[]): Group => {
+    const group = { keys, tally: newTally(aggregation) }
+    groups.set(id, group)
+    return group
+  }
+  if (groupBy.length === 0) groupWith(null, [])
+  for await (const records of pieces) {
+    for (const values of records) {
+      const id = groupBy.length === 0 ? null : groupId(values, groupBy)
+      const known = groups.get(id)
+      const group =
+        known ??
+        groupWith(
+          id,
+          groupBy.map(({ name }) => values[name]!),
+        )
+      group.tally.add(values)
+    }
+  }
+  const compare = (a: Group, b: Group) => compareKeys(a.keys, b.keys, groupBy)
+  return await sortedInSteps([...groups.values()], compare, steps)
+}
+
+/** The same for equal values, and only for those: a stored value has one normal form. */
+function groupId(values: StoredValues, groupBy: readonly CompiledProperty[]): StoredValue {
+  if (groupBy.length > 1) return JSON.stringify(groupBy.map(({ name }) => values[name]))
+  const value = values[groupBy[0]!.name]!
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+}
+
+function compareKeys(
+  a: readonly StoredValue[],
+  b: readonly StoredValue[],
+  groupBy: readonly CompiledProperty[],
+) {
+  for (let index = 0; index < groupBy.length; index += 1) {
+    const order = compareValues(a[index]!, b[index]!, groupBy[index]!)
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+/** The order of the field type; lists item by item; null last. */
+function compareValues(a: StoredValue, b: StoredValue, property: CompiledProperty): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  const compare = scalarOrder(property)
+  if (!Array.isArray(a) || !Array.isArray(b)) return compare(a as Scalar, b as Scalar)
+  for (let index = 0; index < a.length && index < b.length; index += 1) {
+    const order = compare(a[index]!, b[index]!)
+    if (order !== 0) return order
+  }
+  return a.length - b.length
+}
+
+function scalarOrder({ wire, field }: CompiledProperty): Compare<Scalar> {
+  const compare = wire.field_type === 'currency' ? compareUnitFirst : field.compare
+  return compare as Compare<Scalar>
+}
+
+/** By unit, then by amount. Their worth would need exchange rates, and equal worth would leave the order open. */
+function compareUnitFirst(a: CurrencyValue, b: CurrencyValue): number {
+  if (a.unit !== b.unit) return a.unit < b.unit ? -1 : 1
+  return compareDecimals(a.amount, b.amount)
+}
+
+function newTally({ op, property }: Aggregation): Tally {
+  if (op === 'count') return property ? new ValueCount(property.name) : new RecordCount()
+  const { name, wire, field } = property!
+  if (wire.field_type !== 'currency') {
+    return new ValueTally(name, newMeasure(op, field.compare as Compare<Plain>))
+  }
+  const ofUnit = () => newMeasure(op, compareDecimals as Compare<Plain>)
+  return new ValueTally(name, new ByUnit(ofUnit))
+}
+
+function newMeasure(op: 'sum' | 'avg' | 'min' | 'max', compare: Compare<Plain>): PlainMeasure {
+  switch (op) {
+    case 'sum':
+      return new Sum()
+    case 'avg':
+      return new Average()
+    case 'min':
+      return new Extreme(compare, -1)
+    case 'max':
+      return new Extreme(compare, 1)
+  }
+}
+
+class RecordCount implements Tally {
+  private records = 0
+
+  add(): void {
+    this.records += 1
+  }
+
+  result(): number {
+    return this.records
+  }
+}
+
+class ValueCount implements Tally {
+  private readonly name: string
+  private records = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  add(values: StoredValues): void {
+    if (values[this.name] !== null) this.records += 1
+  }
+
+  result(): number {
+    return this.records
+  }
+}
+
+class ValueTally<Item> implements Tally {
+  private readonly name: string
+  private readonly measure: Measure<Item, string | CurrencyValue[]>
+
+  constructor(name: string, measure: Measure<Item, string | CurrencyValue[]>) {
+    this.name = name
+    this.measure = measure
+  }
+
+  add(values: StoredValues): void {
+    const value = values[this.name] as Item | Item[] | null
+    if (value === null) return
+    if (Array.isArray(value)) for (const each of value) this.measure.add(each)
+    else this.measure.add(value)
+  }
+
+  result(): string | CurrencyValue[] | null {
+    return this.measure.result()
+  }
+}
+
+class Sum extends DecimalSum implements PlainMeasure {
+  result(): string | null {
+    return this.total()
+  }
+}
+
+class Average extends DecimalSum implements PlainMeasure {
+  result(): string | null {
+    return this.average()
+  }
+}
+
+/** The least or the greatest value. */
+class Extreme implements PlainMeasure {
+  private readonly compare: Compare<Plain>
+  private readonly side: 1 | -1
+  private best: Plain | null = null
+
+  constructor(compare: Compare<Plain>, side: 1 | -1) {
+    this.compare = compare
+    this.side = side
+  }
+
+  add(value: Plain): void {
+    if (this.best === null || this.compare(value, this.best) * this.side > 0) this.best = value
+  }
+
+  result(): string | null {
+    return typeof this.best === 'number' ? decimalOfNumber(this.best) : this.best
+  }
+}
+
+/** One result for each currency, in the order of their codes. */
+class ByUnit implements Measure<CurrencyValue, CurrencyValue[]> {
+  private readonly newMeasure: () => PlainMeasure
+  private readonly measures = new Map<string, PlainMeasure>()
+
+  constructor(newMeasure: () => PlainMeasure) {
+    this.newMeasure = newMeasure
+  }
+
+  add({ amount, unit }: CurrencyValue): void {
+    let measure = this.measures.get(unit)
+    if (!measure) {
+      measure = this.newMeasure()
+      this.measures.set(unit, measure)
+    }
+    measure.add(amount)
+  }
+
+  result(): CurrencyValue[] | null {
+    if (this.measures.size === 0) return null
+    return [...this.measures]
+      .map(([unit, measure]) => ({ amount: measure.result()!, unit }))
+      .toSorted(({ unit: a }, { unit: b }) => (a < b ? -1 : 1))
+  }
+}

@@ -1,0 +1,120 @@
+// Whether a SQLite file went back in time while it was open: overwritten in place, it has the same inode, and SQLite itself does
+// not look. The header's `application_id` counts up as long as the file is written; a backup has none. It is read inside
+// transactions, and from the file as it lies on the disk, past the write-ahead log, whenever that was written to.
+
+import { statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
+
+/** It counts at most so often, so that 31 bits last. */
+const COUNT_MS = 1_000
+const NUMBER = 'PRAGMA application_id'
+
+export class ChangeCounter {
+  readonly #path: string
+  readonly #db: DatabaseSyncInstance
+  readonly #number: { get(): unknown }
+  /** The highest numbers that were seen: through the log, and in the file. */
+  #seen = 0
+  #seenInFile = 0
+  #modified: bigint | null = null
+  #countedAt = -Infinity
+  #isOver = false
+  /** The number that the transaction under way stores. */
+  #next: number | null = null
+
+  /** Of a file that is open for writing, and in no transaction. */
+  constructor(path: string, db: DatabaseSyncInstance) {
+    this.#path = path
+    this.#db = db
+    this.#number = db.prepare(NUMBER)
+    this.#isBackInFile()
+    // A file that says nothing yet could not be told from a backup.
+    if (this.#seenInFile === 0) {
+      db.exec('BEGIN IMMEDIATE')
+      this.count()
+      db.exec('COMMIT')
+      this.counted()
+      db.exec('PRAGMA wal_checkpoint(PASSIVE)')
+      this.#isBackInFile()
+    }
+  }
+
+  /**
+   * Whether the database, as statements see it, or the file is older than it was. Then it stays so: pages of the other file may be
+   * held in memory, whatever is put back.
+   */
+  isBack(): boolean {
+    this.#isOver ||= this.#isBackInFile()
+    if (this.#isOver) return true
+    const now = numberOf(this.#number.get())
+    this.#isOver = now < this.#seen
+    this.#seen = now
+    return this.#isOver
+  }
+
+  /** The same of the file itself; asked of it only where it was written to since. */
+  #isBackInFile(): boolean {
+    const modified = this.#modifiedAt()
+    if (modified === null || modified === this.#modified) return false
+    const now = this.#inFile()
+    if (now === null) return false
+    if (now < this.#seenInFile) return true
+    this.#seenInFile = now
+    this.#modified = modified
+    return false
+  }
+
+  /** Counts on, inside a transaction. */
+  count(): void {
+    this.#next = null
+    if (performance.now() - this.#countedAt < COUNT_MS) return
+    this.#next = numberOf(this.#number.get()) + 1
+    this.#db.exec(`${NUMBER} = ${this.#next}`)
+  }
+
+  /** The transaction that counted is stored. */
+  counted(): void {
+    if (this.#next === null) return
+    this.#seen = this.#next
+    this.#countedAt = performance.now()
+    this.#next = null
+  }
+
+  #modifiedAt(): bigint | null {
+    try {
+      return statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null
+    } catch {
+      // A folder that may not be looked into says nothing about the file.
+      return null
+    }
+  }
+
+  /**
+   * The number in the file; 0 of a file that is none of SQLite's, null where it cannot be read now. Through SQLite, because closing
+   * a file of one's own would end the locks of the database.
+   */
+  #inFile(): number | null {
+    const url = pathToFileURL(resolve(this.#path))
+    url.search = '?immutable=1'
+    try {
+      const file = new DatabaseSync(url.href, { readOnly: true })
+      try {
+        return numberOf(file.prepare(NUMBER).get())
+      } finally {
+        file.close()
+      }
+    } catch (error) {
+      return error instanceof Error && /not a database/i.test(error.message) ? 0 : null
+    }
+  }
+}
+
+const numberOf = (row: unknown): number =>
+  Number((row as { application_id: number }).application_id)
+
+/** Takes the number out of a copy. */
+export function removeChangeCounter(copy: DatabaseSyncInstance): void {
+  copy.exec(`${NUMBER} = 0`)
+}

@@ -1,0 +1,59 @@
+// The runs of releases that knew no projects. They go on in the queue that all projects of a namespace shared, so a worker asks
+// there only while a run or a schedule of its own ledger is left there.
+
+import { WorkflowNotFoundError, type Client } from '@temporalio/client'
+import type { Worker } from '@temporalio/worker'
+import { SHARED_QUEUE } from '../../workflows/queues.ts'
+import type { Logger } from '../core/ports.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { WorkerPool } from './worker-pool.ts'
+
+/** Whether a workflow of a live run is in the old queue. */
+async function hasOldRun(client: Client, runs: readonly Run[]): Promise<boolean> {
+  for (const { workflowId, workflowRunId } of runs) {
+    try {
+      const found = await client.workflow.getHandle(workflowId, workflowRunId).describe()
+      if (found.status.name === 'RUNNING' && found.taskQueue === SHARED_QUEUE) return true
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error
+    }
+  }
+  return false
+}
+
+export interface LegacyQueue {
+  /** Those that poll there now. */
+  polling(): readonly Worker[]
+  /** Begins or ends to poll there, as it is needed. @param pool null: before the pool is made of those that poll */
+  look(pool: WorkerPool | null): Promise<void>
+}
+
+export function legacyQueue(deps: {
+  readonly client: Client
+  readonly ledger: Pick<Ledger, 'liveRuns'>
+  readonly logger: Logger
+  /** Whether an older release has left schedules of this project. */
+  hasOldSchedule(): Promise<boolean>
+  /** Workers of the old queue. */
+  pollers(): Promise<readonly Worker[]>
+}): LegacyQueue {
+  let polling: readonly Worker[] = []
+  return {
+    polling: () => polling,
+    async look(pool) {
+      const runs = await deps.ledger.liveRuns()
+      const isNeeded = (await hasOldRun(deps.client, runs)) || (await deps.hasOldSchedule())
+      if (isNeeded === polling.length > 0) return
+      if (isNeeded) {
+        polling = await deps.pollers()
+        pool?.add(polling)
+        deps.logger.warn({ queue: SHARED_QUEUE }, 'old_queue_served')
+      } else {
+        const ending = polling
+        polling = []
+        await pool?.remove(ending)
+        deps.logger.info({ queue: SHARED_QUEUE }, 'old_queue_left')
+      }
+    },
+  }
+}

@@ -1,0 +1,118 @@
+// Whether a table took what was written to it. Triggers are welcome as long as every row is stored as it was written, and every
+// deletion is done: that is looked at inside the transaction, which keeps nothing where it is not so.
+
+import { Blocked, type SyncError } from '../../core/errors.ts'
+import { formatNumber } from '../../core/format.ts'
+import type { MirrorStream } from '../mirror-tables.ts'
+import { BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
+import {
+  alteredError,
+  readTableHooks,
+  refuseTable,
+  someNames,
+  type TableHooks,
+} from './table-hooks.ts'
+import { tableIn, type SchemaPlace } from './schema.ts'
+import type { Lease } from './connections.ts'
+
+const RETRY_MS = 10_000
+
+/** What a merge was about to write, and what the server says it wrote. */
+export interface Merged {
+  readonly run: number
+  readonly judged: number
+  readonly written: number
+  /** Ids of rows that were left alone, as an array of the server. */
+  readonly older: string
+  /** Ids of rows that the table had seen, or marked as deleted, after this batch did. */
+  readonly later: string
+}
+
+/**
+ * Looks whether the table took the rows of the batch. After the merge, in its transaction: what works on the table now did so then.
+ * @throws SyncError `warehouse_altered`; Blocked where another session took rows away meanwhile
+ */
+export async function checkMergeStored(
+  lease: Lease,
+  home: SchemaPlace,
+  stream: MirrorStream,
+  { run, judged, written, older, later }: Merged,
+): Promise<void> {
+  const beside = await readTableHooks(lease, home, [stream.table])
+  refuseTable(home, beside)
+  if (beside.length === 0) {
+    if (written === judged) return
+    throw new Blocked(
+      'warehouse',
+      `The warehouse ${home.place}: another session removed ${formatNumber(judged - written)} rows of ${home.schema}.${stream.table} while they were merged; they are merged again`,
+      RETRY_MS,
+    )
+  }
+  const columns = numbered(stream)
+  const parts = [
+    ['_version', 't."_version" IS DISTINCT FROM b.version'],
+    ['_run', 't."_run" IS DISTINCT FROM $1::bigint'],
+    ['_misfits', MISFITS_DIFFER],
+    ['_last_seen_at', `t."_last_seen_at" IS DISTINCT FROM b.last_seen AND ${NOT_LATER}`],
+    ['_deleted_at', `t."_deleted_at" IS NOT NULL AND ${NOT_LATER}`],
+    ...columns.map((column) => [column.name, differs(column)] as const),
+  ] as const
+  // What waits for the end of the transaction does its work now.
+  await lease.ask('SET CONSTRAINTS ALL IMMEDIATE')
+  const { rows } = await lease.ask(
+    `SELECT part, count(*) FROM (
+       SELECT CASE WHEN t."_id" IS NULL THEN -1 ${parts.map(([, when], index) => `WHEN ${when} THEN ${index}`).join(' ')} END AS part
+       FROM ${BEST} AS b LEFT JOIN ${tableIn(home, stream.table)} AS t ON t."_id" = b.id
+       WHERE b.id <> ALL ($2::text[])
+     ) AS compared WHERE part IS NOT NULL GROUP BY part ORDER BY 2 DESC, 1`,
+    [run, older, later],
+  )
+  if (rows.length === 0) return
+  const count = rows.reduce((sum, [, some]) => sum + Number(some), 0)
+  const names = rows.map(([part]) => parts[Number(part)]?.[0] ?? 'the whole row')
+  throw swallowed(
+    home,
+    stream,
+    `${formatNumber(count)} of ${formatNumber(judged)} rows are not stored as they were written (${someNames(names)})`,
+    beside,
+  )
+}
+
+const NOT_LATER = 'b.id <> ALL ($3::text[])'
+
+/**
+ * Looks whether a deletion left rows that it should have taken: those that `where` still finds.
+ * @throws SyncError `warehouse_altered`
+ */
+export async function checkRowsDeleted(
+  lease: Lease,
+  home: SchemaPlace,
+  stream: MirrorStream,
+  { where, values }: { readonly where: string; readonly values: readonly unknown[] },
+): Promise<void> {
+  const beside = await readTableHooks(lease, home, [stream.table])
+  refuseTable(home, beside)
+  if (beside.length === 0) return
+  await lease.ask('SET CONSTRAINTS ALL IMMEDIATE')
+  const { rows } = await lease.ask(
+    `SELECT count(*) FROM ${tableIn(home, stream.table)} WHERE ${where}`,
+    values,
+  )
+  const left = Number(rows[0]![0])
+  if (left > 0)
+    throw swallowed(home, stream, `${formatNumber(left)} rows stay that were to be deleted`, beside)
+}
+
+function swallowed(
+  home: SchemaPlace,
+  stream: MirrorStream,
+  what: string,
+  beside: readonly TableHooks[],
+): SyncError {
+  const names = beside.map(({ name }) => name)
+  const triggers = names.length === 1 ? 'its trigger changes' : 'its triggers change'
+  return alteredError(
+    home,
+    `in ${home.schema}.${stream.table} ${what}, so nothing of that is kept; ${triggers} or drops what is written: ${someNames(names)}. Drop it, or let it leave our columns and rows as they are`,
+  )
+}
