@@ -1,6 +1,6 @@
 // The contract of a quota store: every driver passes these tests. A driver's own test file calls `quotaStoreSuite` once.
 
-import { inLanes } from '../../src/core/lanes.ts'
+import { forEachConcurrent } from '../../src/core/concurrency.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { SyncError } from '../../src/core/errors.ts'
 import type { QuotaStore } from '../../src/core/ports.ts'
@@ -92,7 +92,7 @@ export function quotaStoreSuite(name: string, open: () => Promise<OpenedQuotaSto
     it('never loses an update: 1,000 over two handles, 40 at a time', async () => {
       const other = await opened.reopen()
       const counted: number[] = []
-      await inLanes(
+      await forEachConcurrent(
         Array.from({ length: 1_000 }, (_, index) => index),
         40,
         async (index) => {
