@@ -1,4 +1,4 @@
-// What waits for a person: the updates `approve` and `reject`, and what silence means.
+// What waits for a person: the updates `approve` and `reject`, and what no answer means.
 
 import { condition, setHandler } from '@temporalio/workflow'
 import type { DeletionVerdict } from '../activities/index.ts'
@@ -7,8 +7,8 @@ import { stacklessFailure, parseInput } from './run.ts'
 
 export interface Approvals {
   /**
-   * Waits for the verdict on `rows` of what `stream` names; none within `timeoutMs` counts as rejected.
-   * @param what that waits, for the summary. Default: so many rows
+   * Waits for the verdict on `rows` of what `stream` names. No verdict within `timeoutMs` counts as rejected.
+   * @param what the thing that waits, for the summary. Default: the number of rows
    */
   ask(
     stream: string,
@@ -31,12 +31,12 @@ const WHAT = {
   },
 } as const
 
-/** Takes the updates from now on. One that nothing waits for is refused. */
+/** Accepts the updates from now on. It refuses an update that nothing waits for. */
 export function takeApprovals(what: keyof typeof WHAT): Approvals {
   const asked = new Map<string, { approved: boolean | null }>()
   const undecided = () => [...asked].filter(([, { approved }]) => approved === null)
 
-  /** The streams that an update is for. */
+  /** The streams that an update applies to. */
   const chosen = (input: unknown): readonly string[] => {
     const stream = parseInput(ApprovalInput, input, { stream: 'svc_contact' })
     const waiting = undecided().map(([name]) => name)

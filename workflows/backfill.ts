@@ -1,6 +1,6 @@
-// A backfill, started by hand: an import or a mirror, limited to a window or to object types, that gives way to other runs.
-// Its input is written by people in the Temporal UI, so it forgives what can be understood, answers an empty one with what
-// can be written, and refuses the rest at once.
+// A backfill: an import or a mirror that a person starts, limited to a window or to object types, and that gives way to other
+// runs. People write its input in the Temporal UI, so it accepts what it can understand, answers an empty input with what they
+// can write, and refuses the rest at once.
 
 import { proxyActivities, workflowInfo } from '@temporalio/workflow'
 import { z } from 'zod'
@@ -21,7 +21,7 @@ interface Template {
 
 const TEMPLATE: Template = { sync: 'crm_copy', from: '2026-01-01', to: '2026-02-01' }
 
-/** What an empty input is answered with. */
+/** The answer to an empty input. */
 export interface BackfillHelp {
   /** The input, filled in for each sync. */
   readonly write: readonly Template[]
@@ -69,7 +69,7 @@ const BackfillInput = z.object({
   tuning: z.record(z.string(), z.unknown()).default({}),
 })
 
-/** The instant that a text means, ISO 8601 in UTC with milliseconds; null where it means none. */
+/** The instant that a text means, ISO 8601 in UTC with milliseconds; null if it means none. */
 export function parseWindowInstant(text: string): string | null {
   const match =
     /^(\d{4})-(\d{2})-(\d{2})([T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/i.exec(
@@ -94,11 +94,11 @@ export async function backfill(
     proxyActivities<Pick<Activities, 'listSyncs' | 'checkBackfill'>>(SHORT)
   const list = () => listSyncs.executeWithOptions({ summary: 'which syncs there are' }, [])
   const given: unknown = typeof input === 'string' ? { sync: input } : (input ?? {})
-  /** What is wrong comes first; what to write instead can be copied out of the details. */
+  /** The problem comes first; the details hold what to write instead, ready to copy. */
   const refuse = async (problem: string): Promise<never> => {
     const syncs = await list().catch(() => [])
     const names = syncs.map(({ sync }) => sync)
-    // The name may stand beside a misspelt setting.
+    // The name may be given together with a misspelt setting.
     const words = Object.values(given ?? {}).filter((value) => typeof value === 'string')
     const near = words.map((word) => nearestWord(word, names)).find((name) => name !== undefined)
     const meant = syncs.find(({ sync }) => sync === near) ?? syncs[0]
@@ -133,7 +133,7 @@ export async function backfill(
   if (kind === null || problem !== null) return await refuse(problem ?? 'there is no such sync')
   const tuned = (kind === 'import' ? TuningInput : MirrorTuningInput).safeParse(tuning)
   if (!tuned.success) return await refuse(`tuning: ${inputIssues(tuned.error)}`)
-  // Whoever starts a run like this one gets its input, and not its memo.
+  // A person who starts a run like this one gets its input, but not its memo.
   if (workflowInfo().memo?.[TEMPLATE_MEMO] === true) return { template: given }
   const job = { sync, tuning: tuned.data, priority: 'backfill' as const }
   if (kind === 'import') return await runImport(job, { window, only: null })
@@ -144,7 +144,7 @@ export async function backfill(
   return await runMirror({ ...job, full }, { window: instants, only })
 }
 
-/** A setting that is misspelt would otherwise be left out of a run that a person meant to limit. */
+/** Refuses a misspelt setting: the run would otherwise ignore it, although a person meant to limit the run. */
 function unknownOf(input: unknown): string | null {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return null
   const known = [...Object.keys(SETTINGS), 'tuning']

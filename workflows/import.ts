@@ -48,7 +48,7 @@ export async function importSync(input?: unknown): Promise<ImportResult> {
   return await runImport(parseInput(ImportInput, input, { sync: 'contacts' }), null)
 }
 
-/** Does a whole run. `limits`: those of a backfill; `task`: of a retry or a reconciliation. */
+/** Does a whole run. `limits`: those of a backfill; `task`: that of a retry or a reconciliation. */
 export async function runImport(
   { sync, tuning, priority }: ImportInput,
   limits: BackfillLimits | null,
@@ -113,7 +113,7 @@ export async function runImport(
     note({ segments: { ...segments, done: segments.done + 1 } })
   }
 
-  /** Asks the service for every row that was staged. Gives whether a review is due before anything is mended. */
+  /** Asks the service for every row that was staged. Returns whether a review is due before anything is repaired. */
   const compare = async (): Promise<boolean> => {
     note({ step: 'compare', planned: 0 })
     // Bounded by the slices that a run may have.
@@ -131,7 +131,7 @@ export async function runImport(
     }
   }
 
-  /** Null where the run may go on, else why it may not. */
+  /** Null if the run may go on, else why it may not. */
   const refusal = async (): Promise<string | null> => {
     note({ step: 'review' })
     const { excesses } = await steered(() =>

@@ -8,7 +8,7 @@ import type { BlockReason } from '../src/core/errors.ts'
 import type { Books, RunState } from '../src/core/states.ts'
 import { approve, pause, reject, resume, stateChanged } from './names.ts'
 
-/** Times and sizes of an import; whoever leaves them out gets the values of production. */
+/** Times and sizes of an import. An input that leaves them out gets the values of production. */
 export const TuningInput = z
   .object({
     rows_per_segment: z.coerce.number().int().min(1_000),
@@ -23,14 +23,14 @@ export const TuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
-  // What else is there is refused when the run opens, so that a run of before goes on.
+  // Opening the run refuses any other setting, so that a run of an earlier release goes on.
   .loose()
 export type TuningInput = z.infer<typeof TuningInput>
 
 /** Input of `importSync`. */
 export const ImportInput = z.object({
   sync: z.string().trim().min(1),
-  /** Who goes first where several runs want the quota. A backfill also has activity slots of its own. */
+  /** Who goes first if several runs want the quota. A backfill also has activity slots of its own. */
   priority: z.enum(['import', 'backfill']).default('import'),
   tuning: TuningInput.default({}),
 })
@@ -41,7 +41,7 @@ export interface ImportResult {
   readonly run: number
   readonly state: RunState
   readonly books: Books
-  /** Of a reconciliation: the records that differ, and those that were not mended. */
+  /** Of a reconciliation: the records that differ, and those that were not repaired. */
   readonly found?: DifferenceCounts | undefined
   readonly left?: DifferenceCounts | undefined
   /** Requests that wrote. */
@@ -52,7 +52,7 @@ export interface ImportResult {
   readonly manifest?: string | null | undefined
 }
 
-/** Where every run is: answer of the query `progress`. */
+/** How far a run is: the answer of the query `progress`. */
 export interface RunProgress {
   readonly sync: string
   readonly run: number | null
@@ -62,7 +62,7 @@ export interface RunProgress {
   readonly message: string | null
 }
 
-/** The same of an import. The counts are those at the end of the last slice, a few minutes ago at most. */
+/** The same for an import. The counts are those at the end of the last slice, at most a few minutes ago. */
 export interface ImportProgress extends RunProgress {
   readonly step: 'open' | 'stage' | 'compare' | 'review' | 'approval' | 'push' | 'close' | 'closed'
   readonly rows: number
@@ -71,7 +71,7 @@ export interface ImportProgress extends RunProgress {
   readonly updated: number
   readonly rejected: number
   readonly segments: { readonly total: number; readonly done: number }
-  /** Those that wrote. */
+  /** Requests that wrote. */
   readonly requests: number
   /** Of a reconciliation: extra records that are gone now. */
   readonly deleted?: number
@@ -103,22 +103,22 @@ export const MirrorTuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
-  // What else is there is refused when the run opens, so that a run of before goes on.
+  // Opening the run refuses any other setting, so that a run of an earlier release goes on.
   .loose()
 export type MirrorTuningInput = z.infer<typeof MirrorTuningInput>
 
 /** Input of `mirrorSync`. */
 export const MirrorInput = z.object({
   sync: z.string().trim().min(1),
-  /** Whether everything is read again, even where what has changed would do. */
+  /** Whether everything is read again, even if reading what changed would be enough. */
   full: z.union([z.boolean(), z.stringbool()], { error: 'expected true or false' }).default(false),
-  /** Who goes first where several runs want the quota. A backfill also has activity slots of its own. */
+  /** Who goes first if several runs want the quota. A backfill also has activity slots of its own. */
   priority: z.enum(['mirror', 'backfill']).default('mirror'),
   tuning: MirrorTuningInput.default({}),
 })
 export type MirrorInput = z.infer<typeof MirrorInput>
 
-/** What a mirror's finished run returns. What it did is in the ledger, stream by stream. */
+/** What a finished run of a mirror returns. The ledger has what it did, stream by stream. */
 export interface MirrorResult {
   readonly run: number
   readonly state: RunState
@@ -126,7 +126,7 @@ export interface MirrorResult {
   readonly manifest?: string | null | undefined
 }
 
-/** Where a mirror's run is with one stream; `waiting` for its turn, or for a person's `approval`. */
+/** How far a mirror's run is with one stream; `waiting`: for a slot; `approval`: for a person. */
 export type StreamState = 'waiting' | 'working' | 'approval' | 'done' | 'failed'
 
 /** Answer of the query `progress` of a mirror. */
@@ -137,21 +137,21 @@ export interface MirrorProgress extends RunProgress {
     /** Name of the object type. */
     readonly name: string
     readonly state: StreamState
-    /** The deletions that wait for approval: so many rows, of so many in the table. */
+    /** The deletions that wait for approval: the number of rows, and the number in the table. */
     readonly deletions?: { readonly rows: number; readonly of: number }
   }[]
 }
 
 /**
- * Input of `approve` and `reject`: a stream by its name, or nothing for all that wait. A key that is misspelt is refused: it
- * would approve all of them.
+ * Input of `approve` and `reject`: a stream by its name, or nothing for all that wait. A misspelt key is refused: otherwise the
+ * update would approve all of them.
  */
 export const ApprovalInput = z
   .strictObject({ stream: z.string().trim().min(1).nullish() })
   .nullish()
   .transform((input) => input?.stream ?? null)
 
-/** Answer of `approve` and `reject`: what the verdict is for, streams of a mirror or an import by its name. */
+/** Answer of `approve` and `reject`: what the verdict applies to: streams of a mirror, or an import, by name. */
 export interface ApprovalAnswer {
   readonly streams: readonly string[]
 }
@@ -164,12 +164,12 @@ export const PauseInput = z
   .nullish()
   .transform((input) => (typeof input === 'string' ? input : input?.reason)?.trim() || null)
 
-/** Answer of `pause` and `resume`: the state that the run goes to. */
+/** Answer of `pause` and `resume`: the state that the run changes to. */
 export interface ControlAnswer {
   readonly state: 'paused' | 'running'
 }
 
-/** What a worker tells of a run: how the ledger has it. */
+/** What a worker reports about a run: its state in the ledger. */
 export interface StateChange {
   readonly state: RunState
   readonly reason: BlockReason | 'abandoned' | null

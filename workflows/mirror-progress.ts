@@ -1,4 +1,4 @@
-// Where a mirror's run is, for people: the query `progress`, and the table beside the run.
+// How far a mirror's run is, for people: the query `progress`, and the table next to the run.
 
 import type { StreamRef } from '../activities/index.ts'
 import type { MirrorProgress } from './messages.ts'
@@ -8,7 +8,7 @@ type StreamProgress = MirrorProgress['streams'][number]
 
 const namesMax = 20
 
-/** What people call a stream. */
+/** The name that people see for a stream. */
 export const streamLabel = ({ kind, name }: StreamRef): string =>
   kind === 'edges' ? `edges of ${name}` : name
 
@@ -23,7 +23,7 @@ function table({ streams }: MirrorProgress): string[] {
   return rows.length === 0 ? [] : ['', '| state | tables | names |', '|:--|--:|:--|', ...rows]
 }
 
-/** Answers the queries from now on, with what is noted here. */
+/** Answers the queries from now on, from what its methods note. */
 export function trackMirror(sync: string) {
   const standing = showRunStatus<MirrorProgress>(
     'mirror',

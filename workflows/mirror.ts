@@ -1,6 +1,6 @@
-// The mirror, as a workflow: open, discover, then the streams, each slice by slice, then close. A stream that fails stops
-// no other; the run fails at the end and names it. No continue-as-new: slices bound the history (turns.ts), and the run in
-// the ledger belongs to this execution. Names, ids and counts are all that enters the history.
+// The mirror, as a workflow: open, discover, then the streams, each slice by slice, then close. A stream that fails does not
+// stop the others; the run fails at the end and names it. No continue-as-new: slices bound the history (time-slices.ts), and the
+// run in the ledger belongs to this execution. The history holds names, ids and counts only.
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type {
@@ -32,14 +32,14 @@ type Streaming = Pick<
   'discoverMirror' | 'mirrorStream' | 'discoverReconcile' | 'reconcileStream'
 >
 
-/** Those of DEFAULT_MIRROR_TUNING that this workflow itself keeps to. */
+/** The settings of DEFAULT_MIRROR_TUNING that this workflow itself applies. */
 export const MIRROR_DEFAULTS = {
   streams_in_flight: 3,
   stream_ms: 600_000,
   approval_ms: APPROVAL_MS,
 } as const
 
-/** What every stream is told of what discovery found. */
+/** What every stream gets of the results of discovery. */
 type Found = Pick<DiscoveredStreams, 'sortable' | 'sight'>
 
 const failuresMax = 5
@@ -49,7 +49,7 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
   return await runMirror(parseInput(MirrorInput, input, { sync: 'crm_copy' }), null)
 }
 
-/** Does a whole run. `limits`: those of a backfill; `task`: of a reconciliation. */
+/** Does a whole run. `limits`: those of a backfill; `task`: that of a reconciliation. */
 export async function runMirror(
   { sync, full, tuning, priority }: MirrorInput,
   limits: BackfillLimits | null,
@@ -103,7 +103,7 @@ export async function runMirror(
       }
       const { rows, of } = result
       noteStream(stream, { state: 'approval', deletions: { rows, of } })
-      // Without a place: whoever waits for a person keeps nobody else waiting.
+      // Without a slot: a stream that waits for a person must not make others wait.
       const timeoutMs = tuning.approval_ms ?? MIRROR_DEFAULTS.approval_ms
       const { approved } = await approvals.ask(streamLabel(stream), rows, timeoutMs)
       verdict = { approved, rows }

@@ -6,24 +6,24 @@ export const importSync = 'importSync'
 /** Input: `{"sync": "crm_copy"}`. */
 export const mirrorSync = 'mirrorSync'
 
-/** Input: `{"sync": "crm_copy", "from": "2026-01-01", "to": "2026-02-01"}`; `{}` answers with what can be written. */
+/** Input: `{"sync": "crm_copy", "from": "2026-01-01", "to": "2026-02-01"}`; to `{}` it answers with what can be written. */
 export const backfill = 'backfill'
 
 /** Input: `{"run": 12}`. */
 export const retry = 'retry'
-/** Input: `{"sync": "contacts"}`; with `"repair": true` both sides are made equal. */
+/** Input: `{"sync": "contacts"}`; with `"repair": true` it makes both sides equal. */
 export const reconcile = 'reconcile'
 
-/** Update of every run: lets what waits be done. Input: `{"stream": "svc_contact"}`, or nothing for all that wait. */
+/** Update of every run: what waits may proceed. Input: `{"stream": "svc_contact"}`, or nothing for all that wait. */
 export const approve = 'approve'
-/** Update of every run: leaves what waits undone. Input as that of `approve`. */
+/** Update of every run: what waits is not done. Input as for `approve`. */
 export const reject = 'reject'
-/** Update of every run: it stops where it is, and keeps what is done. Input: `{"reason": "maintenance"}`, or nothing. */
+/** Update of every run: it stops where it is, and keeps what it has done. Input: `{"reason": "maintenance"}`, or nothing. */
 export const pause = 'pause'
 /** Update of every run: a paused one goes on. Input: nothing. */
 export const resume = 'resume'
-/** Signal of every run, sent by workers: what the ledger now says of it. */
+/** Signal of every run, sent by workers: the run's present state in the ledger. */
 export const stateChanged = 'stateChanged'
 
-/** Memo of a `backfill` that is only there to be started like: it does nothing. */
+/** Memo of a `backfill` that does nothing: it exists only as a template for new ones. */
 export const TEMPLATE_MEMO = 'template'

@@ -2,9 +2,9 @@
 // project poll one queue, and the names of its other queues begin with that name. Free of workflow code, so that a client
 // need not load it.
 
-/** Queue of the releases that knew no projects. Their runs go on there to their end. */
+/** Queue of the releases that had no projects. Their runs continue there to their end. */
 export const SHARED_QUEUE = 'records-sync'
-/** Every worker polls it, and nothing is ever sent there: its pollers tell which projects a namespace serves. */
+/** Every worker polls it, and nothing is ever sent to it: its pollers show which projects a namespace serves. */
 export const PROJECTS_QUEUE = 'records-sync-projects'
 
 /** Queue of a project's workflows and short activities. */
@@ -13,9 +13,9 @@ export const taskQueueOf = (project: string): string => `${SHARED_QUEUE}-${proje
 /** Queues of the activities that work for minutes; a worker has few slots for each. */
 export const STREAMING_QUEUES = {
   import: '-io',
-  /** A pull of many object types keeps no import waiting. */
+  /** Its own queue, so that a pull of many object types does not make an import wait. */
   mirror: '-mirror',
-  /** Slots of their own, so that a backfill never keeps another run waiting for one. */
+  /** Its own slots, so that a backfill never makes another run wait for one. */
   backfill: '-backfill',
 } as const
 
@@ -23,7 +23,7 @@ export const STREAMING_QUEUES = {
 export const streamingQueueOf = (taskQueue: string, kind: keyof typeof STREAMING_QUEUES): string =>
   `${taskQueue}${STREAMING_QUEUES[kind]}`
 
-/** The project whose workflows a queue holds; null for those of releases that knew none. */
+/** The project whose workflows a queue holds; null for the queue of releases that had no projects. */
 export function projectOfQueue(taskQueue: string): string | null {
   const start = `${SHARED_QUEUE}-`
   return taskQueue.startsWith(start) ? taskQueue.slice(start.length) : null

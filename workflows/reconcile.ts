@@ -1,5 +1,5 @@
-// A reconciliation, started by hand or by a schedule: both sides of a sync are compared, and with `repair` made equal. It is the
-// import or the mirror itself, which asks instead of believing: the same steps, gates and books.
+// A reconciliation, started by hand or by a schedule: it compares both sides of a sync, and with `repair` makes them equal. It is
+// the import or the mirror itself, with the same steps, gates and books, but it asks the service and assumes nothing.
 
 import { proxyActivities } from '@temporalio/workflow'
 import { z } from 'zod'
@@ -16,12 +16,12 @@ const Yes = z.union([z.boolean(), z.stringbool()], { error: 'expected true or fa
 
 const ReconcileInput = z.strictObject({
   sync: z.string({ error: 'expected the name of a sync' }).trim().min(1),
-  /** Whether differences are mended. */
+  /** Whether differences are repaired. */
   repair: Yes.default(false),
-  /** Of an import: whether records are deleted that the source lacks. */
+  /** Of an import: whether records that the source lacks are deleted. */
   delete_extra: Yes.default(false),
   sample: z.coerce.number().int().min(1).max(1_000_000).nullish(),
-  /** Of an import, as the command writes it: a value has no place here. */
+  /** Of an import, in the form that the command writes: a value must not be in it. */
   where: z
     .strictObject({
       column: z.string().min(1),
@@ -38,7 +38,7 @@ const ReconcileInput = z.strictObject({
   tuning: z.record(z.string(), z.unknown()).default({}),
 })
 
-/** Compares both sides of a sync. Input: `{"sync": "contacts"}`; with `"repair": true` they are made equal. */
+/** Compares both sides of a sync. Input: `{"sync": "contacts"}`; with `"repair": true` it makes them equal. */
 export async function reconcile(input?: unknown): Promise<ImportResult | MirrorResult> {
   const given = typeof input === 'string' ? { sync: input } : input
   const { sync, tuning, ...rest } = parseInput(ReconcileInput, given, TEMPLATE)

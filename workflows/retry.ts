@@ -1,4 +1,4 @@
-// A retry, started by hand: what another run left over is sent again, as it was kept or as a person corrected it, in a run of the
+// A retry, started by hand: it sends again what another run left over, as stored or as a person corrected it, in a run of the
 // same sync.
 
 import { proxyActivities } from '@temporalio/workflow'
@@ -30,7 +30,7 @@ const RetryInput = z.strictObject({
   tuning: TuningInput.default({}),
 })
 
-/** Runs a retry. Input: `{"run": 12}`; with `"code"`, `"reason"` or `"rows": "3,7-12"` a part of what it left over. */
+/** Runs a retry. Input: `{"run": 12}`; `"code"`, `"reason"` or `"rows": "3,7-12"` choose a part of what the run left over. */
 export async function retry(input?: unknown): Promise<ImportResult> {
   const {
     run: of,

@@ -1,5 +1,5 @@
-// Pause and resume. A pause cancels the activities at work: they let the batch in flight finish, and end. What they did is in
-// the ledger, so they are simply begun anew when the run goes on.
+// Pause and resume. A pause cancels the running activities: each lets the batch in flight finish, and ends. What they did is in
+// the ledger, so they simply start again when the run resumes.
 
 import {
   CancellationScope,
@@ -20,16 +20,16 @@ import { stacklessFailure, parseInput, SHORT } from './run.ts'
 import type { RunStatus } from './run-status.ts'
 
 export interface RunControl {
-  /** Does a piece of work; in a pause it is stopped, and done anew afterwards. */
+  /** Does a piece of work. A pause stops it; after the pause it is done again. */
   run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Ends the time in which a run can be paused: it closes now. */
+  /** From now on the run cannot be paused: it is closing. */
   end(): void
 }
 
-/** Takes the updates from now on. */
+/** Accepts the updates from now on. */
 export function takeRunControl(
   standing: Pick<RunStatus<RunProgress>, 'notePause' | 'progress'>,
-  /** Gets an import's counts when it is parked, and when it goes on: a slice that was stopped could not tell them. */
+  /** Gets an import's counts when it is parked and when it resumes: a slice that was stopped could not report them. */
   noteCounts: (counts: Pick<RunCounters, 'created' | 'updated'>) => void = () => {},
 ): RunControl {
   const { noteParked } = proxyActivities<Pick<Activities, 'noteParked'>>(SHORT)
@@ -76,7 +76,7 @@ export function takeRunControl(
     },
   )
 
-  /** Tells the ledger. */
+  /** Notes in the ledger that the run is parked, or that it goes on. */
   const tell = async (isParked: boolean, reason: string | null): Promise<void> => {
     const { run, sync } = standing.progress()
     if (run === null) return
@@ -85,7 +85,7 @@ export function takeRunControl(
     if (counts) noteCounts(counts)
   }
 
-  /** Waits for the end of the pause. The last of those at work tells that it has begun. */
+  /** Waits for the end of the pause. The last piece of work to stop reports that the pause has begun. */
   const park = async (): Promise<void> => {
     parking ??= (async () => {
       try {
@@ -105,7 +105,7 @@ export function takeRunControl(
   return {
     async run(work) {
       const outer = CancellationScope.current()
-      // Bounded by the pauses that people make.
+      // Bounded by the number of pauses that people make.
       for (;;) {
         while (pause) await park()
         const scope = new CancellationScope({ parent: outer, cancellable: true })

@@ -1,5 +1,5 @@
-// How a run stands, for people and for lists: the queries `progress` and `lastErrors`, the table beside the run, and the
-// search attributes. What blocks a run is known to the workers, who tell it by signal.
+// The status of a run, for people and for lists: the queries `progress` and `lastErrors`, the table next to the run, and the
+// search attributes. Workers know what blocks a run, and report it by signal.
 
 import { defineSearchAttributeKey } from '@temporalio/common'
 import {
@@ -30,7 +30,7 @@ const syncKind = defineSearchAttributeKey(SYNC_KIND, 'KEYWORD')
 const syncState = defineSearchAttributeKey(SYNC_STATE, 'KEYWORD')
 const rowsFailed = defineSearchAttributeKey(ROWS_FAILED, 'INT')
 
-/** What is to be done about a run that is blocked. */
+/** What a person does about a run that is blocked. */
 const NEXT: Readonly<Record<BlockReason, string>> = {
   auth: 'Put a working key where the configuration reads it. The run goes on by itself then.',
   permission: 'Grant the key what it lacks. The run goes on by itself then.',
@@ -49,9 +49,9 @@ export interface RunStatus<Progress extends RunProgress> {
   noteErrors(errors: readonly LastError[]): void
   /** Rows that failed so far. */
   noteFailed(rows: number): void
-  /** The run waits for a person for as long as it says why; null ends it. */
+  /** The run waits for a person; `why` says for what. Null ends the wait. */
   noteWait(why: string | null): void
-  /** `stopping` until nothing works any more, then `parked`; null ends it. */
+  /** `stopping` while any work still runs, then `parked`; null ends it. */
   notePause(pause: PauseStatus | null): void
 }
 
@@ -60,10 +60,10 @@ export interface PauseStatus {
   readonly reason: string | null
 }
 
-/** One line of a Markdown table's cell. */
+/** A text as one line, for a cell of a Markdown table. */
 export const tableCell = (text: string): string =>
   text.replaceAll(/[\r\n|]+/g, ' ').slice(0, messageCharsMax)
-/** Answers the queries from now on. `table` gives the lines below the headline. */
+/** Answers the queries from now on. `table` returns the lines below the headline. */
 export function showRunStatus<Progress extends RunProgress>(
   kind: 'import' | 'mirror',
   initial: Progress,
@@ -71,7 +71,7 @@ export function showRunStatus<Progress extends RunProgress>(
 ): RunStatus<Progress> {
   let progress = initial
   let errors: readonly LastError[] = []
-  /** What holds a run up, by the workers. */
+  /** What blocks the run, as the workers report it. */
   let block: { readonly reason: BlockReason | null; readonly message: string | null } | null = null
   let wait: string | null = null
   let pause: PauseStatus | null = null
@@ -103,14 +103,14 @@ export function showRunStatus<Progress extends RunProgress>(
     const at = step === 'closed' ? `**${words}**` : `${step}, **${words}**`
     const lines = [message, next()].flatMap((line) => (line === null ? [] : ['', tableCell(line)]))
     const link = `[Backfill ${sync}](${again})`
-    // The last line of the details is cut off by the UI: let it be an empty one.
+    // The UI cuts off the last line of the details, so the last line is empty.
     const text = [`**${sync}**, run ${run ?? '–'}: ${at}`, ...lines, ...table(progress), '', link]
     setCurrentDetails([...text, '', '\u00a0'].join('\n'))
     if (state === told) return
     told = state
     upsertSearchAttributes([{ key: syncState, value: state }])
   }
-  /** A run that has ended stays as it ended. */
+  /** A run that has ended keeps the status it ended with. */
   const stand = () => {
     if (progress.step === 'closed') return show()
     const isBlocked = block !== null || wait !== null

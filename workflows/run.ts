@@ -15,22 +15,22 @@ const retry = {
   maximumInterval: '10s',
 } as const
 
-/** How long a run waits for a verdict, ms, where nothing else is said. */
+/** How long a run waits for a verdict, ms, if nothing else is set. */
 export const APPROVAL_MS = 86_400_000
 
-/** Activities that ask the ledger and little else. */
+/** Activities that read or write little except the ledger. */
 export const SHORT: ActivityOptions = {
   startToCloseTimeout: '1m',
   retry,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 }
 
-/** Activities that work for minutes, each kind of work on a queue of its own, of the project that the run belongs to. */
+/** Activities that work for minutes. Each kind of work has a queue of its own in the project that the run belongs to. */
 export function streamingOptions(
   priority: keyof typeof STREAMING_QUEUES,
   heartbeatTimeoutMs: number | undefined,
 ): ActivityOptions {
-  // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not spend them.
+  // No maximumAttempts and no scheduleToCloseTimeout: a long wait for the service must not use them up.
   return {
     taskQueue: streamingQueueOf(workflowInfo().taskQueue, priority),
     startToCloseTimeout: '1d',
@@ -41,7 +41,7 @@ export function streamingOptions(
 }
 
 /**
- * The input as `schema` reads it.
+ * The input, parsed by `schema`.
  * @throws ApplicationFailure `InvalidInput`: what to write instead, then what is wrong; `template` is in its details too
  */
 export function parseInput<Schema extends z.ZodType>(
@@ -58,7 +58,7 @@ export function parseInput<Schema extends z.ZodType>(
   )
 }
 
-/** What a run was tuned to, for the activity that opens it; nothing where it was not. */
+/** A run's tuning, for the activity that opens it; nothing if it was not tuned. */
 export const tuningArgument = <Tuning extends object>(tuning: Tuning): { tuning?: Tuning } =>
   Object.keys(tuning).length > 0 ? { tuning } : {}
 
@@ -77,7 +77,7 @@ export function stacklessFailure(
   return made
 }
 
-/** The first message of a failure's chain that is ours. */
+/** The first message of ours in a failure's chain. */
 export function failureMessage(error: unknown): string {
   let current = error
   for (let depth = 0; depth < 10 && current instanceof Error; depth++) {

@@ -1,8 +1,8 @@
-// Who works when: so many at a time, each for a slice of time, and never more slices than a history can hold.
+// Who works when: a limited number at a time, each for a slice of time, and never more slices than a history can hold.
 
 import { stacklessFailure } from './run.ts'
 
-/** Lets `limit` pieces of work go on at a time, in the order in which they came. */
+/** Lets at most `limit` pieces of work run at a time, in the order in which they came. */
 export function createSemaphore(limit: number) {
   let free = limit
   const queue: (() => void)[] = []
@@ -12,7 +12,7 @@ export function createSemaphore(limit: number) {
     try {
       return await work()
     } finally {
-      // A place that somebody waits for is handed on; it is free only when nobody does.
+      // A slot that another piece of work waits for is handed on; it becomes free only if none waits.
       const next = queue.shift()
       if (next) next()
       else free++
@@ -33,7 +33,7 @@ function checkSlices(slices: number): void {
 }
 
 /**
- * Length of a run's next slice after so many, ms: it grows by the first one's length every 300, so that a run may take
+ * Length of a run's next slice after `slices` of them, ms: it grows by the first one's length every 300, so that a run may take
  * months. With 3 at a time and 10 minutes: 10 million records at 60 requests a minute, 28 hours, are 400 slices or 2,400
  * events; the edges of 10 million records at 600 requests a minute, 12 days, are 1,600 slices or 9,500 events.
  * @throws ApplicationFailure `TooManySlices`
@@ -45,13 +45,13 @@ export function nextSliceMs(slices: number, firstMs: number): number {
 
 /** Length of the first slices of an import, ms, */
 const PUSH_FIRST_MS = 15_000
-/** by which they grow every so many, */
+/** by which they grow every so many slices, */
 const PUSH_GROWS_EVERY = 4
 /** up to this. */
 const PUSH_MAX_MS = 600_000
 
 /**
- * Length of an import's next slice, ms: short at first, so that whoever looks on sees it move. The first 14 hours are 160
+ * Length of an import's next slice, ms: short at first, so that a person who watches sees progress. The first 14 hours are 160
  * slices or 1,000 events; a history has room for 2 months.
  * @throws ApplicationFailure `TooManySlices`
  */
