@@ -1,5 +1,5 @@
-// What one setting means for another. The checks look at the data as it was read, so that they speak up together with
-// the schema's complaints and not only after them; of a value whose shape is wrong they say nothing.
+// What one setting means for another. The checks read the data as it was written, so that they report together with the
+// schema's complaints and not only after them; they say nothing about a value whose shape is wrong.
 
 import { resolve } from 'node:path'
 import { BASE_PATH } from '../src/contract/index.ts'
@@ -12,14 +12,14 @@ import type { ConfigDocument, Path } from './document.ts'
 import { quoteValue, valueAt } from './issues.ts'
 import { joinWords, nearestWord } from '../src/core/suggest.ts'
 
-/** The kinds of `from`, each with the settings that it alone has. */
+/** The kinds of `from`, each with the settings that only it has. */
 const SETTINGS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
   csv: ['delimiter', 'quote', 'encoding', 'ragged'],
   query: ['warehouse', 'watermark'],
   records: [],
 }
 
-/** Schemas that are no mirror's own. */
+/** Schemas that a mirror cannot have as its own. */
 const TAKEN_SCHEMAS: readonly (readonly [RegExp, string])[] = [
   [/^(main|public)$/, 'is where a database puts what names no schema'],
   [/^(information_schema|temp|system|pg_.*)$/, 'belongs to the database itself'],
@@ -90,7 +90,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   const tls = mappingAt(document, ['temporal', 'tls'])
   if (Object.hasOwn(tls, 'client_cert') !== Object.hasOwn(tls, 'client_key'))
     complain(['temporal', 'tls'], 'expected `client_cert` and `client_key`, or neither', 'key')
-  /** Settings of one kind of `from` beside those of another, and what a kind cannot do without. */
+  /** Refuses settings of one kind of `from` given together with those of another; and what a kind requires but lacks. */
   const checkFrom = (path: Path) => {
     const from = mappingAt(document, path)
     checkOneOf(path, ...Object.keys(SETTINGS_OF_KIND))
@@ -116,7 +116,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
     if (typeof connection === 'string' && !Object.hasOwn(connections, connection))
       complain(source, unknown(source, 'connection', connections))
   }
-  /** The mirror that writes to a place, as text of its warehouse and its schema. */
+  /** The mirror that writes to a place, by the text of its warehouse and its schema. */
   const mirrors = new Map<string, string>()
   const checkMirror = (name: string) => {
     const path = ['syncs', name, 'mirror']
@@ -137,7 +137,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
         'key',
       )
     if (typeof schema !== 'string' || typeof to !== 'string') return
-    // Where it is the name of the sync, it is changed by a setting that is not there yet.
+    // If the schema is the name of the sync, a setting that is not there yet changes it.
     const told = valueAt(document.data, [...path, 'schema']) !== undefined
     const about = (message: string) =>
       told
@@ -196,7 +196,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
 
 type Complain = (path: Path, message: string, at?: 'key' | 'value') => void
 
-/** A query that uses `:watermark` says what that is, and what is said is used. */
+/** A query that uses `:watermark` must declare it, and a declared one must be used. */
 function checkWatermark(path: Path, { query, watermark }: JsonObject, complain: Complain): void {
   if (typeof query !== 'string') return
   const isUsed = queryParameters(query).has('watermark')
@@ -242,7 +242,7 @@ function mappingAt(document: ConfigDocument, path: Path): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-/** What tells one warehouse from another, whatever their names: the file, or where the URL comes from. */
+/** What identifies a warehouse, whatever its name: the file, or where the URL comes from. */
 function placeOf({ duckdb, postgres }: JsonObject, name: string): unknown {
   return typeof duckdb === 'string' ? { duckdb: resolve(duckdb) } : (postgres ?? name)
 }

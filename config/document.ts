@@ -1,6 +1,6 @@
-// A YAML text becomes plain JSON data, and every value keeps its place, so that each complaint has a line and a column.
+// Turns a YAML text into plain JSON data in which every value keeps its place, so that each complaint has a line and a column.
 // Promise kept here: what is ambiguous (tags, duplicate keys, several documents, inexact numbers) is refused, and no
-// message of the YAML library gets out: it could quote a key that stands in the file.
+// message of the YAML library gets out: it could quote a key that is in the file.
 
 import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser } from 'yaml'
 import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml'
@@ -14,20 +14,20 @@ export type Path = readonly PropertyKey[]
 
 /** Nesting beyond which the YAML library could exhaust the stack. */
 const depthMax = 40
-/** Values that a document may have, aliases counted in full. */
+/** Values that a document may have; each use of an alias counts in full. */
 const valuesMax = 100_000
-/** Aliases that are followed: each is a search through the document. */
+/** Aliases that are resolved: each is a search through the document. */
 const aliasesMax = 1_000
 const tooLarge = `too large: more than ${valuesMax} values, ${aliasesMax} aliases or ${depthMax} levels`
 
 export interface ConfigDocument {
   readonly data: unknown
   readonly issues: readonly Issue[]
-  /** Where the value at `path` (or its key) is; where there is none, its nearest parent. */
+  /** The place of the value at `path` (or of its key); if there is none, of its nearest parent. */
   place(path: Path, at?: 'key' | 'value'): { line: number; column: number }
   /** Whether there is a value at `path`. */
   has(path: Path): boolean
-  /** The text of the value at `path` as written, where variables decide it: what came of it is not to be shown. */
+  /** The text of the value at `path` as written, if variables decide it: the result must not be shown. */
   source(path: Path): string | undefined
 }
 
@@ -36,7 +36,7 @@ export function pathText(path: Path): string {
   return path.map(String).join('.')
 }
 
-/** A secret's own settings stay as they are: it is never in memory before it is asked for. */
+/** A secret's own settings stay unfilled: a secret is never in memory before it is asked for. */
 function keepsVariables(path: Path): boolean {
   if (path[0] === 'ledger')
     return (path[1] === 'postgres' || path[1] === 'signing_key') && path[2] !== 'file'
@@ -49,7 +49,7 @@ function keepsVariables(path: Path): boolean {
   return path[0] === 'connections' && path[2] === 'key' && path[3] !== 'file'
 }
 
-/** Reads `text`. What is wrong is in `issues`; `data` is undefined where the rest is not worth a check. */
+/** Reads `text`. `issues` holds what is wrong; `data` is undefined if the rest is not worth a check. */
 export function readDocument(text: string, env: Environment): ConfigDocument {
   const reader = new Reader(text, env)
   reader.read()
@@ -76,7 +76,7 @@ class Reader implements ConfigDocument {
   place(path: Path, at: 'key' | 'value' = 'value'): { line: number; column: number } {
     for (let length = path.length; length >= 0; length--) {
       const found = this.#offsets.get(JSON.stringify(path.slice(0, length)))
-      // A value that is absent is missed where its parent begins.
+      // An absent value is reported where its parent begins.
       if (found)
         return this.#position(length < path.length || at === 'key' ? found.key : found.value)
     }
@@ -109,7 +109,7 @@ class Reader implements ConfigDocument {
       logLevel: 'error',
     })
     this.#document = document
-    // After the first error the library reads on as best it can, and finds fault with lines that have none.
+    // After the first error the library reads on as best it can, and reports lines that have no error.
     const [first] = document.errors
     for (const problem of first ? [first] : document.warnings) {
       const rest = this.#text.slice(problem.pos[0])
@@ -149,7 +149,7 @@ class Reader implements ConfigDocument {
     const aliases = isAlias(node) ? ++this.#aliases : this.#aliases
     if (++this.#values > valuesMax || aliases > aliasesMax || path.length > depthMax) {
       if (!this.#tooLarge) this.#complain(path, offset, tooLarge)
-      // One complaint is enough, and nothing more is expanded.
+      // One complaint is enough, and nothing more is resolved.
       this.#tooLarge = true
     }
     if (node === null || this.#tooLarge) return null
@@ -173,7 +173,7 @@ class Reader implements ConfigDocument {
     const result: Record<string, unknown> = {}
     for (const { key, value } of node.items as Pair<Node | null, Node | null>[]) {
       const offset = offsetOf(key ?? value ?? node)
-      // `true:` is a key like any other here, whatever YAML takes it for.
+      // `true:` is a key like any other here, whatever type YAML gives it.
       const name = isScalar(key)
         ? typeof key.value === 'string'
           ? key.value
@@ -202,7 +202,7 @@ class Reader implements ConfigDocument {
     const { text, filled, bad } = interpolate(value, this.#env)
     let from = offset
     for (const { reference, message } of bad) {
-      // An escape inside the reference could hide it; then the text's own beginning is the place.
+      // An escape inside the reference could hide it; then the beginning of the text is its place.
       const found = this.#text.indexOf(reference, from)
       const at = found < 0 || found >= (node.range?.[1] ?? 0) ? from : found
       this.#complain(path, at, message)

@@ -1,5 +1,5 @@
 // `${NAME}` and `${NAME:-default}` in the texts of the configuration, filled from the environment.
-// Promise kept here: nothing is guessed: what is unset or malformed is reported, never left standing as text.
+// Promise kept here: nothing is guessed: what is unset or malformed is reported, and never stays in the text as it is.
 
 /** The variables a configuration may use; `process.env` fits. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -19,7 +19,7 @@ export interface Interpolated {
 
 const reference = /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>[^}]*))?\}|\$\{[^}]*\}?/g
 
-/** Fills the references of `text`. As in a shell, the default counts for an empty variable too. `$${` stands for `${`. */
+/** Fills the references of `text`. As in a shell, an empty variable gets the default too. `$${` means `${`. */
 export function interpolate(text: string, env: Environment): Interpolated {
   const bad: BadReference[] = []
   let filled = false

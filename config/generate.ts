@@ -1,5 +1,5 @@
 // Writes what is made from the schema: records-sync.schema.json, for editors, and the reference in README.md.
-// `node --import tsx config/generate.ts` writes; with `--check` it writes nothing and exits 1 where something is stale.
+// `node --import tsx config/generate.ts` writes; with `--check` it writes nothing and exits 1 if something is stale.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
@@ -29,7 +29,7 @@ export function jsonSchemaText(): string {
   return `${compact(JSON.stringify({ title: 'records-sync.yaml', ...jsonSchema() }, null, 2))}\n`
 }
 
-/** `readme` with its settings made anew. Throws where a marker is missing. */
+/** `readme` with its settings made again. Throws if a marker is missing. */
 export function withSettings(readme: string): string {
   const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)]
   if (begin < 0 || end < begin)
@@ -38,7 +38,7 @@ export function withSettings(readme: string): string {
 }
 
 function jsonSchema(): Shape {
-  // Draft 7 is what the YAML plug-ins of editors know best.
+  // Editors' YAML plug-ins support draft 7 best.
   return z.toJSONSchema(configSchema, {
     io: 'input',
     target: 'draft-7',
@@ -53,7 +53,7 @@ const placeholders: Readonly<Record<string, string>> = {
   'syncs.NAME.import.properties': 'PROPERTY',
 }
 
-/** One line a setting; a list and no table, because lines of a list change alone. */
+/** One line for each setting; a list and not a table, because a change of a list changes only its own line. */
 function settingsOf(shape: Shape, parent: string): string[] {
   return Object.entries(shape.properties ?? {}).flatMap(([name, setting]) => {
     const path = parent === '' ? name : `${parent}.${name}`
@@ -86,7 +86,7 @@ function valuesOf(setting: Shape): string {
 
 const code = (value: unknown): string => `\`${String(value)}\``
 
-/** Lists of words on one line where they fit, as the formatter wants them. */
+/** Puts a list of words on one line if it fits, as the formatter wants it. */
 function compact(json: string): string {
   return json.replace(/^(.*)\[\n([^[\]{}]*?)\n *\](,?)$/gm, (whole, head, items, comma) => {
     const line = `${head}[${items.trim().replaceAll(/\n */g, ' ')}]${comma}`

@@ -1,4 +1,4 @@
-// What the schema refuses becomes issues for people: the bad value, what was expected, and where.
+// Turns what the schema refuses into issues for people: the bad value, what was expected, and where.
 // Promise kept here: a value that a variable filled, that may be a key or that is a URL is never shown.
 
 import { z } from 'zod'
@@ -19,13 +19,13 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** Keys and passwords are written, or strayed, below here. */
+/** Below these paths keys and passwords are written, on purpose or by mistake. */
 const isSecret = (path: Path): boolean =>
   ['connections', 'warehouses', 'notifications'].includes(String(path[0])) ||
   (path[0] === 'ledger' && path.length > 1) ||
   (path[0] === 'temporal' && ['api_key', 'encryption_keys'].includes(String(path[1])))
 
-/** The value at `path` of `data`, undefined where there is none. */
+/** The value at `path` of `data`; undefined if there is none. */
 export function valueAt(data: unknown, path: Path): unknown {
   let value = data
   for (const step of path) {
@@ -66,8 +66,8 @@ export function validate<T extends z.ZodType>(
 }
 
 /**
- * Messages of settings that have none of their own. Only here the shape is known whose key is unknown: its keys travel as the
- * issue's message, one a line.
+ * Messages for settings that have none of their own. Only here is the shape known that an unknown key was written in: the keys of
+ * that shape travel as the issue's message, one per line.
  */
 const ownMessage: z.core.$ZodErrorMap = (problem) => {
   if (problem.code === 'unrecognized_keys') return keysOf(problem.inst).join('\n')
@@ -97,13 +97,13 @@ function issuesOf(
       return [at(path, document, `missing key \`${String(path.at(-1))}\`${place}`)]
     }
     if (problem.code === 'invalid_union') {
-      // The form that was meant is the one whose own kind fits, and of several the one with the fewest wrong keys.
+      // The form that was meant is the one whose own kind fits; if several fit, the one with the fewest wrong keys.
       const [meant] = problem.errors
         .filter((errors) =>
           errors.every((one) => one.path.length > 0 || one.code !== 'invalid_type'),
         )
         .toSorted((a, b) => wrongKeys(a) - wrongKeys(b))
-      // One of a few words stands beside the other kinds: all of them were possible.
+      // The setting takes one of a few words or another kind of value: all of them were possible.
       const isWord = meant?.length === 1 && isWordOf(meant[0]!)
       if (meant && !isWord) return issuesOf(meant, document, path)
       return [
@@ -121,7 +121,7 @@ function issuesOf(
   })
 }
 
-/** What a value of none of these kinds should have been. */
+/** What the value should have been, if it is of none of these kinds. */
 const kindsOf = (problems: readonly SchemaIssue[]): string =>
   [
     ...new Set(
@@ -177,7 +177,7 @@ function unknownKey(
   document: ConfigDocument,
   valid: readonly string[],
 ): Issue {
-  // A key of the service may have slipped into the place of a setting's name.
+  // A key of the service may have been pasted in the place of a setting's name.
   const hidden = isSecret(parent) && parent.length > 1 && !/^[a-z_]{1,24}$/.test(key)
   const message = hidden
     ? `unknown key; valid keys: ${joinWords(valid)}`

@@ -1,4 +1,4 @@
-// Where the ledger is and what signs it, with what is secret of both read.
+// Where the ledger is and what signs it, with the secrets of both read.
 
 import { SyncError } from '../src/core/errors.ts'
 import type { Environment } from './environment.ts'
@@ -8,8 +8,8 @@ import { readSecret, type SecretSource } from './secret.ts'
 const SIGNING_KEY_CHARS_MIN = 16
 
 /**
- * The configured ledger as its drivers take it; a PostgreSQL's URL is read from its place. The signing key is not: whoever only
- * reads a ledger does not need it.
+ * The configured ledger as its drivers take it; a PostgreSQL's URL is read from its place. The signing key is not read: a process
+ * that only reads a ledger does not need it.
  * @throws SyncError `secret_unavailable`
  */
 export async function readLedgerPlace(
@@ -21,7 +21,7 @@ export async function readLedgerPlace(
 }
 
 /**
- * The key that signs manifests and checks them; null where none is configured.
+ * The key that signs and checks manifests; null if none is configured.
  * @throws SyncError `secret_unavailable`, `signing_key_invalid`
  */
 export async function readSigningKey(

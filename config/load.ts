@@ -29,7 +29,7 @@ export interface ConnectionConfig {
   /** URL of the service, as written. */
   readonly service: string
   readonly key: SecretSource
-  /** How operations are requested, by their ids of the contract; a checked `RequestOverride` each. */
+  /** How operations are requested, by the contract's operation ids; each is a checked `RequestOverride`. */
   readonly operations?: Readonly<Partial<Record<OperationId, RequestOverride>>>
   readonly quota: {
     /** Share of the limit that is kept free, 0 to 0.9. */
@@ -63,14 +63,14 @@ export interface Config {
   readonly syncs: Readonly<Record<string, SyncConfig>>
   readonly temporal: TemporalConfig
   readonly worker: {
-    /** `host:port` of the metrics and the health of a worker. */
+    /** `host:port` at which a worker serves its metrics and its health. */
     readonly listen?: string
     readonly slots: number
   }
   readonly notifications: Readonly<Record<string, NotificationConfig>>
 }
 
-/** The Temporal server, as far as the file says it. Paths are absolute. */
+/** The Temporal server, as far as the file describes it. Paths are absolute. */
 export interface TemporalConfig {
   readonly address?: string
   readonly namespace?: string
@@ -96,20 +96,20 @@ export interface NotificationConfig {
   readonly syncs?: readonly string[]
 }
 
-/** Name of the file where none is given. */
+/** Name of the file if none is given. */
 export const CONFIG_FILE = 'records-sync.yaml'
 const fileBytesMax = 1_048_576
 
 /**
  * Loads the configuration of a project.
- * @param path of the file; relative paths in it count from its folder
+ * @param path of the file; relative paths in it are relative to its folder
  * @throws ConfigError with every issue, each at its line and column
  */
 export async function loadConfig(path: string, env: Environment): Promise<Config> {
   const document = readDocument(await readText(path), env)
   if (document.data === undefined) throw new ConfigError(path, inOrder(document.issues))
   const result = validate(configSchema, document)
-  // A value that could not be read is complained about once.
+  // A value that could not be read gets one complaint only.
   const unread = new Set(document.issues.map((issue) => issue.path))
   const checked = [...('issues' in result ? result.issues : []), ...crossCheck(document)]
   const issues = [...document.issues, ...checked.filter((issue) => !unread.has(issue.path))]
@@ -160,7 +160,7 @@ function resolved(file: string, output: ConfigOutput): Config {
       ...(operations && { operations }),
       quota: { reserve: quota.reserve_percent / 100, shares: quota.shares },
     })),
-    // One of the two is there, or the configuration was refused.
+    // One of the two is given; otherwise the configuration was refused.
     warehouses: mapValues(output.warehouses, ({ duckdb, files, postgres }) =>
       postgres === undefined
         ? {
@@ -189,7 +189,7 @@ function ledgerOf(
     signing_key === undefined ? {} : { signing_key: secretSource(signing_key, absolute) }
   if (postgres !== undefined)
     return { postgres: secretSource(postgres, absolute), schema, ...signed }
-  // One of the two is there, or the configuration was refused.
+  // One of the two is given; otherwise the configuration was refused.
   return { sqlite: absolute(sqlite!), ...signed }
 }
 
@@ -214,7 +214,7 @@ function temporalOf(
   }
 }
 
-/** The long form of a schedule. One of `every` and `cron` is there, or the configuration was refused. */
+/** The long form of a schedule. One of `every` and `cron` is given; otherwise the configuration was refused. */
 function scheduleOf(schedule: NonNullable<SyncOutput['schedule']>): ScheduleConfig {
   if (typeof schedule === 'string') {
     const every = /^every\s+(.*)$/i.exec(schedule.trim())?.[1]
@@ -226,7 +226,7 @@ function scheduleOf(schedule: NonNullable<SyncOutput['schedule']>): ScheduleConf
   return { ...what, time_zone, jitter_seconds, catch_up_minutes }
 }
 
-/** One of the two is there, or the configuration was refused. */
+/** One of the two is given; otherwise the configuration was refused. */
 function syncOf(
   name: string,
   { import: importing, mirror, schedule }: SyncOutput,
@@ -250,7 +250,7 @@ function syncOf(
   }
 }
 
-/** One kind is there whole, or the configuration was refused. */
+/** Exactly one kind is given, and it is complete; otherwise the configuration was refused. */
 function fromOf(
   {
     csv,

@@ -1,4 +1,4 @@
-// Settings of how a project is run: schedules, the Temporal server, workers, notifications.
+// Settings for the operation of a project: schedules, the Temporal server, workers, notifications.
 
 import { z } from 'zod'
 import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/schedule.ts'
@@ -140,7 +140,7 @@ export const NOTIFICATION_KINDS = [
   'recovered',
 ] as const
 
-/** Who is told. */
+/** Who gets notifications. */
 export const notificationSettings = z.strictObject({
   url: secretPlace(
     'URL',

@@ -28,7 +28,7 @@ export const schemaName = () =>
     )
 export const textList = () => z.array(textSetting()).min(1, 'expected at least one word')
 
-/** Where a secret is; `instead` says what to write where it stands here itself. */
+/** Where a secret is; `instead` says what to write if the setting holds the secret itself. */
 export const secretPlace = (what: string, instead: string) =>
   z.union([
     z.string().regex(SECRET_VARIABLE, instead),

@@ -1,4 +1,4 @@
-// Where in the configuration a sync is wrong in what only the service, or the source, could tell.
+// Where in the configuration the mistake is that only the service, or the source, could find.
 
 import {
   formatIssue,
@@ -12,8 +12,8 @@ import { valueAt } from './issues.ts'
 import { readText } from './load.ts'
 
 /**
- * The error, with `file:line:column` for each of its problems where it is one of a mapping or of a mirror; as it is where the
- * file cannot be read, or has the sync no more.
+ * The error, with `file:line:column` for each of its problems if it is about a mapping or a mirror. The error is unchanged if the
+ * file cannot be read, or no longer has the sync.
  */
 export async function placedMapping(
   error: unknown,
@@ -37,7 +37,7 @@ export async function placedMapping(
   }
 }
 
-/** `file:line:column` of the key of a connection; the file alone where it cannot be read. */
+/** `file:line:column` of the key of a connection; the file alone if it cannot be read. */
 export async function placeOfKey(name: string, file: string, env: Environment): Promise<string> {
   try {
     const document = readDocument(await readText(file), env)
@@ -59,7 +59,7 @@ function placeInImport(document: ConfigDocument, sync: string[], { path }: Mappi
   return document.place(at, isName ? 'key' : 'value')
 }
 
-/** Of a list, the entry that is meant. */
+/** The entry of a list that is meant. */
 function placeInMirror(
   document: ConfigDocument,
   sync: string[],

@@ -271,7 +271,7 @@ const watermark = z.strictObject({
     .describe('What `:watermark` is at first, such as `1970-01-01T00:00:00Z` or `0`.'),
 })
 
-/** Exactly one of the kinds is named; what belongs to which kind is in checks.ts. */
+/** Exactly one of the kinds is named; checks.ts says which settings belong to which kind. */
 const from = z.strictObject({
   csv: pathSetting()
     .optional()

@@ -1,5 +1,5 @@
-// Where an API key is, and how it is read: anew each time, so that a renewed key is found.
-// Promise kept here: nothing of a key, of a command or of its output is in any error.
+// Where an API key is, and how it is read: again each time, so that a renewed key is found.
+// Promise kept here: no error holds anything of a key, of a command or of its output.
 
 import { spawn } from 'node:child_process'
 import { constants, open } from 'node:fs/promises'
@@ -45,13 +45,13 @@ export async function readSecret(
   return secret
 }
 
-/** Where a secret is, in words. What a command is may be a secret itself. */
+/** Where a secret is, in words. The command itself is not shown: it may hold a secret. */
 export function secretOrigin(source: SecretSource): string {
   if ('env' in source) return `environment variable \`${source.env}\``
   return 'file' in source ? `key file ${source.file}` : 'key command'
 }
 
-/** What to do with the place of a key that is refused. */
+/** What to do about the place of a key that is refused. */
 export function secretRemedy(source: SecretSource): string {
   if ('env' in source) return 'set it to a working key and start again what uses it'
   return 'file' in source ? 'write a working key into it' : 'make it print a working key'
@@ -69,7 +69,7 @@ async function readSecretFile(path: string): Promise<string> {
     const facts = await handle.stat()
     if (!facts.isFile()) throw unavailable(`The key file ${path} is not a regular file`)
     if (facts.size > secretBytesMax) throw unavailable(`The key file ${path} is larger than 64 KiB`)
-    // Windows has no such modes; there every file looks readable by all.
+    // Windows has no such modes; there every file seems readable by all.
     if (process.platform !== 'win32' && (facts.mode & 0o077) !== 0)
       throw unavailable(`Others may read the key file ${path}; run: chmod 600 ${shellWord(path)}`)
     return (await handle.readFile('utf8')).replace(/\r?\n$/, '')
@@ -94,7 +94,7 @@ function shellWord(text: string): string {
 
 function runCommand(command: string, env: Environment, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    // A group of its own, so that what the shell has started ends with it.
+    // Its own process group, so that what the shell has started ends with it.
     const child = spawn(command, {
       shell: true,
       detached: process.platform !== 'win32',

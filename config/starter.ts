@@ -1,6 +1,6 @@
 // The file that `records-sync init` writes.
 
-/** A commented configuration that works as it is with `records-sync dev`. */
+/** A commented configuration that works unchanged with `records-sync dev`. */
 export function starterConfig(): string {
   return starter
 }

@@ -1,4 +1,4 @@
-// What the codes of the YAML library's complaints mean, in our words.
+// What the YAML library's error codes mean, in our words.
 
 const messages: Readonly<Record<string, string>> = {
   ALIAS_PROPS: 'an alias takes neither an anchor nor a tag',
@@ -24,7 +24,7 @@ const messages: Readonly<Record<string, string>> = {
   UNEXPECTED_TOKEN: 'this cannot stand here; put texts with special characters in quotes',
 }
 
-/** The message of an error code; `rest` is the text from its place on, of which only a bracket or `${` is looked at. */
+/** The message of an error code; `rest` is the text from its place on, of which only a bracket or `${` is used. */
 export function syntaxMessage(code: string, rest: string): string {
   if (code === 'UNEXPECTED_TOKEN' && rest.startsWith('{'))
     return 'this cannot stand here; inside `{ }` put a variable in quotes: `"${NAME}"`'

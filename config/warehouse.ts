@@ -1,4 +1,4 @@
-// Where a warehouse is, with what is secret of it read.
+// Where a warehouse is, with its secrets read.
 
 import { dirname, isAbsolute, join } from 'node:path'
 import { ConfigError, SyncError } from '../src/core/errors.ts'
@@ -15,7 +15,7 @@ interface DuckdbPlace {
   readonly secrets: readonly string[]
 }
 
-/** Files and folders that no query reads: those that hold keys, ledgers, and what the system tells of processes. */
+/** Files and folders that no query may read: those that hold keys, ledgers, and the system's facts about processes. */
 function privatePlaces({ file, ledger, ...rest }: Config): string[] {
   const places = [join(dirname(file), '.records-sync'), '/proc', '/sys', '/dev/fd']
   if ('sqlite' in ledger) {
