@@ -1,8 +1,8 @@
-// Work done side by side, a few things at a time. Deterministic, so that workflows may use it.
+// Concurrent work, a limited number of items at a time. Deterministic, so that workflows may use it.
 
 /**
- * Runs at most `limit` at a time; the first failure stops the rest from starting. Ends when every one that was begun has
- * ended, so that nobody works on after that.
+ * Works on at most `limit` items at a time; after the first failure no further item starts. Ends when every item that was started
+ * has ended, so that no work goes on after that.
  * @throws the first failure, in the order of the lanes
  */
 export async function forEachConcurrent<Item>(

@@ -1,9 +1,9 @@
-// What a database itself said of a query. It may quote the query and values, so it is kept apart from the error: no log, no
+// What a database itself said about a query. It may quote the query and values, so it is kept apart from the error: no log, no
 // failure and no history has it, and only a command that shows it to the person at the terminal asks for it.
 
 const said = new WeakMap<Error, string>()
 
-/** Keeps what the database said beside the error that stands for it. */
+/** Attaches what the database said to the error that is thrown in its place. */
 export function attachDatabaseMessage<Failure extends Error>(
   failure: Failure,
   error: unknown,
@@ -12,7 +12,7 @@ export function attachDatabaseMessage<Failure extends Error>(
   return failure
 }
 
-/** Keeps beside one error what is kept beside another. */
+/** Attaches to one error what is attached to another. */
 export function copyDatabaseMessage<Failure extends Error>(
   failure: Failure,
   from: unknown,
@@ -22,6 +22,6 @@ export function copyDatabaseMessage<Failure extends Error>(
   return failure
 }
 
-/** What the database said; undefined where the error is none of its. */
+/** What the database said; undefined if the error has no such message. */
 export const databaseMessage = (error: unknown): string | undefined =>
   error instanceof Error ? said.get(error) : undefined

@@ -1,9 +1,9 @@
-// A limit of time that also counts what a process stood still: stopped, or its machine suspended.
+// A time limit that also counts the time in which a process did not run: stopped, or its machine suspended.
 
 /**
- * A span of time from now on. Whoever asks whether it is over gets the truth at that moment, where a timer of this process
- * would fire late. A stopped process is seen by the monotonic clock, a suspended machine by the wall clock; the clock that
- * went further counts.
+ * A span of time from now on. A caller that asks whether it is over gets the truth at that moment, while a timer of this process
+ * would fire late. The monotonic clock shows a stopped process, the wall clock a suspended machine; the clock that went further
+ * counts.
  */
 export class Deadline {
   readonly ms: number

@@ -1,15 +1,15 @@
-// Sums and averages of decimals. Promise kept here: they are exact, whatever the number and the size of the addends. Small
-// addends with few fractional digits, the usual ones, are added as safe integers; the rest as integers of any size.
+// Sums and averages of decimals. Promise kept here: they are exact, for any number and size of the addends. Small addends with
+// few fractional digits, the usual ones, are added as safe integers; the rest as integers of any size.
 
 import { SHORT_CHARS, canonicalDecimal, decimalOfNumber } from './decimal.ts'
 
-/** Fractional digits of an average; more only where an addend itself has more. */
+/** Fractional digits of an average; more only if an addend itself has more. */
 export const AVERAGE_DIGITS = 20
 
 /** The fast sum counts in units of 10^-4. */
 const fastDigits = 4
 const fastUnits = 10 ** fastDigits
-/** Of a fast addend, in units: decimals of at most 15 digits, no two of which share a double. */
+/** The largest fast addend, in units: decimals of at most 15 digits, no two of which share a double. */
 const fastMax = 1e15
 /** Above this the fast sum is carried over; with one more addend it is still a safe integer. */
 const carryMax = Number.MAX_SAFE_INTEGER - fastMax
@@ -21,13 +21,13 @@ export class DecimalSum {
   private units = 0n
   private scale = fastDigits
 
-  /** A canonical decimal, or a finite number, which stands for its shortest decimal. */
+  /** `addend`: a canonical decimal, or a finite number, which means its shortest decimal. */
   add(addend: string | number): void {
     this.addends += 1
     if (typeof addend === 'string' && addend.length > SHORT_CHARS) return this.addLong(addend)
     const value = Number(addend)
     const scaled = Math.round(value * fastUnits)
-    // Only where dividing gives the number back is `scaled` the decimal itself, not one near it.
+    // Only if dividing gives the number back is `scaled` the decimal itself, not one near it.
     if (scaled / fastUnits !== value || Math.abs(scaled) > fastMax) {
       return this.addLong(decimalOfNumber(value))
     }

@@ -1,7 +1,7 @@
-// Exact decimals as text. A binary float stands for an amount only where it can stand for no other.
+// Exact decimals as text. A binary float represents an amount only if it can represent no other.
 
 /**
- * A canonical decimal of at most so many characters has at most 15 digits: no other such decimal has the same double, and
+ * A canonical decimal of at most this many characters has at most 15 digits: no other such decimal has the same double, and
  * the doubles are in the order of the decimals.
  */
 export const SHORT_CHARS = 15
@@ -9,7 +9,7 @@ export const SHORT_CHARS = 15
 const pattern = /^([+-]?)(\d+)(?:\.(\d+))?$/
 
 /**
- * The canonical text of a plain decimal (`-12.50` becomes `-12.5`, `007` becomes `7`, `-0` becomes `0`), or null where
+ * The canonical text of a plain decimal (`-12.50` becomes `-12.5`, `007` becomes `7`, `-0` becomes `0`), or null if
  * `text` is not one. Exponents, separators, white space and signs without digits are not decimals.
  */
 export function canonicalDecimal(text: string): string | null {
@@ -21,7 +21,7 @@ export function canonicalDecimal(text: string): string | null {
   return match[1] === '-' && digits !== '0' ? `-${digits}` : digits
 }
 
-/** Without the zeros at its end. An expression would look from each zero to the end: the square of their number. */
+/** Without the zeros at its end. A regular expression would scan from each zero to the end: the square of their number. */
 export function trimTrailingZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits[end - 1] === '0') end--
@@ -46,7 +46,7 @@ export function decimalOfNumber(value: number): string {
   return canonicalDecimal(sign + plain)!
 }
 
-/** The number that stands for this decimal exactly, or null where a binary double cannot hold it. */
+/** The number that equals this decimal exactly, or null if a binary double cannot hold it. */
 export function exactDouble(decimal: string): number | null {
   const canonical = canonicalDecimal(decimal)
   if (canonical === null) return null
@@ -54,7 +54,7 @@ export function exactDouble(decimal: string): number | null {
   return Number.isFinite(value) && decimalOfNumber(value) === canonical ? value : null
 }
 
-/** Negative, zero or positive as `a` is less than, equal to or greater than `b`; both canonical decimals. */
+/** Negative, zero or positive if `a` is less than, equal to or greater than `b`; both canonical decimals. */
 export function compareDecimals(a: string, b: string): number {
   if (a.length <= SHORT_CHARS && b.length <= SHORT_CHARS) return Number(a) - Number(b)
   const negativeA = a.startsWith('-')

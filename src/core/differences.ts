@@ -1,5 +1,5 @@
-// Differences between two sides, as a reconciliation names them. `ours` is what we bring (the source of an import, the table of
-// a mirror), `theirs` is what the service holds.
+// Differences between two sides, as a reconciliation names them. `ours` is our side (the source of an import, the table of a
+// mirror), `theirs` is what the service holds.
 
 import { formatNumber } from './format.ts'
 import { REPORT_VALUE_CHARS_MAX } from './limits.ts'
@@ -16,8 +16,8 @@ export const DIFFERENCE_KINDS = ['missing', 'extra', 'stale', 'different'] as co
 export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
 
 /**
- * Who changed a value last, as far as it is known: `source` our side, `service` somebody at the service, `both`, `warehouse`
- * somebody in the warehouse; `unknown` where nothing is known of what we sent last.
+ * Who changed a value last, as far as it is known: `source` our side, `service` a user of the service, `both`, `warehouse` a user
+ * of the warehouse; `unknown` if nothing is known about what we sent last.
  */
 export const CHANGED_BY = ['source', 'service', 'both', 'warehouse', 'unknown'] as const
 export type ChangedBy = (typeof CHANGED_BY)[number]
@@ -35,7 +35,7 @@ export interface Difference {
   /** Name of the property; null for a record as a whole. */
   readonly field: string | null
   readonly whose: ChangedBy
-  /** JSON texts of the values, at most REPORT_VALUE_CHARS_MAX characters; null where there is none, or for a record as a whole. */
+  /** JSON texts of the values, at most REPORT_VALUE_CHARS_MAX characters; null if there is none, or for a record as a whole. */
   readonly ours: string | null
   readonly theirs: string | null
 }
@@ -53,22 +53,22 @@ export const noDifferences = (): Record<DifferenceKind, number> => ({
 export const sumOfDifferences = (counts: DifferenceCounts): number =>
   DIFFERENCE_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
 
-/** As much of it as a report shows; never half of a character. */
+/** As much of a text as a report shows; never half of a character. */
 export function excerpt(text: string): string {
   if (text.length <= REPORT_VALUE_CHARS_MAX) return text
   const cut = text.slice(0, REPORT_VALUE_CHARS_MAX - 1)
   return `${cut.replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** `1 missing, 2 stale`: the kinds that there are. */
+/** `1 missing, 2 stale`: the kinds whose count is not zero. */
 export const kindsText = (counts: DifferenceCounts): string =>
   DIFFERENCE_KINDS.filter((kind) => counts[kind] > 0)
     .map((kind) => `${formatNumber(counts[kind])} ${kind}`)
     .join(', ')
 
 /**
- * What people read: `3 of 1,000 records differ: 1 missing, 2 stale; 1 was mended`; null where none does.
- * @param of what was compared, in words; default: nothing is said of it
+ * The text for people: `3 of 1,000 records differ: 1 missing, 2 stale; 1 was mended`; null if none differs.
+ * @param of what was compared, in words; default: the text does not say
  */
 export function differencesText(
   {

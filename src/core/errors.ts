@@ -4,7 +4,7 @@
 /** What a failure means for the work: try again, refuse this item, or stop the run. */
 export type Disposition = 'retry' | 'reject' | 'halt'
 
-/** Why a run stands still; a person can act on each (design section 4). */
+/** Why a run cannot go on; a person can act on each reason (design section 4). */
 export const BLOCK_REASONS = [
   'auth',
   'permission',
@@ -60,9 +60,9 @@ export function formatIssue(file: string, issue: Issue): string {
   return `${place}: ${issue.message}`
 }
 
-/** A source that cannot be read to its end. Nothing of it is written. */
+/** A source that cannot be read to its end. None of its rows is written. */
 export class SourceError extends SyncError {
-  /** The problem's place: 1-based line of the file and 1-based column of the row, where known. */
+  /** The problem's place: 1-based line of the file and 1-based column of the row, if known. */
   readonly line: number | undefined
   readonly column: number | undefined
   constructor(code: string, message: string, place: { line?: number; column?: number } = {}) {
@@ -75,10 +75,10 @@ export class SourceError extends SyncError {
   }
 }
 
-/** One thing that is wrong in a sync, as only the service, or the source, could tell. */
+/** One thing that is wrong in a sync and that only the service, or the source, could find. */
 export interface MappingProblem {
   readonly message: string
-  /** Path of the setting within the import or the mirror, such as `properties`, `svc_email`, `column`; of a list its entry. */
+  /** Path of the setting within the import or the mirror, such as `properties`, `svc_email`, `column`; for a list, its entry. */
   readonly path: readonly string[]
   /** Which part of the setting it is about. Default: the value. */
   readonly at?: 'key'
@@ -86,7 +86,7 @@ export interface MappingProblem {
 
 /** A mapping that the object type's schema does not allow. Nothing is written. */
 export class MappingError extends SyncError {
-  /** Null where only the object type is known. */
+  /** Null if only the object type is known. */
   readonly sync: string | null
   readonly problems: readonly string[]
   readonly found: readonly MappingProblem[]
@@ -124,7 +124,7 @@ export class MirrorInvalid extends SyncError {
   }
 }
 
-/** Another run of the same sync is alive. */
+/** Another run of the same sync is live. */
 export class AlreadyRunning extends SyncError {
   readonly runId: number
   constructor(sync: string, runId: number, workflowId: string) {
@@ -139,7 +139,7 @@ export class AlreadyRunning extends SyncError {
   }
 }
 
-/** The run cannot go on until somebody or something mends `reason`; it is asked again after `retryAfterMs`. */
+/** The run cannot go on until `reason` is resolved, by a person or by itself; the run tries again after `retryAfterMs`. */
 export class Blocked extends SyncError {
   readonly reason: BlockReason
   readonly retryAfterMs: number
@@ -150,7 +150,7 @@ export class Blocked extends SyncError {
   }
 }
 
-/** Requests of a run that nobody carries any more may still be under way. Nothing is wrong; no attempt is spent. */
+/** Requests of a run that has ended may still be in flight. Nothing is wrong; no attempt is used up. */
 export class StillInFlight extends SyncError {
   readonly retryAfterMs: number
   constructor(run: number, retryAfterMs: number) {
@@ -164,7 +164,7 @@ export class StillInFlight extends SyncError {
   }
 }
 
-/** The quota asks for a wait that is too long to sit through. Waiting is normal; no attempt is spent. */
+/** The quota asks for a wait that is too long for an activity. Waiting is normal; no attempt is used up. */
 export class QuotaWait extends SyncError {
   readonly retryAfterMs: number
   constructor(retryAfterMs: number) {
@@ -176,7 +176,7 @@ export class QuotaWait extends SyncError {
   }
 }
 
-/** Somebody else has taken this segment, or stream, over; whoever sees this error must stop and settle nothing more. */
+/** Another worker has taken over this segment, or stream; code that gets this error must stop and settle nothing more. */
 export class FenceLost extends SyncError {
   /** @param part first ordinal of a segment, or name of a stream; a stream's fence need not know its run */
   constructor(run: number | null, part: number | string) {
@@ -192,7 +192,7 @@ export class FenceLost extends SyncError {
 
 /** The ledger cannot be used: locked, full, read-only, of an unknown version, or corrupt. */
 export class LedgerError extends SyncError {
-  /** `ledger` or `disk`: what a person has to mend. */
+  /** `ledger` or `disk`: what a person has to repair. */
   readonly reason: 'ledger' | 'disk'
   constructor(code: string, message: string, reason: 'ledger' | 'disk' = 'ledger') {
     super(code, message)
@@ -211,14 +211,14 @@ export interface FieldFault {
  * A request that did not succeed.
  * - `problem`: the service's own answer, RFC 9457 (specification section 2.12).
  * - `no_answer`: nothing came back: refused, reset, timed out.
- * - `distrusted`: something came back that is not the service's own answer (HTML, torn body, wrong indexes); it is never believed.
+ * - `distrusted`: something came back that is not the service's own answer (HTML, torn body, wrong indexes); it is never trusted.
  */
 export class ServiceFailure extends SyncError {
   readonly kind: 'problem' | 'no_answer' | 'distrusted'
   readonly disposition: Disposition
   /** What blocks a run when the disposition is `halt`, or `retry` for too long. */
   readonly block: BlockReason
-  /** The request may have been carried out although no believable answer came. */
+  /** The request may have been carried out although no trustworthy answer came. */
   readonly outcomeUnknown: boolean
   readonly status: number | undefined
   readonly problemCode: string | undefined
@@ -269,12 +269,12 @@ export class ServiceFailure extends SyncError {
 }
 
 /**
- * A request that was not sent, because it waited for too long: what it would write may be out of date by now. Certainly not
- * carried out.
+ * A request that was not sent, because it waited for too long: what it would write may be out of date by now. It was certainly
+ * not carried out.
  */
 export class SendDeadlinePassed extends ServiceFailure {}
 
-/** No Temporal server answers where one is expected. */
+/** No Temporal server answers at the address where one is expected. */
 export class TemporalUnreachable extends SyncError {
   constructor(address: string) {
     super(

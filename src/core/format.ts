@@ -1,6 +1,6 @@
-// Figures as people read them, in every place alike; safe inside workflows.
+// Numbers in one format for people, everywhere; safe inside workflows.
 
-/** `1,234,567`; of a fraction three digits at most. */
+/** `1,234,567`; at most three digits of a fraction. */
 export function formatNumber(value: number): string {
   const [whole = '', fraction] = String(value).split('.')
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')

@@ -1,5 +1,5 @@
 // JSON values, and the one canonical text of a value, from which hashes and digests are made.
-// Promises kept here: equal values have equal text, whatever order their keys arrived in; numbers that JavaScript does not
+// Promises kept here: equal values have equal text, whatever the order of their keys; numbers that JavaScript cannot
 // hold are read and written digit by digit.
 
 import { LosslessNumber, canonicalNumber, parseLossless } from './lossless-number.ts'
@@ -24,12 +24,12 @@ export function canonicalJson(value: Json): string {
   return `{${members.join(',')}}`
 }
 
-/** As `JSON.parse`, with a `LosslessNumber` where JavaScript holds no such number. @throws SyntaxError, RangeError */
+/** Like `JSON.parse`, with a `LosslessNumber` if JavaScript holds no such number. @throws SyntaxError, RangeError */
 export function parseJson(text: string): Json {
   return parseLossless(text) as Json
 }
 
-/** As `JSON.stringify`, with the digits of a `LosslessNumber` as they are: `parseJson` reads the same value. */
+/** Like `JSON.stringify`, with the digits of a `LosslessNumber` unchanged: `parseJson` reads the same value. */
 export function writeJson(value: Json): string {
   return holdsLossless(value) ? written(value) : JSON.stringify(value)
 }

@@ -1,4 +1,4 @@
-// Limits of an import above which a person is asked first.
+// Limits of an import: a run that exceeds one first asks a person for approval.
 
 /** A limit that a run is above, or below: `is` and `max` are rows, or percent. */
 export interface LimitExceeded {
@@ -10,7 +10,7 @@ export interface LimitExceeded {
     | 'deletes_max_percent'
   readonly is: number
   readonly max: number
-  /** Of `deletes_max_percent`: how many records are deleted. */
+  /** With `deletes_max_percent`: how many records would be deleted. */
   readonly records?: number
 }
 
@@ -20,7 +20,7 @@ const WHAT = {
 } as const
 
 /**
- * What people read: `6000 rows wait for approval: the limit rows_max is 5000`, and the next limit after a `;`. Deletions come
+ * The text for people: `6000 rows wait for approval: the limit rows_max is 5000`, and the next limit after a `;`. Deletions come
  * last: `32 records wait to be deleted: 97 % of those that the sync has written; above 1 % a person is asked`.
  */
 export function approvalText(rows: number, excesses: readonly LimitExceeded[]): string {

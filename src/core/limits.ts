@@ -6,9 +6,9 @@ export const LEDGER_ROWS_MAX = 1_000
 export const SERVICE_FAILURES_MAX = 5
 /** Attempts of an item that is answered 500 or 503 inside an answer. */
 export const ITEM_ATTEMPTS_MAX = 5
-/** A wait on the quota longer than this leaves the activity and comes back by `nextRetryDelay`. */
+/** For a longer wait on the quota the activity ends and comes back by `nextRetryDelay`. */
 export const QUOTA_WAIT_MAX_MS = 45_000
-/** Bytes of one CSV record; an unclosed quote is found after this many. */
+/** Bytes of one CSV record; an unclosed quote is detected after this many. */
 export const CSV_RECORD_BYTES_MAX = 1_048_576
 /** Characters of a value that an error report shows. */
 export const REPORT_VALUE_CHARS_MAX = 200
@@ -16,5 +16,5 @@ export const REPORT_VALUE_CHARS_MAX = 200
 export const VERIFY_SAMPLE_ROWS = 1_000
 /** How long items and requests of closed runs are kept. */
 export const RETENTION_MS = 30 * 24 * 60 * 60 * 1_000
-/** Values that a list of options of a property keeps. */
+/** Values of a property's list of options that are kept. */
 export const OPTIONS_KEPT_MAX = 100

@@ -1,5 +1,5 @@
 // Numbers of a JSON text that no JavaScript number holds: 9007199254740993, 1e400, 0.1000000000000000055.
-// Promise kept here: such a number keeps its text, and is never rounded without whoever reads it saying so.
+// Promise kept here: such a number keeps its text, and is never rounded unless the reading code rounds it explicitly.
 
 import { canonicalDecimal, exactDouble, trimTrailingZeros } from './decimal.ts'
 
@@ -10,7 +10,7 @@ export class LosslessNumber {
   /** As the other side wrote it: a number of JSON, such as `9007199254740993` or `-1.5E+400`. */
   readonly text: string
 
-  /** @throws TypeError for a text that is no number of JSON */
+  /** @throws TypeError for a text that is not a JSON number */
   constructor(text: string) {
     if (!JSON_NUMBER.test(text)) throw new TypeError('A number as JSON writes it was expected')
     this.text = text
@@ -20,21 +20,21 @@ export class LosslessNumber {
     return this.text
   }
 
-  /** A text, because `JSON.stringify` can write no other numbers than JavaScript's. */
+  /** A text, because `JSON.stringify` can write JavaScript's numbers only. */
   toJSON(): string {
     return this.text
   }
 }
 
 const FORM = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
-/** Zeros that a plain decimal may have beyond the digits that are given. */
+/** Zeros that a plain decimal may have in addition to the given digits. */
 const ZEROS_MAX = 64
-/** Digits of an exponent that are calculated with. */
+/** Digits of an exponent that the code can calculate with. */
 const EXPONENT_DIGITS_MAX = 15
 
 /**
- * The one text of a number's value: the plain decimal, or `1.5e+400` where that has more than 64 zeros that say nothing.
- * Null where `text` is no number of JSON.
+ * The one text of a number's value: the plain decimal, or `1.5e+400` if the plain decimal would add more than 64 zeros.
+ * Null if `text` is not a JSON number.
  */
 export function canonicalNumber(text: string): string | null {
   const match = FORM.exec(text)
@@ -61,13 +61,13 @@ function plain(digits: string, point: number): string {
     : `${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** The plain decimal of a number; null where that would be mostly zeros, as of `1e400`. */
+/** The plain decimal of a number; null if it would be mostly zeros, such as that of `1e400`. */
 export function plainDecimal(number: LosslessNumber): string | null {
   const canonical = canonicalNumber(number.text)
   return canonical === null ? null : canonicalDecimal(canonical)
 }
 
-/** Digits before and after the point, of the plain decimal and of the text as it is. */
+/** Digits before and after the point of the plain decimal; `whole` is never less than in the text itself. */
 export function digitCounts({ text }: LosslessNumber): { whole: number; fraction: number } {
   const [, , whole = '', fraction = '', power = '0'] = FORM.exec(text) ?? []
   const exponent = Number(power)
@@ -77,27 +77,27 @@ export function digitCounts({ text }: LosslessNumber): { whole: number; fraction
   }
 }
 
-/** A decimal as a number of JSON: JavaScript's own where it holds the decimal exactly. */
+/** A decimal as a JSON number: JavaScript's own if it holds the decimal exactly. */
 export function numberFromDecimal(decimal: string): number | LosslessNumber {
   return exactDouble(decimal) ?? new LosslessNumber(decimal)
 }
 
-/** Whether JavaScript reads the number of a JSON text as what it is. */
+/** Whether JavaScript reads the number of a JSON text with exactly its value. */
 export function isExactDouble(text: string): boolean {
   const canonical = canonicalNumber(text)
   const value = Number(text)
   return (
     canonical !== null &&
     Number.isFinite(value) &&
-    // A number is not so small or large that its own text has an exponent, or it is compared in that form.
+    // Exact as a plain decimal; a number whose own text has an exponent is compared in canonical form.
     (exactDouble(canonical) !== null || canonicalNumber(String(value)) === canonical)
   )
 }
 
 /**
- * Whether a number may be there that is not held: of 16 characters and more, or with an exponent. Some inside of strings are
- * found, too, and each of the others. Such a loop takes a quarter of a millisecond for a page of 100 records; an expression
- * takes twice that.
+ * Whether the text may have a number that a double does not hold: of 16 characters or more, or with an exponent. It also finds
+ * some that are inside strings, and misses none outside them. Such a loop takes a quarter of a millisecond for a page of 100
+ * records; a regular expression takes twice that.
  */
 function mayHoldLong(text: string): boolean {
   const { length } = text
@@ -116,7 +116,7 @@ function mayHoldLong(text: string): boolean {
 }
 
 /**
- * As `JSON.parse`, but for numbers that JavaScript does not hold exactly: these are `LosslessNumber`.
+ * Like `JSON.parse`, except that numbers that JavaScript does not hold exactly become `LosslessNumber`.
  * @throws SyntaxError; RangeError for what is nested too deep
  */
 export function parseLossless(text: string): unknown {
@@ -136,8 +136,8 @@ function unmarked(_name: string, value: unknown): unknown {
 }
 
 /**
- * The same JSON with strings in place of the numbers that are not held, and a mark before each string that is a value; null
- * where there are no such numbers. The text is valid JSON.
+ * The same JSON with strings in place of the numbers that JavaScript does not hold, and a mark before each string that is a
+ * value; null if there are no such numbers. The text is valid JSON.
  */
 function markedNumbers(text: string): string | null {
   const parts: string[] = []
@@ -186,7 +186,7 @@ const SMALL_E = 0x65
 
 const mayBeLossy = (number: string): boolean => number.length >= LONG_CHARS || /[eE]/.test(number)
 
-/** The place after the string that begins at `start`. */
+/** The index after the string that begins at `start`. */
 function endOfString(text: string, start: number): number {
   for (let index = start + 1; ; index++) {
     const code = text.charCodeAt(index)
@@ -201,7 +201,7 @@ function endOfNumber(text: string, start: number): number {
   return end
 }
 
-/** Whether what ends before `index` is the name of a member. */
+/** Whether the string that ends before `index` is the name of a member. */
 function isName(text: string, index: number): boolean {
   let next = index
   while (next < text.length && text.charCodeAt(next) <= SPACE) next++

@@ -1,4 +1,4 @@
-// The rules of a mirror's tables that hold in every warehouse.
+// The rules for a mirror's tables that hold in every warehouse.
 
 import { SyncError } from './errors.ts'
 
@@ -13,14 +13,14 @@ export const OWN_COLUMNS = [
   '_misfits',
 ] as const
 
-/** Our own tables beside those of a mirror. */
+/** Our own tables next to those of a mirror. */
 export const BOOK_TABLES = [
   '_records_sync_mirror',
   '_records_sync_streams',
   '_records_sync_columns',
 ] as const
 
-/** Names that PostgreSQL keeps for itself in every table. */
+/** Names that PostgreSQL reserves in every table. */
 export const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'] as const
 
 /** Digits of a decimal column of DuckDB, and those after the point; PostgreSQL's have no such bounds. */
@@ -29,18 +29,18 @@ export const DECIMAL = { digits: 38, scale: 9 } as const
 /** Bytes of a name in UTF-8; PostgreSQL would cut a longer one. */
 export const NAME_BYTES_MAX = 63
 
-/** Records up to which a type without modification times is listed by every run. */
+/** A type without modification times and with at most this many records is listed by every run. */
 export const LISTED_ALWAYS_MAX = 1_000
 
-/** Whose tables those of a schema are. */
+/** Who the tables of a schema belong to. */
 export interface Holder {
   /** The org whose records they mirror: `https://api.example.com org 7`. */
   readonly owner: string
-  /** The project that fills them; null where a release made them that knew no projects. */
+  /** The project that fills them; null if a release that had no projects made them. */
   readonly project: string | null
 }
 
-/** Two projects in one schema would undo each other's work, and each tell its own counts of it. `where`: such as `The schema crm`. */
+/** Two projects in one schema would undo each other's work, and each report its own counts. `where`: such as `The schema crm`. */
 export const ofOtherProject = (
   where: string,
   { owner, project }: Holder,

@@ -1,14 +1,14 @@
-// A process, or a machine, that may open no more files: what to do about it.
+// What to do if a process, or a machine, may open no more files.
 
 import { SyncError } from './errors.ts'
 
 const PROCESS = 'EMFILE'
 const MACHINE = 'ENFILE'
 
-/** How deep causes are looked at. */
+/** How deep a chain of causes is searched. */
 const CAUSES_MAX = 5
 
-/** What to tell instead of an error that says that no more files can be opened; null for every other one. */
+/** The error to report in place of one that says that no more files can be opened; null for every other one. */
 export function tooManyOpenFiles(error: unknown): SyncError | null {
   let cause = error
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth++) {

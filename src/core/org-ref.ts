@@ -1,4 +1,4 @@
-// Where a run belongs: one org of one service. Whatever is sent for the run goes there, or nowhere.
+// Where a run belongs: one org of one service. Everything that is sent for the run goes there, or nowhere.
 
 /** The org that a run writes to, or that its tables mirror. */
 export interface OrgRef {
@@ -10,7 +10,7 @@ export interface OrgRef {
 /** As the books of mirrors and quotas write it: `https://api.example.com org 7`. */
 export const orgRefText = ({ origin, orgId }: OrgRef): string => `${origin} org ${orgId}`
 
-/** The home that such a text stands for; null where it is another text. */
+/** The org that such a text names; null if it is another text. */
 export function parseOrgRef(text: string): OrgRef | null {
   const [, origin, orgId] = /^(\S+) org (\d+)$/.exec(text) ?? []
   return origin === undefined ? null : { origin, orgId: Number(orgId) }

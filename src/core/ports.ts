@@ -1,4 +1,4 @@
-// What the layers ask of the world: a log, a clock, a quota. Implementations arrive as parameters.
+// The interfaces of what the layers need from outside: a log, a clock, a quota. Implementations arrive as parameters.
 
 /** A structured log: a stable event name, then fields. Never a key, a record or a property value. */
 export interface Logger {
@@ -8,7 +8,7 @@ export interface Logger {
   error(fields: object, event: string): void
 }
 
-/** A logger that says nothing, for tests and for libraries. */
+/** A logger that discards everything, for tests and for libraries. */
 export const silentLogger: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Time. `now` is wall-clock milliseconds since 1970; `sleep` ends early, rejecting with the signal's reason, on abort. */
@@ -19,7 +19,7 @@ export interface Clock {
 
 const timerMaxMs = 2 ** 31 - 1
 
-/** The machine's clock. Waits over 24 days are cut there: a Node timer longer than that fires at once. */
+/** The machine's clock. A wait of over 24 days is cut to that: a Node timer longer than 24 days fires at once. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -43,7 +43,7 @@ export const systemClock: Clock = {
 /** Who asks for a permit; earlier ones go first. */
 export const PRIORITIES = ['interactive', 'import', 'mirror', 'backfill'] as const
 export type Priority = (typeof PRIORITIES)[number]
-/** Those that share what interactive callers leave. */
+/** The priorities that share what interactive callers leave. */
 export type BulkPriority = Exclude<Priority, 'interactive'>
 export const BULK_PRIORITIES = PRIORITIES.filter(
   (priority): priority is BulkPriority => priority !== 'interactive',
@@ -58,7 +58,7 @@ export interface Answer {
   readonly remaining?: string | undefined
   /** `Retry-After`, seconds or an HTTP-date. */
   readonly retryAfter?: string | undefined
-  /** The service's clock, by which a date in `Retry-After` is read. */
+  /** The service's clock: a date in `Retry-After` is read relative to it. */
   readonly date?: string | undefined
   /** `RateLimit`, of the IETF's draft: the service need not send it. */
   readonly rateLimit?: string | undefined
@@ -80,26 +80,26 @@ export interface AcquireOptions {
   readonly priority?: Priority
   readonly signal?: AbortSignal | undefined
   /**
-   * A wait that is known to be longer is refused at once with `QuotaWait`, and so is one during which nobody of the same
-   * priority was let go for this long. Default 45,000 ms.
+   * A wait that is known to be longer is refused at once with `QuotaWait`. So is a wait during which no caller of the same
+   * priority got a permit for this long. Default 45,000 ms.
    */
   readonly maxWaitMs?: number
 }
 
-/** The pacer as its users see it: asks the quota of one org for the right to send. */
+/** The pacer as its callers see it: asks the quota of one org for the right to send. */
 export interface Quota {
   acquire(options?: AcquireOptions): Promise<Permit>
   /** Requests a minute that the service allows, as its last answer said; null before the first. */
   limitPerMinute(): number | null
 }
 
-/** Where the state of each org's quota lives, for all the processes that share it. Any method may throw `SyncError`. */
+/** Where the state of each org's quota is stored, for all the processes that share it. Any method may throw `SyncError`. */
 export interface QuotaStore {
   /** Where it is, for messages. */
   readonly place: string
   /**
-   * Runs `work` on the state of an org while nobody else reads or writes it, and keeps the state that it gives. `work` gets
-   * null for an org without one, and the store's own time in ms since 1970. Where `work` throws, nothing is changed.
+   * Runs `work` on the state of an org while no other process reads or writes it, and stores the state that it returns. `work`
+   * gets null for an org without one, and the store's own time in ms since 1970. If `work` throws, nothing is changed.
    */
   update<Result>(
     org: string,
@@ -113,7 +113,7 @@ export interface QuotaStore {
     readonly nowMs: number
     readonly orgs: readonly { org: string; state: string }[]
   }>
-  /** The org that a key belongs to, as noted before; null where it was not. */
+  /** The org that a key belongs to, as noted before; null if none was noted. */
   orgOfKey(key: string): Promise<string | null>
   noteOrgOfKey(key: string, org: string): Promise<void>
   close(): Promise<void>

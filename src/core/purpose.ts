@@ -1,6 +1,6 @@
-// What a run is for. Beside the regular ones there are those that a person starts: a backfill, a retry of what another run
-// left over, a reconciliation. What they are limited to is kept with the configuration of the run (`runs.config`), so that
-// everybody sees why it is not whole.
+// What a run is for. Besides the regular runs there are those that a person starts: a backfill, a retry of what another run
+// left over, a reconciliation. What they are limited to is stored with the configuration of the run (`runs.config`), so that
+// everyone sees why it is not whole.
 
 import { isJsonObject, type Json } from './json.ts'
 
@@ -8,7 +8,7 @@ export const PURPOSES = ['sync', 'backfill', 'retry', 'reconcile'] as const
 /** `sync`: a regular run, on schedule or by hand. */
 export type Purpose = (typeof PURPOSES)[number]
 
-/** Which rows of a closed run a retry takes, of those that it left over; what is not given does not choose. */
+/** Which of the rows that a closed run left over a retry takes; a field that is not given does not limit the choice. */
 export interface RetryChoice {
   /** Codes of their errors, such as `request_invalid`. */
   readonly codes?: readonly string[]
@@ -16,7 +16,7 @@ export interface RetryChoice {
   readonly reasons?: readonly string[]
   /** Ordinals, both ends included. */
   readonly rows?: readonly (readonly [number, number])[]
-  /** Rows as a person corrected them, by the number that `Ledger.addCorrections` gave; only these are taken then. */
+  /** Rows as a person corrected them, by the number that `Ledger.addCorrections` returned; then only these are taken. */
   readonly correction?: number
 }
 
@@ -27,13 +27,13 @@ export interface RetryTask {
   readonly choice: RetryChoice
 }
 
-/** What a reconciliation compares, and what it does about it. */
+/** What a reconciliation compares, and what it does about differences. */
 export interface ReconcileScope {
-  /** Whether differences are mended: written to the service by an import, pulled into the warehouse by a mirror. */
+  /** Whether differences are repaired: written to the service by an import, pulled into the warehouse by a mirror. */
   readonly repair: boolean
   /** Whether records that the source lacks are deleted at the service; only with `repair`, and only those we wrote. */
   readonly deleteExtra: boolean
-  /** So many rows or records, chosen evenly; null: all of them. */
+  /** The number of rows or records, chosen evenly; null: all of them. */
   readonly sample: number | null
   /**
    * Of an import: only the rows whose column has the value of this digest (128 bits of its SHA-256, hex), because the value
@@ -55,7 +55,7 @@ export const WHOLE_SCOPE: ReconcileScope = {
   full: false,
 }
 
-/** Whether everything there is was compared. */
+/** Whether everything was compared, not a part of it. */
 export const isWholeScope = ({ sample, where, only }: ReconcileScope): boolean =>
   sample === null && where === null && only === null
 
@@ -71,7 +71,7 @@ export function reconcileScopeOf(config: Json): ReconcileScope | null {
   return isJsonObject(scope) ? (scope as unknown as ReconcileScope) : null
 }
 
-/** What people read: `a sample of 500, with repair`. Empty where it is whole and only looks. */
+/** The text for people: `a sample of 500, with repair`. Empty if the scope is whole and the run only compares. */
 export function reconcileText(scope: ReconcileScope): string {
   const parts = [
     ...(scope.sample === null ? [] : [`a sample of ${scope.sample}`]),
@@ -85,5 +85,5 @@ export function reconcileText(scope: ReconcileScope): string {
   return parts.join(', ')
 }
 
-/** What a run is besides a regular one; null: regular, or a backfill. */
+/** What a run is for if it is not a regular one; null: regular, or a backfill. */
 export type Task = { readonly retry: RetryTask } | { readonly reconcile: ReconcileScope }

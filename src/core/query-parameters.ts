@@ -1,17 +1,17 @@
 // The parameters of a query: `:watermark`, `:from` and `:to`. Promise kept here: a colon in a text, a quoted name, a comment,
-// a cast or a slice is none of them; and a value becomes exactly one literal, whatever it holds.
+// a cast or a slice is not a parameter; and a value becomes exactly one literal, whatever it holds.
 // Values are written into the query, not bound: DuckDB's `FROM query('…')` takes no parameters, and PostgreSQL cannot tell
 // the type of one in `:from IS NULL`. A literal without a type takes, in both, the type of what it is compared with.
 
 export const QUERY_PARAMETERS = ['watermark', 'from', 'to'] as const
 export type QueryParameter = (typeof QUERY_PARAMETERS)[number]
 
-/** Characters of names, in both dialects: those above ASCII belong to them. */
+/** Characters of names, in both dialects: those above ASCII are allowed. */
 const NAME = String.raw`\w$\u0080-\uffff`
 
 /**
- * What the text of a query is cut at. Doubled quotes are two texts side by side; only after `E` can a quote be escaped.
- * What is not ended goes on to the end of the query. Comments in `/*` can hold others, so their ends are counted.
+ * What the text of a query is split at. Doubled quotes are two texts in a row; only after `E` can a quote be escaped.
+ * A text or comment that is not closed extends to the end of the query. Comments in `/*` can nest, so their ends are counted.
  */
 const CUTS = new RegExp(
   [
@@ -45,7 +45,7 @@ export function bindParameters(
   return text + query.slice(done)
 }
 
-/** `E'…'` where there is a backslash: what that means in `'…'` is a setting of PostgreSQL. */
+/** `E'…'` if there is a backslash: what that means in `'…'` depends on a setting of PostgreSQL. */
 function literal(value: string | null): string {
   if (value === null) return 'NULL'
   const quoted = `'${value.replaceAll("'", "''")}'`
@@ -66,7 +66,7 @@ function* places(
   }
 }
 
-/** Where the comment ends whose first two characters end at `start`. */
+/** The end of the comment whose first two characters end at `start`. */
 function endOfComment(query: string, start: number): number {
   const marks = /\/\*|\*\//g
   marks.lastIndex = start

@@ -1,4 +1,4 @@
-// What reading back showed, in words.
+// The result of reading back, in words.
 
 import { formatNumber } from './format.ts'
 import { NOT_READ_BACK, READ_BACK_NAMES, type Books, type ReadBack } from './states.ts'
@@ -15,7 +15,7 @@ const MEANINGS: Readonly<Record<keyof ReadBack, string>> = {
     'normalised by the service: it keeps a form of its own, and they are not sent again for that',
 }
 
-/** What was found otherwise, the worst first; and how many rows were as they were sent. */
+/** What was read back otherwise, the worst first; and how many rows were as they were sent. */
 export function readBackCounts({ readBack = NOT_READ_BACK }: Pick<Books, 'readBack'>): Part[] {
   return READ_BACK_NAMES.filter((name) => (readBack[name] ?? 0) > 0).map((name) => ({
     name,
@@ -24,7 +24,7 @@ export function readBackCounts({ readBack = NOT_READ_BACK }: Pick<Books, 'readBa
   }))
 }
 
-/** `3 rows were accepted and read back otherwise: 1 missing, 2 different`; null where nothing was found otherwise. */
+/** `3 rows were accepted and read back otherwise: 1 missing, 2 different`; null if nothing was read back otherwise. */
 export function readBackText(books: Pick<Books, 'readBack'>): string | null {
   const parts = readBackCounts(books)
   const differing = parts.filter(({ name }) => name === 'missing' || name === 'different')

@@ -2,7 +2,7 @@
 
 const PARTS_MAX = 1_000
 
-/** `3,7-12` as ranges with both ends; null where it is none, of rows from 1 on. */
+/** `3,7-12` as ranges with both ends included, of rows from 1 on; null if the text is not such a list. */
 export function parseRows(text: string): readonly (readonly [number, number])[] | null {
   const parts = text.split(',').map((part) => /^\s*(\d{1,9})\s*(?:-\s*(\d{1,9})\s*)?$/.exec(part))
   if (parts.length > PARTS_MAX) return null

@@ -1,4 +1,4 @@
-// When a sync runs by itself, as it is configured: an interval or a cron line. Temporal keeps the time; here is only what
+// When a sync starts by itself, as configured: an interval or a cron line. Temporal keeps the time; this file only checks what
 // can be written.
 
 /** A sync's schedule with every default filled in. */
@@ -23,7 +23,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const everyMinMs = 10_000
 const everyMaxMs = 366 * 86_400_000
 
-/** Milliseconds of `15 minutes`, `1 day`, `hour`; undefined where it is none, or not from 10 seconds to 366 days. */
+/** Milliseconds of `15 minutes`, `1 day`, `hour`; undefined if it is no interval, or not from 10 seconds to 366 days. */
 export function parseEvery(text: string): number | undefined {
   const match = /^(?:(\d{1,9})\s*)?([a-z]+?)s?$/i.exec(text.trim())
   const unit = match ? UNIT_MS[match[2]!.toLowerCase()] : undefined
@@ -90,7 +90,7 @@ export function isTimeZone(text: string): boolean {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions()
     const isSame = timeZone.toLowerCase() === text.toLowerCase()
-    // Of an old name for another zone only the capitals that all names have are known.
+    // For an old name of another zone, only the capitals that all names have are known.
     return isSame ? timeZone === text : /^[A-Z][^/]*(\/[A-Z][^/]*)*$/.test(text)
   } catch {
     return false

@@ -1,5 +1,5 @@
-// The search attributes of our runs: by these a run is found in Temporal's list. Plain data, so that workflows, schedules
-// and the worker that registers them share one truth.
+// The search attributes of our runs: Temporal's list finds a run by them. Plain data, so that workflows, schedules and the
+// worker that registers them share one definition.
 // Promise kept here: none of them ever holds a value of a row; Temporal shows and stores them unencrypted.
 
 /** Name of the sync that the run works for. */
@@ -11,7 +11,7 @@ export const SYNC_STATE = 'SyncState'
 /** Rows that failed or were rejected so far. */
 export const ROWS_FAILED = 'RowsFailed'
 
-/** Every one with its type, in the server's words (`temporal operator search-attribute create --type …`). */
+/** Each one with its type, in the server's words (`temporal operator search-attribute create --type …`). */
 export const SEARCH_ATTRIBUTES = {
   [SYNC_NAME]: 'Keyword',
   [SYNC_KIND]: 'Keyword',

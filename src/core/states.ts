@@ -28,7 +28,7 @@ export const TERMINAL_STATES: readonly ItemState[] = [
   'unsent',
 ]
 
-/** States of rows that a person has to look at. */
+/** States of rows that need a person's attention. */
 export const REJECT_STATES: readonly ItemState[] = ['invalid', 'rejected', 'failed', 'unsent']
 
 export const RUN_STATES = [
@@ -43,11 +43,11 @@ export const RUN_STATES = [
 ] as const
 export type RunState = (typeof RUN_STATES)[number]
 
-/** States in which a run holds its sync. */
+/** States in which a run occupies its sync. */
 export const LIVE_STATES: readonly RunState[] = ['running', 'paused', 'blocked']
 
 /**
- * States of runs that came to their end. With rejects: rows are left that a person has to look at. With differences: every
+ * States of runs that came to their end. With rejects: rows are left that need a person's attention. With differences: every
  * row has its outcome, and yet the two sides are known not to hold the same.
  */
 export const COMPLETE_STATES = [
@@ -59,14 +59,14 @@ export const COMPLETE_STATES = [
 export const isComplete = (state: RunState): boolean =>
   (COMPLETE_STATES as readonly RunState[]).includes(state)
 
-/** What reading back showed, in rows that were written. */
+/** What reading back showed, as counts of rows that were written. */
 export interface ReadBack {
   readonly equal: number
   /** Accepted, and the service holds another value. */
   readonly different: number
   /** Accepted, and not found by its key. */
   readonly missing: number
-  /** Accepted, and then a later row of the run, of another key, was written to the same record. Left out where there is none. */
+  /** Accepted, and then overwritten: a later row of the run, of another key, was written to the same record. Left out if none. */
   readonly overwritten?: number
   /** Sent twice, and read back the same other value both times: the service's own form of it. Not sent a third time. */
   readonly normalised: number
@@ -90,9 +90,9 @@ export interface Books {
   readonly replayed: number
   /** Items whose last request has no known outcome. */
   readonly inDoubt: number
-  /** False where the source was not read to its end: what is in it beside these rows is in no book. */
+  /** False if the source was not read to its end: no book counts the rows that were not read. */
   readonly readToEnd?: false
-  /** Left out by versions that did not keep it. */
+  /** Left out by versions that did not record it. */
   readonly readBack?: ReadBack
 }
 
@@ -100,7 +100,7 @@ export interface Books {
 export const countReadBackDifferent = ({ readBack = NOT_READ_BACK }: Books): number =>
   readBack.different + readBack.missing + (readBack.overwritten ?? 0)
 
-/** Rows in a state that a person has to look at. */
+/** Rows in a state that needs a person's attention. */
 export const countRejects = ({ states }: Pick<Books, 'states'>): number =>
   REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
@@ -114,7 +114,7 @@ export function sumOfStates(states: Readonly<Record<ItemState, number>>): number
   return ITEM_STATES.reduce((sum, state) => sum + states[state], 0)
 }
 
-/** True where every row read is in exactly one terminal state. */
+/** True if every row read is in exactly one terminal state. */
 export function isBalanced(books: Books): boolean {
   return (
     books.read === sumOfStates(books.states) &&
@@ -126,8 +126,8 @@ export function isBalanced(books: Books): boolean {
 /**
  * The final state of a run that ended by itself. Books that do not balance are never complete, and neither is a run that
  * knows of a difference.
- * @param found of a reconciliation: `left`, the records that still differ, and whether it only looked. What it only looked
- * at is `unsent`, and nothing has rejected it.
+ * @param found of a reconciliation: `left`, the records that still differ, and whether it only compared. Rows of a run that only
+ * compared are `unsent`, and nothing has rejected them.
  */
 export function finalState(
   books: Books,

@@ -1,4 +1,4 @@
-// PostgreSQL's text holds every character but U+0000, and the driver of SQLite ends a text there. So that one is written as
+// PostgreSQL's text holds every character except U+0000, and the driver of SQLite ends a text there. So U+0000 is written as
 // U+001A "0", and U+001A itself as U+001A "1": any text comes back as it was, equal texts are equal, and different ones
 // differ. JSON texts never change: they escape both characters themselves.
 

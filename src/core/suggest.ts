@@ -1,4 +1,4 @@
-// The word somebody probably meant, and the words that were possible.
+// The word that a person probably meant, and the words that were possible.
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 function distance(a: string, b: string): number {
@@ -21,7 +21,7 @@ function distance(a: string, b: string): number {
 
 const wordCharsMax = 64
 
-/** The word nearest to `word`, where it is near enough (a third of its length), else undefined. */
+/** The word nearest to `word`, if it is near enough (a third of its length), else undefined. */
 export function nearestWord(word: string, words: readonly string[]): string | undefined {
   if (word.length > wordCharsMax) return undefined
   const lower = word.toLowerCase()

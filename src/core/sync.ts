@@ -28,11 +28,11 @@ export interface PropertyMapping {
   readonly true?: readonly string[] | undefined
   readonly false?: readonly string[] | undefined
   readonly empty?: EmptyPolicy | undefined
-  /** False for a property that the service keeps a value of its own of: it is sent, and not compared. Default: true. */
+  /** False for a property of which the service keeps a value of its own: it is sent, and not compared. Default: true. */
   readonly compare?: boolean | undefined
 }
 
-/** What a row of a file with too few or too many cells does: ends the reading, or is set aside alone. */
+/** What a row of a file with too few or too many cells does: it ends the reading, or it alone is set aside. */
 export type RaggedRows = 'refuse' | 'reject'
 
 /** A CSV file as the source of an import. */
@@ -51,7 +51,7 @@ export interface QueryFrom {
   readonly query: string
   /** Name of the warehouse that answers it. */
   readonly warehouse: string
-  /** What `:watermark` is in it: the greatest value that this column of its answers had, at first `initial`. */
+  /** The value of `:watermark`: the greatest value that this column of the query's answers has had, at first `initial`. */
   readonly watermark?: { readonly column: string; readonly initial: string } | undefined
 }
 
@@ -78,9 +78,9 @@ export interface ImportConfig {
   readonly mode: 'upsert'
   readonly empty: EmptyPolicy
   readonly verify: 'none' | 'sample' | 'all'
-  /** Rows of the source below which a run asks first. */
+  /** If the source has fewer rows, a run asks first. */
   readonly rows_min?: number
-  /** Rows to be sent above which a run asks first. */
+  /** If more rows are to be sent, a run asks first. */
   readonly rows_max?: number
   /** Share of the rows to be sent, in percent, that may be new records before a run asks. */
   readonly creates_max_percent?: number
@@ -111,9 +111,9 @@ export interface MirrorConfig {
   readonly deletions_max_percent: number
   /** Age of the last complete listing after which there is another one. */
   readonly full_every_hours: number
-  /** How far an incremental read goes back behind what was read already. */
+  /** How far an incremental read goes back before the point that was read already. */
   readonly overlap_seconds: number
-  /** Property that tells when a record was changed last, by object type. Default: found in the schema. */
+  /** The property with the time of the last change, by object type. Default: found in the schema. */
   readonly modification_property: Readonly<Record<string, string>>
 }
 

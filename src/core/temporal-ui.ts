@@ -2,7 +2,7 @@
 // With `''` in place of the UI's address they are links within the UI, such as the details of a run may hold.
 
 const defaultPort = 7233
-/** How much higher than the port of a development server that of its UI is. */
+/** The UI of a development server has a port this much higher than that of the server. */
 export const UI_PORT_ABOVE = 1_000
 const loopback = /^(127(\.\d{1,3}){3}|localhost|\[::1\])$/
 
@@ -15,7 +15,7 @@ export interface UiLocation {
 
 /**
  * Address of the UI that belongs to a Temporal server at `host:port`: `configured`, else that of a development server on
- * this machine, which has its UI 1,000 ports higher. Null where only a person knows it.
+ * this machine, which has its UI 1,000 ports higher. Null if it is neither: then only a person knows it.
  */
 export function uiAddress(address: string, configured?: string): string | null {
   if (configured !== undefined) return configured
@@ -35,7 +35,7 @@ export function startLink(
   return page(place, '/workflows/start-workflow', { taskQueue, workflowType, workflowId })
 }
 
-/** A run, or the newest of its id. */
+/** A run, or the newest one of its id. */
 export function runLink(place: UiLocation, workflowId: string, runId?: string): string {
   const run = runId === undefined ? '' : `/${encodeURIComponent(runId)}`
   return page(place, `/workflows/${encodeURIComponent(workflowId)}${run}`)

@@ -1,9 +1,9 @@
-// What of a run may be tuned, and how far: whoever may start a run may slow it down or hurry it, and not make it one that can
-// never work, that hammers a service, or whose approval lapses before anybody sees it.
+// What of a run may be tuned, and how far: a person who may start a run may slow it down or speed it up, but not make it one that
+// can never work, that overloads a service, or whose approval expires before anyone sees it.
 
 import { nearestWord } from './suggest.ts'
 
-/** The least of each setting; of a list, of each of its waits. */
+/** The minimum of each setting; for a list, of each wait in it. */
 const MINIMUM = {
   import: {
     rows_per_segment: 1_000,
@@ -33,13 +33,13 @@ const MINIMUM = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** Of a worker, and of a command: set to 1 the least is not asked for. For tests, which would wait for minutes. */
+/** Variable of a worker, and of a command: if it is 1, the minimum does not apply. For tests, which would wait for minutes. */
 export const SMALL_TUNING = 'RECORDS_SYNC_SMALL_TUNING'
 
 /** What may be tuned, in words. */
 export const tunable = (kind: keyof typeof MINIMUM): string => Object.keys(MINIMUM[kind]).join(', ')
 
-/** Why a run of that kind cannot be tuned so, in one sentence; null where it can. */
+/** Why a run of that kind cannot be tuned so, in one sentence; null if it can. */
 export function tuningProblem(
   kind: keyof typeof MINIMUM,
   tuning: object,

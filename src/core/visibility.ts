@@ -1,12 +1,12 @@
-// What a key sees of its org. To a key that sees less, records are missing that are there: it gets 404 for them, and neither
-// lists nor counts them.
+// What a key sees of its org. For a key that sees less, existing records are missing: it gets 404 for them, and neither lists nor
+// counts them.
 
-/** What `/self/` tells of it. What the service does not tell is null, and is not compared. */
+/** What `/self/` says of it. What the service does not say is null, and is not compared. */
 export interface KeyVisibility {
   /** Fingerprint of the key. */
   readonly key: string
   readonly reach: 'user' | 'org'
-  /** Whose key it is: to reach `user`, the private records of others are not there. */
+  /** The user that the key belongs to: a key of reach `user` does not see the private records of others. */
   readonly user: string | null
   /** Object types that it can read. */
   readonly types: readonly string[] | null
@@ -35,7 +35,7 @@ export const visibilityOf = (
       .toSorted() ?? null,
 })
 
-/** What `now` does not see of what `then` saw, in words; null where it sees as much. */
+/** What `now` does not see of what `then` saw, in words; null if it sees as much. */
 export function lostVisibility(now: KeyVisibility, then: KeyVisibility): string | null {
   if (now.reach === 'user' && then.reach === 'org')
     return 'its reach is user and was org, so the private records of others are missing'
@@ -45,7 +45,7 @@ export function lostVisibility(now: KeyVisibility, then: KeyVisibility): string 
   return null
 }
 
-/** Types that `then` could read and `now` cannot: the right is gone, or the type is. */
+/** Types that `then` could read and `now` cannot: the permission is gone, or the type is. */
 export const typesLost = (now: KeyVisibility, then: KeyVisibility): readonly string[] =>
   now.types === null || then.types === null
     ? []

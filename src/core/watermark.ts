@@ -1,5 +1,5 @@
-// The watermark of an import: the greatest value of one column that its query has given. Promise kept here: greater means
-// here what it means in the warehouse.
+// The watermark of an import: the greatest value of one column that its query has given. Promise kept here: "greater" means
+// the same here as in the warehouse.
 
 import { canonicalDecimal, compareDecimals } from './decimal.ts'
 
@@ -14,18 +14,18 @@ export interface Watermark {
   readonly value: string
 }
 
-/** A window, `from` included and `to` not; null where it has no such end. Of a query: what `:from` and `:to` are. */
+/** A window, `from` included and `to` not; null: it has no such end. For a query: the values of `:from` and `:to`. */
 export interface Window {
   readonly from: string | null
   readonly to: string | null
 }
 
-/** A text that can be a watermark has at most so many characters. */
+/** A text with more characters cannot be a watermark. */
 export const WATERMARK_CHARS_MAX = 1_000
 
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+Z)?$/
 
-/** What a value must be to be a watermark, or undefined where it is that. */
+/** What a value must be to be a watermark, or undefined if it is that. */
 export function watermarkProblem(order: ColumnOrder, value: string): string | undefined {
   if (order === 'time' && !TIME.test(value)) return 'a time of the years 1 to 9999'
   if (order === 'text' && (value.length > WATERMARK_CHARS_MAX || value.includes('\0')))
@@ -33,20 +33,20 @@ export function watermarkProblem(order: ColumnOrder, value: string): string | un
   return undefined
 }
 
-/** Whether `a` is greater than `b`; both fit. */
+/** Whether `a` is greater than `b`; both values fit the order. */
 export function isGreater(order: ColumnOrder, a: string, b: string): boolean {
   switch (order) {
     case 'number':
       return compareDecimals(canonicalDecimal(a)!, canonicalDecimal(b)!) > 0
     case 'time':
-      // Without the Z what is longer is later: it has more of the second.
+      // Without the Z the longer text is the later time: it has more digits of the second.
       return a.replace('Z', '') > b.replace('Z', '')
     case 'text':
       return isAfter(a, b)
   }
 }
 
-/** By code points, as UTF-8 sorts; JavaScript's own order takes the halves of a pair for characters. */
+/** By code points, as UTF-8 sorts; JavaScript's own order compares the halves of a surrogate pair as characters. */
 function isAfter(a: string, b: string): boolean {
   const length = Math.min(a.length, b.length)
   for (let index = 0; index < length; index++) {

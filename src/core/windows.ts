@@ -3,7 +3,7 @@
 import { queryParameters } from './query-parameters.ts'
 import type { ImportConfig } from './sync.ts'
 
-/** Why a source has no window, in one sentence for people; null where it has one. Of records it is their type that decides. */
+/** Why a source has no window, in one sentence for people; null if it has one. For records, their type decides. */
 export function windowProblem(from: ImportConfig['from']): string | null {
   if ('csv' in from)
     return 'a CSV file has no time, so it is always read whole; leave out from and to'
