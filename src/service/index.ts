@@ -1,5 +1,5 @@
-// The public face of the Records Service: start one, in memory, and steer it.
-// Promise kept here: a started service obeys the specification; what it does not obey is listed in README.md.
+// The public face of the Records Service: start one, in memory, and control it.
+// Promise kept here: a started service obeys the specification; README.md lists where it does not.
 
 import { randomInt } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
@@ -44,7 +44,7 @@ export type { Stats } from './http/app.ts'
 export type { Tls } from './http/server.ts'
 export type { Deprecation } from './http/standard-headers.ts'
 
-/** The longest wait of a timer of Node. */
+/** The longest wait of a Node timer. */
 const TIMER_MAX_MS = 2 ** 31 - 1
 
 export interface ServiceOptions {
@@ -54,13 +54,13 @@ export interface ServiceOptions {
   host?: string
   /** The address that clients use, such as that of a proxy: origin only. Default: where the service listens. */
   publicUrl?: string
-  /** Requests per minute; null, the default: none is refused. */
+  /** Requests per minute; null, the default: no request is refused. */
   limitPerMinute?: number | null
   /** Default `fixed`: the window begins with each minute of the clock. */
   limitModel?: LimitModel
-  /** Contacts that the first org begins with, the same ones each time; none where it has had a record. */
+  /** Contacts that the first org begins with, the same ones each time; none if the org has ever had a record. */
   seedRecords?: number
-  /** Waited before each answer. */
+  /** The delay before each answer. */
   latencyMs?: number
   /** HTTPS with this certificate. Default: plain HTTP. */
   tls?: Tls
@@ -74,14 +74,14 @@ export interface ServiceOptions {
   stopGraceMs?: number
   logger?: Logger
   clock?: Clock
-  /** SQLite file that every acknowledged write is kept in; made where there is none. Default: memory only. */
+  /** SQLite file in which every acknowledged write is stored; created if there is none. Default: memory only. */
   data?: string
-  /** Of the first org, when it is made. Default: a random one, so that nothing believed of an earlier service is believed of this one. */
+  /** Id of the first org, when it is created. Default: random, so that no client takes this service for an earlier one. */
   orgId?: number
   faults?: FaultPlan
-  /** What `readSchemaFile` gives: types, associations and people of every org. Default: the system's. */
+  /** The result of `readSchemaFile`: types, associations and people of every org. Default: the system's. */
   schema?: OrgSchema
-  /** People of every org, beside its administrator and those of the schema. */
+  /** People of every org, in addition to its administrator and those of the schema. */
   users?: readonly OrgUser[]
 }
 
@@ -90,7 +90,7 @@ export interface RunningService {
   readonly url: string
   /** The address in documents and problems: `publicUrl` of the options, or `url`. */
   readonly publicUrl: string
-  /** Contacts that this start made: none where the org had records before. */
+  /** Contacts that this start created: none if the org had records before. */
   readonly seeded: number
   /** A key with all grants and org reach; it ends with the service. */
   readonly key: string
@@ -107,7 +107,7 @@ export interface RunningService {
   /** While down, every connection is destroyed. */
   setDown(down: boolean): void
   stats(): Stats
-  /** Properties come and go, as when people change the settings of a CRM; what a property held goes with it. In memory only. */
+  /** Adds and removes properties, as people do in the settings of a CRM; a removed property's values go too. In memory only. */
   changeType(
     objectType: string,
     change: { add?: readonly PropertyDefinition[]; remove?: readonly string[] },
@@ -118,8 +118,8 @@ export interface RunningService {
 }
 
 /**
- * @throws SyncError `service_options` where an option is out of range, `service_tls` where certificate and key are no pair,
- * `service_port` where the port is not free
+ * @throws SyncError `service_options` if an option is out of range, `service_tls` if certificate and key are not a pair,
+ * `service_port` if the port is not free
  */
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
   const { port = 0, host = '127.0.0.1', limitPerMinute = null, latencyMs = 0 } = options
@@ -207,7 +207,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   }
 }
 
-/** The orgs of the data file, or one in memory; `seeded`: contacts that were made. */
+/** The orgs of the data file, or one in memory; `seeded`: contacts that were created. */
 function openDirectory(
   options: ServiceOptions,
   file: DataFile | null,
@@ -238,7 +238,7 @@ function openDirectory(
   file?.putTypeNames([...schema.types.keys()])
   if (directory.all().length === 0) directory.addOrg(options.orgId ?? randomInt(100_000, 2 ** 31))
   const org = directory.org()
-  // The org may be older than this start, as where its first key was minted before.
+  // The org may be older than this start, for example if its first key was minted before.
   const seeded = org.isUntouched ? (options.seedRecords ?? 0) : 0
   seedContacts(org, seeded)
   return { directory, seeded }
@@ -274,7 +274,7 @@ function checkedPlan(plan: FaultPlan, isKept: boolean): FaultPlan {
     throw optionError('faults.kinds', `some of ${FAULT_KINDS.join(', ')}`, unknown)
   }
   if (isKept && plan.kinds.includes('schema_change')) {
-    // After a restart the file would hold values of a property that is gone.
+    // After a restart the file would hold values of a property that does not exist.
     throw optionError('faults.kinds', 'no schema_change on a data file', 'schema_change')
   }
   whole('faults.slowBodyMs', plan.slowBodyMs ?? 0, 60_000)

@@ -1,5 +1,5 @@
 // What the service says when it refuses: facts first, the problem body of section 2.12 from them.
-// Promise kept here: every refusal has a code of the closed set, a status that goes with it, and says what was expected.
+// Promise kept here: every refusal has a code of the closed set, a status that belongs to it, and says what was expected.
 
 import { REASONS, TITLES } from '../contract/index.ts'
 import type { ProblemCode, ProblemReason } from '../contract/index.ts'
@@ -25,7 +25,7 @@ export interface RefusalFacts {
 /** A request that is refused as a whole; the HTTP layer answers with its facts. */
 export class RequestRefused extends Error {
   readonly facts: RefusalFacts
-  /** `options.cause`: what the operator has to know and the caller must not. */
+  /** `options.cause`: what the operator must see and the caller must not. */
   constructor(facts: RefusalFacts, options?: ErrorOptions) {
     super(facts.detail, options)
     this.name = 'Refusal'
@@ -59,12 +59,12 @@ export const noValidKey: RefusalFacts = {
   headers: { 'WWW-Authenticate': 'Bearer' },
 }
 
-/** The same for a record that never was, one that is gone, and one that the key cannot see. */
+/** The same for a record that never existed, one that is gone, and one that the key cannot see. */
 export function noRecord(id: string, objectType: string): RefusalFacts {
   return notFound(`No record ${describeValue(id)} of ${objectType}`)
 }
 
-/** A body that violates the object type's schema: the first violation, and all of them where there are several. */
+/** A body that violates the object type's schema: the first violation, and all of them if there are several. */
 export function schemaInvalid(violations: readonly Violation[]): RefusalFacts {
   const first = violations[0]!
   return {
@@ -73,7 +73,7 @@ export function schemaInvalid(violations: readonly Violation[]): RefusalFacts {
   }
 }
 
-/** The body on the wire. Members that are undefined vanish in JSON. */
+/** The body on the wire. JSON drops members that are undefined. */
 export function problemBody(facts: RefusalFacts, docsUrl: string, requestId: string) {
   return {
     type: `${docsUrl}/errors/${facts.code}`,

@@ -1,4 +1,4 @@
-// Who is who: the orgs, their users and their keys (section 5). A request's key decides its org, and nothing else does.
+// The orgs, their users and their keys (section 5). A request's key decides its org, and nothing else does.
 // Promise kept here: a revoked key is refused from the next request on, whichever process revoked it.
 
 import { SyncError } from '../../core/errors.ts'
@@ -10,7 +10,7 @@ import type { Grants, Key, Reach } from './keys.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { Org } from '../store/org.ts'
 
-/** What a new key is minted with. */
+/** The options of a new key. */
 export interface KeyOptions {
   /** Default: the first org. */
   readonly orgId?: number
@@ -28,7 +28,7 @@ export interface DirectoryOptions {
   readonly anonymous: Limiter
   /** Makes an org by its id. */
   readonly newOrg: (id: number) => Org
-  /** Keys, users and orgs are read from it again whenever another process changed it. */
+  /** Keys, users and orgs are read from it again whenever another process has changed it. */
   readonly file: DataFile | null
 }
 
@@ -39,7 +39,7 @@ export class Directory {
   private readonly newOrg: (id: number) => Org
   private readonly file: DataFile | null
   private readonly orgs = new Map<number, Org>()
-  /** Keys of this process; they end with it. */
+  /** Keys of this process only; they end with it. */
   private readonly minted = new Map<string, Key>()
   private kept: ReadonlyMap<string, Key> = new Map()
 
@@ -61,7 +61,7 @@ export class Directory {
     return this.openOrg(id)
   }
 
-  /** The key and the org of an `Authorization` header, or null where there is none or it is not known. */
+  /** The key and the org of an `Authorization` header, or null if there is none or it is not known. */
   find(authorization: string | undefined): { key: Key; org: Org } | null {
     const hash = hashOfHeader(authorization)
     if (hash === null) return null
@@ -69,7 +69,7 @@ export class Directory {
     return key ? { key, org: this.orgs.get(key.orgId)! } : null
   }
 
-  /** Whether a key that was found may still do what it could then. */
+  /** Whether a key that was found still has the rights it had then. */
   isValid(key: Key): boolean {
     const now = this.keyWith(key.hash)
     return now !== undefined && (now === key || sameRights(now, key))
@@ -80,7 +80,7 @@ export class Directory {
     return this.minted.get(hash) ?? this.kept.get(hash)
   }
 
-  /** A new key's token, which ends with this process. @throws SyncError service_options */
+  /** The token of a new key, which ends with this process. @throws SyncError service_options */
   mint(options: KeyOptions = {}): string {
     const org = this.org(options.orgId)
     const user = org.user(options.userId ?? ADMINISTRATOR.id)
@@ -94,7 +94,7 @@ export class Directory {
     this.minted.delete(sha256(token))
   }
 
-  /** For the fault `schema_change`: in every org a property comes, or goes again. */
+  /** For the fault `schema_change`: in every org a property is added, or removed again. */
   changeSchema(): void {
     for (const org of this.orgs.values()) org.changeSchema()
   }
@@ -136,7 +136,7 @@ export class Directory {
   }
 }
 
-/** The file is read anew after each change of another process: its keys are then other objects. */
+/** The file is read again after each change by another process: its keys are then new objects. */
 function sameRights(a: Key, b: Key): boolean {
   const rights = ({ grants, reach, user }: Key) => JSON.stringify([grants, reach, user])
   return rights(a) === rights(b)

@@ -4,7 +4,7 @@
 import { createHash, randomInt } from 'node:crypto'
 import { SyncError } from '../../core/errors.ts'
 
-/** What may be done with one object type. Writing needs reading. */
+/** The rights on one object type. Writing needs reading. */
 export interface Grant {
   readonly read: boolean
   readonly write: boolean
@@ -18,7 +18,7 @@ export interface OrgUser {
   readonly displayName: string
   /** May mint keys of reach `org`. */
   readonly admin: boolean
-  /** What the person may do; every key of theirs is capped at it. */
+  /** The person's rights; every key of theirs is capped at them. */
   readonly permissions: Grants
 }
 
@@ -30,12 +30,12 @@ export const ADMINISTRATOR: OrgUser = {
   permissions: 'all',
 }
 
-/** What the id of a user looks like. */
+/** The form of a user's id. */
 export const USER_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export type Reach = 'user' | 'org'
 
-/** A key as the service remembers it. */
+/** A key as the service stores it. */
 export interface Key {
   /** SHA-256 of the token. */
   readonly hash: string
@@ -44,7 +44,7 @@ export interface Key {
   /** Its creator. */
   readonly user: OrgUser
   readonly grants: Grants
-  /** Whose private records it sees: its creator's, or everybody's. */
+  /** Whose private records it sees: its creator's, or everyone's. */
   readonly reach: Reach
   readonly createdAt: string
 }
@@ -53,14 +53,14 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const none: Grant = { read: false, write: false }
 const full: Grant = { read: true, write: true }
 
-/** The short name of a key in logs: 12 hex digits that do not give the key away. */
+/** The short name of a key in logs: 12 hex digits that do not reveal the key. */
 export function keyFingerprint(token: string): string {
   return sha256(`records-sync/key-fingerprint/v1\0${token}`).slice(0, 12)
 }
 
 /**
- * A new key, and its token: `rsk_` and 40 letters or digits, shown this once.
- * @throws SyncError service_options for reach `org` of somebody who is no administrator (section 5.5)
+ * A new key, and its token: `rsk_` and 40 letters or digits, shown only this once.
+ * @throws SyncError service_options for reach `org` if the creator is not an administrator (section 5.5)
  */
 export function newKey(
   facts: Pick<Key, 'orgId' | 'user'> & Partial<Pick<Key, 'grants' | 'reach'>>,
@@ -80,18 +80,18 @@ export function newKey(
 
 /** The fingerprint of a token of our form in an `Authorization` header, whether it is known or not; else null. */
 export function fingerprintOfHeader(authorization: string | undefined): string | null {
-  // Nothing else: what somebody typed by mistake could be guessed from its fingerprint.
+  // Of tokens in our form only: other text, typed by mistake, could be guessed from its fingerprint.
   const match = /^bearer +(rsk_[0-9A-Za-z]{40}) *$/i.exec(authorization ?? '')
   return match ? keyFingerprint(match[1]!) : null
 }
 
-/** The hash of the token in an `Authorization` header, or null where there is none. */
+/** The hash of the token in an `Authorization` header, or null if there is none. */
 export function hashOfHeader(authorization: string | undefined): string | null {
   const match = authorization === undefined ? null : /^bearer +(\S+) *$/i.exec(authorization)
   return match ? sha256(match[1]!) : null
 }
 
-/** What a key may do with a type: its grant, capped at its creator's permission (section 5.4). */
+/** A key's rights on a type: its grant, capped at its creator's permission (section 5.4). */
 export function grantOf(key: Key, objectType: string): Grant {
   const { grants, user } = key
   if (grants === 'all' && user.permissions === 'all') return full

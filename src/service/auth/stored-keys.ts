@@ -12,9 +12,9 @@ import { describeValue } from '../problems.ts'
 import { SYSTEM_TYPES } from '../schema/system-types.ts'
 
 export interface MintOptions {
-  /** Default: the only org of the file; the first one is made where there is none. */
+  /** Default: the only org of the file; the first one is created if there is none. */
   readonly orgId?: number
-  /** Id of the key's creator, who is added to the org where unknown. Default: the administrator. */
+  /** Id of the key's creator, who is added to the org if unknown. Default: the administrator. */
   readonly userId?: string
   /** Adds the creator as an administrator. */
   readonly admin?: boolean
@@ -22,7 +22,7 @@ export interface MintOptions {
   readonly grants?: Grants
   /** Default `user`. */
   readonly reach?: Reach
-  /** Types that grants may name, beside the system's and those that the service last had on this file. */
+  /** Types that grants may name, in addition to the system's and those that the service last had on this file. */
   readonly types?: readonly string[]
 }
 
@@ -31,12 +31,12 @@ export interface MintedKey {
   readonly token: string
   readonly fingerprint: string
   readonly orgId: number
-  /** Whether the org was made for this key. */
+  /** Whether the org was created for this key. */
   readonly orgIsNew: boolean
   readonly userId: string
 }
 
-/** Adds a key to the file, and makes the file where there is none. @throws SyncError data_file_…, service_options */
+/** Adds a key to the file, and creates the file if there is none. @throws SyncError data_file_…, service_options */
 export function mintStoredKey(path: string, options: MintOptions = {}): MintedKey {
   const file = new DataFile(path)
   try {
@@ -58,7 +58,7 @@ export function mintStoredKey(path: string, options: MintOptions = {}): MintedKe
   }
 }
 
-/** Every key of the file, revoked ones among them, the oldest first. @throws SyncError data_file_… */
+/** Every key of the file, including revoked ones, the oldest first. @throws SyncError data_file_… */
 export function listStoredKeys(path: string): ListedKey[] {
   return withFile(path, (file) => file.keys().map(({ hash: _hash, ...key }) => key))
 }
@@ -86,7 +86,7 @@ function withFile<Result>(path: string, work: (file: DataFile) => Result): Resul
   }
 }
 
-/** @throws SyncError service_options for a grant that names no type */
+/** @throws SyncError service_options for a grant on a type that does not exist */
 function checkGrants(file: DataFile, { grants = 'all', types = [] }: MintOptions): void {
   if (grants === 'all') return
   const known = new Set([...SYSTEM_TYPES.keys(), ...(file.typeNames() ?? []), ...types])

@@ -1,5 +1,5 @@
-// The records of one object type as one key sees them (section 5): all but the private records of others.
-// Promise kept here: whatever a key cannot see answers exactly as what does not exist.
+// The records of one object type as one key sees them (section 5): all except the private records of others.
+// Promise kept here: for what a key cannot see, the service answers exactly as for what does not exist.
 
 import { valueKeys } from '../schema/field-types.ts'
 import type { StoredValue } from '../schema/field-types.ts'
@@ -8,7 +8,7 @@ import { CREATED_BY, PRIVATE } from '../schema/object-types.ts'
 import { RequestRefused, noRecord } from '../problems.ts'
 import type { RecordStore, Slot } from '../store/record-store.ts'
 
-/** Who looks, and how far. */
+/** Who reads, and how much they may see. */
 export type Viewer = Pick<Key, 'user' | 'reach'>
 
 export class VisibleRecords {
@@ -22,7 +22,7 @@ export class VisibleRecords {
 
   sees({ record: { properties } }: Slot): boolean {
     if (properties[PRIVATE] !== true) return true
-    // The reach of a key never changes, and a key never sees more than its creator, who may be no admin any more.
+    // The reach of a key never changes; but a key never sees more than its creator, who may no longer be an administrator.
     if (this.sight.reach === 'org' && this.sight.user.admin) return true
     return properties[CREATED_BY] === this.sight.user.id
   }

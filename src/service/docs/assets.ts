@@ -1,4 +1,4 @@
-// What the pages load, all of it from this service: our style and script, and the library that draws the operations.
+// What the pages load, all of it from this service: our style and script, and the library that shows the operations.
 
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -9,7 +9,7 @@ const library = (name: string) => () => readFile(libraryFile(`swagger-ui-dist/${
 
 interface Asset {
   readonly type: string
-  /** @throws where the library is not installed */
+  /** @throws if the library is not installed */
   readonly read: () => string | Promise<Buffer>
 }
 

@@ -1,5 +1,5 @@
-// The documentation: the operations, and a page for each error code, which a problem's `type` points at. Public.
-// Promise kept here: a browser that shows it asks nobody but this service, and runs no script but the two it names.
+// The documentation: the operations, and a page for each error code, to which a problem's `type` points. Public.
+// Promise kept here: a browser that shows it asks only this service, and runs only the two scripts that it names.
 
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { PROBLEM_CODES } from '../../contract/index.ts'
@@ -23,7 +23,7 @@ const policy = [
 
 export function addDocs(fastify: FastifyInstance, site: () => Site): void {
   const open = { config: { open: true } }
-  // A person who opens the service's address looks for this; a program is told as of any other path.
+  // A person who opens the service's address expects this; a program gets the same answer as for any other path.
   fastify.get('/', open, (request, reply) => {
     if (request.headers.accept?.includes('text/html')) return guarded(reply).redirect('/docs')
     throw new RequestRefused(

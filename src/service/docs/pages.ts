@@ -1,4 +1,4 @@
-// The pages, as HTML without any script of their own. Everything that is not ours to write goes through `escaped`.
+// The pages, as HTML without any script of their own. All text that we did not write goes through `escaped`.
 
 import { PROBLEM_CODES } from '../../contract/index.ts'
 import type { ProblemCode } from '../../contract/index.ts'
@@ -46,7 +46,7 @@ export function errorPage(site: Site, code: ProblemCode): string {
 <p>${marked(when)}</p><p class="remedy">${marked(remedy)}</p></section>`
   })
   const refusals = names.map((name): KnownRefusal => REFUSALS[name])
-  // The one that shows the most.
+  // The refusal that shows the most.
   const shown = refusals.find(({ errors }) => errors) ?? refusals.at(-1)!
   const { when: _when, remedy: _remedy, ...facts } = shown
   const problem = problemBody(facts, site.docsUrl, EXAMPLE_REQUEST_ID)
@@ -108,7 +108,7 @@ function escaped(text: string): string {
     .replaceAll('"', '&quot;')
 }
 
-/** Escaped, with what stands between backticks as code. */
+/** Escaped, with the text between backticks as code. */
 function marked(text: string): string {
   return escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }

@@ -34,7 +34,7 @@ export const aggregateRecords: Handler = async ({ org, key, params, body, scan }
   return { status: 200, body: { data } }
 }
 
-/** The values of the records that are aggregated, as many at once as one step finds. */
+/** The values of the records that are aggregated, in pieces: those that one step finds. */
 async function* matching(
   view: VisibleRecords,
   filter: Filter | null,

@@ -12,7 +12,7 @@ import type { RefusalFacts } from '../problems.ts'
 import type { HandlerCall, Handler } from './handler.ts'
 import { pageOf } from './listing.ts'
 
-/** The definitions whose both ends the key may read. */
+/** The definitions of which the key may read both ends. */
 export const listAssociations: Handler = ({ org, key }) => ({
   status: 200,
   body: {
@@ -63,7 +63,7 @@ export const associateRecords: Handler = (call) => {
   const isNew = !org.edges.has(edge)
   if (isNew) {
     const replaced = org.edges.replacedBy(edge, association.cardinality)
-    // As with unique values: what the key cannot see does not count, and nobody writes it unseen.
+    // As with unique values: an edge that the key cannot see does not count, and is not removed unseen.
     for (const each of replaced) if (seesBothEnds(call, each)) org.unlink(each)
     org.link(edge)
   }

@@ -1,5 +1,5 @@
-// Batches (section 4.4). Promise kept here: one result per item, in the order of the request, and an item that is refused
-// changes nothing and stops nobody else.
+// Batches (section 4.4). Promise kept here: one result per item, in the order of the request; a refused item
+// changes nothing and does not stop the others.
 
 import type { WritableOperation } from '../../contract/index.ts'
 import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../http/envelopes.ts'

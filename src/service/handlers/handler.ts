@@ -1,4 +1,4 @@
-// What a handler is: the rules of one operation, without HTTP.
+// A handler: the rules of one operation, without HTTP.
 
 import type { FaultKind, Faults } from '../limits/faults.ts'
 import type { Key } from '../auth/keys.ts'
@@ -16,10 +16,10 @@ export interface HandlerCall {
   readonly body: unknown
   readonly requestId: string
   readonly site: Site
-  /** The fault that this request was chosen for, and their source. */
+  /** The fault that this request was chosen for, and the source of faults. */
   readonly fault: FaultKind | null
   readonly faults: Faults | null
-  /** What a read of many records is bounded by. */
+  /** The bounds of a read of many records. */
   readonly scan: Scan
 }
 
@@ -34,10 +34,10 @@ export interface Site {
 
 export interface Reply {
   readonly status: number
-  /** JSON, or JSON text, or undefined where there is no body. */
+  /** JSON, or JSON text, or undefined if there is no body. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A write is done when this returns; a read may take turns with others. @throws Refusal */
+/** A write is done when this returns; a read may run in steps, between those of others. @throws Refusal */
 export type Handler = (call: HandlerCall) => Reply | Promise<Reply>

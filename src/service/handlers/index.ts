@@ -1,4 +1,4 @@
-// The handlers by operation. A row of the contract's table becomes a route when it has a handler here.
+// The handlers by operation. A row of the contract's table becomes a route if it has a handler here.
 
 import type { OperationId } from '../../contract/index.ts'
 import { aggregateRecords } from './aggregate.ts'

@@ -79,7 +79,7 @@ async function page(
   }
 }
 
-/** Section 4.5: a cursor carries its query; what is given beside it must be the same. Only the page size may differ. */
+/** Section 4.5: a cursor carries its query; a query given with it must be the same. Only the page size may differ. */
 function refuseChange(given: Partial<Query>, carried: Query): void {
   for (const name of ['filter', 'search', 'sort', 'properties'] as const) {
     if (given[name] === undefined) continue

@@ -1,8 +1,8 @@
-// The header Accept, as far as one media type needs it (RFC 9110 section 12.5.1): the most specific range decides.
+// The header Accept, as much of it as one media type needs (RFC 9110 section 12.5.1): the most specific range decides.
 
 const ranges = ['application/json', 'application/*', '*/*']
 
-/** Whether the caller takes `application/json`; without the header, it does. */
+/** Whether the caller accepts `application/json`; without the header, it does. */
 export function acceptsJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '' || accept === '*/*' || accept === ranges[0]) return true
   const qualities = new Map<string, number>()

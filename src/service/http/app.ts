@@ -35,10 +35,10 @@ import { standardHeaders } from './standard-headers.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null where there is no key, or it is not known. */
+    /** Null if there is no key, or it is not known. */
     key: Key | null
     org: Org | null
-    /** Fingerprint of the token that came, known or not; null where none has the form of a key. */
+    /** Fingerprint of the token that came, known or not; null if it does not have the form of a key. */
     presented: string | null
   }
   interface FastifyContextConfig {
@@ -53,7 +53,7 @@ export interface HttpOptions {
   /** How long a read of many records may take. */
   readonly scanMaxMs: number
   readonly tls: Tls | null
-  /** Headers of every answer, beside the standard ones. */
+  /** Headers of every answer, in addition to the standard ones. */
   readonly announced: Readonly<Record<string, string>>
   readonly logger?: Logger | undefined
 }
@@ -70,17 +70,17 @@ export interface App {
   readonly stats: Stats
   /** While true, every connection is destroyed. */
   setDown(down: boolean): void
-  /** Takes no new connection; requests in flight are finished, or broken off after `graceMs`. */
+  /** Accepts no new connection; requests in flight are finished, or aborted after `graceMs`. */
   close(graceMs: number): Promise<void>
 }
 
-/** `site` is asked late: the port is known only once the service listens. */
+/** `site` is called late: the port is known only once the service listens. */
 export function buildApp(directory: Directory, site: () => Site, options: HttpOptions): App {
   const { latencyMs, announced, logger } = options
   const stats: Stats = { requests: 0, byOperation: {}, byStatus: {} }
   const requestIds = requestIdMaker()
 
-  /** Counts a request, sets the headers of its answer, and says why it may not pass. */
+  /** Counts a request, sets the headers of its answer, and returns why it is refused, or null. */
   const begin = (request: FastifyRequest, reply: FastifyReply): RequestRefused | null => {
     stats.requests += 1
     const { operationId } = request.routeOptions.config
@@ -105,11 +105,11 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
       {
         method: request.method,
         route: request.routeOptions.url ?? null,
-        // Null: broken off.
+        // Null: the connection broke.
         status,
         ms: Math.round(reply.elapsedTime),
         key: request.presented,
-        // A key that is revoked, or never was: who still uses it after a rotation.
+        // A key that is revoked, or never existed: the log shows who still uses it after a rotation.
         ...(request.presented !== null && request.key === null ? { refused: true } : {}),
         request_id: request.id,
       },
@@ -117,7 +117,7 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
     )
   }
 
-  /** Refuses what is no request: there is nothing to reply to, only a connection. */
+  /** Refuses bytes that are not a request: there is no reply to send, only a connection. */
   const refuseBytes = (socket: Socket, facts: RefusalFacts): void => {
     const requestId = requestIds()
     const verdict = directory.anonymous.take(directory.clock.now())
@@ -130,12 +130,12 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
     bodyLimit: BODY_BYTES_MAX,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    // Node bounds the path as a whole: within it, a long name is one that is not known.
+    // Node bounds the path as a whole: within that bound, a long name is just an unknown name.
     routerOptions: { maxParamLength: maxHeaderSize },
     exposeHeadRoutes: true,
     genReqId: requestIds,
     serverFactory: (listener) => createServer(listener, options.tls, options.requestTimeoutMs),
-    // A bad path, which is why it was not found.
+    // A bad path, which is why no route was found.
     frameworkErrors: (error, request, reply) => {
       const { facts } = begin(request, reply)!
       sendRefusal(reply, request, site(), facts === noSuchPath ? factsOfError(error) : facts)
@@ -145,13 +145,13 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
       refuseBytes(socket, factsOfConnection(error))
     },
   })
-  // Node would drop it without a word.
+  // Node would drop the connection without an answer.
   fastify.server.on('connect', (_request, socket) => refuseBytes(socket as Socket, methodUnknown))
   const connections = trackConnections(fastify.server)
   fastify.decorateRequest('key', null)
   fastify.decorateRequest('org', null)
   fastify.decorateRequest('presented', null)
-  // The others' bodies mean nothing: they are not read.
+  // The bodies of the other methods have no meaning, so they are not read.
   for (const method of ['DELETE', 'OPTIONS']) {
     fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
@@ -177,7 +177,7 @@ export function buildApp(directory: Directory, site: () => Site, options: HttpOp
       const fields = { error: error.name, code: error.code ?? null, request_id: request.id }
       logger?.error(fields, 'service_error')
     }
-    // What the caller is not told, the operator has to know: a full disk, a data file that fails.
+    // The caller does not see the cause, but the operator must: a full disk, a data file that fails.
     if (error instanceof RequestRefused && error.cause !== undefined) {
       const fields = { ...causeOf(error.cause), status: error.facts.status, request_id: request.id }
       logger?.error(fields, 'service_not_stored')
@@ -206,7 +206,7 @@ function requestIdMaker(): () => string {
   return () => `${start}${(count += 1).toString(36).padStart(6, '0')}`
 }
 
-/** Why a request may not pass, before its body is read: quota, key, path, media types. */
+/** Why a request is refused before its body is read: quota, key, path, media types. */
 function refusalOf(request: FastifyRequest, retryAfterS: number | null): RequestRefused | null {
   if (retryAfterS !== null) {
     return new RequestRefused({
@@ -241,12 +241,12 @@ function refusalOf(request: FastifyRequest, retryAfterS: number | null): Request
   return readsBody(request) ? refusalOfBody(headers) : null
 }
 
-/** How often a header stands in a request: of some, Node keeps the first and drops the others. */
+/** How often a request has a header: for some headers, Node keeps the first and drops the others. */
 function timesOf(rawHeaders: readonly string[], name: string): number {
   return rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length
 }
 
-/** What the database or the system says of a failure; it quotes no value. */
+/** What the database or the system says about a failure; it quotes no value. */
 function causeOf(cause: unknown): { error: string; code: string | null; message: string } {
   const { name, message, code } = cause as Error & { code?: string }
   return { error: name, code: code ?? null, message: String(message).slice(0, 200) }

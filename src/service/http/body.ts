@@ -1,6 +1,6 @@
-// The body of a request: its media type before a byte of it is read, then its JSON. Promise kept here: what a handler gets is
-// exactly what was sent, in Unicode, of bounded size and depth; what could be read in two ways is refused, and a number that a
-// double does not hold is Infinity, which no value may be.
+// The body of a request: its media type before a byte of it is read, then its JSON. Promise kept here: a handler gets exactly
+// what was sent, in Unicode, of bounded size and depth; a body that could be read in two ways is refused, and a number that a
+// double cannot hold becomes Infinity, which no value may be.
 
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -10,7 +10,7 @@ import type { RefusalFacts } from '../problems.ts'
 
 /** Bytes of a request's body. */
 export const BODY_BYTES_MAX = 4 * 1_024 * 1_024
-/** Levels of lists and objects in a body; a filter that is too deep, at 9 of its own, is known as such well before. */
+/** Levels of lists and objects in a body; a filter that is too deep, with 9 levels of its own, is refused well before. */
 export const BODY_DEPTH_MAX = 500
 
 export const tooLarge: RefusalFacts = {
@@ -19,7 +19,7 @@ export const tooLarge: RefusalFacts = {
   detail: `A body of at most ${BODY_BYTES_MAX} bytes was expected`,
 }
 
-/** Why a request's body will not be read, or null. */
+/** Why a request's body is not read, or null. */
 export function refusalOfBody(headers: IncomingHttpHeaders): RequestRefused | null {
   const bytes = Number(headers['content-length'] ?? 0)
   if (bytes > BODY_BYTES_MAX) return new RequestRefused(tooLarge)
@@ -48,14 +48,14 @@ function unsupported(detail: string, headers?: Record<string, string>): RequestR
   return new RequestRefused({ status: 415, code: 'request_invalid', detail, headers })
 }
 
-/** The JSON of a body; undefined where there is none. @throws Refusal 400 */
+/** The JSON of a body; undefined if there is none. @throws Refusal 400 */
 export function parseBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw malformed('The body is not well-formed UTF-8')
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformed('The body begins with a byte order mark: JSON without one was expected')
   }
-  // Before parsing: whatever walks the value later may do so recursively.
+  // Before parsing: later code may walk the value recursively.
   const { depth, members, mayRound } = measure(bytes)
   if (depth > BODY_DEPTH_MAX) {
     throw malformed(`The body is nested deeper than ${BODY_DEPTH_MAX} levels`)

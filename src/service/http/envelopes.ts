@@ -1,5 +1,5 @@
-// The envelopes of request bodies, checked by hand: as strict as the contract's schemas, without walking the properties,
-// whose values are checked once, by the object type. Promise kept here: whatever passes, the contract's schema passes.
+// The envelopes of request bodies, checked by hand: as strict as the contract's schemas, but without walking the properties,
+// whose values the object type checks once. Promise kept here: whatever passes here also passes the contract's schema.
 
 import { z } from 'zod'
 import { isJsonObject } from '../../core/json.ts'
@@ -64,7 +64,7 @@ export function queryBody(body: unknown): QueryEnvelope {
   return parsed(QueryEnvelope, body)
 }
 
-/** Names in `group_by`: the specification leaves the cap open; ours. */
+/** Names in `group_by`: the specification leaves the maximum open; this one is ours. */
 const GROUP_BY_MAX = 10
 
 const AggregateEnvelope = AggregateBody.extend({
@@ -93,14 +93,14 @@ function parsed<Envelope>(schema: z.ZodType<Envelope>, body: unknown): Envelope 
   const result = schema.safeParse(body)
   if (result.success) return result.data
   const { issues } = result.error
-  // What has the wrong shape comes first, as in filters.
+  // A wrong shape is reported first, as in filters.
   const issue = issues.find(({ code }) => !rangeIssues.has(code)) ?? issues[0]!
   const field = issue.path.map((part) => `/${pointerToken(String(part))}`).join('')
   const detail = `${issue.path.join('.') || 'The body'}: ${issue.message}`
   throw rangeIssues.has(issue.code) ? outOfRange(detail, field) : malformed(detail, field)
 }
 
-/** What zod calls a value of the right shape that is too small, too large, or too long. */
+/** Zod's codes for a value of the right shape that is too small, too large, or too long. */
 const rangeIssues: ReadonlySet<string | undefined> = new Set(['too_small', 'too_big', 'custom'])
 
 function dataOf(body: unknown): unknown {
@@ -116,7 +116,7 @@ function propertiesOf(item: unknown, at: string): JsonObject {
   return properties
 }
 
-/** The object, which has these keys and no others. */
+/** The object, which must have exactly these keys. */
 function exactly(raw: unknown, keys: readonly string[], at: string): JsonObject {
   if (!isJsonObject(raw))
     throw malformed(`A JSON object was expected, got ${describeValue(raw)}`, at)

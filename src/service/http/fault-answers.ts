@@ -1,4 +1,4 @@
-// How a planned fault looks on the wire. Each is something that networks, proxies and services really do.
+// What a planned fault looks like on the wire. Each occurs in real networks, proxies and services.
 
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../core/ports.ts'
@@ -6,35 +6,35 @@ import type { FaultKind } from '../limits/faults.ts'
 import { RequestRefused } from '../problems.ts'
 
 const html = '<html><body><h1>502 Bad Gateway</h1></body></html>\n'
-/** What a `Retry-After` asks for. */
+/** Seconds that `Retry-After` asks for. */
 const waitS = 1
 /** Pieces of a slow answer. */
 const dribbles = 10
 
-/** Answers instead of the service; false where the work is to be done. @throws Refusal */
+/** Answers in place of the service; false if the work is to be done. @throws Refusal */
 export function faultBefore(fault: FaultKind, reply: FastifyReply, nowMs: number): boolean {
   if (fault === 'unavailable_503') throw unavailable(String(waitS))
   if (fault === 'unavailable_503_date') {
-    // A date has whole seconds: rounded up, lest the wait be none at all.
+    // A date has whole seconds: rounded up, so that the wait is not zero.
     throw unavailable(new Date(Math.ceil(nowMs / 1_000 + waitS) * 1_000).toUTCString())
   }
   if (fault === 'internal_500_before') throw failed('The service failed: nothing was done')
   if (fault !== 'reset_before' && fault !== 'html_502') return false
   reply.hijack()
   if (fault === 'reset_before') reply.raw.destroy()
-  // A proxy knows none of our headers.
+  // A proxy does not send any of our headers.
   else reply.raw.writeHead(502, { 'content-type': 'text/html', connection: 'close' }).end(html)
   return true
 }
 
-/** What the service would answer; `text` is undefined where there is no body. */
+/** The answer that the service would send; `text` is undefined if there is no body. */
 export interface PlannedAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string | undefined
 }
 
-/** Spoils the answer after the work was done; false where it is to be sent as it is. @throws Refusal */
+/** Spoils the answer after the work was done; false if the answer is to be sent unchanged. @throws Refusal */
 export function faultAfter(
   fault: FaultKind,
   reply: FastifyReply,

@@ -39,10 +39,10 @@ export function sendRefusal(
 ): void {
   const { socket } = request.raw
   if (!request.raw.complete) linger(socket, () => request.raw.complete)
-  // The status line says what the title says; Node has names of its own for two of them.
+  // The status line repeats the title; Node's own phrases differ for two statuses.
   reply.raw.statusMessage = titleOf(facts.status)
-  // Fastify would end the connection at once, and the refusal could be lost on whoever is still sending. Where the caller
-  // wants it closed, that is said.
+  // Fastify would end the connection at once, and a caller that is still sending could lose the refusal. If the caller wants the
+  // connection closed, the answer says so.
   if (reply.raw.shouldKeepAlive) reply.removeHeader('connection')
   else reply.header('connection', 'close')
   void reply
@@ -52,7 +52,7 @@ export function sendRefusal(
     .send(JSON.stringify(problemBody(facts, site.docsUrl, request.id)))
 }
 
-/** Fastify's own errors, in our words; anything unknown is an internal error and says nothing of itself. */
+/** Fastify's own errors, in our words; an unknown one becomes an internal error that reveals nothing. */
 export function factsOfError(error: { code?: string; statusCode?: number }): RefusalFacts {
   if (error instanceof RequestRefused) return error.facts
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge
@@ -68,7 +68,7 @@ export function factsOfError(error: { code?: string; statusCode?: number }): Ref
   }
 }
 
-/** Methods that a path may have; which of them, its own 405 says. */
+/** Methods that a path may have; a path's own 405 says which of them it has. */
 const Allow = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 export const methodUnknown: RefusalFacts = {
   status: 405,
@@ -87,13 +87,13 @@ export function factsOfConnection(error: { code?: string; rawPacket?: unknown })
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? tooSlow : notHttp
 }
 
-/** Whether a refusal can be written to a connection as it is: an answer that is being made must not be mixed up with it. */
+/** Whether a refusal can be written directly to a connection: it must not be mixed up with an answer that is being written. */
 export function takesRawAnswer(socket: Socket): boolean {
   const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null }
   return socket.writable && !(current && (current.headersSent || current.req.complete))
 }
 
-/** Refuses bytes that are no request: there is nothing to reply to, only a connection. */
+/** Refuses bytes that are not a request: there is no reply to send, only a connection. */
 export function refuseRaw(
   socket: Socket,
   site: Site,

@@ -1,23 +1,23 @@
-// What JSON.parse does not tell about a text: how deep it nests, which name an object has twice, and where a text is not
-// Unicode. Promise kept here: no member of a body is dropped or replaced in silence. One quick pass over the bytes and one
-// over the value; a place is looked for only where something is wrong.
+// What JSON.parse does not report about a text: how deep it nests, which name an object has twice, and where a text is not
+// Unicode. Promise kept here: no member of a body is dropped or replaced silently. One quick pass over the bytes and one
+// over the value; the place is searched for only if something is wrong.
 
 import { pointerToken } from '../problems.ts'
 
 const quote = 0x22
 const backslash = 0x5c
 
-/** What a JSON text in UTF-8 holds. Of anything else: something. */
+/** What a JSON text in UTF-8 holds. For any other text the numbers mean nothing. */
 export interface Measures {
   /** Levels of nesting. */
   readonly depth: number
   /** Members of all objects. */
   readonly members: number
-  /** Whether there may be a number that a double does not hold: one of many digits, or with an exponent. */
+  /** Whether there may be a number that a double cannot hold: one of many digits, or with an exponent. */
   readonly mayRound: boolean
 }
 
-/** Digits that every double keeps. */
+/** Any number with this many digits fits a double exactly. */
 const DIGITS_KEPT = 15
 
 export function measure(bytes: Uint8Array): Measures {
@@ -39,7 +39,7 @@ export function measure(bytes: Uint8Array): Measures {
       if (digits > DIGITS_KEPT) mayRound = true
       continue
     }
-    // A point goes on with the number; the e of true and false does no harm.
+    // A point continues the number; the e of true and false does no harm.
     if (byte === 0x2e /* . */) continue
     if (byte === 0x65 /* e */ || byte === 0x45 /* E */) mayRound ||= digits > 0
     digits = 0
@@ -57,8 +57,8 @@ const numberForm = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const toInfinity = '1e999'
 
 /**
- * The same well-formed JSON text, with each number that a double does not hold replaced by one that is read as Infinity,
- * which no value may be: JSON.parse would round it in silence.
+ * The same well-formed JSON text, with each number that a double cannot hold replaced by one that is read as Infinity,
+ * which no value may be: JSON.parse would round it silently.
  */
 export function withoutRounding(json: string): string {
   const parts: string[] = []
@@ -79,7 +79,7 @@ export function withoutRounding(json: string): string {
   return parts.length === 0 ? json : parts.join('') + json.slice(from)
 }
 
-/** Whether the double that a JSON number is read as has the same digits and the same place of the point. */
+/** Whether the double that a JSON number is read as has the same digits, and its point in the same place. */
 function isKept(text: string): boolean {
   const value = Number(text)
   return Number.isFinite(value) && normalForm(text) === normalForm(String(value))
@@ -96,7 +96,7 @@ function normalForm(number: string): string {
   return `${all.slice(0, end)}e${Number(exponent) - fraction.length + all.length - end}`
 }
 
-/** Members of all objects of a value. Fewer than its text has: a name was there twice, and the last one won. */
+/** Members of all objects of a value. If the text has more, a name occurred twice, and the last one won. */
 export function membersOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let members = 0
@@ -108,7 +108,7 @@ export function membersOf(value: unknown): number {
   return members
 }
 
-/** RFC 6901 pointer to the first member, of a well-formed JSON text, whose name its object had already; or null. */
+/** RFC 6901 pointer to the first member of a well-formed JSON text whose name its object already had; or null. */
 export function duplicateIn(json: string): string | null {
   const path: ScanPosition[] = []
   for (let at = 0; at < json.length; at += 1) {
@@ -134,7 +134,7 @@ export function duplicateIn(json: string): string | null {
   return null
 }
 
-/** An object or a list that is open, and where in it we are. */
+/** An object or a list that is open, and the present position in it. */
 interface ScanPosition {
   /** Null: a list. */
   readonly names: Set<string> | null
@@ -154,7 +154,7 @@ function pointerTo(path: readonly ScanPosition[]): string {
   return path.map(({ name, index }) => `/${pointerToken(name ?? String(index))}`).join('')
 }
 
-/** RFC 6901 pointer to the first text that holds half of a surrogate pair, or to what has it in a name; or null. */
+/** RFC 6901 pointer to the first text that holds half of a surrogate pair, or to the value that has it in a name; or null. */
 export function brokenTextIn(value: unknown, at = ''): string | null {
   if (typeof value === 'string') return isUnicode(value) ? null : at
   if (typeof value !== 'object' || value === null) return null

@@ -1,6 +1,6 @@
 // Routes, generated from the contract's table for the operations that have a handler.
 // Promises kept here: a path that exists says which methods it has, and refuses every other with 405 and `Allow`; a query
-// parameter that an operation does not know is refused, since a misspelt `cursor` would list from the start for ever.
+// parameter that an operation does not know is refused, because a misspelt `cursor` would list from the start for ever.
 
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -44,7 +44,7 @@ export function completeRoutes(fastify: FastifyInstance, addPaths: () => void): 
     methodsByUrl.set(url, [...(methodsByUrl.get(url) ?? []), method].flat())
   })
   addPaths()
-  // What Node's parser knows beyond the usual: Fastify would say 404.
+  // Methods that Node's parser knows and Fastify does not: Fastify would answer 404.
   for (const method of METHODS) {
     const isKnown = fastify.supportedMethods.includes(method)
     if (!isKnown && method !== 'CONNECT') fastify.addHttpMethod(method)
@@ -58,7 +58,7 @@ export function completeRoutes(fastify: FastifyInstance, addPaths: () => void): 
     fastify.route({
       method: fastify.supportedMethods.filter((method) => !allowed.includes(method)),
       url,
-      // Before the body is read: what it holds does not matter.
+      // Before the body is read: its content does not matter.
       onRequest: (_request, _reply, done) => {
         const detail = `This path supports ${Allow}`
         done(
@@ -87,7 +87,7 @@ function answerWith(
     if (fault === 'schema_change') directory.changeSchema()
     const isAbandoned = () => reply.raw.destroyed
     const call: HandlerCall = {
-      // A public operation does not look at these two.
+      // A public operation does not read these two.
       org: request.org!,
       key: request.key!,
       params: request.params as Record<string, string>,
@@ -106,7 +106,7 @@ function answerWith(
       if (fault && faultAfter(fault, reply, planned, { clock, ms: faults.slowBodyMs })) return reply
       return reply.code(status).headers(planned.headers).send(text)
     }
-    // A write is kept whole or not at all, and before it is answered.
+    // A write is stored as a whole or not at all, and before it is answered.
     const made = isWrite ? call.org.transaction(() => atOnce(handler(call))) : handler(call)
     if (!(made instanceof Promise)) return answer(made)
     return made.then((later) => {
@@ -116,12 +116,12 @@ function answerWith(
   }
 }
 
-/** A key counts as long as it works: it may be revoked while its request is under way. @throws Refusal 401 */
+/** A key must be valid to the end: it may be revoked while its request is in progress. @throws Refusal 401 */
 function stillValid({ key }: FastifyRequest, directory: Directory): void {
   if (key && !directory.isValid(key)) throw new RequestRefused(noValidKey)
 }
 
-/** What takes turns with others could not be taken back as one. */
+/** A handler that runs in steps, between those of others, could not be rolled back as one write. */
 function atOnce(reply: Reply | Promise<Reply>): Reply {
   if (reply instanceof Promise) throw new Error('A write has to be done at once')
   return reply

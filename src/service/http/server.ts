@@ -1,5 +1,5 @@
 // Node's HTTP or HTTPS server, under Fastify, and its connections. Promises kept here: Node answers nothing by itself, so that
-// every answer has our headers; nobody holds a connection by being slow; stopping takes a bounded time.
+// every answer has our headers; a slow client does not hold a connection; stopping takes a bounded time.
 
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import { createServer as createHttpServer } from 'node:http'
@@ -16,10 +16,10 @@ export interface Tls {
 }
 
 const keepAliveMs = 72_000
-/** How long somebody who was refused may go on sending, so that the refusal is read and not lost in a reset. */
+/** How long a client that was refused may go on sending, so that it reads the refusal and does not lose it in a reset. */
 const lingerMs = 1_000
 
-/** @throws SyncError `service_tls` where the two are not what they should be, or do not belong together */
+/** @throws SyncError `service_tls` if the two are not what they should be, or do not belong together */
 export function checkedTls(tls: Tls): Tls {
   const certificate = pem(() => new X509Certificate(tls.cert), 'a certificate in PEM')
   const key = pem(() => createPrivateKey(tls.key), 'a private key in PEM, not encrypted,')
@@ -50,19 +50,19 @@ export function createServer(
     headersTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.ceil(Math.min(30_000, requestTimeoutMs / 2)),
     keepAliveTimeout: keepAliveMs,
-    // Checked by us: Node would answer in its own words.
+    // We check it: Node would answer in its own words.
     requireHostHeader: false,
   }
   const server = tls
     ? createHttpsServer({ ...options, ...tls }, listener)
     : createHttpServer(options, listener)
-  // `100 Continue` is sent once the request is admitted; what else a client may expect is not known, and left.
+  // `100 Continue` is sent once the request is admitted; any other expectation of a client is unknown, and is ignored.
   server.on('checkContinue', listener)
   server.on('checkExpectation', listener)
   return server
 }
 
-/** Cuts a connection off, some time after the answer, unless what was being sent on it has ended by then. */
+/** Cuts a connection some time after the answer, unless the request that was being sent on it has ended by then. */
 export function linger(socket: Socket, hasEnded: () => boolean): void {
   setTimeout(() => {
     if (!hasEnded()) socket.destroy()
@@ -73,7 +73,7 @@ export interface OpenConnections {
   /** While true, every connection is destroyed. */
   setDown(down: boolean): void
   /**
-   * Helps `close` to an end: connections on which nothing was ever sent are destroyed now, the others when their answer
+   * Lets `close` finish: connections on which nothing was ever sent are destroyed now, the others when their answer
    * has ended, all of them after `graceMs`.
    */
   drain(graceMs: number): void

@@ -6,15 +6,15 @@ import type { LimiterVerdict } from '../limits/limiter.ts'
 
 /** The end of v1, announced (section 9.5). */
 export interface Deprecation {
-  /** From when on v1 is deprecated; may be in the past or the future. */
+  /** The time from which v1 is deprecated; may be in the past or the future. */
   readonly since: Date
-  /** From when on it may no longer answer. */
+  /** The time from which v1 may no longer answer. */
   readonly sunset: Date
 }
 
 /** `Deprecation` of RFC 9745, `Sunset` of RFC 8594. @throws SyncError service_options */
 export function deprecationHeaders({ since, sunset }: Deprecation): Record<string, string> {
-  // False for a date that is none, too.
+  // False for an invalid date, too.
   if (!(since.getTime() <= sunset.getTime())) {
     const message = 'deprecation: two dates were expected, sunset not before since'
     throw new SyncError('service_options', message)

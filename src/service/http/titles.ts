@@ -3,7 +3,7 @@
 import { STATUS_CODES } from 'node:http'
 import { TITLES } from '../../contract/index.ts'
 
-/** Two statuses come before there is a request to speak of, and so not in the contract's table. */
+/** Two statuses occur before there is a request, so they are not in the contract's table. */
 export function titleOf(status: number): string {
   return TITLES[status] ?? STATUS_CODES[status]!
 }

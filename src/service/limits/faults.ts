@@ -14,7 +14,7 @@ export const FAULT_KINDS = [
   'html_502',
   /** The service answers 503 with seconds to wait, nothing is done. */
   'unavailable_503',
-  /** As `unavailable_503`, with a date to wait for, as some proxies send it. */
+  /** Like `unavailable_503`, but the time to wait is a date, as some proxies send it. */
   'unavailable_503_date',
   /** The service answers 500, nothing is done. */
   'internal_500_before',
@@ -26,7 +26,7 @@ export const FAULT_KINDS = [
   'item_500',
   /** A cursor is refused as if it were older than 24 hours. */
   'expired_cursor',
-  /** A page of records holds a third of what it could, and there are more (section 4.5). */
+  /** A page of records holds a third of what it could, and more records follow (section 4.5). */
   'short_page',
   /** Before the work, an object type loses or gains a property. */
   'schema_change',
@@ -35,20 +35,20 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export interface FaultPlan {
   readonly seed: number
-  /** Share of the requests that a kind fits, 0 to 1. */
+  /** Share of the requests that a kind applies to, 0 to 1. */
   readonly rate: number
   readonly kinds: readonly FaultKind[]
   /** How long a `slow_body` takes. Default 2,000 ms. */
   readonly slowBodyMs?: number
 }
 
-/** What decides which faults fit a request. */
+/** The facts that decide which faults apply to a request. */
 export interface FaultTarget {
   readonly isBatch: boolean
   readonly hasCursor: boolean
   /** Whether a success is a page of records. */
   readonly isPage: boolean
-  /** Whether a success has a body that can be torn or slow: that of a deletion has none, nor has one of HEAD. */
+  /** Whether a success has a body that can be torn or slow: the answers to a deletion and to HEAD have none. */
   readonly hasAnswerBody: boolean
 }
 
@@ -74,14 +74,14 @@ export class Faults {
     this.random = seededRandom(plan.seed)
   }
 
-  /** The fault of the next request, or null. Only kinds that fit the request are drawn, so that the rate holds for it. */
+  /** The fault of the next request, or null. Only kinds that apply to the request are drawn, so that the rate holds for it. */
   next(victim: FaultTarget): FaultKind | null {
     if (this.random() >= this.plan.rate) return null
     const kinds = this.plan.kinds.filter((kind) => fits(kind, victim))
     return kinds.length === 0 ? null : kinds[Math.floor(this.random() * kinds.length)]!
   }
 
-  /** Whether an item of a batch under `item_503` or `item_500` fails: every second one or so. */
+  /** Whether an item of a batch under `item_503` or `item_500` fails: about every second one. */
   itemFails(): boolean {
     return this.random() < 0.5
   }

@@ -1,16 +1,16 @@
 // Rate limits (section 8), by one of three models. Promises kept here: no window of the model passes more requests than its
-// limit; Remaining is what would pass at this moment; who waits as long as Retry-After says passes, where nobody else asks.
+// limit; Remaining is what would pass at this moment; a caller that waits for Retry-After passes, if no other caller asks.
 
 export interface LimiterVerdict {
   readonly limit: number
   readonly remaining: number
-  /** Null where the request may pass. */
+  /** Null if the request may pass. */
   readonly retryAfterS: number | null
 }
 
 /** Counts the requests of one org, or of all callers without a key. */
 export interface Limiter {
-  /** Asks for one request. A refused one is not counted. A clock that was set back starts the count again. */
+  /** Asks for one request. A refused one is not counted. If the clock was set back, the count starts again. */
   take(nowMs: number): LimiterVerdict
   /** Null: no request is refused. */
   setLimit(limitPerMinute: number | null): void
@@ -26,17 +26,17 @@ export const LIMIT_MODELS = [
 ] as const
 export type LimitModel = (typeof LIMIT_MODELS)[number]
 
-/** What the headers report where nothing is refused. */
+/** What the headers report if no request is refused. */
 const UNLIMITED = 1_000_000_000
 const windowMs = 60_000
 
-/** What a model remembers. `limit` is at least 1; `nowMs` never falls. */
+/** The state of a model. `limit` is at least 1; `nowMs` never falls. */
 interface Count {
   /** How many may pass now. */
   free(limit: number, nowMs: number): number
   /** One passes. */
   add(nowMs: number): void
-  /** Milliseconds until one may pass, where none may. */
+  /** Milliseconds until one may pass, if none may pass now. */
   waitMs(limit: number, nowMs: number): number
 }
 
@@ -113,7 +113,7 @@ function slidingLog(): Count {
       used += 1
     },
     waitMs: (limit, nowMs) => {
-      // After a limit was lowered, more than the oldest has to leave the window.
+      // After the limit was lowered, more than the oldest request must leave the window.
       let left = used
       let index = first - 1
       while (left >= limit) left -= entries[(index += 1)]!.requests

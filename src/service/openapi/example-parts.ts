@@ -1,4 +1,4 @@
-// What the examples are made of (see examples.ts).
+// The parts of the examples (see examples.ts).
 
 import type { OperationId } from '../../contract/index.ts'
 
@@ -10,9 +10,9 @@ export interface Example {
   readonly parameters?: Readonly<Record<string, string>>
   readonly body?: unknown
   readonly status: number
-  /** What the answer's body holds, lists and properties abridged; left out for a 204. */
+  /** The content of the answer's body, with lists and properties abridged; left out for a 204. */
   readonly answer?: unknown
-  /** True where it is there for the others only. */
+  /** True if only the other examples need it. */
   readonly hidden?: boolean
 }
 

@@ -1,4 +1,4 @@
-// What can be asked next with what an answer says: links of the document.
+// Links of the document: requests that an answer makes possible.
 
 import { OPERATIONS } from '../../contract/index.ts'
 import type { OperationId } from '../../contract/index.ts'
@@ -11,13 +11,13 @@ const OF_A_RECORD: readonly OperationId[] = [
   'deleteRecord',
   'listAssociationEdges',
 ]
-/** Where the answer has the id of a record. */
+/** Where in the answer the id of a record is. */
 const RECORD_IDS: Partial<Record<OperationId, string>> = {
   createRecord: '/data/id',
   upsertRecord: '/data/id',
 }
 
-/** The links of an operation's answers that succeed, or nothing. */
+/** The links of an operation's successful answers, or nothing. */
 export function linksOf(id: OperationId): { links?: SchemaObject } {
   const pointer = RECORD_IDS[id]
   const links: Record<string, SchemaObject> = {}

@@ -1,4 +1,4 @@
-// What the OpenAPI document says about each operation beside the contract's table: a text, and what it can refuse.
+// What the OpenAPI document says about each operation in addition to the contract's table: a text, and what it can refuse.
 // Promise kept here: an operation that is added to the contract does not compile until it is described here.
 
 import { OPERATIONS } from '../../contract/index.ts'
@@ -8,7 +8,7 @@ import type { RefusalName } from './refusals.ts'
 interface Description {
   /** Markdown. */
   readonly text: string
-  /** Beside those that every operation of its kind has. */
+  /** In addition to those that every operation of its kind has. */
   readonly refusals: readonly RefusalName[]
 }
 

@@ -65,7 +65,7 @@ function response(names: readonly RefusalName[]): SchemaObject {
   }
 }
 
-/** When it is answered; several cases as a list. */
+/** When the response is sent; several cases as a list. */
 function cases(names: readonly RefusalName[]): string {
   const [first, ...others] = names.map((name) => {
     const { reason, when }: KnownRefusal = REFUSALS[name]

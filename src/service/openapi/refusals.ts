@@ -17,7 +17,7 @@ import type { RefusalFacts } from '../problems.ts'
 
 /** `detail`, `field` and `errors` are an example, in the service's own words. */
 export interface KnownRefusal extends Omit<RefusalFacts, 'headers'> {
-  /** When it is answered. */
+  /** When the service answers with it. */
   readonly when: string
   /** What the caller does about it. */
   readonly remedy: string
@@ -302,7 +302,7 @@ export function refusalsWith(code: ProblemCode): RefusalName[] {
   )
 }
 
-/** What a person calls it: its reason, or its name in words. */
+/** Its name for people: its reason, or its name in words. */
 export function shortNameOf(name: RefusalName): string {
   const { reason }: KnownRefusal = REFUSALS[name]
   return reason ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll('_', ' ')

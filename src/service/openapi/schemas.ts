@@ -1,5 +1,5 @@
 // The document's `components.schemas`, from the contract's zod schemas.
-// Promise kept here: every reference resolves, and nothing is there that nobody refers to.
+// Promise kept here: every reference resolves, and every schema is referred to.
 
 import { z } from 'zod'
 import * as contract from '../../contract/index.ts'
@@ -10,7 +10,7 @@ const prefix = '#/components/schemas/'
 const jsonValue = { type: ['string', 'number', 'boolean'] }
 const money = { $ref: `${prefix}Money` }
 
-/** The contract tolerates any JSON as a value; what this service answers, and filters by, are these. */
+/** The contract accepts any JSON as a value; this service answers, and filters by, these only. */
 const propertyValue = {
   description:
     "The value of a property, as its field type says: a text, a number, a boolean, an ISO 8601 date, a currency value; a list of them where the property is multi-value; null where there is none. A filter's value has the same shapes.",
@@ -22,14 +22,14 @@ const propertyValue = {
   examples: ['Ada', 98.5, true, ['ada@example.com'], { amount: '1200.50', unit: 'EUR' }, null],
 }
 
-/** A reference to a schema of the contract. @throws where it has no id */
+/** A reference to a schema of the contract. @throws if it has no id */
 export function refTo(schema: z.ZodType): SchemaObject {
   const id = schema.meta()?.['id']
   if (typeof id !== 'string') throw new Error('A schema of an operation has no id')
   return { $ref: prefix + id }
 }
 
-/** A schema that is written where it is used: a parameter's. */
+/** A schema that is written at the place of its use: that of a parameter. */
 export function inlineSchema(schema: z.ZodType): SchemaObject {
   const { $schema: _dialect, description: _elsewhere, ...rest } = z.toJSONSchema(schema)
   return rest
@@ -65,7 +65,7 @@ function everySchema(): SchemaObject {
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
       if (zodSchema === contract.PropertyValue) replace(jsonSchema, propertyValue)
-      // Whatever is written is refused value by value, so the body as a whole is right with any.
+      // Values are refused one by one, so the body as a whole is valid with any value.
       if (zodSchema === contract.WrittenProperties) jsonSchema.additionalProperties = true
       tidy(jsonSchema)
     },
@@ -83,7 +83,7 @@ function replace(target: SchemaObject, source: SchemaObject): void {
   Object.assign(target, source)
 }
 
-/** What zod writes out although it is the default. */
+/** Removes what zod writes although it is the default. */
 function tidy(schema: SchemaObject): void {
   if (JSON.stringify(schema['additionalProperties']) === '{}') delete schema['additionalProperties']
   if (JSON.stringify(schema['propertyNames']) === '{"type":"string"}') {

@@ -1,5 +1,5 @@
 // Aggregates (sections 2.9 and 4.2): one pass over the records, a tally for each group, one page of the groups.
-// Promises kept here: sums and averages are exact; the order of groups depends on nothing but their keys, so that pages fit.
+// Promises kept here: sums and averages are exact; the order of groups depends only on their keys, so that pages fit together.
 
 import { compareDecimals, decimalOfNumber } from '../../core/decimal.ts'
 import { DecimalSum } from '../../core/decimal-sum.ts'
@@ -13,9 +13,9 @@ import type { StoredValues } from '../store/record-store.ts'
 
 export interface Aggregation {
   readonly op: (typeof AGGREGATIONS)[number]
-  /** One whose field type has `op`. For a count any, and null counts records, whether they have a value or not. */
+  /** A property whose field type has `op`; for a count, any. Null counts records, whether they have a value or not. */
   readonly property: CompiledProperty | null
-  /** None: all records are one group, which is there even where no record is. */
+  /** Empty: all records are one group, which exists even if there is no record. */
   readonly groupBy: readonly CompiledProperty[]
   /** Groups of the page, at most. */
   readonly limit: number
@@ -23,16 +23,16 @@ export interface Aggregation {
   readonly offset: number
 }
 
-/** What is computed of the records of one group. */
+/** What is computed from the records of one group. */
 interface Tally {
   add(values: StoredValues): void
   result(): AggregateData['results'][number]['value']
 }
 
-/** What is computed of values. */
+/** What is computed from values. */
 interface Measure<Item, Result> {
   add(value: Item): void
-  /** Null of none. */
+  /** Null without values. */
   result(): Result | null
 }
 
@@ -48,7 +48,7 @@ interface Group {
 
 /**
  * Section 2.9. A property of several values is computed over all of them, and groups by its whole list. The records come
- * in pieces, so that others have their turn between two of them.
+ * in pieces, so that other requests get their turn between two pieces.
  */
 export async function aggregate(
   pieces: AsyncIterable<readonly StoredValues[]>,
@@ -134,7 +134,7 @@ function scalarOrder({ wire, field }: CompiledProperty): Compare<Scalar> {
   return compare as Compare<Scalar>
 }
 
-/** By unit, then by amount. Their worth would need exchange rates, and equal worth would leave the order open. */
+/** By unit, then by amount. Comparing their worth would need exchange rates, and equal worth would leave the order open. */
 function compareUnitFirst(a: CurrencyValue, b: CurrencyValue): number {
   if (a.unit !== b.unit) return a.unit < b.unit ? -1 : 1
   return compareDecimals(a.amount, b.amount)

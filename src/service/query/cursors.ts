@@ -1,5 +1,6 @@
-// Cursors: signed text that carries its query and its place, so that the service keeps no state for a listing.
-// Promise kept here: a cursor that was altered, is another key's or another listing's, or is older than 24 h is refused.
+// Cursors: signed text that carries its query and its position, so that the service keeps no state for a listing.
+// Promise kept here: a cursor that was altered, that belongs to another key or another listing, or that is older than 24 h is
+// refused.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { CURSOR_LIFETIME_MS } from '../../contract/index.ts'
@@ -21,7 +22,7 @@ interface Payload {
 export class Cursors {
   private readonly secret: Uint8Array
 
-  /** Without a secret, a fresh one: what an earlier process listed is gone with its memory. */
+  /** Without `secret` a new one is made: what an earlier process listed is gone with its memory. */
   constructor(secret: Uint8Array = randomBytes(32)) {
     this.secret = secret
   }
@@ -38,7 +39,7 @@ export class Cursors {
     const [text = '', signature = '', ...rest] = cursor.split('.')
     const given = Buffer.from(signature, 'base64url')
     const expected = this.sign(text)
-    // Decoding passes over what is no base64url: only the text that was issued is a cursor.
+    // The decoder skips characters that are not base64url: only the exact text that was issued is a cursor.
     const isIssued = given.toString('base64url') === signature
     if (
       rest.length > 0 ||
@@ -64,7 +65,7 @@ export class Cursors {
   }
 }
 
-/** The same for one that was made up and for one of another key: neither is to be told apart. */
+/** The same for an invented cursor and for one of another key: the caller must not be able to tell them apart. */
 function notIssued(): RequestRefused {
   const detail = 'The service did not issue this cursor to this key, for this listing: start again'
   return cursorInvalid(detail)

@@ -17,13 +17,13 @@ import { RequestRefused, refusalFacts, malformed, describeValue } from '../probl
 import type { Scan } from './scan.ts'
 import type { StoredValues } from '../store/record-store.ts'
 
-/** Values of which a matching record must hold one: an index can find the candidates. */
+/** Values one of which a matching record must hold: an index can find the candidates. */
 export interface Lookup {
   readonly property: CompiledProperty
   readonly keys: readonly string[]
 }
 
-/** A bound that the one value of every matching record keeps: an order by the property can begin or end there. */
+/** A bound that the single value of every matching record satisfies: an order by the property can begin or end there. */
 export interface ValueBound {
   readonly property: CompiledProperty
   readonly op: 'gt' | 'gte' | 'lt' | 'lte'
@@ -31,7 +31,7 @@ export interface ValueBound {
 }
 
 export interface Filter {
-  /** What it costs is charged to `scan`. @throws Refusal 504 where a single record costs too much */
+  /** Charges its cost to `scan`. @throws Refusal 504 if a single record costs too much */
   readonly matches: (properties: StoredValues, scan: Scan) => boolean
   readonly lookups: readonly Lookup[]
   readonly bounds: readonly ValueBound[]
@@ -42,13 +42,13 @@ type Test = (value: Scalar, scan: Scan) => boolean
 
 const operators: ReadonlySet<string> = new Set(FILTER_OPERATORS)
 
-/** @throws Refusal 400 where the tree is malformed; 422 where it is too deep or has too many groups */
+/** @throws Refusal 400 if the tree is malformed; 422 if it is too deep or has too many groups */
 export function checkedFilter(raw: unknown, pointer: string): FilterNode {
   let groups = 0
   let leaves = 0
   let tooDeep: string | null = null
   const check = (node: unknown, at: string, level: number): void => {
-    // Nothing below the deepest level is looked at, so a hostile tree cannot exhaust the stack.
+    // Nothing below the deepest level is read, so a hostile tree cannot exhaust the stack.
     if (level > FILTER_DEPTH_MAX) {
       tooDeep ??= at
       return
@@ -168,14 +168,14 @@ function holds(value: StoredValue, test: Test, scan: Scan): boolean {
   return value.some((each) => test(each, scan))
 }
 
-/** Whether a text has the fragment. */
+/** Whether a text contains the fragment. */
 export function contains(text: string, part: string, scan: Scan): boolean {
   // The worst case of a search is the product of the two lengths.
   scan.charge(1 + (text.length * (64 + part.length)) / 4_096)
   return text.includes(part)
 }
 
-/** The test of one stored value. A negated operator matches exactly what its positive twin does not. */
+/** The test of one stored value. A negated operator matches exactly what its positive counterpart does not. */
 function testOf(
   leaf: Leaf,
   property: CompiledProperty,

@@ -33,12 +33,12 @@ export interface RecordsPage {
   readonly next: SortPosition | null
 }
 
-/** Records that are found by an index and sorted at once; where there are more, the order is walked. */
+/** Records that are found by an index and sorted at once; if there are more, the order is walked. */
 const LOOKED_UP_MAX = 1_000
 
 const searched = new Set(['text', 'long_text', 'email', 'phone', 'url'])
 
-/** A query ready to run. @throws Refusal 422 where it is semantically wrong */
+/** A query ready to run. @throws Refusal 422 if it is semantically wrong */
 export function preparedQuery(query: Query, type: ObjectType, hasRates: boolean): PreparedQuery {
   const filter = query.filter && compileFilter(query.filter, type, hasRates, '/filter')
   return {
@@ -56,7 +56,7 @@ export interface PreparedQuery {
   readonly search: ((properties: StoredValues, scan: Scan) => boolean) | null
 }
 
-/** Names that the type lacks are refused. `at` is the pointer of the list, where it came in a body. */
+/** Refuses names that the type lacks. `at` is the pointer of the list, if it came in a body. */
 export function checkSelection(names: readonly string[], type: ObjectType, at?: string): void {
   names.forEach((name, index) => {
     if (type.properties.has(name)) return
@@ -65,7 +65,7 @@ export function checkSelection(names: readonly string[], type: ObjectType, at?: 
   })
 }
 
-/** At most `size` records beyond `after`. @throws Refusal 503 where the type changes meanwhile, 504 where it takes too long */
+/** At most `size` records beyond `after`. @throws Refusal 503 if the type changes meanwhile, 504 if it takes too long */
 export async function readPage(
   view: VisibleRecords,
   prepared: PreparedQuery,
@@ -81,7 +81,7 @@ export async function readPage(
   const found: StoredRecord[] = []
   let next: SortPosition | null = null
   let last: SortPosition | null = null
-  /** Looks at records from the last one on. True where another step is needed. */
+  /** Checks records from the last one on. True if another step is needed. */
   const step = (): boolean => {
     for (const slot of candidates(store, prepared, last ?? after)) {
       const { properties } = slot.record
@@ -130,7 +130,7 @@ export function projected(record: StoredRecord, names: readonly string[] | null)
   return { ...record, properties }
 }
 
-/** Slots beyond `after` in the order of the query: few where an index or an order knows the filter's values. */
+/** Slots beyond `after` in the order of the query: few if an index or an order knows the filter's values. */
 function candidates(
   store: RecordStore,
   { query, filter, sort }: PreparedQuery,
@@ -155,7 +155,7 @@ function candidates(
   return walkWithin(store, sort, direction, bounds, after)
 }
 
-/** Walks an order from where a bound lets it begin to where one ends it. */
+/** Walks an order from the first record that a bound allows to the last. */
 function* walkWithin(
   store: RecordStore,
   sort: CompiledProperty | null,
@@ -178,7 +178,7 @@ function* walkWithin(
   }
 }
 
-/** The places just outside what a bound allows; a record without a value, which comes last, is outside. */
+/** The positions just outside what a bound allows; a record without a value, which comes last, is outside. */
 function edgesOf({ op, value }: ValueBound): { side: Direction; at: SortPosition }[] {
   const before = { value, seq: -1 }
   const behind = { value, seq: Number.MAX_SAFE_INTEGER }

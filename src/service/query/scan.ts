@@ -1,4 +1,4 @@
-// Long reads in short steps. Promises kept here: no scan of records keeps the event loop from others for longer than one
+// Long reads in short steps. Promises kept here: no scan of records occupies the event loop for longer than one
 // step, whatever a request asks for; scans take turns, one step each; a scan that takes too long ends with 504.
 
 import { RequestRefused } from '../problems.ts'
@@ -8,8 +8,8 @@ import type { RefusalFacts } from '../problems.ts'
 const STEP_ITEMS_MAX = 500
 const STEP_MS_MAX = 5
 /**
- * What one record may cost before the next look at the clock; a unit is one comparison of a short text, some 30 ns. Only
- * texts of megabytes, or thousands of values, come near to it.
+ * What one record may cost before the clock is read again; a unit is one comparison of a short text, about 30 ns. Only
+ * texts of megabytes, or thousands of values, come near it.
  */
 const UNITS_MAX = 2_000_000
 
@@ -19,7 +19,7 @@ export const tooLong: RefusalFacts = {
   detail: 'The records could not be searched in time: narrow the filter, or ask for less',
 }
 
-/** Who waits for the next turn of the event loop; one goes on in each, so that any number of scans leaves room for others. */
+/** Scans that wait for a turn of the event loop; each turn continues one, so that any number of scans leaves room for others. */
 const waiting: (() => void)[] = []
 
 function turn(): void {
@@ -33,18 +33,18 @@ function nextTurn(): Promise<void> {
   })
 }
 
-/** A long piece of work, one of whose items after the other asks whether others are due. */
+/** A long piece of work that asks, item by item, whether other work is due. */
 export class Steps {
   private items = 0
   private startedMs = performance.now()
 
-  /** Whether it is time to `pause`; to be asked after each item. */
+  /** Whether it is time to `pause`; the caller asks after each item. */
   isDue(): boolean {
     this.items += 1
     return this.items >= STEP_ITEMS_MAX || performance.now() - this.startedMs >= STEP_MS_MAX
   }
 
-  /** Lets others go first. */
+  /** Lets other work go first. */
   async pause(): Promise<void> {
     await nextTurn()
     this.items = 0
@@ -53,9 +53,9 @@ export class Steps {
 }
 
 export interface ScanOptions {
-  /** Milliseconds that the scan may take, the turns of others included. */
+  /** Milliseconds that the scan may take, including the turns of others. */
   readonly maxMs: number
-  /** Whether nobody waits for its answer any more. */
+  /** Whether no client waits for its answer any more. */
   readonly isAbandoned: () => boolean
 }
 
@@ -70,12 +70,12 @@ export class Scan extends Steps {
     this.options = options
   }
 
-  /** Where other scans are under way, this one waits for its turn before it begins. */
+  /** If other scans are in progress, this one waits for its turn before it begins. */
   async begin(): Promise<void> {
     if (waiting.length > 0) await this.pause()
   }
 
-  /** Counts work on one record. @throws Refusal 504 where it is more than one step may take */
+  /** Counts work on one record. @throws Refusal 504 if it is more than one step may take */
   charge(units: number): void {
     this.units += units
     if (this.units > UNITS_MAX) throw new RequestRefused(tooLong)
@@ -98,7 +98,7 @@ export class Scan extends Steps {
     if (tooLate || this.options.isAbandoned()) throw new RequestRefused(tooLong)
   }
 
-  /** Ends when `work` does, or with the scan's time. @throws Refusal 504 */
+  /** Ends when `work` does, or when the scan's time is over. @throws Refusal 504 */
   async until(work: Promise<void>): Promise<void> {
     const leftMs = this.options.maxMs - (performance.now() - this.beganMs)
     let timer: NodeJS.Timeout | undefined
@@ -113,7 +113,7 @@ export class Scan extends Steps {
   }
 }
 
-/** Sorted as `toSorted` would, in steps: short runs first, then merged, two and two. */
+/** Sorted as by `toSorted`, in steps: short runs first, then merged in pairs. */
 export async function sortedInSteps<Item>(
   items: readonly Item[],
   compare: (a: Item, b: Item) => number,

@@ -27,7 +27,7 @@ const microEuros: Readonly<Record<string, bigint>> = {
 
 export const CURRENCY_UNITS: readonly string[] = Object.keys(microEuros)
 
-/** The stored form of a currency value (exactly `amount` and `unit`), or undefined where it is none. */
+/** The stored form of a currency value (exactly `amount` and `unit`), or undefined if it is not one. */
 export function parseMoney(raw: unknown): CurrencyValue | undefined {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return undefined
   const { amount, unit, ...rest } = raw as Record<string, unknown>
@@ -39,7 +39,7 @@ export function parseMoney(raw: unknown): CurrencyValue | undefined {
   return { amount: canonical, unit }
 }
 
-/** Negative, zero or positive as `a` is worth less than, as much as or more than `b`. */
+/** Negative, zero or positive if `a` is worth less than, as much as or more than `b`. */
 export function compareMoney(a: CurrencyValue, b: CurrencyValue): number {
   if (a.unit === b.unit) return compareDecimals(a.amount, b.amount)
   const scale = Math.max(fractionDigits(a.amount), fractionDigits(b.amount))

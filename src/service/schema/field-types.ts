@@ -1,4 +1,4 @@
-// The field types: what a value of each looks like, how it is stored, compared and filtered (section 2.4).
+// The field types: the form of a value of each, and how it is stored, compared and filtered (section 2.4).
 // Promise kept here: a stored value is always in its one normal form, so equal values are equal text.
 
 import { decimalOfNumber } from '../../core/decimal.ts'
@@ -15,11 +15,11 @@ export type StoredValue = Scalar | Scalar[] | null
 
 export interface FieldType {
   readonly wire: FieldTypeWire
-  /** What a valid value looks like, for messages. */
+  /** The form of a valid value, for messages. */
   readonly expected: string
-  /** The stored form of a value that is written, or undefined where it is invalid. */
+  /** The stored form of a value that is written, or undefined if it is invalid. */
   readonly parse: (raw: unknown) => Scalar | undefined
-  /** The form in which a filter compares: normalised as on writing, but only the shape has to be right. */
+  /** The form in which a filter compares: normalised as on writing, but only the shape must be right. */
   readonly operand: (raw: unknown) => Scalar | undefined
   /** Order of two stored values. */
   readonly compare: (a: never, b: never) => number
@@ -218,7 +218,7 @@ export function valueKeys(value: StoredValue): string[] {
   return Array.isArray(value) ? value.map(valueKey) : [valueKey(value)]
 }
 
-/** True where two stored values of one property are equal; lists compare in order. */
+/** True if two stored values of one property are equal; lists compare in order. */
 export function isStoredEqual(a: StoredValue, b: StoredValue): boolean {
   if (a === b) return true
   if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return false

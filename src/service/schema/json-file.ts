@@ -1,5 +1,5 @@
-// A JSON file that a person wrote, read whole and bounded. Promise kept here: what is read is exactly what stands in the
-// file; where it is no JSON, or could be read in two ways, the place is named.
+// A JSON file that a person wrote, read whole and bounded. Promise kept here: what is read is exactly what is in the
+// file; if it is not JSON, or could be read in two ways, the error names the place.
 
 import { readFileSync, statSync } from 'node:fs'
 import {
@@ -13,7 +13,7 @@ import {
 const bytesMax = 4 * 1_024 * 1_024
 const depthMax = 100
 
-/** @throws what `refuse` makes of the reason: where in the file, and what was expected */
+/** @throws the error that `refuse` makes from the reason: where in the file, and what was expected */
 export function readJsonFile(path: string, refuse: (reason: string) => Error): unknown {
   const bytes = readBytes(path, refuse)
   const text = decoded(bytes)
@@ -24,7 +24,7 @@ export function readJsonFile(path: string, refuse: (reason: string) => Error): u
   } catch {
     throw refuse(`${placeOf(text, faultIn(text) ?? 0)}: well-formed JSON was expected`)
   }
-  // Before anything walks the value: it may do so recursively.
+  // Before any code walks the value: it may do so recursively.
   const { depth, members, mayRound } = measure(bytes)
   if (depth > depthMax) {
     throw refuse(`at most ${depthMax} levels of lists and objects were expected`)
@@ -54,7 +54,7 @@ function readBytes(path: string, refuse: (reason: string) => Error): Uint8Array 
   return reading(() => readFileSync(path))
 }
 
-/** Without the byte order mark that some editors write; null where it is not UTF-8. */
+/** Without the byte order mark that some editors write; null if it is not UTF-8. */
 function decoded(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -73,7 +73,7 @@ const token =
   // oxlint-disable-next-line no-control-regex -- JSON allows none of them in a text
   /[{}[\],:]|"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-/** Index of the first character that stands where JSON has no such thing, the end included; null of well-formed JSON. */
+/** Index of the first character that JSON does not allow at its place, the end included; null for well-formed JSON. */
 export function faultIn(text: string): number | null {
   /** What is open, outermost first. */
   const open: ('{' | '[')[] = []

@@ -1,4 +1,4 @@
-// Object types (section 2.2), compiled from their definitions. Every type has the properties that the service keeps itself.
+// Object types (section 2.2), compiled from their definitions. Every type has the properties that the service itself sets.
 
 import type { ObjectSchema, ObjectSummary, WritableOperation } from '../../contract/index.ts'
 import { sha256 } from '../auth/keys.ts'
@@ -7,7 +7,7 @@ import type { CompiledProperty, PropertyDefinition } from './properties.ts'
 
 export type { CompiledProperty } from './properties.ts'
 
-/** What an object type is made from. */
+/** The definition of an object type. */
 export interface TypeDefinition {
   readonly name: string
   readonly label?: string | undefined
@@ -26,7 +26,7 @@ export interface ObjectType {
   readonly schema: ObjectSchema
   readonly summary: ObjectSummary
   readonly properties: ReadonlyMap<string, CompiledProperty>
-  /** Properties whose values a second record cannot take. */
+  /** Properties whose values only one record can have. */
   readonly unique: readonly CompiledProperty[]
 }
 
@@ -40,7 +40,7 @@ export const PRIVATE = 'svc_private'
 
 export const FULL: readonly WritableOperation[] = ['create', 'update', 'delete', 'associate']
 
-/** @throws Error where a definition contradicts itself */
+/** @throws Error if a definition contradicts itself */
 export function compileType(definition: TypeDefinition): ObjectType {
   const { name, label, label_plural, description = '', icon = '', is_system } = definition
   const writable_operations = [...(definition.writable_operations ?? FULL)]
@@ -74,7 +74,7 @@ export function compileType(definition: TypeDefinition): ObjectType {
   }
 }
 
-/** A digest of all that decides which values are valid: equal digests, equally valid values. */
+/** A digest of everything that decides which values are valid: types with equal digests accept the same values. */
 export function digestOf(types: ReadonlyMap<string, ObjectType>): string {
   const facts = [...types.values()].map(({ name, properties }) => [
     name,
@@ -89,8 +89,8 @@ export function digestOf(types: ReadonlyMap<string, ObjectType>): string {
 }
 
 /**
- * The type with other properties: some added at the end, some gone. Those that the service keeps stay.
- * @throws Error where one that is added is there already
+ * The type with other properties: some added at the end, some removed. Those that the service sets stay.
+ * @throws Error if one that is added exists already
  */
 export function withChange(
   { definition }: ObjectType,
@@ -101,7 +101,7 @@ export function withChange(
   return compileType({ ...definition, properties: [...properties, ...add] })
 }
 
-/** The service's own properties of a type whose records are, or are not, written by people. */
+/** The service's own properties of a type whose records people write, or do not write. */
 function kept(isWritten: boolean): PropertyDefinition[] {
   return [
     { name: CREATED_AT, field_type: 'datetime', writability: 'read_only' },

@@ -1,26 +1,26 @@
 // Properties (section 2.3), compiled from their definitions into closures that check a value.
-// Promise kept here: what the schema says about a property is what a write and a filter obey.
+// Promise kept here: writes and filters obey what the schema says about a property.
 
 import { PREFIX } from '../../contract/index.ts'
 import type { PropertyWire } from '../../contract/index.ts'
 import { FIELD_TYPES } from './field-types.ts'
 import type { FieldType, Scalar, StoredValue } from './field-types.ts'
 
-/** What a property is made from; absent members have the defaults of section 2.3. */
+/** The definition of a property; absent members have the defaults of section 2.3. */
 export interface PropertyDefinition {
   readonly name: string
   /** Name of a field type. */
   readonly field_type: string
   readonly label?: string | undefined
   readonly writability?: PropertyWire['writability'] | undefined
-  /** Default: true for `multi_select`, which is nothing else, and false for every other. */
+  /** Default: true for `multi_select`, which is always multi-value, and false for every other. */
   readonly is_multi?: boolean | undefined
   readonly is_unique?: boolean | undefined
   /** Required for `select` and `multi_select`, and for no other. */
   readonly options?:
     | readonly (string | { value: string; label: string; description?: string | undefined })[]
     | undefined
-  /** A new record has it where the property is left out. A unique property has none. */
+  /** The value in a new record if the property is left out. A unique property has none. */
   readonly default_value?: unknown
   readonly description?: string | undefined
 }
@@ -29,11 +29,11 @@ export interface CompiledProperty {
   readonly name: string
   readonly wire: PropertyWire
   readonly field: FieldType
-  /** What a valid value looks like, for messages. */
+  /** The form of a valid value, for messages. */
   readonly expected: string
-  /** The stored form of a value that is written: null clears, undefined where it is invalid. */
+  /** The stored form of a value that is written: null clears, undefined if it is invalid. */
   readonly parse: (raw: unknown) => StoredValue | undefined
-  /** In stored form; null where there is none. */
+  /** In stored form; null if there is none. */
   readonly defaultValue: StoredValue
 }
 
@@ -47,7 +47,7 @@ export function defaultLabel(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** @throws Error where the definition contradicts itself: with what was expected */
+/** @throws Error if the definition contradicts itself: with what was expected */
 export function compileProperty(definition: PropertyDefinition): CompiledProperty {
   const {
     name,
@@ -74,7 +74,7 @@ export function compileProperty(definition: PropertyDefinition): CompiledPropert
       `options: ${isChoice ? 'at least one was' : 'none were'} expected for ${field_type}`,
     )
   }
-  // Each text in one place of memory, however many records hold it.
+  // Each text only once in memory, however many records hold it.
   const allowed = new Map(values.map((value) => [value, value]))
   if (allowed.size < values.length) throw new Error('options: each value once was expected')
   const one: FieldType['parse'] = isChoice

@@ -1,5 +1,5 @@
-// The schema file: what an org has beyond the system's types: custom types and properties, associations, and its people.
-// Promise kept here: a file that contradicts itself is refused as a whole, with every place that is wrong.
+// The schema file: what an org has in addition to the system's types: custom types and properties, associations, and its
+// people. Promise kept here: a file that contradicts itself is refused as a whole, with every place that is wrong.
 
 import { z } from 'zod'
 import { CARDINALITIES, PREFIX, WRITABILITIES, WRITABLE_OPERATIONS } from '../../contract/index.ts'
@@ -175,7 +175,7 @@ function schemaOf(file: SchemaFile, note: Note): OrgSchema {
   return { types, associations, users: [...users.values()] }
 }
 
-/** The definitions that hold; what is wrong with the others is noted. */
+/** The definitions that are valid; problems of the others are noted. */
 function compiling(
   definitions: readonly PropertyDefinition[],
   place: readonly (string | number)[],

@@ -1,5 +1,5 @@
 // The service's data file: orgs, users, keys, records and edges in SQLite, behind the records in memory.
-// Promises kept here: what was kept survives a kill of the process; one service at a time uses a file; a token is never
+// Promises kept here: what was stored survives a kill of the process; one service at a time uses a file; a token is never
 // in it, only its hash.
 
 import { randomBytes } from 'node:crypto'
@@ -101,7 +101,7 @@ export class DataFile {
   private lock: FileIdentity | null = null
   private version: unknown
 
-  /** Opens the file, and makes it where there is none. @throws SyncError data_file_… */
+  /** Opens the file, and creates it if there is none. @throws SyncError data_file_… */
   constructor(path: string) {
     this.path = path
     this.db = openSqliteFile(path, subject)
@@ -111,7 +111,7 @@ export class DataFile {
 
   /** Keeps every other service off the file until it is closed. @throws SyncError data_file_in_use */
   takeForService(): void {
-    // Whichever link led here; a hard link is refused where the file is opened.
+    // The real path, whichever link led here; a hard link is refused when the file is opened.
     const lock = `${realpathSync(this.path)}.lock`
     this.unlock = acquireFileLock(lock)
     if (this.unlock === null)
@@ -127,7 +127,7 @@ export class DataFile {
     this.unlock?.()
   }
 
-  /** Whether another process wrote since the last call. */
+  /** Whether another process has written since the last call. */
   changedElsewhere(): boolean {
     const version = this.dataVersion()
     if (version === this.version) return false
@@ -135,7 +135,7 @@ export class DataFile {
     return true
   }
 
-  /** Signs cursors; made once, so that a listing goes on after a restart. */
+  /** The secret that signs cursors; made once, so that a listing can continue after a restart. */
   cursorSecret(): Uint8Array {
     if (!this.fact('cursors')) this.putFact('cursors', randomBytes(32))
     return this.fact('cursors')!
@@ -172,7 +172,7 @@ export class DataFile {
     this.readNumbers()
   }
 
-  /** What the org holds. */
+  /** The stored content of the org. */
   kept(orgId: number): KeptOrg {
     const row = this.db.sql('SELECT last_seq FROM orgs WHERE id = ?').get(orgId)!
     return {
@@ -220,7 +220,7 @@ export class DataFile {
       )
   }
 
-  /** Every key, revoked ones among them, the oldest first; `hash` finds a request's key. */
+  /** Every key, including revoked ones, the oldest first; `hash` finds a request's key. */
   keys(): (ListedKey & { hash: string })[] {
     return this.db
       .sql('SELECT * FROM keys ORDER BY created_at, fingerprint')
@@ -237,7 +237,7 @@ export class DataFile {
       }))
   }
 
-  /** False where no live key has this fingerprint. */
+  /** False if no live key has this fingerprint. */
   revokeKey(fingerprint: string, at: string): boolean {
     const { changes } = this.db
       .sql('UPDATE keys SET revoked_at = ? WHERE fingerprint = ? AND revoked_at IS NULL')
@@ -250,7 +250,7 @@ export class DataFile {
     const read = this.db.sql(
       'SELECT place, type, id, properties FROM records WHERE place > ? AND place < ? ORDER BY place LIMIT ?',
     )
-    // Bounded: each round begins behind the last row of the round before.
+    // Bounded: each round begins after the last row of the round before.
     for (let last = base; ;) {
       const rows = read.all(last, base + seqMax, rowsAtOnce)
       for (const row of rows) {
@@ -271,7 +271,7 @@ export class DataFile {
     return rows.all(orgId) as unknown as Edge[]
   }
 
-  /** Keeps a write: when this returns, a kill loses nothing of it. */
+  /** Stores a write: when this returns, a kill loses nothing of it. */
   readonly keep: KeepSteps = (orgId, changes) => {
     // Without its lock this service may not be the only one.
     if (this.lock?.isReplaced())

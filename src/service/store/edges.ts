@@ -1,5 +1,6 @@
 // The association edges of an org (section 2.6): from a source to a target, by association type.
-// Promise kept here: no edge outlives one of its ends, and whoever links replaces what they see that the cardinality excludes.
+// Promise kept here: no edge outlives one of its ends; a new edge replaces those that its creator sees and the cardinality
+// excludes.
 
 import type { Cardinality } from '../../contract/index.ts'
 
@@ -20,7 +21,7 @@ export class Edges {
     return this.targets.get(source)?.get(association)?.has(target) ?? false
   }
 
-  /** The edges that have to go before `edge` can come: where an end may have one partner only. */
+  /** The edges that `edge` replaces, because an end may have one partner only. */
   replacedBy(edge: Edge, cardinality: Cardinality): Edge[] {
     const { association, source, target } = edge
     const replaced: Edge[] = []
@@ -52,7 +53,7 @@ export class Edges {
     return edgesOf(this.targets, source, (association, target) => ({ association, source, target }))
   }
 
-  /** Every edge that a record is an end of. */
+  /** Every edge that has the record as an end. */
   touching(id: string): Edge[] {
     const incoming = edgesOf(this.sources, id, (association, source) => ({
       association,

@@ -1,6 +1,6 @@
 // One organisation: its records, edges, users, limits and cursors, and who may do what (section 5).
-// Promises kept here: the gates of a write come in their order, the object type's rules before the credential's grants;
-// a write is kept whole, in memory and in the data file, or not at all.
+// Promises kept here: the gates of a write are checked in their order, the object type's rules before the credential's grants;
+// a write is stored as a whole, in memory and in the data file, or not at all.
 
 import { SyncError } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
@@ -22,15 +22,15 @@ import { VisibleRecords } from '../auth/visible-records.ts'
 import type { Viewer } from '../auth/visible-records.ts'
 import type { WriteContext } from './writes.ts'
 
-/** One step of a write, as the data file keeps it. */
+/** One step of a write, as the data file stores it. */
 export type WriteStep =
   | { readonly kind: 'stored' | 'deleted'; readonly slot: Slot }
   | { readonly kind: 'linked' | 'unlinked'; readonly edge: Edge }
 
-/** Keeps the steps of one write, all or none. @throws where they cannot be kept */
+/** Stores the steps of one write, all or none. @throws if they cannot be stored */
 export type KeepSteps = (orgId: number, changes: readonly WriteStep[]) => void
 
-/** A record as a data file keeps it: `properties` are those that have a value. */
+/** A record as a data file stores it: `properties` are those that have a value. */
 export interface KeptRecord {
   readonly seq: number
   readonly type: string
@@ -38,7 +38,7 @@ export interface KeptRecord {
   readonly properties: StoredValues
 }
 
-/** What a data file kept of an org. */
+/** What a data file stores of an org. */
 export interface KeptOrg {
   /** In creation order. */
   readonly records: Iterable<KeptRecord>
@@ -53,9 +53,9 @@ export interface OrgOptions {
   readonly limiter: Limiter
   readonly types: ReadonlyMap<string, ObjectType>
   readonly associations: ReadonlyMap<string, AssociationWire>
-  /** Beside the administrator. */
+  /** In addition to the administrator. */
   readonly users?: readonly OrgUser[]
-  /** Signs the cursors; those of another secret are not recognised. */
+  /** Signs the cursors; cursors signed with another secret are refused. */
   readonly cursorSecret?: Uint8Array
   readonly keep?: KeepSteps
 }
@@ -93,7 +93,7 @@ export class Org {
     for (const type of this.types.values()) this.stores.set(type.name, new RecordStore(type))
   }
 
-  /** Whether no record was ever made. */
+  /** Whether no record was ever created. */
   get isUntouched(): boolean {
     return this.lastSeq === 0
   }
@@ -125,7 +125,7 @@ export class Org {
     }
   }
 
-  /** Runs a write: all of its steps are kept, or none. */
+  /** Runs a write: all of its steps are stored, or none. */
   transaction<Result>(work: () => Result): Result {
     try {
       const result = work()
@@ -157,7 +157,7 @@ export class Org {
     }
   }
 
-  /** A property comes, or goes again, while others work: what people do in the settings of a CRM. */
+  /** Adds a property, or removes it again, while others work: what people do in the settings of a CRM. */
   changeSchema(): void {
     const type = this.types.get(changedType)!
     const change = type.properties.has(changedProperty.name)
@@ -166,7 +166,7 @@ export class Org {
     this.changeType(changedType, change)
   }
 
-  /** @throws Error where the type is unknown, or the change contradicts itself */
+  /** @throws Error if the type is unknown, or the change contradicts itself */
   changeType(name: string, change: Parameters<typeof withChange>[1]): void {
     const type = this.types.get(name)
     if (!type)
@@ -177,7 +177,7 @@ export class Org {
   }
 
   /**
-   * Puts back what a data file kept, into an org that is new. `isChecked`: its values are known to fit these types.
+   * Restores what a data file stored, into a new org. `isChecked`: its values are known to fit these types.
    * @throws SyncError service_schema
    */
   restore(kept: KeptOrg, isChecked: boolean): void {
@@ -232,7 +232,7 @@ export class Org {
     this.undos.push(undo)
   }
 
-  /** The type, for an operation that lists its records. @throws Refusal 403 where it is unknown or unreadable */
+  /** The type, for an operation that lists its records. @throws Refusal 403 if it is unknown or unreadable */
   listableType(key: Key, name: string): ObjectType {
     const type = this.types.get(name)
     if (type && grantOf(key, name).read) return type
@@ -240,7 +240,7 @@ export class Org {
     throw new RequestRefused({ status: 403, code: 'permission_denied', detail })
   }
 
-  /** The type, for any other read. @throws Refusal 404 where it is unknown or unreadable */
+  /** The type, for any other read. @throws Refusal 404 if it is unknown or unreadable */
   readableType(key: Key, name: string): ObjectType {
     const type = this.types.get(name)
     if (type && grantOf(key, name).read) return type
@@ -251,7 +251,7 @@ export class Org {
 
   /**
    * The type, for a write that needs all of `operations`.
-   * @throws Refusal 403 type_read_only; 403 write_forbidden; 404 where it is unknown
+   * @throws Refusal 403 type_read_only; 403 write_forbidden; 404 if it is unknown
    */
   writableType(key: Key, name: string, operations: readonly WritableOperation[]): ObjectType {
     const type = this.types.get(name)
@@ -259,7 +259,7 @@ export class Org {
     const missing = accepted && operations.find((operation) => !accepted.includes(operation))
     if (missing)
       throw new RequestRefused(refusalFacts('type_read_only', `${name} does not accept ${missing}`))
-    // The same for a type that is not there: what a key has no grant for does not show.
+    // The same for a type that does not exist: a key cannot find out about types it has no grant for.
     if (!grantOf(key, name).write) {
       throw new RequestRefused(
         refusalFacts('write_forbidden', `This key may not write ${plain(name)}`),
@@ -272,7 +272,7 @@ export class Org {
   }
 }
 
-/** The name of a type, as it is where it can be one. */
+/** The name of a type as it is, if it can be one; else its description. */
 const plain = (name: string) => (/^[a-z][a-z0-9_]{0,80}$/.test(name) ? name : describeValue(name))
 
 /** Every property of the type, in its order: those without a value are null. */

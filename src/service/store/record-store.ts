@@ -1,5 +1,5 @@
 // The records of one object type, in memory: in creation order, by id, by indexed value, and in the order of a property.
-// Promise kept here: an index never disagrees with the records, and a record handed out never changes afterwards.
+// Promise kept here: an index always agrees with the records, and a record handed out never changes afterwards.
 
 import sortedBtree from 'sorted-btree'
 import { valueKeys, isStoredEqual } from '../schema/field-types.ts'
@@ -8,17 +8,17 @@ import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
 import { Steps, sortedInSteps } from '../query/scan.ts'
 
 export type StoredValues = Record<string, StoredValue>
-/** A record as it stands on the wire. Replaced, never changed, by a write. */
+/** A record as it is on the wire. A write replaces it and never changes it. */
 export type StoredRecord = { id: string; object_type: string; properties: StoredValues }
 
-/** A record's place: its creation sequence, which never changes, and its present version. */
+/** A record's slot: its creation sequence, which never changes, and its present version. */
 export interface Slot {
   readonly seq: number
   live: boolean
   record: StoredRecord
 }
 
-/** A place in an order: the sort value (null where unsorted) and the creation sequence. */
+/** A position in an order: the sort value (null if unsorted) and the creation sequence. */
 export interface SortPosition {
   readonly value: StoredValue
   readonly seq: number
@@ -33,18 +33,18 @@ const BTree = sortedBtree.default
 type Index = Map<string, Slot | Set<Slot>>
 type Order = InstanceType<typeof BTree<SortPosition, Slot>>
 
-/** Deleted slots that stay in the creation order before it is tidied up. */
+/** Deleted slots that may stay in the creation order before it is tidied up. */
 const deadMax = 1_000
 
-/** A change of an order that is being made: `slot` came to `at`, or went from there. */
+/** A change to an order under construction: `slot` came to `at`, or, if null, a slot left there. */
 interface Move {
   readonly at: SortPosition
   readonly slot: Slot | null
 }
 
-/** An order that is being made, step by step, while others write. */
+/** An order that is built step by step, while others write. */
 interface Making {
-  /** What changed since it began. */
+  /** The changes since it began. */
   readonly moves: Move[]
   readonly done: Promise<void>
 }
@@ -114,14 +114,14 @@ export class RecordStore {
     this.dead += 1
   }
 
-  /** Takes a deletion back, before `tidy`. */
+  /** Undoes a deletion, before `tidy`. */
   revive(slot: Slot): void {
     slot.live = true
     this.link(slot)
     this.dead -= 1
   }
 
-  /** Lets go of deleted slots, once there are many. */
+  /** Releases deleted slots once there are many. */
   tidy(): void {
     if (this.dead <= deadMax || this.dead * 2 <= this.slots.length) return
     this.slots = this.slots.filter((each) => each.live)
@@ -151,7 +151,7 @@ export class RecordStore {
     return this.indexes.has(name)
   }
 
-  /** How many slots hold a value of `keys`; one that holds several counts as often. Of a property with an index. */
+  /** How many slots hold a value of `keys`; a slot with several counts once for each. The property must have an index. */
   countOf(name: string, keys: readonly string[]): number {
     const sizes = keys.map((key) => {
       const entry = this.indexes.get(name)!.get(key)
@@ -172,7 +172,7 @@ export class RecordStore {
     return [...found]
   }
 
-  /** Resolves once `walk` can go by the property: the first call for it sorts, in steps, while others read and write. */
+  /** Resolves once `walk` can use the property: the first call for it sorts, in steps, while others read and write. */
   async prepareOrder(property: CompiledProperty): Promise<void> {
     const { name } = property
     if (this.orders.has(name)) return
@@ -197,14 +197,14 @@ export class RecordStore {
         ? order.entries(from ?? undefined, pair)
         : order.entriesReversed(from ?? undefined, pair, true)
     for (const [position, slot] of pairs) {
-      // An ascending walk begins at `from` itself where it is still there.
+      // An ascending walk begins at `from` itself if it still exists.
       if (from === null || position.seq !== from.seq || direction === 'desc') yield slot
     }
   }
 
   private *walkCreated(direction: Direction, from: SortPosition | null): Generator<Slot> {
     const step = direction === 'asc' ? 1 : -1
-    // Kept, because tidying up replaces it.
+    // Kept in a variable, because tidying up replaces it.
     const { slots } = this
     let index = direction === 'asc' ? 0 : slots.length - 1
     if (from)
@@ -224,7 +224,7 @@ export class RecordStore {
     }
   }
 
-  /** Orders that are there, and those that are being made. */
+  /** Orders that exist, and those under construction. */
   private *orderNames(): Generator<string> {
     yield* this.orders.keys()
     yield* this.making.keys()
@@ -247,21 +247,21 @@ export class RecordStore {
     const steps = new Steps()
     const compare = compareSortPositions(property)
     const pairs: [SortPosition, Slot][] = []
-    // Kept, because tidying up replaces it. What it misses of a change, or has twice, the moves put right.
+    // Kept in a variable, because tidying up replaces it. The moves correct what it misses of a change, or has twice.
     const { slots } = this
     for (const slot of slots) {
       if (slot.live) pairs.push([sortPositionOf(slot, property), slot])
       if (steps.isDue()) await steps.pause()
     }
     const order = new BTree<SortPosition, Slot>(undefined, compare)
-    // Already in order, each lands at the end of the tree.
+    // Already sorted, so each lands at the end of the tree.
     for (const [at, slot] of await sortedInSteps(pairs, ([a], [b]) => compare(a, b), steps)) {
       order.set(at, slot)
       if (steps.isDue()) await steps.pause()
     }
 
     for (const move of moves) apply(order, move)
-    // Another type may have come meanwhile: its orders are made anew.
+    // The type may have changed meanwhile: its orders are then built again.
     if (this.making.get(property.name)?.moves !== moves) return
     this.making.delete(property.name)
     this.orders.set(property.name, order)
@@ -305,7 +305,7 @@ function firstAbove(slots: readonly Slot[], seq: number): number {
   return low
 }
 
-/** Order of two places: by value, no value last, then by creation. Without a property: by creation. */
+/** Order of two positions: by value, no value last, then by creation. Without a property: by creation. */
 export function compareSortPositions(
   property: CompiledProperty | null,
 ): (a: SortPosition, b: SortPosition) => number {

@@ -1,5 +1,5 @@
 // The write rules of section 4.3: null clears, absent leaves, equal values succeed, create_only is set once, a unique
-// value belongs to one record. Promise kept here: a write happens whole or not at all, and its replay changes nothing.
+// value belongs to one record. Promise kept here: a write happens as a whole or not at all, and its replay changes nothing.
 
 import type { JsonObject } from '../../core/json.ts'
 import { isStoredEqual } from '../schema/field-types.ts'
@@ -18,7 +18,7 @@ export interface WriteResult {
 /** A write that was done, or why it was not. */
 export type WriteOutcome = WriteResult | { readonly refused: RefusalFacts }
 
-/** What a write needs besides its body. */
+/** What a write needs in addition to its body. */
 export interface WriteContext {
   /** The records that the writer sees: others neither match nor hold a unique value. */
   readonly view: VisibleRecords
@@ -138,14 +138,14 @@ function setTwice(
   return violations
 }
 
-/** Whether the record is private after the changes; null where they do not say. */
+/** Whether the record is private after the changes; null if they do not say. */
 function hides(changes: Map<CompiledProperty, StoredValue>): boolean | null {
   for (const [property, value] of changes) if (property.name === PRIVATE) return value === true
   return null
 }
 
 /**
- * A unique property of which the record would take a value that another one holds. A private record that is published takes
+ * A unique property for which the record would take a value that another record holds. A private record that is published takes
  * all of its values.
  */
 function takenValue(
@@ -159,7 +159,7 @@ function takenValue(
     const stored = before ? before[property.name]! : null
     const value = changes.has(property) ? changes.get(property)! : isPublished ? stored : null
     if (value === null) continue
-    // Its own value is no change, even where a record that became visible later holds it too.
+    // Its own value is no change, even if a record that became visible later holds it too.
     if (!isPublished && isStoredEqual(stored, value)) continue
     if (view.find(property.name, value).some((holder) => holder !== slot)) return property
   }
