@@ -1,5 +1,5 @@
-// What checks say of an answer. A service that is not available for the moment breaks no rule by that: such answers leave
-// a rule unchecked, unless it is the one that speaks of them.
+// What checks require of an answer. A service that is temporarily unavailable breaks no rule by that: such answers leave
+// a rule unchecked, unless the rule is about them.
 
 import { canonicalJson, isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
@@ -10,9 +10,9 @@ import type { WireExchange } from './wire.ts'
 
 const passing: readonly number[] = [429, 503, 504]
 
-/** What the specification says of a refusal. */
+/** What the specification says about a refusal. */
 export interface ExpectedRefusal {
-  /** Where it is stated; default: any 4xx. */
+  /** The stated statuses; default: any 4xx. */
   readonly statuses?: readonly number[]
   readonly code?: string
   readonly reason?: string
@@ -28,7 +28,7 @@ export function broken(exchange: WireExchange, fault: RuleFault, note = ''): Bro
 export const isSuccess = ({ status }: Pick<WireExchange, 'status'>): boolean =>
   status >= 200 && status < 300
 
-/** @throws Unchecked where the service answers that it cannot answer now */
+/** @throws Unchecked if the service answers that it cannot answer now */
 export function expectAvailable(exchange: WireExchange): void {
   if (!passing.includes(exchange.status)) return
   throw new Unchecked(`${exchange.line} was answered ${answerText(exchange)}`)
@@ -61,7 +61,7 @@ export function expectRefusal(exchange: WireExchange, refusal: ExpectedRefusal):
   throw broken(exchange, { at: '', expected, got: answerText(exchange, field !== undefined) })
 }
 
-/** What an answer says, in words that are the specification's: `422 request_invalid, reason schema_invalid`. */
+/** What an answer says, in the specification's words: `422 request_invalid, reason schema_invalid`. */
 export function answerText(exchange: WireExchange, withField = false): string {
   const { status, headers, bytes } = exchange
   const { code, reason, field } = problemOf(exchange)
@@ -77,13 +77,13 @@ export function answerText(exchange: WireExchange, withField = false): string {
   return status >= 400 ? `${status}, ${plainWord(media)}, ${bytes} bytes` : `status ${status}`
 }
 
-/** A word as it came, where it is one that a specification could hold; else only what kind of thing it is. */
+/** A word as it came, if a specification could hold it; else only the kind of the value. */
 export function plainWord(value: unknown): string {
   if (typeof value === 'string' && /^[\w./~:;=$+ -]{1,80}$/.test(value)) return value
   return valueKind(value)
 }
 
-/** What kind of thing a value is, and nothing of it. */
+/** The kind of a value, and nothing of its content. */
 export function valueKind(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
@@ -93,7 +93,7 @@ export function valueKind(value: unknown): string {
   return `a ${typeof value}`
 }
 
-/** Equal bodies but for the ids of the requests. */
+/** Whether the bodies are equal except for the ids of the requests. */
 export function sameProblem(a: WireExchange, b: WireExchange): boolean {
   const bodies = [a, b].map((exchange) => {
     const { request_id: _, ...rest } = problemOf(exchange)
@@ -104,9 +104,9 @@ export function sameProblem(a: WireExchange, b: WireExchange): boolean {
 
 /**
  * A rule about every answer of a kind.
- * @param faultOf null where an answer keeps the rule, undefined where the rule does not speak of it
- * @returns how many answers were looked at
- * @throws Broken with the first fault and their number; Unchecked where there was no such answer
+ * @param faultOf null if an answer keeps the rule, undefined if the rule does not apply to it
+ * @returns how many answers were checked
+ * @throws Broken with the first fault and their number; Unchecked if there was no such answer
  */
 export function everyAnswer(
   exchanges: readonly WireExchange[],

@@ -1,5 +1,5 @@
-// What a filter means (specification sections 2.11 and 4.6), evaluated naively over one record. Where the specification
-// leaves the meaning open (letter case, order of texts, negations where there is no value), the answer is `open`, and a
+// What a filter means (specification sections 2.11 and 4.6), evaluated naively over one record. If the specification
+// leaves the meaning open (letter case, order of texts, negations without a value), the answer is `open`, and a
 // service may answer either way.
 
 import { canonicalDecimal, compareDecimals, decimalOfNumber } from '../core/decimal.ts'
@@ -16,7 +16,7 @@ export function matchesFilter(node: FilterNode, properties: Properties): FilterT
   return leafMatches(node, filterValues(properties[node.property]))
 }
 
-/** The single values that a property holds: none where it is null, absent or an empty list. */
+/** The single values that a property holds: none if it is null, absent or an empty list. */
 export function filterValues(value: unknown): readonly unknown[] {
   if (value === null || value === undefined) return []
   return Array.isArray(value) ? value : [value]
@@ -31,13 +31,13 @@ function leafMatches(leaf: Leaf, values: readonly unknown[]): FilterTruth {
   const [op, isNegated] = positive(leaf.op)
   const truths = values.map((value) => passes(op, value, leaf.value))
   if (!isNegated) return any(truths)
-  // Of no value, and of several that differ, a negation is left open.
+  // The specification leaves a negation open if there is no value, and if there are several that differ.
   if (values.length === 0) return 'open'
   const [some, every] = [any(truths), all(truths)]
   return some === every ? not(some) : 'open'
 }
 
-/** The operator that a negated one denies. */
+/** The positive operator of a negated one, and whether it was negated. */
 function positive(op: FilterOperator): [FilterOperator, boolean] {
   if (op === 'neq') return ['eq', true]
   if (op === 'not_in') return ['in', true]
@@ -77,7 +77,7 @@ function ordered(op: 'gt' | 'gte' | 'lt' | 'lte', order: number | null): FilterT
   return order > 0 === op.startsWith('gt') ? 'yes' : 'no'
 }
 
-/** Texts that differ in letter case, form or outer white space only are neither equal nor different. */
+/** Texts that differ only in letter case, form or outer white space are neither equal nor different. */
 function equal(a: unknown, b: unknown): FilterTruth {
   if (typeof a === 'string' && typeof b === 'string') {
     if (a === b) return 'yes'
@@ -101,7 +101,7 @@ function textTruth(
 const loose = (text: string) => text.normalize('NFKC').trim().toLowerCase()
 const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?$/
 
-/** The order of two values, or null where the specification does not tell: texts, and currencies that differ. */
+/** The order of two values, or null if the specification does not define it: texts, and currencies that differ. */
 export function compareValues(a: unknown, b: unknown): number | null {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   if (typeof a === 'boolean' && typeof b === 'boolean') return Number(a) - Number(b)

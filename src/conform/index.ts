@@ -1,4 +1,4 @@
-// The public face of the conformance kit: asks any service, over HTTP alone, which rules of the specification it keeps.
+// The public face of the conformance kit: checks, over HTTP alone, which rules of the specification any service keeps.
 
 export { runConformance } from './run.ts'
 export type { ConformOptions, Leftover, ConformProgress, ConformReport, RuleResult } from './run.ts'

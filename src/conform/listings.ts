@@ -21,7 +21,7 @@ export const queryCall = (sample: RecordSample, body: object, sent?: string): Ru
 const idsOf = (records: readonly ProbedRecord[]) => records.map(({ id }) => id).toSorted()
 
 /**
- * Whether two readings give the same records; when they do not, both are made again, since others may write meanwhile.
+ * Whether two reads give the same records; if they do not, both are repeated, because other clients may write meanwhile.
  * @throws Broken
  */
 export async function expectSameRecords(
@@ -41,7 +41,7 @@ export async function expectSameRecords(
   }
 }
 
-/** A sample read anew. */
+/** A sample, read again. */
 export async function rereadSample(kit: RuleContext, sample: RecordSample): Promise<RecordSample> {
   kit.survey.forget(sample.type.name)
   return await kit.survey.sample(sample.type.name)

@@ -15,7 +15,7 @@ export interface Candidate {
 /** Properties of several kinds that are filtered by each operator. */
 const CANDIDATES_MAX = 3
 
-/** Filters of an operator: over properties of different kinds, those that tell most first. */
+/** Filters of an operator over properties of different kinds; those that some records match and others do not come first. */
 export function candidatesFor(op: FilterOperator, samples: readonly RecordSample[]): Candidate[] {
   const found = samples.flatMap((sample) =>
     sample.type.properties
@@ -50,7 +50,7 @@ function candidatesOf(
   )
 }
 
-/** Values to try, from the ones that are stored; none where there is no value. */
+/** Values to try, taken from the stored ones; none if there is no value. */
 function operandsFor(op: FilterOperator, stored: readonly unknown[]): unknown[] {
   const distinct = [...new Map(stored.map((value) => [JSON.stringify(value), value])).values()]
   const texts = distinct.filter((value) => typeof value === 'string' && value.trim() !== '')
@@ -87,7 +87,7 @@ function operandsFor(op: FilterOperator, stored: readonly unknown[]): unknown[] 
 
 const inner = (size: number): [number, number] => [Math.floor(size / 4), Math.ceil((size * 3) / 4)]
 
-/** Parts of some texts: of the last and the first, and whole ones, which fewer records share. */
+/** Parts of some texts: of the last and the first; and whole texts, which fewer records share. */
 function fragments(
   texts: readonly unknown[],
   bounds: (size: number) => [number, number],

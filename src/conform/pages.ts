@@ -1,4 +1,4 @@
-// Reading a listing or a query page after page.
+// Reading a listing or a query page by page.
 
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -13,7 +13,7 @@ export interface AnswerPage {
   readonly cursor: string | null
 }
 
-/** The page that an answer holds. @throws Broken where there is none, Unchecked where the service cannot answer now */
+/** The page that an answer holds. @throws Broken if there is none, Unchecked if the service cannot answer now */
 export function pageIn(exchange: WireExchange): AnswerPage {
   expectSuccess(exchange, [200])
   const body: JsonObject = isJsonObject(exchange.json) ? exchange.json : {}
@@ -38,16 +38,16 @@ export function pageIn(exchange: WireExchange): AnswerPage {
   }
 }
 
-/** The call that reads the page after. */
+/** The call that reads the next page. */
 export function nextPageCall(call: RuleCall, cursor: string): RuleCall {
   if (call.operation !== 'queryRecords') return { ...call, query: { ...call.query, cursor } }
   return { ...call, body: { ...(call.body as JsonObject), cursor } }
 }
 
 /**
- * All records of a listing or a query, page after page.
+ * All records of a listing or a query, page by page.
  * @returns `whole`: whether its end was reached within `pagesMax` pages; `exchange`: the first answer
- * @throws Broken where an answer is no page; Unchecked where the way to the next page is missing
+ * @throws Broken if an answer is not a page; Unchecked if there is no way to the next page
  */
 export async function allPages(
   requests: Requests,

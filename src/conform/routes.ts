@@ -1,4 +1,4 @@
-// Where each operation is on this service, as its own OpenAPI document tells.
+// Where each operation is on this service, according to its own OpenAPI document.
 
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
 import type { OperationId } from '../contract/index.ts'
@@ -8,7 +8,7 @@ import type { ResolvedOperation } from '../client/discovery/index.ts'
 
 export type Routes = Readonly<Record<OperationId, ResolvedOperation>>
 
-/** Where the document says that the operations are; our own choices where it says nothing. */
+/** Where the document says that the operations are; our own choices if it says nothing. */
 export function documentedRoutes(document: unknown, { origin, prefix }: Address): Routes {
   const url = `${origin}${prefix}${BASE_PATH}/openapi.json`
   return resolveOperations(document, {}, { url, prefix }).operations
@@ -27,14 +27,14 @@ const OPEN_PATHS: ReadonlySet<OperationId> = new Set([
   'associateRecords',
 ])
 
-/** Whether the specification states its path, without names of parameters. */
+/** Whether the specification states its path, apart from the names of parameters. */
 export const isStated = (operation: OperationId): boolean => !OPEN_PATHS.has(operation)
 
-/** The operations that the document has to describe, of those whose paths are stated. It is found by the public ones. */
+/** Operations with stated paths that the document must describe. The public ones are left out: they lead to the document. */
 export const DESCRIBED = (Object.keys(OPERATIONS) as OperationId[]).filter(
   (operation) => isStated(operation) && OPERATIONS[operation].authenticated,
 )
 
-/** False where only our own choice says where it is. */
+/** False if only our own choice says where it is. */
 export const isKnown = (routes: Routes, operation: OperationId): boolean =>
   isStated(operation) || routes[operation].source === 'openapi'

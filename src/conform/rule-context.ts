@@ -1,5 +1,5 @@
-// What a check has at hand: requests by operation, the survey of the service, and the scratch records where writing is
-// allowed. Promise kept here: the line of a request that evidence shows holds no cursor, no record id and no key.
+// What a check can use: requests by operation, the schema probe, and the scratch records if writing is allowed.
+// Promise kept here: the line of a request that evidence shows holds no cursor, no record id and no key.
 
 import { SyncError } from '../core/errors.ts'
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
@@ -22,7 +22,7 @@ export interface RuleContextOptions {
   readonly routes: Routes
   readonly signal: AbortSignal
   readonly hasOtherKey: boolean
-  /** Whether the key may be sent in a query string, and so end in logs. */
+  /** Whether the key may be sent in a query string, and so end up in logs. */
   readonly keyInQuery: boolean
 }
 
@@ -32,11 +32,11 @@ export const NO_RECORD = 'conform-no-such-record'
 export class RuleContext {
   readonly options: RuleContextOptions
   readonly survey: SchemaProbe
-  /** One per type that scratch records may be made of. */
+  /** One per type in which scratch records may be created. */
   readonly benches: ScratchRecords[] = []
-  /** Records that came to be although the request should have been refused. */
+  /** Records that were created although the request should have been refused. */
   readonly strays: { readonly objectType: string; readonly id: string }[] = []
-  /** Ends what is under way. */
+  /** Aborts the requests in flight. */
   signal: AbortSignal
   /** False once the service has answered that it has no exchange rates. */
   hasRates = true
@@ -55,14 +55,14 @@ export class RuleContext {
     return this.benches.find((bench) => bench.typeName === type)
   }
 
-  /** Where scratch records may be made. @throws Unchecked where they may not, or cannot */
+  /** The scratch records of the first type in which they may be created. @throws Unchecked if they may not, or cannot */
   bench(): ScratchRecords {
     const [bench] = this.benches
     if (!bench) throw new Unchecked('it needs scratch records: --write TYPE allows them')
     return bench.ready()
   }
 
-  /** Sends a request. @throws Unchecked where no answer came, or where it is not known where to send it */
+  /** Sends a request. @throws Unchecked if no answer came, or if it is not known where to send it */
   async call(call: RuleCall): Promise<WireExchange> {
     const { operation, objectType, id, as: caller = 'key' } = call
     const { address, wire, routes } = this.options
@@ -105,7 +105,7 @@ export class RuleContext {
     return exchange
   }
 
-  /** Deletes a record that this run made; over the bound of requests. False where it cannot be told that it is gone. */
+  /** Deletes a record that this run created; may exceed the bound of requests. False if it is not certain that it is gone. */
   async remove(objectType: string, id: string): Promise<boolean> {
     this.options.wire.extend(1)
     try {
@@ -117,7 +117,7 @@ export class RuleContext {
     }
   }
 
-  /** A request to a path that is no operation's. */
+  /** A request to a path that belongs to no operation. */
   async callPath(path: string): Promise<WireExchange> {
     const { address, wire } = this.options
     const full = address.prefix + BASE_PATH + path
@@ -137,7 +137,7 @@ export class RuleContext {
     )
   }
 
-  /** A query whose body evidence may show. */
+  /** A query; `sent` is what evidence may show of its body. */
   async query(objectType: string, body: object, sent = evidenceText(body)): Promise<WireExchange> {
     return await this.call({ operation: 'queryRecords', objectType, body, sent })
   }
@@ -150,7 +150,7 @@ export class RuleContext {
     return await this.call({ operation: 'aggregateRecords', objectType, body, sent })
   }
 
-  /** A type to ask about, where any will do. */
+  /** A type to ask about, if any type will do. */
   async anyType(): Promise<string> {
     const [first] = await this.survey.samples()
     if (first) return first.type.name
@@ -166,13 +166,13 @@ const callerWords: Readonly<Record<CallerKey, string>> = {
   query: 'with the key in the query string only',
 }
 
-/** JSON that the kit made up, for evidence. */
+/** JSON that the kit invented, for evidence. */
 export function evidenceText(body: unknown): string {
   const text = JSON.stringify(body)
   return text.length > 160 ? `${text.slice(0, 157)}...` : text
 }
 
-/** A filter's leaf, for evidence: what it asks, without the value, which may be a record's. */
+/** A filter's leaf, for evidence: what it asks, without the value, which may come from a record. */
 export function leafEvidence(filter: FilterNode): string {
   return 'op' in filter ? `filter ${filter.property} ${filter.op} …` : evidenceText(filter)
 }
@@ -189,7 +189,7 @@ function layOutOr(
   }
 }
 
-/** A key where it must not be. */
+/** The path with the key in its query string, where a key must not be. */
 function withKey(path: string, caller: CallerKey, key: string): string {
   if (caller !== 'query') return path
   return `${path}${path.includes('?') ? '&' : '?'}api_key=${encodeURIComponent(key)}`

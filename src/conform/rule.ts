@@ -1,12 +1,12 @@
-// What a rule of the specification is to this kit; what can be said of one is a verdict.
+// A rule of the specification, as this kit checks it; the result is a verdict.
 
 import type { RuleContext } from './rule-context.ts'
 import { Broken, NotApplicable, Unchecked } from './verdict.ts'
 import type { RuleVerdict } from './verdict.ts'
 
 /**
- * When a rule is asked: `reads` write nothing; `writes` need a type that scratch records may be made of; `answers` look
- * at every answer that came, at the end.
+ * When a rule is checked: `reads` write nothing; `writes` need a type in which scratch records may be created; `answers` check
+ * every answer that came, at the end.
  */
 export const RULE_PHASES = ['reads', 'writes', 'answers'] as const
 export type RulePhase = (typeof RULE_PHASES)[number]
@@ -18,13 +18,13 @@ export interface Rule {
   readonly text: string
   readonly phase: RulePhase
   /**
-   * Returns where the rule is kept, with what is worth saying about it.
+   * Returns if the service keeps the rule, with anything worth saying about it.
    * @throws Broken, NotApplicable, Unchecked
    */
   check(kit: RuleContext): Promise<string | void> | string | void
 }
 
-/** What `check` came to. Anything that is not one of the three is a mistake of the kit, and thrown on. */
+/** The verdict of `check`. An error that is not one of the three is a mistake of the kit, and is thrown on. */
 export async function ruleVerdict(rule: Rule, kit: RuleContext): Promise<RuleVerdict> {
   try {
     return { kind: 'kept', note: (await rule.check(kit)) ?? '' }

@@ -1,5 +1,5 @@
-// A run of the kit: find out where everything is, ask rule after rule, remove what was made, look at all answers. Promises
-// kept here: without a type to write to, no request is sent that could change a record; whatever ends a run, what it made is
+// A run of the kit: find out where everything is, check rule after rule, remove what was created, check all answers. Promises
+// kept here: without a type to write to, no request is sent that could change a record; however a run ends, what it created is
 // removed, or named.
 
 import { randomBytes } from 'node:crypto'
@@ -24,11 +24,11 @@ export interface ConformOptions {
   readonly key: string
   /** Another key of the same org, with fewer grants. */
   readonly otherKey?: string | undefined
-  /** Object types that scratch records may be made of. */
+  /** Object types in which scratch records may be created. */
   readonly write?: readonly string[]
-  /** Whether the key may be sent in a query string. Default: to this machine only. */
+  /** Whether the key may be sent in a query string. Default: only to this machine. */
   readonly keyInQuery?: boolean
-  /** Default 1,000. Removing what was made may go beyond. */
+  /** Default 1,000. Removing scratch records may exceed it. */
   readonly requestsMax?: number
   /** Milliseconds that may be spent waiting for the quota. Default 20 minutes. */
   readonly waitMaxMs?: number
@@ -76,11 +76,11 @@ export interface ConformReport {
   /** Milliseconds spent waiting for the quota. */
   readonly waitedMs: number
   readonly interrupted: boolean
-  /** What marks every scratch record, or null where none was made. */
+  /** The text that marks every scratch record, or null if none was created. */
   readonly marker: string | null
   readonly removed: number
   readonly leftovers: readonly Leftover[]
-  /** Types of `write` that no scratch record could be made of, so that their rules were not checked. */
+  /** Types of `write` in which no scratch record could be created, so that their rules were not checked. */
   readonly unprepared: readonly Unprepared[]
 }
 
@@ -91,9 +91,9 @@ const TIMEOUT_MS = 30_000
 const CLEAR_MAX_MS = 2 * 60_000
 
 /**
- * Asks a service which rules of the specification it keeps.
- * @throws SyncError `base_url_invalid`; `conform_unreachable` where it does not answer; `conform_key` where it refuses the
- * key; `conform_write` where a type to write to is not there
+ * Checks which rules of the specification a service keeps.
+ * @throws SyncError `base_url_invalid`; `conform_unreachable` if the service does not answer; `conform_key` if it refuses the
+ * key; `conform_write` if a type to write to does not exist
  */
 export async function runConformance(options: ConformOptions): Promise<ConformReport> {
   const address = parseBaseUrl(options.service)
@@ -178,7 +178,7 @@ export async function runConformance(options: ConformOptions): Promise<ConformRe
   }
 }
 
-/** Whether the service is there and takes the key; its OpenAPI document, or undefined. @throws SyncError */
+/** Checks that the service answers and accepts the key; returns its OpenAPI document, or undefined. @throws SyncError */
 async function reached(kit: RuleContext): Promise<unknown> {
   const { origin, prefix } = kit.options.address
   const place = origin + prefix + BASE_PATH
@@ -222,7 +222,7 @@ async function checkTypes(kit: RuleContext, write: readonly string[]): Promise<v
   }
 }
 
-/** Removes what was made, also after an interruption: with a time of its own. */
+/** Removes what was created, also after an interruption: it has its own time limit. */
 async function clear(kit: RuleContext): Promise<{ removed: number; leftovers: Leftover[] }> {
   kit.signal = AbortSignal.timeout(CLEAR_MAX_MS)
   setMaxListeners(0, kit.signal)

@@ -1,5 +1,5 @@
-// What the service has: types, properties, field types, and some of its records. Each is read once, when a check first asks
-// for it. It is read leniently, so that a wrong shape breaks the rule about shapes and leaves the others to be checked.
+// What the service has: types, properties, field types, and some of its records. Each is read once, when a check first needs
+// it. The probe reads leniently, so that a wrong shape breaks the rule about shapes and the others can still be checked.
 
 import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -18,14 +18,14 @@ import type {
 import { Broken, Unchecked } from './verdict.ts'
 import type { WireExchange } from './wire.ts'
 
-/** Types whose properties and records are looked at. */
+/** Types whose properties and records are read. */
 export const TYPES_MAX = 20
-/** Pages of a sample; a type with more records is looked at in part. */
+/** Pages of a sample; a type with more records is read in part. */
 const SAMPLE_PAGES_MAX = 3
 
-/** What a survey is made with. */
+/** What the probe needs. */
 export interface ProbeRequests extends Requests {
-  /** The scratch records of a type, if any may be made of it. */
+  /** The scratch records of a type, if any may be created in it. */
   benchOf(type: string): { readonly prepared: readonly ProbedRecord[] } | undefined
 }
 
@@ -54,7 +54,7 @@ export class SchemaProbe {
     })
   }
 
-  /** The types that are looked at, with their properties; those that cannot be read are left out, unless none can. */
+  /** The types that are read, with their properties; those that cannot be read are left out, unless none can. */
   async types(): Promise<readonly ProbedType[]> {
     const all = await this.summaries()
     const isWritten = ({ name }: Pick<ProbedType, 'name'>) => this.kit.benchOf(name) !== undefined
@@ -67,7 +67,7 @@ export class SchemaProbe {
     const summary = (await this.summaries()).find((each) => each.name === name)
     if (!summary) throw new Unchecked(`the key sees no object type ${name}`)
     return await this.once(`type ${name}`, async () => {
-      // Without them properties can still be told by their names.
+      // Without them the kind of a property can still be inferred from its name.
       const fields = await this.fields().catch((error: unknown) => {
         if (error instanceof Unchecked) return new Map<string, ProbedFieldType>()
         throw error
@@ -101,7 +101,7 @@ export class SchemaProbe {
     })
   }
 
-  /** Samples of these types, as far as they can be read: whole ones first, fuller ones before others. */
+  /** Samples of these types, as far as they can be read: whole ones first, larger ones before smaller. */
   async samples(): Promise<readonly RecordSample[]> {
     const samples = await readable(await this.types(), ({ name }) => this.sample(name))
     const rank = ({ whole, records }: RecordSample) => (whole ? 1e6 : 0) + records.length
@@ -120,7 +120,7 @@ export class SchemaProbe {
     )
   }
 
-  /** The record's sample is read again when it is next asked for: others may have written meanwhile. */
+  /** The type's sample is read again when it is next requested: other clients may have written meanwhile. */
   forget(name: string): void {
     this.kept.delete(`sample ${name}`)
   }
@@ -134,7 +134,7 @@ export class SchemaProbe {
   }
 }
 
-/** What can be read of each, one after the other. @throws Unchecked where nothing can */
+/** The results for those that can be read, one after the other. @throws Unchecked if none can */
 async function readable<Each, Value>(
   list: readonly Each[],
   read: (each: Each) => Promise<Value>,
@@ -154,7 +154,7 @@ async function readable<Each, Value>(
 }
 
 /**
- * A filter that leaves few enough records to read them all, and those of the sample that it leaves. Null where the sample
+ * A filter that selects few enough records to read them all, and the records of the sample that it selects. Null if the sample
  * is not whole and no unique property can narrow it down.
  */
 export function within(
@@ -171,7 +171,7 @@ export function within(
   return { filter: { property: key.name, op: 'in', value }, records }
 }
 
-/** What is broken here has a rule of its own: for this one it is only in the way. */
+/** Another rule checks what is broken here: for this rule it is only an obstacle. */
 export async function asUnchecked<Value>(work: Promise<Value>): Promise<Value> {
   return await work.catch((error: unknown) => {
     if (!(error instanceof Broken)) throw error

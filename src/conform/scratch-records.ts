@@ -1,6 +1,6 @@
-// Scratch records of one object type: made, marked, found again and removed. Promises kept here: every record that a
-// request of this run made is remembered before anything else happens, and what carries the marker is looked for at the
-// end, also where the answer to a create was lost.
+// Scratch records of one object type: created, marked, found again and removed. Promises kept here: every record that a
+// request of this run created is noted before anything else happens, and records with the marker are searched for at the
+// end, even if the answer to a create was lost.
 
 import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
@@ -14,9 +14,9 @@ import type { WireExchange } from './wire.ts'
 
 export type ScratchValues = Readonly<Record<string, Json>>
 
-/** A scratch record as the service showed it last. */
+/** A scratch record as the service last returned it. */
 export interface ScratchRecord extends ProbedRecord {
-  /** The answer that it was made by. */
+  /** The exchange that created it. */
   readonly exchange: WireExchange
 }
 
@@ -28,16 +28,16 @@ export interface ScratchCleanup {
   readonly unsure: string | null
 }
 
-/** Creates that are tried until the service takes the values. */
+/** Creates that are tried until the service accepts the values. */
 const ATTEMPTS_MAX = 5
 const SEARCH_PAGES_MAX = 3
 
-/** What scratch records are made with. */
+/** What scratch records need. */
 export interface ScratchContext extends Requests {
   readonly survey: { type(name: string): Promise<ProbedType>; forget(type: string): void }
   readonly options: { readonly wire: { extend(requests: number): void } }
   readonly signal: AbortSignal
-  /** Removes a record; false where that is not certain. */
+  /** Removes a record; false if it is not certain that it is gone. */
   remove(type: string, id: string): Promise<boolean>
 }
 
@@ -46,7 +46,7 @@ export class ScratchRecords {
   readonly marker: string
   /** Records to read: with every value, with other values, and with hardly any. */
   readonly prepared: ScratchRecord[] = []
-  /** Why no scratch record could be made, or null. */
+  /** Why no scratch record could be created, or null. */
   failure: string | null = 'the run was stopped before'
   private readonly kit: ScratchContext
   private type: ProbedType | null = null
@@ -61,13 +61,13 @@ export class ScratchRecords {
     this.marker = marker
   }
 
-  /** This bench. @throws Unchecked where no scratch record could be made */
+  /** This object. @throws Unchecked if no scratch record could be created */
   ready(): this {
     if (this.failure === null) return this
     throw new Unchecked(`no scratch record of ${this.typeName} could be made: ${this.failure}`)
   }
 
-  /** Finds out which values the service takes, and makes the records that others are compared with. */
+  /** Finds out which values the service accepts, and creates the records that others are compared with. */
   async prepare(): Promise<void> {
     try {
       this.type = await this.kit.survey.type(this.typeName)
@@ -83,7 +83,7 @@ export class ScratchRecords {
     this.kit.survey.forget(this.typeName)
   }
 
-  /** Properties that take a value of ours, without those that carry the marker or are unique. */
+  /** Properties that accept a value of ours, without the one that carries the marker and without unique ones. */
   get usable(): readonly ProbedProperty[] {
     return this.writable().filter((property) => property !== this.mark && !property.isUnique)
   }
@@ -93,28 +93,28 @@ export class ScratchRecords {
     return this.markerProperty!
   }
 
-  /** A unique text property, by which upserts find their record; the marker's own where there is none. */
+  /** A unique text property, by which upserts find their record; the marker's own if there is none. */
   get key(): ProbedProperty {
     return this.texts().find(({ isUnique }) => isUnique) ?? this.mark
   }
 
-  /** A number that no record of this bench has had. */
+  /** A number that no record here has had. */
   next(): number {
     return (this.count += 1)
   }
 
-  /** What marks a record and tells it from others, and nothing more. */
+  /** The values that mark a record and distinguish it from others, and nothing more. */
   identity(n = this.next()): ScratchValues {
     const unique = this.writable().filter(({ isUnique }) => isUnique)
     return this.valuesOf([this.mark, ...unique], n)
   }
 
-  /** A value for every property that takes one. */
+  /** A value for every property that accepts one. */
   values(n = this.next()): ScratchValues {
     return this.valuesOf(this.writable(), n)
   }
 
-  /** @throws Unchecked where it is not made */
+  /** @throws Unchecked if it is not created */
   async make(properties: ScratchValues): Promise<ScratchRecord> {
     const exchange = await this.create(properties)
     const record = recordIn(exchange)
@@ -154,25 +154,25 @@ export class ScratchRecords {
     return await this.kit.call({ operation: 'readRecord', objectType: this.typeName, id })
   }
 
-  /** Remembers a record that a request of this run made. */
+  /** Notes a record that a request of this run created. */
   adopt(id: string): void {
     this.made.add(id)
   }
 
-  /** Removes what was made and what carries the marker. */
+  /** Removes the created records and those with the marker. */
   async clear(): Promise<ScratchCleanup> {
     let unsure = await this.search()
     const ids = [...this.made]
     for (const id of ids) {
       if (await this.kit.remove(this.typeName, id)) this.made.delete(id)
     }
-    // What is found again was not removed, whatever the answer said.
+    // A record that is found again was not removed, whatever the answer said.
     if (ids.length > 0) unsure = (await this.search()) ?? unsure
     const left = [...this.made]
     return { removed: ids.length - left.length, left, unsure }
   }
 
-  /** Looks for records with the marker. Returns why it cannot tell, or null. */
+  /** Searches for records with the marker. Returns why the result is not certain, or null. */
   private async search(): Promise<string | null> {
     const { markerProperty: property } = this
     if (!property) return null
@@ -186,7 +186,7 @@ export class ScratchRecords {
         const body: object = { ...(filter ? { filter } : {}), ...(cursor ? { cursor } : {}) }
         const found = pageIn(await this.kit.call({ operation: 'queryRecords', objectType, body }))
         for (const { id, properties } of found.records) {
-          // Whatever the filter let through: only what carries the marker is ours.
+          // The filter may let other records through: only those with the marker are ours.
           if (String(properties[property.name]).startsWith(this.marker)) this.made.add(id)
         }
         if (!found.hasMore || found.cursor === null) return null
@@ -212,7 +212,7 @@ export class ScratchRecords {
     )
   }
 
-  /** A text that can be searched for, if it may be, and is not unique, so that two records can hold the same. */
+  /** A text that can be searched, if there is one, and that is not unique, so that two records can hold the same value. */
   private chooseMarkerProperty(): ProbedProperty {
     const rank = ({ isUnique, writability, operators, field }: ProbedProperty) =>
       (operators.includes('starts_with') || operators.includes('contains') ? 8 : 0) +
@@ -232,7 +232,7 @@ export class ScratchRecords {
     return Object.fromEntries(known)
   }
 
-  /** The first record, with as many values as the service takes. */
+  /** The first record, with as many values as the service accepts. */
   private async makeFirst(): Promise<ScratchRecord> {
     for (let attempt = 1; ; attempt += 1) {
       const exchange = await this.create(this.values())
@@ -246,7 +246,7 @@ export class ScratchRecords {
     }
   }
 
-  /** The properties that a refusal points at, or all but texts where it points at none. */
+  /** The properties that a refusal points at; if it points at none, all except texts. */
   private complainedOf(exchange: WireExchange): string[] {
     const { field, errors } = problemOf(exchange)
     const list = Array.isArray(errors) ? errors : []
@@ -259,7 +259,7 @@ export class ScratchRecords {
   }
 }
 
-/** The ids of the records that a request has made, as its answer says. */
+/** The ids of the records that a request created, according to its answer. */
 export function createdIds(exchange: WireExchange): string[] {
   if (!isSuccess(exchange)) return []
   const body = isJsonObject(exchange.json) ? exchange.json : {}
@@ -282,7 +282,7 @@ export function createdIds(exchange: WireExchange): string[] {
   return ids.filter((id) => id !== undefined)
 }
 
-/** The record of an answer: of one record, or of what a location names. */
+/** The record of an answer: the one record in it, or the one that a location names. */
 export function recordIn(exchange: WireExchange): ProbedRecord | null {
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
   const id = idIn(data) ?? (exchange.status === 201 ? idOfLocation(exchange) : undefined)

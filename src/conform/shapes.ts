@@ -1,4 +1,4 @@
-// Rules about shapes: every part of every answer, against the contract's schema of it.
+// Rules about shapes: every part of every answer, against the contract's schema for it.
 
 import type { z } from 'zod'
 import { isJsonObject } from '../core/json.ts'
@@ -8,20 +8,20 @@ import type { Rule } from './rule.ts'
 import type { RuleFault } from './verdict.ts'
 import type { WireExchange } from './wire.ts'
 
-/** A part of an answer, and where it stands. */
+/** A part of an answer, and its place. */
 export interface AnswerPart {
   readonly at: string
   readonly value: unknown
 }
 
-/** The member of that name of the body. */
+/** The body's member of that name. */
 export const bodyMember =
   (name: string) =>
   ({ json }: WireExchange): AnswerPart[] => [
     { at: `/${name}`, value: isJsonObject(json) ? json[name] : undefined },
   ]
 
-/** Each item of the list in `data`; what is no list is a part of its own, which fits no schema of an item. */
+/** Each item of the list in `data`; if it is not a list, it is one part, which fits no schema of an item. */
 export function dataItems({ json }: WireExchange): AnswerPart[] {
   const data = isJsonObject(json) ? json['data'] : undefined
   if (!Array.isArray(data)) return [{ at: '/data', value: undefined }]
@@ -52,7 +52,7 @@ export function shapeRule(
   }
 }
 
-/** How a part departs from its schema, or null. Only places and kinds are told. */
+/** How a part departs from its schema, or null. It reports places and kinds only. */
 function misfit({ at, value }: AnswerPart, schema: z.ZodType): RuleFault | null {
   const result = schema.safeParse(value)
   if (result.success) return null

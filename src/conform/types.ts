@@ -1,4 +1,4 @@
-// What checks speak of: requests by operation, and the types, properties and records of a service.
+// The types that checks use: requests by operation, and the types, properties and records of a service.
 
 import type { Method, OperationId, Properties } from '../contract/index.ts'
 import type { CallerKey, WireExchange } from './wire.ts'
@@ -20,7 +20,7 @@ export interface RuleCall {
   readonly headers?: Readonly<Record<string, string>>
   /** In place of the operation's own. */
   readonly method?: Method
-  /** What evidence says of the request. Default: nothing. */
+  /** What evidence says about the request. Default: nothing. */
   readonly sent?: string
 }
 
@@ -66,7 +66,7 @@ export interface ProbedRecord {
   readonly properties: Properties
 }
 
-/** Records of a type, and whether they are all. */
+/** Records of a type, and whether they are all of its records. */
 export interface RecordSample {
   readonly type: ProbedType
   readonly records: readonly ProbedRecord[]

@@ -1,5 +1,5 @@
-// Values to write into scratch records, and values that cannot be right, told from what the service says of a property. The
-// specification does not show the names of field types, so that these are guesses: the bench drops what is refused.
+// Values to write into scratch records, and values that cannot be valid, inferred from what the service says about a property.
+// The specification does not list the names of field types, so these are guesses: ScratchRecords drops what is refused.
 
 import type { Json } from '../core/json.ts'
 import type { ProbedProperty } from './types.ts'
@@ -10,7 +10,7 @@ const kinds = [
   ['url', /url|link|website|uri/],
   ['datetime', /date_?time|timestamp/],
   ['date', /date/],
-  // What refers to something else cannot be made up.
+  // A reference to something else cannot be invented.
   ['reference', /user|owner|reference|relation|lookup|file|image|id$/],
 ] as const
 
@@ -34,21 +34,21 @@ export function kindOfProperty({ options, field }: ProbedProperty): ValueKind {
   return valueType.startsWith('str') || valueType === 'text' ? 'text' : 'other'
 }
 
-/** What a second value of a list is numbered by, so that no other record has it as its first. */
+/** Added to the number of a list's second value, so that no other record has it as its first. */
 const SECOND = 500_000_000
 
-/** The `n`th value, another for each `n`, or undefined where none can be told. Texts begin with the marker. */
+/** The `n`th value, different for each `n`, or undefined if none can be inferred. Texts begin with the marker. */
 export function valueFor(property: ProbedProperty, marker: string, n: number): Json | undefined {
   const one = single(property, marker, n)
   if (one === undefined || !property.isMulti) return one
   const second = single(property, marker, n + (property.isUnique ? SECOND : 1))
-  // Of an even number, lists of two: a list of one shows less.
+  // If the number is even, a list of two: a list of one shows less.
   return n % 2 === 0 && second !== undefined && second !== one ? [one, second] : [one]
 }
 
 function single(property: ProbedProperty, marker: string, n: number): Json | undefined {
   const day = String((n % 28) + 1).padStart(2, '0')
-  // What cannot carry the marker, and may be there only once, is numbered by it: other records have small numbers.
+  // A unique value that cannot carry the marker is numbered from it: the numbers of other records are small.
   const number = n + (property.isUnique ? Number.parseInt(marker.slice(-6), 16) * 1_000 : 0)
   switch (kindOfProperty(property)) {
     case 'option':
@@ -76,7 +76,7 @@ function single(property: ProbedProperty, marker: string, n: number): Json | und
   }
 }
 
-/** A value that no property of this kind can take, or undefined. */
+/** A value that no property of this kind can accept, or undefined. */
 export function wrongValueFor(property: ProbedProperty): Json | undefined {
   const kind = kindOfProperty(property)
   if (kind === 'other' || kind === 'reference') return undefined

@@ -1,10 +1,10 @@
-// What can be said of a rule: kept, broken with the evidence, not applicable, or not checked and why.
-// Promise kept here: evidence holds what was expected and what kind of thing came, never a value of a record that was there
+// The possible verdicts on a rule: kept, broken with the evidence, not applicable, or not checked and why.
+// Promise kept here: evidence holds what was expected and what kind of value came, never a value of a record that existed
 // before, and never a key.
 
 /** Where an answer departs from a rule. */
 export interface RuleFault {
-  /** A header, or an RFC 6901 pointer into the answer's body; empty where the answer as a whole is meant. */
+  /** A header, or an RFC 6901 pointer into the answer's body; empty if the answer as a whole is meant. */
   readonly at: string
   readonly expected: string
   readonly got: string
@@ -14,10 +14,10 @@ export interface RuleFault {
 export interface Evidence extends RuleFault {
   /** `POST /rest/v1/objects/svc_contact/records/query/`, without key, cursor and record id. */
   readonly request: string
-  /** What in the request matters, or empty. */
+  /** The part of the request that matters, or empty. */
   readonly sent: string
   readonly status: number
-  /** As the service named the request, for its own logs. */
+  /** The service's id of the request, for its own logs. */
   readonly requestId: string | null
 }
 
@@ -38,10 +38,10 @@ export class Broken extends Error {
   }
 }
 
-/** The rule speaks of something that this service, or this key, does not have. */
+/** The rule is about something that this service, or this key, does not have. */
 export class NotApplicable extends Error {}
 
-/** Nothing can be said of the rule, for want of what the message says. */
+/** The rule could not be checked; the message says what was missing. */
 export class Unchecked extends Error {}
 
 /** The section that a rule's id begins with: `4.3.1` of `4.3.1.null-clears`. */

@@ -1,4 +1,4 @@
-// One request, one answer, as they are on the wire, and the record of all of them. Promises kept here: the key travels in
+// One request and its answer, as they are on the wire, and the record of all of them. Promises kept here: the key travels in
 // the header Authorization only; the number of requests and the time spent waiting for the quota are bounded.
 
 import { randomBytes } from 'node:crypto'
@@ -12,7 +12,7 @@ import { Pacer } from '../client/pacer/pacer.ts'
 import { createTransport } from '../client/transport.ts'
 import { Unchecked } from './verdict.ts'
 
-/** In whose name a request is sent. `query`: the key in the query string and not in the header. */
+/** The caller that a request is sent as. `query`: the key in the query string and not in the header. */
 export type CallerKey = 'key' | 'other' | 'unknown' | 'nobody' | 'query'
 
 export interface WireCall {
@@ -23,7 +23,7 @@ export interface WireCall {
   readonly path: string
   /** The request as evidence may show it. */
   readonly line: string
-  /** What matters in it, or empty. */
+  /** The part of it that matters, or empty. */
   readonly sent: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
@@ -39,7 +39,7 @@ export interface WireExchange extends Pick<
   /** By lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly bytes: number
-  /** The body, or undefined where it is not JSON. */
+  /** The body, or undefined if it is not JSON. */
   readonly json: unknown
   readonly requestId: string | null
 }
@@ -58,15 +58,15 @@ export interface WireOptions {
 export interface Wire {
   readonly exchanges: readonly WireExchange[]
   readonly waitedMs: number
-  /** @throws Unchecked where no answer came, or a bound is reached; the signal's reason */
+  /** @throws Unchecked if no answer came, or a bound is reached; the signal's reason */
   send(call: WireCall, signal: AbortSignal): Promise<WireExchange>
-  /** Lets `send` go over its bounds, for what has to be removed at the end. */
+  /** Lets `send` exceed its bounds, for records that must be removed at the end. */
   extend(requests: number): void
   close(): Promise<void>
 }
 
 const BODY_BYTES_MAX = 16 * 1_024 * 1_024
-/** What a request over the bound may wait for the quota. */
+/** How long a request over the bound may wait for the quota. */
 const EXTRA_WAIT_MS = 5_000
 /** Attempts of a request that is answered 429, or 503 with a time to wait. */
 const ATTEMPTS_MAX = 3
@@ -79,7 +79,7 @@ export function createWire(options: WireOptions): Wire {
     timeoutMs,
     bodyBytesMax: BODY_BYTES_MAX,
   })
-  // Who has no key may have a quota of their own.
+  // Callers without a key may have a quota of their own.
   const quotas = { known: new Pacer({ clock }), anonymous: new Pacer({ clock }) }
   const exchanges: WireExchange[] = []
   let sendable = options.requestsMax
@@ -113,7 +113,7 @@ export function createWire(options: WireOptions): Wire {
         throw error
       })
     const exchange = exchangeOf(call, answer)
-    // Rates that are missing are no reason to hold back requests that need none.
+    // Missing rates are no reason to hold back requests that need none.
     const ratesOnly = problemOf(exchange)['reason'] === 'exchange_rate_unavailable'
     granted.observe({
       status: answer.status,
@@ -154,7 +154,7 @@ function authorization(caller: CallerKey, { key, otherKey }: WireOptions): Recor
   return {}
 }
 
-/** The quota, or a pause that the service asks for; the pacer waits. */
+/** Whether the answer is a refusal by the quota, or asks for a pause; the pacer waits. */
 function isForLater(exchange: WireExchange): boolean {
   if (exchange.status === 429) return true
   const asksToWait = exchange.status === 503 && exchange.headers['retry-after'] !== undefined
@@ -191,7 +191,7 @@ function jsonOf(body: Buffer): unknown {
   }
 }
 
-/** The tracing header: of whatever brand, `*-Request-Id`. */
+/** The tracing header, with any prefix: `*-Request-Id`. */
 export function requestIdHeader(headers: WireExchange['headers']): [string, string] | undefined {
   return Object.entries(headers).find(
     (entry): entry is [string, string] =>
@@ -199,7 +199,7 @@ export function requestIdHeader(headers: WireExchange['headers']): [string, stri
   )
 }
 
-/** The members of a problem, or of anything else that is an object; none where the body is none. */
+/** The members of a problem, or of any other object; none if the body is not an object. */
 export function problemOf({ json }: Pick<WireExchange, 'json'>): Readonly<Record<string, unknown>> {
   return isJsonObject(json) ? json : {}
 }

@@ -40,8 +40,8 @@ async function resultOf(
 }
 
 /**
- * Compares what a filter finds with what it means. What others write meanwhile may look like a fault: a second look, with
- * records that were read anew, has to find it too.
+ * Compares what a filter finds with what it means. Writes by other clients may look like a fault, so a second comparison, with
+ * records that were read again, must find it too.
  */
 export async function compareFilter(
   kit: RuleContext,
@@ -73,7 +73,7 @@ async function faultsOf(kit: RuleContext, sample: RecordSample, filter: FilterNo
   return broken(exchange, { at: '/data', expected: 'every record that matches the filter', got })
 }
 
-/** Whether a currency's filter was answered that there are no rates, which is right, and tells nothing of its meaning. */
+/** Whether a filter on a currency was answered that there are no rates: a correct answer that says nothing about its meaning. */
 async function lacksRates(
   kit: RuleContext,
   { property, sample, filter }: Candidate,
@@ -136,7 +136,7 @@ function operatorRule(op: FilterOperator): Rule {
 const leafOperators = ['eq', 'neq', 'in', 'is_null', 'gt', 'lte', 'contains'] as const
 
 /**
- * Two leaves each of which matches records that the other does not; if it can be, some records match both, and some none.
+ * Two leaves each of which matches records that the other does not; if possible, some records match both, and some none.
  * @throws Unchecked
  */
 async function twoLeaves(kit: RuleContext): Promise<[Candidate, Candidate]> {

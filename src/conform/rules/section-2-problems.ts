@@ -28,7 +28,7 @@ const codes: readonly unknown[] = contract.PROBLEM_CODES
 /** RFC 6901: empty, or tokens in which `~` is escaped. */
 const pointerForm = /^(?:\/(?:[^~/]|~[01])*)*$/
 
-/** Every problem within an answer: its body where it is an error, those of its items where it is a batch. */
+/** Every problem in an answer: its body if it is an error, those of its items if it is a batch. */
 function problemsIn(
   exchange: WireExchange,
 ): { at: string; problem: JsonObject; status: unknown }[] {
@@ -99,7 +99,7 @@ export const section2Problems: readonly Rule[] = [
   }),
   problemRule('title', 'title is the HTTP reason phrase of the status.', ({ title }, status) => {
     if (typeof title !== 'string' || typeof status !== 'number') return undefined
-    // 413 and 422 were renamed by RFC 9110.
+    // RFC 9110 renamed 413 and 422.
     const phrases = [contract.TITLES[status], STATUS_CODES[status], olderPhrases[status]]
     if (phrases.includes(title)) return null
     return fault('/title', phrases[0] ?? 'a reason phrase', plainWord(title))

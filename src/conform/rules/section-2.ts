@@ -261,7 +261,7 @@ export const section2: readonly Rule[] = [
   ),
 ]
 
-/** A rule that an operation without parameters is there. */
+/** A rule that an operation without parameters exists. */
 function answeredRule(id: string, text: string, operation: contract.OperationId): Rule {
   return {
     id,
@@ -294,7 +294,7 @@ function propertiesIn({ json }: WireExchange) {
   return list.map((value: unknown, index) => ({ at: `/data/properties/${index}`, value }))
 }
 
-/** The value of a property in an answer that holds one record. @throws Unchecked where it holds none */
+/** The value of a property in an answer that holds one record. @throws Unchecked if it holds none */
 function valueIn(exchange: WireExchange, name: string): unknown {
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
   const properties = isJsonObject(data) ? data['properties'] : undefined

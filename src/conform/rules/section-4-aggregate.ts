@@ -28,7 +28,7 @@ interface Table {
 }
 
 const count = [{ op: 'count' }]
-/** How far an average may be from ours: the specification does not say how it is rounded. */
+/** How far an average may differ from ours: the specification does not say how it is rounded. */
 const AVERAGE_TOLERANCE = 1e-6
 
 async function tableOf(
@@ -52,8 +52,8 @@ async function tableOf(
 }
 
 /**
- * A comparison with the records of a sample; a fault has to be found twice, with records read anew, since others may write
- * meanwhile.
+ * A comparison with the records of a sample; a fault must be found twice, the second time with records that were read again,
+ * because other clients may write meanwhile.
  */
 async function compared(
   kit: RuleContext,
@@ -78,7 +78,7 @@ function scopeOf(sample: RecordSample): { filter: FilterNode | null; records: Pr
 
 const and = (a: FilterNode | null, b: FilterNode): FilterNode => (a ? { $and: [a, b] } : b)
 
-/** A sample, and a single-value property of it that an aggregation is available for, with a value at least. */
+/** A sample, and a single-value property of it that supports an aggregation and has at least one value. */
 async function measurable(
   kit: RuleContext,
   op: string,
@@ -148,7 +148,7 @@ function summed(values: readonly string[]): DecimalSum {
 const extreme = (values: readonly string[], sign: 1 | -1) =>
   values.toSorted((a, b) => sign * compareDecimals(a, b))[0]
 
-/** A property that a sample's records fall into groups by: single values, several, but few. @throws Unchecked */
+/** A single-value property by which a sample's records fall into several groups, but few. @throws Unchecked */
 async function groupable(
   kit: RuleContext,
 ): Promise<{ sample: RecordSample; property: ProbedProperty }> {
@@ -313,7 +313,7 @@ export const section4Aggregate: readonly Rule[] = [
             value,
           ]),
         )
-        // Whether records without a value form a group of their own is left open.
+        // The specification leaves open whether records without a value form a group of their own.
         const wrong = [...due].filter(([key, size]) => key !== 'null' && found.get(key) !== size)
         const extra = [...found.keys()].filter((key) => key !== 'null' && !due.has(key))
         if (wrong.length > 0 || extra.length > 0 || found.size !== table.rows.length) {

@@ -73,7 +73,7 @@ export const section4Associations: readonly Rule[] = [
   },
 ]
 
-/** An association between two types that scratch records may be made of; with `half`, of its source at least. */
+/** An association between two types in which scratch records may be created; with `half`, at least in its source. */
 async function linkable(
   kit: RuleContext,
   half?: false,

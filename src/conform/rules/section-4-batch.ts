@@ -13,7 +13,7 @@ import type { WireExchange } from '../wire.ts'
 
 type BatchOperation = 'batchCreate' | 'batchUpdate' | 'batchUpsert' | 'batchDelete'
 
-/** What an item that was written may be answered: with its record, or without a body (section 2.10). */
+/** The statuses of an item that was written: with its record, or without a body (section 2.10). */
 const CREATED = [201, 204]
 const UPDATED = [200, 204]
 
@@ -62,7 +62,7 @@ function expectStatuses(exchange: WireExchange, due: readonly (readonly number[]
   return results
 }
 
-/** @throws Broken where an item's record is not the scratch record of its place */
+/** @throws Broken if an item's record is not the scratch record at its place */
 function expectRecords(
   exchange: WireExchange,
   results: JsonObject[],
@@ -96,7 +96,7 @@ function clearable(bench: ScratchRecords, { properties }: ScratchRecord) {
   throw new Unchecked(`${bench.typeName} has fewer than 2 properties that can be changed`)
 }
 
-/** A wrong item between two right ones, for each operation that takes properties. */
+/** A wrong item between two valid ones, for each operation that takes properties. */
 function itemProblemRule(operation: 'batchCreate' | 'batchUpsert', words: string): Rule {
   return {
     id: `4.4.${operation === 'batchCreate' ? 'create' : 'upsert'}-problem`,

@@ -18,7 +18,7 @@ interface Asked {
   readonly property: ProbedProperty
 }
 
-/** A property that an operator can be asked of. @throws NotApplicable */
+/** A property that supports an operator. @throws NotApplicable */
 async function propertyWith(
   kit: RuleContext,
   fits: (property: ProbedProperty) => boolean,
@@ -36,7 +36,7 @@ async function propertyWith(
 const supports = (op: FilterOperator) => (property: ProbedProperty) =>
   property.operators.includes(op)
 
-/** A leaf that is right, to be spoilt. */
+/** A valid leaf, for tests to spoil. */
 async function leaf(kit: RuleContext) {
   const { type, property } = await propertyWith(kit, supports('is_null'), 'supports is_null')
   return { type, leaf: { property: property.name, op: 'is_null', value: true } }
@@ -44,7 +44,7 @@ async function leaf(kit: RuleContext) {
 
 type Leaf = Awaited<ReturnType<typeof leaf>>['leaf']
 
-/** What is malformed, and the tree that is. */
+/** What is malformed, and a tree with that fault. */
 const malformed: readonly [word: string, what: string, tree: (leaf: Leaf) => unknown][] = [
   ['unknown-key', 'an unknown key in a leaf', (good) => ({ ...good, conform: 1 })],
   ['group-key', 'an unknown key beside $and', (good) => ({ $and: [good], conform: 1 })],

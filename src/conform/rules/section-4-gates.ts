@@ -1,5 +1,5 @@
-// Section 4.3 rule 5: the gates of a write. Without scratch records only such requests are sent as could change nothing even
-// if they were let through: they name ids that no record has.
+// Section 4.3 rule 5: the gates of a write. Without scratch records the kit sends only requests that could change nothing even
+// if the service accepted them: they name ids that no record has.
 
 import { isJsonObject } from '../../core/json.ts'
 import { broken, expectRefusal, isSuccess, sameProblem } from '../expect.ts'
@@ -16,9 +16,9 @@ const readOnly = { statuses: [403], code: 'permission_denied', reason: 'type_rea
 interface Gate {
   readonly word: string
   readonly words: string
-  /** A type that lacks one of these is closed to it; one that lacks all of them is asked. */
+  /** A type that lacks one of these operations refuses the write; the rule uses a type that lacks all of them. */
   readonly needs: readonly string[]
-  /** Whether a service that let it through would make a record. */
+  /** Whether a service that accepted it would create a record. */
   readonly makes: boolean
   readonly call: (type: ProbedType) => RuleCall
 }
@@ -115,7 +115,7 @@ const gates: readonly Gate[] = [
   },
 ]
 
-/** A type that accepts none of what a write needs. @throws NotApplicable */
+/** A type that accepts none of the operations that a write needs. @throws NotApplicable */
 async function closedType(kit: RuleContext, needs: readonly string[]): Promise<ProbedType> {
   const types = await kit.survey.types()
   const found = types.find(({ writable }) => needs.every((each) => !writable.includes(each)))
@@ -222,7 +222,7 @@ export const section4Gates: readonly Rule[] = [
   },
 ]
 
-/** The types that a key may read and not write, as its introspection says. */
+/** The types that a key may read but not write, according to its introspection. */
 async function readGrantsOf(kit: RuleContext, caller: 'key' | 'other'): Promise<Set<string>> {
   const exchange = await kit.call({ operation: 'readSelf', as: caller })
   const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined

@@ -15,7 +15,7 @@ import type { WireExchange } from '../wire.ts'
 const same = (a: unknown, b: unknown) =>
   canonicalJson((a ?? null) as Json) === canonicalJson((b ?? null) as Json)
 
-/** The properties of a record that is read anew. @throws Unchecked where it cannot be read */
+/** The properties of a record that is read again. @throws Unchecked if it cannot be read */
 async function stored(
   bench: ScratchRecords,
   id: string,
@@ -27,7 +27,7 @@ async function stored(
 }
 type Properties = Readonly<Record<string, unknown>>
 
-/** Properties of a scratch record that have a value and can be changed. @throws Unchecked where there are fewer */
+/** Properties of a scratch record that have a value and can be changed. @throws Unchecked if there are fewer than `count` */
 function changeable(
   bench: ScratchRecords,
   { properties }: ScratchRecord,
@@ -40,7 +40,7 @@ function changeable(
   throw new Unchecked(`${bench.typeName} has fewer than ${count} properties that can be changed`)
 }
 
-/** What a rule about null and absent properties does, by PATCH or by upsert. */
+/** The write of a rule about null and absent properties: by PATCH or by upsert. */
 type Write = (
   bench: ScratchRecords,
   scratch: ScratchRecord,
@@ -51,7 +51,7 @@ const byPatch: Write = (bench, { id }, properties) => bench.patch(id, properties
 const byUpsert: Write = (bench, scratch, properties) =>
   bench.upsert(bench.key.name, { ...keyOf(bench, scratch), ...properties })
 
-/** What names a scratch record to an upsert. @throws Unchecked */
+/** The value by which an upsert finds a scratch record. @throws Unchecked */
 function keyOf(bench: ScratchRecords, { properties }: ScratchRecord): Record<string, Json> {
   const value = properties[bench.key.name]
   if (typeof value === 'string') return { [bench.key.name]: value }
@@ -100,7 +100,7 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
   ]
 }
 
-/** @throws Broken where the answer's `created` or id are others */
+/** @throws Broken if the answer's `created` or id differ */
 function expectUpsert(exchange: WireExchange, created: boolean, id?: string): void {
   expectSuccess(exchange, [created ? 201 : 200])
   const body = isJsonObject(exchange.json) ? exchange.json : {}

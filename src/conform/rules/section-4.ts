@@ -17,7 +17,7 @@ import type { WireExchange } from '../wire.ts'
 
 const invalid = { code: 'request_invalid' } as const
 
-/** @throws Broken where an answer holds other properties than those asked for */
+/** @throws Broken if an answer holds other properties than those requested */
 function expectOnly(exchange: WireExchange, names: readonly string[]): void {
   const { records } = pageIn(exchange)
   records.forEach(({ properties }, index) => {
@@ -57,7 +57,7 @@ function sortRule(direction: 'asc' | 'desc'): Rule {
   }
 }
 
-/** A property to sort by whose order is certain, with two values at least. @throws Unchecked */
+/** A property to sort by whose order is certain, with at least two values. @throws Unchecked */
 async function sortable(kit: RuleContext): Promise<[RecordSample, ProbedProperty]> {
   for (const sample of await kit.survey.samples()) {
     for (const property of sample.type.properties) {
@@ -79,7 +79,7 @@ interface Searched {
   readonly search: string
 }
 
-/** A word and a filter to ask for both; if it can be, the word also stands where the filter does not match. @throws Unchecked */
+/** A word and a filter to combine; if possible, the word also occurs in records outside the filter. @throws Unchecked */
 async function searchable(kit: RuleContext): Promise<Searched> {
   const samples = await kit.survey.samples()
   let found: Searched | null = null

@@ -131,7 +131,7 @@ export const section5: readonly Rule[] = [
         ({ operation, status }) => operation === 'listObjectTypes' && status === 200,
       )!
       for (const { name, writable } of types) {
-        // Of whatever brand the prefix is.
+        // With any prefix.
         const word = name.startsWith(PREFIX)
           ? name.slice(PREFIX.length)
           : name.replace(/^[a-z0-9]+_/, '')

@@ -16,14 +16,14 @@ const listOperations: readonly (OperationId | null)[] = [
 ]
 const listStatuses = [400, 401, 403, 405, 406, 422, 429, 500, 503, 504]
 
-/** The codes whose status is stated. */
+/** The codes whose status the specification states. */
 const stated: readonly ProblemCode[] = [
   'unauthenticated',
   'permission_denied',
   'rate_limited',
   'service_unavailable',
 ]
-/** The reasons whose status is left open. */
+/** The reasons whose status the specification leaves open. */
 const openStatus: readonly ProblemReason[] = [
   'cursor_invalid',
   'invalid_matching_property',
@@ -82,7 +82,7 @@ export const section7: readonly Rule[] = [
     text: 'A disallowed method is 405, and Allow lists the supported ones.',
     phase: 'reads',
     async check(kit) {
-      // Without a body: whatever a service makes of it, there is nothing to write.
+      // Without a body: however a service reads the request, there is nothing to write.
       for (const call of [
         { operation: 'readSelf', method: 'PUT' },
         { operation: 'listObjectTypes', method: 'PATCH' },

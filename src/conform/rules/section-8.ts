@@ -150,7 +150,7 @@ export const section8: readonly Rule[] = [
     async check(kit) {
       const { type, name } = await leafOf(kit, 'is_null')
       const leaf = { property: name, op: 'is_null', value: true }
-      // Whether the leaf counts is left open: 8 with the leaf are within, 9 without it are beyond.
+      // The specification leaves open whether the leaf counts: 8 with the leaf are within, 9 without it are beyond.
       const within = nested(contract.FILTER_DEPTH_MAX, leaf)
       expectSuccess(await kit.query(type, { filter: within, limit: 1 }, '8 levels'), [200])
       const beyond = nested(contract.FILTER_DEPTH_MAX + 2, leaf)

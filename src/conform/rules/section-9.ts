@@ -16,7 +16,7 @@ async function documentOf(kit: RuleContext) {
   throw broken(exchange, { at: '', expected: 'a JSON object', got: valueKind(exchange.json) })
 }
 
-/** Whether the document has the operation where the specification states it, whatever its parameters are called. */
+/** Whether the document has the operation at its stated path, whatever the names of its parameters. */
 function describes(kit: RuleContext, operation: OperationId): boolean {
   const { method, path } = OPERATIONS[operation]
   const route = kit.options.routes[operation]
