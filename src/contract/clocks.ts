@@ -1,7 +1,6 @@
-// The properties that tell when a record was changed last, and when it was made; and how a span of their time is asked for.
-// The prefix of a service's own names is the service's own matter, and so are the names of its field types. Promise kept here: a
-// property that people can write, or that cannot be asked for a span of time, is taken only where the configuration names it and
-// it can be.
+// The properties with the time of a record's last change, and of its creation; and the filter for a span of that time.
+// Each service chooses the prefix of its own names, and the names of its field types. Promise kept here: a property that people
+// can write is used only if the configuration names it; a property that cannot be filtered by a span of time is never used.
 
 import { SyncError } from '../core/errors.ts'
 import type { FilterNode, ObjectSchema, PropertyWire } from './schemas.ts'
@@ -18,14 +17,14 @@ const MODIFICATION = [
 ]
 const CREATION = ['created_at', 'created_date', 'create_date', 'created']
 const PREFIX = /^[a-z0-9]+_/i
-/** What services call a time of the calendar. */
+/** Names that services give to a field type for a point in time. */
 const TIMES: ReadonlySet<string> = new Set(['datetime', 'timestamp', 'instant'])
 const NAMES_SHOWN_MAX = 20
 
 /**
- * The property that tells when a record was changed last; null where the schema has none that is known by its name.
- * @param configured name of the property, where the configuration says it
- * @throws SyncError `mirror_property` where the configured one cannot be: why, and which could
+ * The property with the time of a record's last change; null if the schema has none that is known by its name.
+ * @param configured name of the property, if the configuration gives it
+ * @throws SyncError `mirror_property` if the configured one cannot be used: why, and which could
  */
 export function modificationProperty(
   schema: ObjectSchema,
@@ -50,12 +49,12 @@ export function modificationProperty(
   )
 }
 
-/** The property that tells when a record was made; null where the schema has none that is known by its name. */
+/** The property with the time of a record's creation; null if the schema has none that is known by its name. */
 export function creationProperty(schema: ObjectSchema): PropertyWire | null {
   return known(schema, CREATION)
 }
 
-/** What asks for records whose `property` is in `[from, to)`, to be taken together; null is no bound. */
+/** Filters for records whose `property` is in `[from, to)`, to be combined by and; null is no bound. */
 export function spanFilter(property: string, from: string | null, to: string | null): FilterNode[] {
   return [
     ...(from === null ? [] : [{ property, op: 'gte' as const, value: from }]),
@@ -63,15 +62,15 @@ export function spanFilter(property: string, from: string | null, to: string | n
   ]
 }
 
-/** The filter of records that match every one of them; null for all records. No deeper than need be. */
+/** The filter for records that match all of `nodes`; null for all records. No deeper than needed. */
 export function allFilter(nodes: readonly FilterNode[]): FilterNode | null {
   const flat = nodes.flatMap((node) => ('$and' in node ? node.$and : [node]))
   return flat.length > 1 ? { $and: flat } : (flat[0] ?? null)
 }
 
 /**
- * The likeliest of the names with the service's own prefix, or with none. Where no property has such a name, another prefix
- * will do if only one has it: `order_updated_at` beside `svc_updated_at` is another thing.
+ * The likeliest of the names with the service's own prefix, or with none. If no property has such a name, another prefix
+ * will do if only one property has it: `order_updated_at` next to `svc_updated_at` means something else.
  */
 function known(schema: ObjectSchema, names: readonly string[]): PropertyWire | null {
   const able = schema.properties.filter(
@@ -90,7 +89,7 @@ function known(schema: ObjectSchema, names: readonly string[]): PropertyWire | n
   return null
 }
 
-/** The prefix of the type's name where one of its properties has it too; else the one that most of its properties have. */
+/** The prefix of the type's name if one of its properties has it too; else the one that most of its properties have. */
 function ownPrefix({ name, properties }: ObjectSchema): string | null {
   const prefixes = properties.map((property) => PREFIX.exec(property.name)?.[0] ?? '')
   const ofType = PREFIX.exec(name)?.[0]
@@ -101,7 +100,7 @@ function ownPrefix({ name, properties }: ObjectSchema): string | null {
   return most && most[1] * 2 > properties.length ? most[0] : null
 }
 
-/** Why a span of its time cannot be asked for; null where it can. */
+/** Why the property cannot be filtered by a span of time; null if it can. */
 function problemOf({ field_type, is_multi, operators }: PropertyWire): string | null {
   if (!TIMES.has(plainName(field_type)))
     return `is of field type ${field_type}; expected a datetime`
@@ -111,7 +110,7 @@ function problemOf({ field_type, is_multi, operators }: PropertyWire): string | 
   return `cannot be filtered by ${missing.join(' and ')}; expected a datetime that can`
 }
 
-/** `date_time`, `DateTime` and `date-time` are one name, and so is `timestamp_tz`. */
+/** `date_time`, `DateTime` and `date-time` are the same name; `timestamp_tz` loses its ending. */
 const plainName = (fieldType: string): string =>
   fieldType
     .toLowerCase()

@@ -8,9 +8,9 @@ export const SORTS_MAX = 1
 export const SEARCH_CHARS_MAX = 200
 /** Levels of a filter tree; a single leaf is level 1. */
 export const FILTER_DEPTH_MAX = 8
-/** Values of an `in` or `not_in` list; ours for those of `contains_any` and `not_contains_any`, of which nothing is said. */
+/** Values of an `in` or `not_in` list. For `contains_any` and `not_contains_any`, whose limit is not specified, it is ours. */
 export const IN_VALUES_MAX = 100
-/** The specification leaves the cap open; ours. */
+/** The specification leaves the maximum open; this one is ours. */
 export const FILTER_GROUPS_MAX = 50
 /** Leaves of a filter tree; ours. */
 export const FILTER_LEAVES_MAX = 500

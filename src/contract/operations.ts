@@ -16,11 +16,11 @@ export interface Operation {
   readonly authenticated: boolean
   /** Query parameters, by name. */
   readonly query: Readonly<Record<string, z.ZodType>>
-  /** Schema of the request's body, or null where there is none. */
+  /** Schema of the request's body, or null if there is none. */
   readonly request: z.ZodType | null
-  /** Success statuses and the schema of each body; null where there is no body. */
+  /** Success statuses and the schema of each body; null if there is no body. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>
-  /** Whether it may be sent again when its outcome is unknown: it changes nothing, or changes it to the same. */
+  /** Whether it may be sent again after an unknown outcome: it changes nothing, or makes the same change again. */
   readonly replay: boolean
   /** The gate of section 4.3 rule 5 that a write passes. */
   readonly writes: schemas.WritableOperation | 'upsert' | null

@@ -1,4 +1,4 @@
-// The closed set of problem codes, the known reasons, and the statuses they come with
+// The closed set of problem codes, the known reasons, and the statuses that belong to them
 // (specification sections 2.12, 4.3, 4.6, 5 and 7; statuses that it leaves open are fixed here).
 
 /** Every problem code (specification section 7). The set is closed. */
@@ -34,7 +34,7 @@ export const PROBLEM_REASONS = [
 ] as const
 export type ProblemReason = (typeof PROBLEM_REASONS)[number]
 
-/** The statuses each code may have; the first is used where nothing else is said. */
+/** The statuses each code may have; the first is the default. */
 export const CODE_STATUSES = {
   unauthenticated: [401],
   request_invalid: [422, 400, 405, 406, 413, 415, 431],

@@ -1,11 +1,11 @@
-// As much of a row's error as may leave the ledger: no word that a service made up, because it could hold a value.
+// The part of a row's error that may leave the ledger: no text that a service made up, because it could hold a value.
 
 import type { ItemState } from '../core/states.ts'
 import { PROBLEM_CODES, PROBLEM_REASONS } from './problems.ts'
 
 const KNOWN: ReadonlySet<string> = new Set([...PROBLEM_CODES, ...PROBLEM_REASONS])
 
-/** Code, reason and property of a row's error; null where they are not known words, or not of a mapped property. */
+/** Code, reason and property of a row's error; null if they are not known words, or not those of a mapped property. */
 export function publicError(
   error: {
     readonly state: ItemState
@@ -20,7 +20,7 @@ export function publicError(
   readonly reason: string | null
   readonly property: string | null
 } {
-  // What is wrong with a row that was never sent, or that was accepted and read back otherwise, is said by us.
+  // For a row that was never sent, or that was accepted and read back otherwise, the words of the error are ours.
   const isOurs = error.state !== 'rejected' && error.state !== 'failed'
   const wordOf = (word: string | null) =>
     word !== null && (isOurs || KNOWN.has(word)) ? word : null

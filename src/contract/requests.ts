@@ -1,5 +1,5 @@
-// How an operation is requested: method, path, and the places of those values that services put in different places.
-// Our own choice comes from the table of operations; a configuration may say something else.
+// How an operation is requested: method, path, and the places of the values that services expect in different places.
+// Our own choice comes from the table of operations; a configuration may override it.
 
 import { BASE_PATH } from './names.ts'
 import { OPERATIONS } from './operations.ts'
@@ -8,7 +8,7 @@ import type { Method, Operation, OperationId } from './operations.ts'
 /** The ids of the table, in its order. */
 export const EVERY_OPERATION = Object.keys(OPERATIONS) as OperationId[]
 
-/** `item`: within `data`, in a batch within each of its items. `body`: beside `data`. */
+/** `item`: within `data`, in a batch within each of its items. `body`: next to `data`. */
 export const VALUE_PLACES = ['path', 'query', 'body', 'item'] as const
 export type ValuePlace = (typeof VALUE_PLACES)[number]
 
@@ -20,13 +20,13 @@ export interface RequestForm {
   readonly method: Method
   /** Below the base URL, with our names in braces: `/rest/v1/objects/{object_type}/records/`. */
   readonly path: string
-  /** Where each movable value of the operation goes, and what it is called there. */
+  /** Where each movable value of the operation goes, and its name there. */
   readonly places: Readonly<
     Partial<Record<Movable, { readonly in: ValuePlace; readonly name: string }>>
   >
 }
 
-/** What a configuration says of an operation: a request line, or that and the places of its movable values. */
+/** What a configuration says about an operation: a request line, or that and the places of its movable values. */
 export type RequestOverride =
   | string
   | ({ readonly request: string } & {
@@ -49,7 +49,7 @@ function movableOf(id: OperationId): readonly Movable[] {
   return 'matching_property' in OPERATIONS[id].query ? ['matching_property'] : []
 }
 
-/** How we request an operation where nothing else is known. */
+/** How we request an operation if nothing else is known. */
 export function usualRequest(id: OperationId): RequestForm {
   const { method, path }: Operation = OPERATIONS[id]
   const places = movableOf(id).map((name) => [name, { in: USUAL_PLACES[name], name }])
@@ -60,9 +60,9 @@ const METHODS: readonly string[] = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] sat
 const BASE_URL = '{base_url}'
 
 /**
- * The request that a configuration gives an operation: `METHOD /path`, where the path counts from `/rest/v1`, or from the
- * base URL where it begins with `{base_url}`.
- * @returns the problem, in one line, where there is one
+ * The request that a configuration gives an operation: `METHOD /path`, where the path is relative to `/rest/v1`, or to the
+ * base URL if it begins with `{base_url}`.
+ * @returns the problem, in one line, if there is one
  */
 export function requestOf(
   id: OperationId,
@@ -96,7 +96,7 @@ export function requestOf(
   if (wrong.length > 0) return { problem: `${wrong.join(', ')}; ours is \`${example}\`` }
   const places = Object.entries(usual.places).map(([name, place]) => {
     const told = (options as Partial<Record<string, ValuePlace>>)[name]
-    // What left the path has to go somewhere.
+    // A value that is no longer in the path must go somewhere else.
     const otherwise = place.in === 'path' ? 'item' : place.in
     return [name, { in: names.includes(name) ? 'path' : (told ?? otherwise), name }]
   })
@@ -107,7 +107,7 @@ export function requestOf(
   }
 }
 
-/** Whether it can be requested as it is: plain segments and names in braces, none of them empty, `.` or `..`. */
+/** Whether a path can be requested as it is: plain segments and names in braces, none of them empty, `.` or `..`. */
 export function isPath(path: string): boolean {
   if (path.length > 300 || !/^(?:\/(?:[\w.~:@!$&'()*+,;=-]|\{[\w.-]+\})*)+$/.test(path))
     return false

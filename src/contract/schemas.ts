@@ -1,5 +1,5 @@
-// The shapes on the wire (specification sections 2 and 4), as zod schemas. Both sides use them: the service to refuse,
-// the client to distrust. Objects tolerate unknown fields (section 9.4) unless the specification says "no extra keys".
+// The shapes on the wire (specification sections 2 and 4), as zod schemas. Both sides use them: the service to refuse requests,
+// the client to reject answers. Objects tolerate unknown fields (section 9.4) unless the specification says "no extra keys".
 
 import { z } from 'zod'
 import type { Json } from '../core/json.ts'
@@ -14,7 +14,7 @@ import {
 import { BATCH_ITEM_STATUSES, PROBLEM_CODES } from './problems.ts'
 
 /**
- * Any JSON; which of it is right depends on the property's field type (section 2.1). A number that JavaScript does not hold
+ * Any JSON; the property's field type decides which of it is valid (section 2.1). A number that JavaScript cannot hold
  * is a `LosslessNumber`.
  */
 export const PropertyValue = z.custom<Json>(isJson).meta({ id: 'PropertyValue' })
@@ -187,7 +187,7 @@ export const PaginationWire = z
   })
   .meta({
     id: 'PaginationWire',
-    // Not as a condition: makers of clients do not read those, and some fail at a constant that is a boolean.
+    // Not as a condition: client generators do not read conditions, and some fail at a constant that is a boolean.
     description: 'Where a listing goes on. `next_cursor` is a text whenever `has_more` is true',
   })
 export type PaginationWire = z.infer<typeof PaginationWire>
@@ -299,7 +299,7 @@ export const FILTER_OPERATORS = [
 ] as const
 export type FilterOperator = (typeof FILTER_OPERATORS)[number]
 
-/** Section 2.11. Nodes take no extra keys; depth and list lengths have reasons of their own and are checked apart. */
+/** Section 2.11. Nodes take no extra keys; depth and list lengths have reasons of their own and are checked separately. */
 export type FilterNode = FilterAnd | FilterOr | FilterLeaf
 export type FilterAnd = { $and: FilterNode[] }
 export type FilterOr = { $or: FilterNode[] }
@@ -309,7 +309,7 @@ export type FilterLeaf = {
   value: Json
 }
 
-// Each node has a name of its own: makers of clients need one for what refers to itself.
+// Each node has its own name: client generators need a name for a schema that refers to itself.
 export const FilterAnd: z.ZodType<FilterAnd> = z
   .strictObject({ $and: z.array(z.lazy(() => FilterNode)).min(1) })
   .meta({ id: 'FilterAnd', title: 'And', description: 'Every child must match' })
@@ -422,7 +422,7 @@ export const BatchDeleteBody = batchOf(z.strictObject({ id: recordId })).meta({
 })
 export type BatchDeleteBody = z.infer<typeof BatchDeleteBody>
 
-/** What names the record to link to. */
+/** The id of the record to link to. */
 export const AssociateTarget = z
   .strictObject({ target_id: z.string() })
   .meta({ id: 'AssociateTarget', description: 'The record to link to' })
