@@ -7,8 +7,9 @@ import { removeChangeCounter } from './change-counter.ts'
 const BUSY_MAX_MS = 10_000
 
 /**
- * Copies one state of the file, with what is in its WAL but not its age, into a new file that its owner alone may read. Returns its bytes.
- * @throws of the file system (`EEXIST` where there is a file) and of SQLite; then there is no copy
+ * Copies one state of the file, including what is in its WAL but without its change counter, into a new file that only its owner
+ * may read. Returns its bytes.
+ * @throws of the file system (`EEXIST` if the file exists) and of SQLite; then there is no copy
  */
 export function backupFile(path: string, to: string): number {
   closeSync(openSync(to, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600))

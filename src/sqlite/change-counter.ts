@@ -1,13 +1,13 @@
 // Whether a SQLite file went back in time while it was open: overwritten in place, it has the same inode, and SQLite itself does
-// not look. The header's `application_id` counts up as long as the file is written; a backup has none. It is read inside
-// transactions, and from the file as it lies on the disk, past the write-ahead log, whenever that was written to.
+// not check. The header's `application_id` counts up as long as the file is written; a backup has none. It is read inside
+// transactions, and, whenever the file was written, also from the file on disk, past the write-ahead log.
 
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 
-/** It counts at most so often, so that 31 bits last. */
+/** It counts at most this often, so that 31 bits last. */
 const COUNT_MS = 1_000
 const NUMBER = 'PRAGMA application_id'
 
@@ -21,16 +21,16 @@ export class ChangeCounter {
   #modified: bigint | null = null
   #countedAt = -Infinity
   #isOver = false
-  /** The number that the transaction under way stores. */
+  /** The number that the present transaction stores. */
   #next: number | null = null
 
-  /** Of a file that is open for writing, and in no transaction. */
+  /** For a file that is open for writing, and in no transaction. */
   constructor(path: string, db: DatabaseSyncInstance) {
     this.#path = path
     this.#db = db
     this.#number = db.prepare(NUMBER)
     this.#isBackInFile()
-    // A file that says nothing yet could not be told from a backup.
+    // A file without a number could not be told from a backup.
     if (this.#seenInFile === 0) {
       db.exec('BEGIN IMMEDIATE')
       this.count()
@@ -42,8 +42,8 @@ export class ChangeCounter {
   }
 
   /**
-   * Whether the database, as statements see it, or the file is older than it was. Then it stays so: pages of the other file may be
-   * held in memory, whatever is put back.
+   * Whether the database, as statements see it, or the file is older than it was. Once it is, the answer stays: memory may hold
+   * pages of the other file, even if the right file is put back.
    */
   isBack(): boolean {
     this.#isOver ||= this.#isBackInFile()
@@ -54,7 +54,7 @@ export class ChangeCounter {
     return this.#isOver
   }
 
-  /** The same of the file itself; asked of it only where it was written to since. */
+  /** The same for the file itself; it is read only if it was written to since. */
   #isBackInFile(): boolean {
     const modified = this.#modifiedAt()
     if (modified === null || modified === this.#modified) return false
@@ -66,7 +66,7 @@ export class ChangeCounter {
     return false
   }
 
-  /** Counts on, inside a transaction. */
+  /** Increments the number, inside a transaction. */
   count(): void {
     this.#next = null
     if (performance.now() - this.#countedAt < COUNT_MS) return
@@ -74,7 +74,7 @@ export class ChangeCounter {
     this.#db.exec(`${NUMBER} = ${this.#next}`)
   }
 
-  /** The transaction that counted is stored. */
+  /** To be called when the transaction that counted is stored. */
   counted(): void {
     if (this.#next === null) return
     this.#seen = this.#next
@@ -86,14 +86,14 @@ export class ChangeCounter {
     try {
       return statSync(this.#path, { bigint: true, throwIfNoEntry: false })?.mtimeNs ?? null
     } catch {
-      // A folder that may not be looked into says nothing about the file.
+      // A folder without permission to read it says nothing about the file.
       return null
     }
   }
 
   /**
-   * The number in the file; 0 of a file that is none of SQLite's, null where it cannot be read now. Through SQLite, because closing
-   * a file of one's own would end the locks of the database.
+   * The number in the file; 0 for a file that is not SQLite's, null if it cannot be read now. Through SQLite, because closing a
+   * descriptor of our own would release the locks of the database.
    */
   #inFile(): number | null {
     const url = pathToFileURL(resolve(this.#path))
@@ -114,7 +114,7 @@ export class ChangeCounter {
 const numberOf = (row: unknown): number =>
   Number((row as { application_id: number }).application_id)
 
-/** Takes the number out of a copy. */
+/** Removes the number from a copy. */
 export function removeChangeCounter(copy: DatabaseSyncInstance): void {
   copy.exec(`${NUMBER} = 0`)
 }

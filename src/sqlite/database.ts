@@ -1,6 +1,6 @@
-// One SQLite file: opened safely, migrated, and spoken to in short transactions. Several processes of one machine may
+// One SQLite file: opened safely, migrated, and used in short transactions. Several processes of one machine may
 // have it open at once. Promises kept here: a foreign message never leaves this file; nothing is read from or written to a
-// file that its path does not lead to any more.
+// file that its path no longer leads to.
 
 import { existsSync } from 'node:fs'
 import {
@@ -17,7 +17,7 @@ import { FileIdentity, isMountedAlone, countHardLinks } from './file-identity.ts
 /** Older engines can corrupt a file that several processes write (SQLite's WAL-reset bug). */
 const engineMin = [3, 51, 3] as const
 const BUSY_MAX_MS = 10_000
-/** A statement outside a transaction looks at the path this often, at most; a transaction always does. */
+/** A statement outside a transaction checks the path at most this often; a transaction always does. */
 const CHECK_EVERY_MS = 1_000
 
 type Value = string | number | bigint | null | Uint8Array
@@ -29,13 +29,13 @@ export interface FileSubject {
   readonly noun: string
   /** Codes begin with it: `ledger` gives `ledger_full`. */
   readonly code: string
-  /** What to do where there is no file yet, or one that an older release made; both end a sentence. */
+  /** What to do if there is no file yet, or one that an older release made; both end a sentence. */
   readonly hints: { readonly missing: string; readonly older: string }
   /** Applied in order; `user_version` holds the number of those applied. */
   readonly migrations: readonly string[]
-  /** How long a lock of another process is waited for; the process stands still meanwhile. Default 10,000 ms. */
+  /** How long to wait for a lock of another process; this process is blocked meanwhile. Default 10,000 ms. */
   readonly busyMaxMs?: number
-  /** `reason` says what a person has to mend: the disk, or the file. */
+  /** `reason` says what a person has to repair: the disk, or the file. */
   fail(code: string, message: string, reason: 'file' | 'disk'): SyncError
 }
 
@@ -140,7 +140,7 @@ function migrate(
 
 export interface FileOptions {
   readonly readOnly?: boolean
-  /** Where the mounts are read; default what Linux tells of this process. */
+  /** Where the mounts are read; default: Linux's list for this process. */
   readonly mountInfo?: string
 }
 
@@ -278,7 +278,7 @@ export function openSqliteFile(
     close() {
       if (!db.isOpen) return
       try {
-        // The driver cannot finalise statements, so that closing alone would leave the last writes in the WAL file.
+        // The driver cannot finalise statements, so closing alone would leave the last writes in the WAL file.
         if (!readOnly) db.exec('PRAGMA wal_checkpoint(PASSIVE)')
       } catch {
         // Nothing is lost: they stay in the WAL file.

@@ -1,18 +1,18 @@
-// Whether a path still leads to the file that was opened at it. A SQLite file that was removed or replaced goes on working
-// for whoever has it open; what is written there then, nobody sees.
+// Whether a path still leads to the file that was opened at it. A SQLite file that was removed or replaced still works for a
+// process that has it open; but no other process sees what is written there then.
 
 import { readFileSync, realpathSync, statSync, type BigIntStats } from 'node:fs'
 
 const statOf = (path: string): BigIntStats | null =>
   statSync(path, { bigint: true, throwIfNoEntry: false }) ?? null
 
-/** Device and inode; null where there is no such file. */
+/** Device and inode; null if there is no such file. */
 const identityOf = (path: string): string | null => {
   const facts = statOf(path)
   return facts && `${facts.dev}:${facts.ino}`
 }
 
-/** The file's number in its file system, by which a copy is told from it, whatever its path; 0 where there is none. */
+/** The file's number in its file system, which distinguishes it from a copy, whatever its path; 0 if there is none. */
 export function fileNumber(path: string): bigint {
   try {
     return statOf(path)?.ino ?? 0n
@@ -22,8 +22,8 @@ export function fileNumber(path: string): bigint {
 }
 
 /**
- * Names of the file beyond one; 0 where there is no file, or none that can be looked at. Two names have a write-ahead log each,
- * and lose each other's writes.
+ * Names of the file in addition to one; 0 if there is no file, or none that can be checked. Each of two names has its own
+ * write-ahead log, and each loses the other's writes.
  */
 export function countHardLinks(path: string): number {
   try {
@@ -34,12 +34,12 @@ export function countHardLinks(path: string): number {
   }
 }
 
-/** What Linux tells of the mounts that this process sees. */
+/** Linux's list of the mounts that this process sees. */
 export const MOUNT_INFO = '/proc/self/mountinfo'
 
 /**
- * Whether the file is mounted by itself, as containers mount single files. The log that SQLite keeps beside it is then another one
- * than that of whoever has the file in its own folder. Elsewhere than on Linux there are no such mounts.
+ * Whether the file is mounted by itself, as containers mount single files. The log that SQLite keeps next to it is then not the
+ * log of a process that has the file in its own folder. Only Linux has such mounts.
  */
 export function isMountedAlone(path: string, mountInfo: string = MOUNT_INFO): boolean {
   try {
@@ -52,24 +52,24 @@ export function isMountedAlone(path: string, mountInfo: string = MOUNT_INFO): bo
   }
 }
 
-/** Spaces and such are octal numbers: `\040`. */
+/** Spaces and some other characters are octal numbers: `\040`. */
 const unescaped = (place: string): string =>
   place.replaceAll(/\\([0-7]{3})/g, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 8)),
   )
 
-/** The files of one open database: itself, and, once they were seen, its write-ahead log and that one's index. */
+/** The files of one open database: itself, and, once they were seen, its write-ahead log and that log's index. */
 export class FileIdentity {
   readonly #path: string
   readonly #known = new Map<string, string>()
 
-  /** Of a file that is open. */
+  /** For a file that is open. */
   constructor(path: string) {
     this.#path = path
     this.isReplaced()
   }
 
-  /** Whether one of them was removed or replaced since it was seen first. */
+  /** Whether one of them was removed or replaced since it was first seen. */
   isReplaced(): boolean {
     for (const name of [this.#path, `${this.#path}-wal`, `${this.#path}-shm`]) {
       const known = this.#known.get(name)
@@ -77,7 +77,7 @@ export class FileIdentity {
       try {
         now = identityOf(name)
       } catch {
-        // A folder that may not be looked into says nothing about the file.
+        // A folder without permission to read it says nothing about the file.
         continue
       }
       if (known === undefined) {

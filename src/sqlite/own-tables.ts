@@ -1,4 +1,4 @@
-// Whether a file is one of ours, such as a backup of a ledger, whatever its name: told by the tables in it.
+// Whether a file is one of ours, such as a backup of a ledger, whatever its name: the tables in it decide.
 
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,7 +7,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 /** Tables that every ledger has had since its first version. */
 const LEDGER = ['destinations', 'runs', 'segments', 'items', 'payloads', 'accepted']
 
-/** Through SQLite, because closing a file of one's own would end the locks of a database that is open. */
+/** Through SQLite, because closing a descriptor of our own would release the locks of a database that is open. */
 export function isLedgerFile(path: string): boolean {
   const url = pathToFileURL(resolve(path))
   url.search = '?immutable=1'
@@ -21,7 +21,7 @@ export function isLedgerFile(path: string): boolean {
       file.close()
     }
   } catch {
-    // No database, or none that opens.
+    // Not a database, or one that does not open.
     return false
   }
 }

@@ -1,9 +1,9 @@
-// A file that its owner alone may read, whatever the umask: what SQLite makes beside it has its permissions.
+// A file that only its owner may read, whatever the umask: files that SQLite makes next to it get its permissions.
 
 import { closeSync, constants, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Makes the file, empty, and the folders that it lacks; what is there stays as it is. @throws of the file system */
+/** Creates the file, empty, and the folders that it lacks; what exists stays unchanged. @throws of the file system */
 export function makePrivate(path: string): void {
   if (path === ':memory:') return
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
