@@ -1,4 +1,4 @@
-// What PostgreSQL and its driver refuse, in our own words. Their messages quote values, names and hosts: they stay here.
+// What PostgreSQL and its driver refuse, in our own words. Their messages quote values, names and hosts, so they stay here.
 
 import { SyncError } from '../core/errors.ts'
 
@@ -12,34 +12,34 @@ export interface PostgresSubject {
   readonly others?: string
   readonly lockMaxMs: number
   readonly statementMaxMs: number
-  /** `reason` says what a person has to mend: the disk, or the rest. */
+  /** `reason` says what a person has to repair: the disk, or the rest. */
   fail(code: string, message: string, reason: 'ledger' | 'disk'): SyncError
 }
 
-/** The SQLSTATE of the server, or the code of the operating system; '' where there is neither. */
+/** The SQLSTATE of the server, or the code of the operating system; '' if there is neither. */
 export function sqlStateOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
-/** Two transactions were in each other's way: the loser's can be run again as a whole. */
+/** Two transactions conflicted: the one that failed can be run again as a whole. */
 export function isConflict(error: unknown): boolean {
   return ['40001', '40P01'].includes(sqlStateOf(error))
 }
 
 const SYSTEM_CODE = /^E[A-Z_]+$/
-/** What the driver says where it has no code. */
+/** The driver's messages for errors that have no code. */
 const LOST = /^(Connection terminated|Client has encountered a connection error|Query read timeout)/
 const UNCONNECTED = /^timeout exceeded when trying to connect/
 
-/** Whether the connection cannot be used any more. */
+/** Whether the connection can no longer be used. */
 export function isLost(error: unknown): boolean {
   const code = sqlStateOf(error)
   return /^(08|57P0|25P03)/.test(code) || SYSTEM_CODE.test(code) || LOST.test(messageOf(error))
 }
 
-/** Whether there is nothing to be believed of the other side's certificate. */
+/** Whether the other side's certificate cannot be trusted. */
 function isUntrusted(error: unknown): boolean {
   return (
     /CERT|_SIGNATURE$|^ERR_(TLS|SSL|OSSL)/.test(sqlStateOf(error)) ||
@@ -47,7 +47,7 @@ function isUntrusted(error: unknown): boolean {
   )
 }
 
-/** The error in our words. One that is not the driver's is given back as it is. */
+/** The error in our words. An error that is not the driver's is returned unchanged. */
 export function toLedgerError(error: unknown, place: string, subject: PostgresSubject): unknown {
   if (error instanceof SyncError || !isDrivers(error)) return error
   const { noun } = subject
@@ -89,7 +89,7 @@ export function toLedgerError(error: unknown, place: string, subject: PostgresSu
   return fail('failed', `refused a statement (SQLSTATE ${code || 'unknown'})`)
 }
 
-/** Errors of the server have a severity; the driver's and the system's are told by their code or their words. */
+/** Errors of the server have a severity; those of the driver and the system are recognised by their code or their words. */
 function isDrivers(error: unknown): error is Error {
   return (
     error instanceof Error &&

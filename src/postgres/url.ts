@@ -4,7 +4,7 @@
 import type { ClientConfig } from 'pg'
 
 const PARAMETERS = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey']
-/** What is sent over TLS is always verified, but for `no-verify`: the driver knows no encryption without. */
+/** Over TLS the server's certificate is always verified, except with `no-verify`: the driver's other modes all verify it. */
 const SSL_MODES: Readonly<Record<string, string>> = {
   disable: 'disable',
   'no-verify': 'no-verify',
@@ -15,7 +15,7 @@ const SSL_MODES: Readonly<Record<string, string>> = {
 
 /**
  * The parts of a URL such as `postgres://user:password@host:port/database`, with parameters of `PARAMETERS` only;
- * `problem` says what is wrong with it, in the end of a sentence.
+ * `problem` says what is wrong with it, as the end of a sentence.
  */
 export function resolveUrl(
   url: string,
@@ -25,7 +25,7 @@ export function resolveUrl(
     return { problem: `has a URL that cannot be read; expected ${form}` }
   const parsed = new URL(url)
   const { hostname, port, pathname, searchParams } = parsed
-  // Such a character in a password ends the password's part of the URL, and the rest would be taken for a place.
+  // Such a character in a password would end the password's part of the URL, and the rest would be read as a place.
   if (parsed.hash !== '' || !/^(\/[^/@]*)?$/.test(pathname))
     return {
       problem: `has a URL that is not ${form}; write the characters / ? # @ in a password as %2F %3F %23 %40`,
