@@ -40,6 +40,8 @@ export async function reviewLimits(
     deletes?: boolean
     /** Whether it reads all of its source: neither a retry nor a window of it, and no part. */
     isRegular?: boolean
+    /** Whether the service is asked which rows are new records; a plan does not. Default true. */
+    looksUp?: boolean
   },
 ): Promise<readonly LimitExceeded[]> {
   const { config, planned } = job
@@ -61,7 +63,7 @@ export async function reviewLimits(
         max: clears_max_percent,
       })
   }
-  if (creates_max_percent !== undefined) {
+  if (creates_max_percent !== undefined && job.looksUp !== false) {
     const creates = await missing(deps, job)
     if (creates * 100 > planned * creates_max_percent)
       excesses.push({

@@ -4,8 +4,10 @@
 import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { silentLogger, systemClock } from '../../core/ports.ts'
+import { approvalText, type LimitExceeded } from '../../core/limit-exceeded.ts'
 import type { ImportSync } from '../../core/sync.ts'
-import { DEFAULT_IMPORT_TUNING } from '../../import/ports.ts'
+import { DEFAULT_IMPORT_TUNING, type ImportDeps } from '../../import/ports.ts'
+import { readsAll, reviewLimits } from '../../import/review.ts'
 import { stage } from '../../import/stage/stage.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { PlanParts } from './plan-parts.ts'
@@ -40,26 +42,37 @@ export async function planImport(
     if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
     run = opened.run.id
     let rows = 0
-    const staged = await stage(
-      {
-        ledger,
-        client,
-        clock: systemClock,
-        logger: silentLogger,
-        tuning: DEFAULT_IMPORT_TUNING,
-        signal: new AbortController().signal,
-        priority: 'import',
-        beat: (read = 0) => {
-          rows += read
-          if (!context.json) terminal.live(`${sync.name}  reading, ${formatNumber(rows)} rows`)
-        },
+    const deps: ImportDeps = {
+      ledger,
+      client,
+      clock: systemClock,
+      logger: silentLogger,
+      tuning: DEFAULT_IMPORT_TUNING,
+      signal: new AbortController().signal,
+      priority: 'import',
+      beat: (read = 0) => {
+        rows += read
+        if (!context.json) terminal.live(`${sync.name}  reading, ${formatNumber(rows)} rows`)
       },
-      { run, sync, keyFingerprint },
-      (extent) => openSource(sync, sourceOpeners(context, connect), undefined, extent),
+    }
+    const staged = await stage(deps, { run, sync, keyFingerprint }, (extent) =>
+      openSource(sync, sourceOpeners(context, connect), undefined, extent),
     )
     terminal.endLive()
     const known = await ledger.knownKeys(run)
     const groups = await ledger.rejectGroups(run)
+    const excesses = await reviewLimits(deps, {
+      run,
+      config: sync.import,
+      schema: null,
+      planned: staged.planned,
+      isRegular: readsAll(opened.run),
+      looksUp: false,
+    })
+    const asks = asksText(sync.import, excesses, {
+      planned: staged.planned,
+      created: staged.planned - known,
+    })
     if (options.rejects !== undefined) {
       const directory = options.rejects
       // With --json standard output is the plan's alone.
@@ -81,6 +94,7 @@ export async function planImport(
           requests,
           requests_per_minute: perMinute,
           minutes,
+          asks_first: excesses,
           // `isMore` is how `is_more` was spelled first.
           rejects: groups.map((group) => ({ ...group, is_more: group.isMore === true })),
         }),
@@ -104,6 +118,8 @@ export async function planImport(
       ),
     )
     for (const line of wrapped(text, 0)) terminal.out(line)
+    for (const ask of asks)
+      for (const line of wrapped(ask, 0)) terminal.out(terminal.style('yellow', line))
     for (const warning of staged.warnings)
       terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 300)}`))
     if (groups.length > 0)
@@ -129,4 +145,21 @@ export async function planImport(
     if (run !== null) await ledger.discard(run)
     await ledger.close()
   }
+}
+
+/** What a run asks a person first, by the limits of the sync; `created`: rows whose keys no run has brought in. */
+function asksText(
+  { creates_max_percent: createsMax }: ImportSync['import'],
+  excesses: readonly LimitExceeded[],
+  { planned, created }: { readonly planned: number; readonly created: number },
+): string[] {
+  const isAsked = createsMax !== undefined && created * 100 > planned * createsMax
+  return [
+    ...(excesses.length > 0 ? [`A run asks first: ${approvalText(planned, excesses)}`] : []),
+    ...(isAsked
+      ? [
+          `A run looks up ${formatNumber(created)} ${created === 1 ? 'key' : 'keys'}, and asks first where more than ${createsMax} % of its rows are new records (creates_max_percent)`,
+        ]
+      : []),
+  ]
 }

@@ -15,7 +15,8 @@ export async function emptySourceWarning(
   const earlier = await ledger.runs({ sync, limit: CHECKED_MAX })
   const last = earlier.find(
     ({ id, mode, purpose, rowsRead }) =>
-      id < run && mode === 'run' && purpose === 'sync' && (rowsRead ?? 0) > 0,
+      // Numbers of plans are negative: every run is earlier than a plan.
+      (run < 0 || id < run) && mode === 'run' && purpose === 'sync' && (rowsRead ?? 0) > 0,
   )
   const before =
     last === undefined
