@@ -43,7 +43,7 @@ export interface StageJob {
   readonly isRetry?: boolean
 }
 
-/** What a reconciliation says nothing of. */
+/** What neither answers nor rows that are read back are compared in: `equal` says nothing of it. */
 function notComparedText(config: ImportConfig): string[] {
   const names = Object.keys(config.properties).filter((name) => !isCompared(config, name))
   return names.length === 0
@@ -123,7 +123,7 @@ export async function stage(
     const told = [...(await keyWarnings(ledger, run, { counts, isExact }))]
     const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
     if (isWhole && rows === 0) told.push(...(await emptySourceWarning(ledger, sync.name, run)))
-    if (reconcile !== null) told.push(...notComparedText(config))
+    told.push(...notComparedText(config))
     await ledger.addWarnings(run, told)
     const found = { ...counts, planned, rows: rows - counts.planned + planned, carried }
     return { ...found, warnings: [...plan.warnings, ...told], cleared: plan.cleared() }
