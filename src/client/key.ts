@@ -5,6 +5,14 @@ import { createHash } from 'node:crypto'
 import { ServiceFailure, SyncError } from '../core/errors.ts'
 
 const keyForm = /^[\x21-\x7e]{8,512}$/
+const FORM = '8 to 512 printable ASCII characters without spaces were expected'
+
+/** Whether a text has the form of an API key. */
+export const isKeyForm = (text: string): boolean => keyForm.test(text)
+
+/** What is wrong with a text that has not the form of an API key; it is described by its length only. */
+export const keyFormText = (from: string, text: string): string =>
+  `The ${from} gives ${text.length} characters; ${FORM}`
 
 export interface KeyHolder {
   /** The key, read when it is first asked for. */
@@ -67,9 +75,8 @@ async function readKey(read: () => Promise<string>): Promise<string> {
     throw unusable(`The API key could not be read${why}`)
   }
   const key = typeof text === 'string' ? text.replace(/\r?\n$/, '') : ''
-  if (keyForm.test(key)) return key
-  const expected = '8 to 512 printable ASCII characters without spaces were expected'
-  throw unusable(`The API key cannot be used: ${expected}, got ${key.length} characters`)
+  if (isKeyForm(key)) return key
+  throw unusable(`The API key cannot be used: ${FORM}, got ${key.length} characters`)
 }
 
 const unusable = (message: string) =>

@@ -12,6 +12,7 @@ import {
   type SecretSource,
 } from '../../config/index.ts'
 import { Pacer, parseLimit, RecordsClient } from '../client/index.ts'
+import { isKeyForm, keyFormText } from '../client/key.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
 import { orgRefText, type OrgRef } from '../core/org-ref.ts'
 import type { KeyVisibility } from '../core/visibility.ts'
@@ -138,7 +139,9 @@ async function readKey(
   { configFile, env }: Place,
 ): Promise<string> {
   try {
-    return await readSecret(source, env)
+    const key = await readSecret(source, env)
+    if (isKeyForm(key)) return key
+    throw new SyncError('secret_unavailable', keyFormText(secretOrigin(source), key))
   } catch (error) {
     if (!(error instanceof SyncError)) throw error
     const place = await placeOfKey(name, configFile, env)

@@ -268,3 +268,25 @@ test('a key that cannot be read: the message names the connection and the place'
     `The API key could not be read: the key of connection "crm" (${file}:2:`,
   )
 })
+
+test.each([
+  ['"${CRM_KEY}"', 'environment variable `CRM_KEY`'],
+  ['{ command: "echo falsch" }', 'key command'],
+])('a key of the wrong form, from %s: connection and place are named', async (key, from) => {
+  const service = await serve()
+  const folder = await mkdtemp(join(tmpdir(), 'connections-'))
+  onTestFinished(async () => await rm(folder, { recursive: true }))
+  const file = join(folder, 'records-sync.yaml')
+  await writeFile(
+    file,
+    `syncs: {}\nconnections:\n  crm:\n    service: ${service.url}\n    key: ${key}\n`,
+  )
+  const env = { ...process.env, CRM_KEY: 'falsch' }
+  const connections = createClientRegistry({ configFile: file, env, logger: silentLogger })
+  onTestFinished(() => connections.close())
+  const asking = connections.connect('crm')
+  await expect(asking).rejects.toMatchObject({ disposition: 'halt', block: 'auth' })
+  await expect(asking).rejects.toThrow(
+    `The API key could not be read: the key of connection "crm" (${file}:5:10): The ${from} gives 6 characters; 8 to 512 printable ASCII characters without spaces were expected`,
+  )
+})

@@ -6,7 +6,7 @@ import { canonicalDecimal, decimalOfNumber, exactDouble } from '../../core/decim
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
 import type { PropertyMapping } from '../../core/sync.ts'
-import { isUnit } from './units.ts'
+import { isUnit, meantUnit } from './units.ts'
 
 /** What a coercion needs to know of the property. */
 export interface CoercionContext {
@@ -21,7 +21,13 @@ export interface CoercionContext {
 
 export type Coerced =
   | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly reason: string; readonly expected: string }
+  | {
+      readonly ok: false
+      readonly reason: string
+      readonly expected: string
+      /** Of an amount: its unit is wrong, not its number. */
+      readonly isOfUnit?: true
+    }
 
 const value = (of: Json): Coerced => ({ ok: true, value: of })
 const refuse = (reason: string, expected: string): Coerced => ({ ok: false, reason, expected })
@@ -45,6 +51,12 @@ function decimalOfCell(cell: string, separator: string): string | null {
   return text.includes('.') ? null : canonicalDecimal(plainText(text.replace(separator, '.')))
 }
 
+/** What reads a cell with a decimal comma, which a mapping has to name; nothing of one that may have separators of thousands. */
+const commaHint = (cell: string, { decimal }: PropertyMapping): string =>
+  decimal === undefined && /^[+-]?\d+,(?:\d{1,2}|\d{4,})$/.test(cell.trim())
+    ? '; `decimal: ","` of the mapping reads 1234,50'
+    : ''
+
 const EXPONENT_MAX = 400
 
 /** `1e3`, `1e-7`, `.5` and `5.`, which programs write for data frames, in plain digits: the same value, exactly. */
@@ -67,7 +79,7 @@ const asNumber: Coercion = (cell, { mapping, valueType }) => {
   if (decimal === null)
     return refuse(
       'not_a_number',
-      `a plain decimal number such as 1234${separator}50, without other separators`,
+      `a plain decimal number such as 1234${separator}50, without other separators${commaHint(cell, mapping)}`,
     )
   if (valueType === 'integer' && decimal.includes('.'))
     return refuse('not_a_number', 'a whole number such as 1234')
@@ -86,13 +98,24 @@ const asCurrency: Coercion = (cell, { mapping, units }) => {
   if (amount === null)
     return refuse(
       'not_an_amount',
-      `a plain decimal amount such as 1234${separator}50, without symbol or separators`,
+      `a plain decimal amount such as 1234${separator}50, without symbol or separators${commaHint(cell, mapping)}`,
     )
   const unit = mapping.unit ?? ''
-  if (!/^[A-Z]{3}$/.test(unit)) return refuse('unit_missing', `${ISO_UNIT} in the unit column`)
-  if (!isUnit(unit, units)) {
+  const refuseUnit = (reason: string, expected: string): Coerced => ({
+    ok: false,
+    reason,
+    expected,
+    isOfUnit: true,
+  })
+  if (unit.trim() === '') return refuseUnit('unit_missing', `${ISO_UNIT} in the unit column`)
+  if (!/^[A-Z]{3}$/.test(unit) || !isUnit(unit, units)) {
     const some = [...units].slice(0, 20).join(', ')
-    return refuse('unit_unknown', units.size > 0 ? `one of the units ${some}` : ISO_UNIT)
+    const expected = units.size > 0 ? `one of the units ${some}` : ISO_UNIT
+    const meant = meantUnit(unit, units)
+    return refuseUnit(
+      'unit_unknown',
+      meant === undefined ? expected : `${expected}; did you mean \`${meant}\`?`,
+    )
   }
   return value({ amount, unit })
 }
@@ -265,7 +288,7 @@ export function coerceCell(coercion: Coercion, cell: Json, context: CoercionCont
     const decimal = plainDecimal(cell)
     if (decimal !== null) return value(numberFromDecimal(decimal))
   }
-  const plain = { ...mapping, decimal: undefined, true: undefined, false: undefined }
+  const plain = { ...mapping, decimal: '.' as const, true: undefined, false: undefined }
   if (coercion !== asCurrency || !isJsonObject(cell))
     return coercion(sourceCellText(cell), { ...context, mapping: plain })
   const { amount, unit } = cell

@@ -184,12 +184,12 @@ export function compileMapping(
     const cell = row.cells[column.index] ?? null
     const { name } = column.property
     const isKey = column.property === matching
-    const wrong = (reason: string, detail: string): Cell => ({
+    const wrong = (reason: string, detail: string, at = column.index): Cell => ({
       wrong: {
         reason,
-        column: column.name,
+        column: sourceColumns[at] ?? column.name,
         field: name,
-        value: cut(sourceCellText(cell ?? '')),
+        value: cut(sourceCellText(row.cells[at] ?? '')),
         detail,
       },
     })
@@ -199,7 +199,14 @@ export function compileMapping(
       return column.empty === 'clear' ? { clears: true } : {}
     }
     const coerced = coerceColumn(column, row, cell!)
-    if (!coerced.ok) return wrong(coerced.reason, `expected ${coerced.expected}`)
+    if (!coerced.ok) {
+      const isOfUnitColumn = coerced.isOfUnit === true && column.unitIndex >= 0
+      return wrong(
+        coerced.reason,
+        `expected ${coerced.expected}`,
+        isOfUnitColumn ? column.unitIndex : column.index,
+      )
+    }
     if (isKey && itemKey(coerced.value, keyType, folds) === null)
       return wrong('key_not_single', `${name} must carry exactly one value`)
     return { value: coerced.value }

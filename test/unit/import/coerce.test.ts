@@ -118,10 +118,41 @@ describe('currencies', () => {
     ['(5)', no, { unit: 'EUR' }],
     ['5', refused('unit_missing')],
     ['5', refused('unit_missing'), { unit: '' }],
-    ['5', refused('unit_missing'), { unit: 'eur' }],
-    ['5', refused('unit_missing'), { unit: 'EURO' }],
+    ['5', refused('unit_missing'), { unit: ' ' }],
+    ['5', refused('unit_unknown'), { unit: 'eur' }],
+    ['5', refused('unit_unknown'), { unit: 'EURO' }],
     ['5', refused('unit_unknown'), { unit: 'XXX', units: ['EUR', 'USD'] }],
   ])
+})
+
+describe('a decimal comma', () => {
+  const HINT = '`decimal: ","` of the mapping reads 1234,50'
+  const expectedOf = (type: string, cell: string, mapping: PropertyMapping = {}): string => {
+    const coerced = coerce(type, cell, { unit: 'EUR', ...mapping })
+    return coerced.ok ? '' : coerced.expected
+  }
+
+  it.each([
+    ['number', '2,50'],
+    ['number', ' -1234,5 '],
+    ['currency', '1234,50'],
+    ['currency', '0,1234'],
+  ])('in a %s, %j, names the setting that reads it', (type, cell) => {
+    expect(expectedOf(type, cell)).toContain(HINT)
+  })
+
+  it.each([
+    // A separator of thousands in English.
+    ['number', '1,234', {}],
+    ['number', '1,234.50', {}],
+    ['number', '2,5,0', {}],
+    ['currency', '2,50 €', {}],
+    ['number', '2.50', { decimal: ',' }],
+  ] as const)('is not seen in a %s, %j', (type, cell, mapping) => {
+    const expected = expectedOf(type, cell, mapping)
+    expect(expected).not.toBe('')
+    expect(expected).not.toContain('of the mapping')
+  })
 })
 
 describe('booleans', () => {

@@ -68,7 +68,7 @@ describe('a cell that is no text', () => {
     ['currency', { amount: '12.5' }, 'not_an_amount'],
     ['currency', { amount: true, unit: 'EUR' }, 'not_an_amount'],
     ['currency', { amount: '12,5', unit: 'EUR' }, 'not_an_amount', { decimal: ',' }],
-    ['currency', { amount: '12.5', unit: 'eur' }, 'unit_missing'],
+    ['currency', { amount: '12.5', unit: 'eur' }, 'unit_unknown'],
     ['currency', { amount: '12.5', unit: 'GBP' }, 'unit_unknown'],
     ['currency', money, 'unit_differs', { unit: 'USD' }],
     ['currency', 12.5, 'unit_missing'],

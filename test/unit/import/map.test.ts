@@ -401,9 +401,34 @@ describe('a row', () => {
     })
     expect(mapRow(mappings, { id: 'A1', v: '5', cur: '' }).item).toMatchObject({
       reason: 'unit_missing',
+      column: 'cur',
+      value: '',
     })
     expect(mapRow(mappings, { id: 'A1', v: '5', cur: 'GBP' }).item).toMatchObject({
       reason: 'unit_unknown',
+      column: 'cur',
+      field: 'svc_value',
+      value: 'GBP',
+      detail: 'expected one of the units EUR, USD',
+    })
+  })
+
+  it.each(['eur', 'EUU', 'Euro '])('says which unit %s is meant to be', (cur) => {
+    const mappings = { ...id, svc_value: { column: 'v', unit_column: 'cur' } }
+    expect(mapRow(mappings, { id: 'A1', v: '5', cur }).item).toMatchObject({
+      reason: 'unit_unknown',
+      column: 'cur',
+      value: cur,
+      detail: 'expected one of the units EUR, USD; did you mean `EUR`?',
+    })
+  })
+
+  it('blames the amount where amount and unit are wrong', () => {
+    const mappings = { ...id, svc_value: { column: 'v', unit_column: 'cur' } }
+    expect(mapRow(mappings, { id: 'A1', v: 'five', cur: 'EUU' }).item).toMatchObject({
+      reason: 'not_an_amount',
+      column: 'v',
+      value: 'five',
     })
   })
 
