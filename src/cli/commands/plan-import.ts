@@ -9,6 +9,7 @@ import type { ImportSync } from '../../core/sync.ts'
 import { DEFAULT_IMPORT_TUNING, type ImportDeps } from '../../import/ports.ts'
 import { readsAll, reviewLimits } from '../../import/review.ts'
 import { stage } from '../../import/stage/stage.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { PlanParts } from './plan-parts.ts'
 import { writeFolder } from './rejects.ts'
@@ -60,7 +61,7 @@ export async function planImport(
     )
     terminal.endLive()
     const known = await ledger.knownKeys(run)
-    const groups = await ledger.rejectGroups(run)
+    const groups = await describedGroups(ledger, run)
     const excesses = await reviewLimits(deps, {
       run,
       config: sync.import,
@@ -139,6 +140,15 @@ export async function planImport(
       )
     if (groups.some(({ isMore }) => isMore))
       terminal.out('(also): rows that are in another line too, because more than one cell is wrong')
+    const expectations = groups
+      .slice(0, 20)
+      .filter(({ detail }) => detail !== null)
+      .map(
+        ({ reason, column, detail }) =>
+          `${[reason, ...(column === null ? [] : [safeText(column, 30)])].join(', ')}: ${safeText(detail!, 300)}`,
+      )
+    for (const expectation of new Set(expectations))
+      for (const line of wrapped(expectation, 0)) terminal.out(line)
     return EXIT.done
   } finally {
     terminal.endLive()
@@ -162,4 +172,19 @@ function asksText(
         ]
       : []),
   ]
+}
+
+/** The kinds of rejects, each with what was expected in its first row. */
+async function describedGroups(ledger: Ledger, run: number) {
+  const groups = await ledger.rejectGroups(run)
+  const described: ((typeof groups)[number] & { readonly detail: string | null })[] = []
+  for (const group of groups) {
+    const { state, example, reason, field } = group
+    const first = { states: [state], after: example - 1, limit: 1 }
+    const [item] = await ledger.report(run, first)
+    const found =
+      item && [item, ...item.more].find((one) => one.reason === reason && one.field === field)
+    described.push({ ...group, detail: found?.detail ?? null })
+  }
+  return described
 }

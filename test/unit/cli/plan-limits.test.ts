@@ -62,6 +62,22 @@ test('says how many keys a run looks up where new records have a limit, and look
   expect(requests('queryRecords')).toBe(0)
 })
 
+test('says what was expected in the first row of each kind of reject', async () => {
+  const { dir, planned } = await project('verify: none', 0)
+  writeFileSync(
+    join(dir, 'contacts.csv'),
+    'id,first_name,email,score\na,A,a@example.com,"1,5"\nb,B,b,"2,25"\n',
+  )
+  const expected =
+    'expected a plain decimal number such as 1234.50, without other separators; `decimal: ","` of the mapping reads 1234,50'
+  expect(text(await planned())).toContain(`not_a_number, score: ${expected}`)
+  const { rejects } = JSON.parse((await planned(true)).out.join('')) as { rejects: object[] }
+  expect(rejects).toContainEqual(
+    expect.objectContaining({ reason: 'not_a_number', items: 1, detail: expected }),
+  )
+  expect(rejects).toContainEqual(expect.objectContaining({ column: 'email', items: 1 }))
+})
+
 test('names the last run that read rows where the source has none', async () => {
   const { dir, planned } = await project('rows_min: 10', 0)
   const ledger = await openLedger({ sqlite: join(dir, 'ledger.db') }, { readOnly: false })
