@@ -412,7 +412,7 @@ export function closingTests(open: Open): void {
           run: second.run,
           marks: 'two',
           lastRun: first.run,
-          lastMarks: 'one',
+          lastBaseline: 'one',
           seenRun: first.run,
           seen: 'seen-1',
         },
@@ -427,7 +427,11 @@ export function closingTests(open: Open): void {
       }
       expect(await meets('two')).toEqual([1, 1])
       const third = await times('three', null, 'equal')
-      expect(third.known).toMatchObject({ lastMarks: 'two', seenRun: second.run, seen: 'seen-2' })
+      expect(third.known).toMatchObject({
+        lastBaseline: 'two',
+        seenRun: second.run,
+        seen: 'seen-2',
+      })
       expect(await meets('three')).toEqual([1, 0])
     })
 
