@@ -12,7 +12,7 @@ import { LIVE_STATES, countReadBackDifferent } from '../src/core/states.ts'
 import type { ImportSync } from '../src/core/sync.ts'
 import type { Window } from '../src/core/watermark.ts'
 import { closeImport, type CloseResult, type ReconcileFindings } from '../src/import/close.ts'
-import { deleteExtra } from '../src/import/reconcile/delete-extra.ts'
+import { deleteExtra, notDeletedTexts } from '../src/import/reconcile/delete-extra.ts'
 import { openLeftoverRows } from '../src/import/stage/leftover-rows.ts'
 import {
   DEFAULT_IMPORT_TUNING,
@@ -21,7 +21,7 @@ import {
   type ImportTuning,
 } from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push/push.ts'
-import { compareRun } from '../src/import/reconcile/reconcile.ts'
+import { compareRun, readMatching } from '../src/import/reconcile/reconcile.ts'
 import { hasLimits, readsAll, reviewLimits } from '../src/import/review.ts'
 import { rowErrors, type RowError } from '../src/import/row-errors.ts'
 import { checkDrained, checkSingleWritesDrained } from '../src/import/push/drain.ts'
@@ -180,12 +180,16 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       ])
       logger.warn({ run, keyless }, 'deletions_left')
     } else if (isRepair && scope.deleteExtra) {
-      const { refused, written } = await deleteExtra(importDeps, { run, config: sync.import })
+      const { import: config } = sync
+      const result = await deleteExtra(importDeps, {
+        run,
+        config,
+        readMatching: () => readMatching(importDeps, { config, schema: row.schema }),
+      })
+      const { refused, remaining } = result
       if (refused > 0) logger.warn({ run, refused }, 'deletions_refused')
-      if (written > 0)
-        await ledger.addWarnings(run, [
-          `extra records that were not deleted, because another sync has written them since they were compared: ${written}`,
-        ])
+      if (remaining > 0) logger.warn({ run, remaining }, 'deletions_not_carried_out')
+      await ledger.addWarnings(run, notDeletedTexts(result))
     }
     const progress = await ledger.progress(run)
     await resolveCollisions(importDeps, { run, config: sync.import, schema: row.schema })

@@ -661,6 +661,13 @@ export interface Ledger {
     records: readonly { key: string; recordId: string }[],
   ): Promise<ReadonlyMap<string, string>>
   /**
+   * Of these records, those that belong to rows of the run: an item was found under the record or written to it, or an item's
+   * key is accepted with it in the run's destination.
+   */
+  recordsOfRows(run: number, recordIds: readonly string[]): Promise<ReadonlySet<string>>
+  /** Removes the differences of records that seemed extra and are not. */
+  dropExtra(run: number, records: readonly { key: string; recordId: string }[]): Promise<void>
+  /**
    * Of these keys of the run's destination, those that a correction brought in: a retry of a row that had no key or another
    * one, which no run has read from the source since. With the row that was corrected; where it is not kept any more, with the
    * retry and no row.
@@ -670,7 +677,7 @@ export interface Ledger {
     keys: readonly string[],
   ): Promise<ReadonlyMap<string, CorrectedRow>>
   /**
-   * The record of this key was deleted on purpose: nothing is accepted for it any more, whichever sync wrote it, and its
+   * The record of this key was deleted on purpose, and is gone: nothing is accepted for it any more, whichever sync wrote it, and its
    * difference is mended.
    */
   recordDeleted(run: number, records: readonly { key: string; recordId: string }[]): Promise<void>

@@ -90,9 +90,9 @@ function slices<Item>(items: readonly Item[]): (readonly Item[])[] {
 }
 
 /** @throws MappingError where it is gone */
-async function readMatching(
+export async function readMatching(
   deps: ImportDeps,
-  { config, schema }: ReconcileJob,
+  { config, schema }: { readonly config: ImportConfig; readonly schema: RunSchema | null },
 ): Promise<MatchingProperty> {
   const { signal, priority } = deps
   const reading = deps.client.readObjectType(config.object_type, { signal, priority })
@@ -140,8 +140,14 @@ async function findExtra(
       const ours = slice.flatMap(({ key, recordId }) =>
         recordId !== null && found.get(key)?.id === recordId ? [{ key, recordId }] : [],
       )
-      const elsewhere = await ledger.writtenElsewhere(run, ours)
-      const others = ours.filter(({ key }) => !elsewhere.has(key))
+      // All rows were compared: what one of them was found under is its record, whatever other key finds it.
+      const own = await ledger.recordsOfRows(
+        run,
+        ours.map(({ recordId }) => recordId),
+      )
+      const alone = ours.filter(({ recordId }) => !own.has(recordId))
+      const elsewhere = await ledger.writtenElsewhere(run, alone)
+      const others = alone.filter(({ key }) => !elsewhere.has(key))
       const brought = await ledger.broughtByCorrection(
         run,
         others.map(({ key }) => key),

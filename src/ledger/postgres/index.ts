@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger.ts'
 import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
 import { correctedMethods } from './corrected.ts'
+import { extraMethods } from './extra.ts'
 import type { Connection } from './connection.ts'
 import { openPostgresDatabase } from './database.ts'
 import type { ErrorSubject } from './session.ts'
@@ -51,6 +52,7 @@ export async function openPostgresLedger(
     ...keyMethods(db),
     ...reconcileMethods(db),
     ...correctedMethods(db),
+    ...extraMethods(db),
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),
     ...reportMethods(db),

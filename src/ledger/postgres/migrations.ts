@@ -296,4 +296,9 @@ export const MIGRATIONS: readonly string[] = [
   -- The key of a record in the form of the answer, by which it is found where the service keeps that form.
   ALTER TABLE items ADD COLUMN answered_key text;
   `,
+  `
+  -- The records that rows of a run were found under.
+  CREATE INDEX differences_record ON differences (hashtextextended(record_id, run))
+    WHERE ordinal IS NOT NULL AND record_id IS NOT NULL;
+  `,
 ]

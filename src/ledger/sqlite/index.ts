@@ -5,6 +5,7 @@ import type { Ledger } from '../ledger.ts'
 import { accountMethods } from './account.ts'
 import { closeMethods } from './close.ts'
 import { correctedMethods } from './corrected.ts'
+import { extraMethods } from './extra.ts'
 import { openLedgerDatabase, type SqliteDatabase } from './database.ts'
 import { incrementalMethods } from './incremental.ts'
 import { keyMethods } from './keys.ts'
@@ -45,6 +46,7 @@ export function ledgerOn(
     ...keyMethods(db),
     ...reconcileMethods(db),
     ...correctedMethods(db),
+    ...extraMethods(db),
     ...closeMethods(db, now, options.signingKey ?? null),
     ...retryMethods(db),
     ...reportMethods(db),

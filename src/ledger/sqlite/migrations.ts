@@ -275,4 +275,8 @@ export const MIGRATIONS: readonly string[] = [
   -- The key of a record in the form of the answer, by which it is found where the service keeps that form.
   ALTER TABLE items ADD COLUMN answered_key TEXT;
   `,
+  `
+  -- The records that rows of a run were found under.
+  CREATE INDEX differences_record ON differences (run, record_id) WHERE ordinal IS NOT NULL AND record_id IS NOT NULL;
+  `,
 ]

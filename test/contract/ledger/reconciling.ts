@@ -636,6 +636,33 @@ export function reconcilingTests(open: Open): void {
       expect(await accepted(ledger, rows(3))).toEqual([1, 3])
     })
 
+    it('of records that rows of the run have are known: found, written, or accepted for a key of a row', async () => {
+      await accept(ledger, rows(7))
+      const items = [row(1, 'n1'), row(2, 'n2'), row(3, 'n3'), badRow(4, 'k7')]
+      const { run } = await reconcile(items)
+      const found = difference(2, { key: 'n2', recordId: 'found otherwise' })
+      await ledger.recordCompared(run, [equal(1), different(2, { differences: [found] })])
+      const extra = difference(null, { key: 'k5', recordId: 'record 5', kind: 'extra' })
+      const other = difference(null, { key: 'k6', recordId: 'record 6', kind: 'extra' })
+      await ledger.noteDifferences(run, [extra, other], { repaired: false })
+      const ids = ['record 3', 'record 5', 'record 6', 'record 7', 'found 1', 'found otherwise']
+      const own = async () => [...(await ledger.recordsOfRows(run, ids))].toSorted()
+      expect(await own()).toEqual(['found 1', 'found otherwise', 'record 7'])
+      const [segment] = await ledger.openSegments(run)
+      const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
+      await settle(ledger, claim, await send(ledger, claim), 'updated')
+      expect(await own()).toEqual(['found 1', 'found otherwise', 'record 3', 'record 7'])
+      expect(await ledger.recordsOfRows(run, [])).toEqual(new Set())
+      await ledger.dropExtra(run, [{ key: 'k5', recordId: 'record 5' }])
+      await ledger.dropExtra(run, [])
+      expect((await ledger.differenceCounts(run)).found).toEqual({
+        ...none,
+        extra: 1,
+        different: 1,
+      })
+      expect((await noted(run)).map(({ key }) => key)).toEqual(['n2', 'k6'])
+    })
+
     it('of records that another sync has written are told, by key or by record', async () => {
       await accept(ledger, rows(4))
       const write = async (sync: string, items: readonly StagedItem[], more: object) => {

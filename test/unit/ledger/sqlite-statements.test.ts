@@ -184,6 +184,8 @@ async function reconciled(ledger: Ledger): Promise<void> {
   for (const repaired of [false, true]) await ledger.noteDifferences(run, extra, { repaired })
   await ledger.writtenElsewhere(run, [{ key: 'x', recordId: 'r' }])
   await ledger.broughtByCorrection(run, ['x'])
+  await ledger.recordsOfRows(run, ['r'])
+  await ledger.dropExtra(run, [{ key: 'x', recordId: 'r' }])
   await ledger.recordDeleted(run, [{ key: keys[0]?.key ?? 'x', recordId: 'r' }])
   await ledger.settleDifferences(run)
   await ledger.differenceCounts(run)
