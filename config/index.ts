@@ -13,6 +13,7 @@ export type {
   WarehouseConfig,
 } from './load.ts'
 export type { Environment } from './environment.ts'
+export type { NotificationKind } from './operating.ts'
 export { readSecret, secretOrigin, secretRemedy } from './secret.ts'
 export type { SecretSource } from './secret.ts'
 export { starterConfig } from './starter.ts'

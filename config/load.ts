@@ -20,6 +20,7 @@ import { crossCheck } from './checks.ts'
 import { readDocument } from './document.ts'
 import type { Environment } from './environment.ts'
 import { validate } from './issues.ts'
+import type { NotificationKind } from './operating.ts'
 import { SECRET_VARIABLE } from './parts.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigOutput, ImportOutput, SyncOutput } from './schema.ts'
@@ -90,7 +91,7 @@ export interface TemporalConfig {
 /** A webhook. */
 export interface NotificationConfig {
   readonly url: SecretSource
-  readonly on: readonly ('blocked' | 'failed' | 'rejects' | 'differences' | 'recovered')[]
+  readonly on: readonly NotificationKind[]
   readonly rejects_max: number
   /** Absent: all. */
   readonly syncs?: readonly string[]

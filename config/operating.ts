@@ -132,13 +132,18 @@ export const workerSettings = z.strictObject({
     ),
 })
 
-export const NOTIFICATION_KINDS = [
-  'blocked',
-  'failed',
-  'rejects',
-  'differences',
-  'recovered',
-] as const
+/** What notifications are sent for: each kind with its meaning. A new one has its words in src/monitoring/notify.ts. */
+export const NOTIFICATION_KINDS = {
+  blocked: 'a run is blocked, or waits for approval',
+  failed: null,
+  rejects: 'a run ended with more rejects than `rejects_max`',
+  differences:
+    'a run ended and knows that the two sides do not hold the same; a webhook that takes `rejects` alone gets it as `rejects`',
+  recovered: 'a run goes on, or the first one that succeeds after one that did not',
+} as const satisfies Record<string, string | null>
+
+export type NotificationKind = keyof typeof NOTIFICATION_KINDS
+const KIND_NAMES = Object.keys(NOTIFICATION_KINDS) as NotificationKind[]
 
 /** Who gets notifications. */
 export const notificationSettings = z.strictObject({
@@ -147,11 +152,17 @@ export const notificationSettings = z.strictObject({
     'its URL does not belong into this file, because whoever has it may post; write `url: "${SLACK_URL}"`, `url: { file: ./slack-url }` or `url: { command: "…" }`',
   ).describe('Where the URL is that is posted to, never the URL itself.'),
   on: z
-    .array(z.enum(NOTIFICATION_KINDS))
-    .min(1, 'expected at least one of blocked, failed, rejects, differences and recovered')
-    .default([...NOTIFICATION_KINDS])
+    .array(z.enum(KIND_NAMES))
+    .min(
+      1,
+      `expected at least one of ${KIND_NAMES.slice(0, -1).join(', ')} and ${KIND_NAMES.at(-1)}`,
+    )
+    .default([...KIND_NAMES])
     .describe(
-      'What is sent: `blocked` (a run is blocked, or waits for approval), `failed`, `rejects` (a run ended with more rejects than `rejects_max`), `differences` (a run ended and knows that the two sides do not hold the same; a webhook that takes `rejects` alone gets it as `rejects`), `recovered` (a run goes on, or the first one that succeeds after one that did not). Default: all of them.',
+      `What is sent: ${KIND_NAMES.map((kind) => {
+        const meaning = NOTIFICATION_KINDS[kind]
+        return `\`${kind}\`${meaning === null ? '' : ` (${meaning})`}`
+      }).join(', ')}. Default: all of them.`,
     ),
   rejects_max: z
     .number()

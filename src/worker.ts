@@ -14,7 +14,12 @@ import {
 import { createActivities, type Activities, type ActivityDeps } from '../activities/index.ts'
 import { loadConfig, placedMapping, readLedgerPlace, readSigningKey } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
-import { SHARED_QUEUE, taskQueueOf } from '../workflows/queues.ts'
+import {
+  ACTIVITY_KINDS,
+  SHARED_QUEUE,
+  taskQueueOf,
+  type ShortActivities,
+} from '../workflows/queues.ts'
 import { createClientRegistry } from './resources/client-registry.ts'
 import { ConfigError, LedgerError } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
@@ -323,11 +328,10 @@ function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
   }
 }
 
-/** Those that ask the ledger or the configuration, and little else. */
-function shortOf(activities: Activities) {
-  const { openImport, openMirror, closeMirror, noteVerdict, noteImportVerdict } = activities
-  const { noteParked, listSyncs, checkBackfill, checkRetry, checkReconcile } = activities
-  const opens = { openImport, openMirror, closeMirror }
-  const notes = { noteVerdict, noteImportVerdict, noteParked }
-  return { ...opens, ...notes, listSyncs, checkBackfill, checkRetry, checkReconcile }
-}
+/** Those that the worker of the workflows serves. */
+const shortOf = (activities: Activities): ShortActivities =>
+  Object.fromEntries(
+    Object.entries(activities).filter(
+      ([name]) => ACTIVITY_KINDS[name as keyof Activities] === 'short',
+    ),
+  ) as unknown as ShortActivities

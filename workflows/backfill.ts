@@ -4,7 +4,8 @@
 
 import { proxyActivities, workflowInfo } from '@temporalio/workflow'
 import { z } from 'zod'
-import type { Activities, SyncSummary } from '../activities/index.ts'
+import type { SyncSummary } from '../activities/index.ts'
+import type { ShortActivities } from './queues.ts'
 import { isCalendarDay } from '../src/core/calendar.ts'
 import { nearestWord } from '../src/core/suggest.ts'
 import { runImport } from './import.ts'
@@ -90,8 +91,7 @@ const templateOf = ({ sync, window }: SyncSummary): Template =>
 export async function backfill(
   input?: unknown,
 ): Promise<ImportResult | MirrorResult | BackfillHelp | { readonly template: unknown }> {
-  const { listSyncs, checkBackfill } =
-    proxyActivities<Pick<Activities, 'listSyncs' | 'checkBackfill'>>(SHORT)
+  const { listSyncs, checkBackfill } = proxyActivities<ShortActivities>(SHORT)
   const list = () => listSyncs.executeWithOptions({ summary: 'which syncs there are' }, [])
   const given: unknown = typeof input === 'string' ? { sync: input } : (input ?? {})
   /** The problem comes first; the details hold what to write instead, ready to copy. */

@@ -3,6 +3,7 @@
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
 import type { Activities, SegmentRef } from '../activities/index.ts'
+import type { ShortActivities, StreamingActivities } from './queues.ts'
 import { DIFFERENCE_KINDS } from '../src/core/differences.ts'
 import { approvalText, waitingText } from '../src/core/limit-exceeded.ts'
 import { formatNumber } from '../src/core/format.ts'
@@ -23,12 +24,6 @@ import {
 import { showRunStatus } from './run-status.ts'
 import { takeRunControl } from './run-control.ts'
 import { nextPushMs } from './time-slices.ts'
-
-type Short = Pick<Activities, 'openImport' | 'noteImportVerdict'>
-type Streaming = Pick<
-  Activities,
-  'stageImport' | 'compareImport' | 'reviewImport' | 'pushSegment' | 'closeImport'
->
 
 const table = ({ rows, planned, created, updated, rejected, found, deleted }: ImportProgress) => [
   '',
@@ -73,8 +68,8 @@ export async function runImport(
     table,
   )
   const { note, noteErrors } = standing
-  const short = proxyActivities<Short>(SHORT)
-  const streaming = proxyActivities<Streaming>(
+  const short = proxyActivities<ShortActivities>(SHORT)
+  const streaming = proxyActivities<StreamingActivities>(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
   const approvals = takeApprovals('rows')

@@ -3,12 +3,8 @@
 // run in the ledger belongs to this execution. The history holds names, ids and counts only.
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
-import type {
-  Activities,
-  DiscoveredStreams,
-  StreamRef,
-  DeletionVerdict,
-} from '../activities/index.ts'
+import type { DiscoveredStreams, StreamRef, DeletionVerdict } from '../activities/index.ts'
+import type { ShortActivities, StreamingActivities } from './queues.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Task } from '../src/core/purpose.ts'
 import { takeApprovals } from './approvals.ts'
@@ -25,12 +21,6 @@ import {
 } from './run.ts'
 import { takeRunControl } from './run-control.ts'
 import { createSemaphore, nextSliceMs } from './time-slices.ts'
-
-type Short = Pick<Activities, 'openMirror' | 'noteVerdict' | 'closeMirror'>
-type Streaming = Pick<
-  Activities,
-  'discoverMirror' | 'mirrorStream' | 'discoverReconcile' | 'reconcileStream'
->
 
 /** The settings of DEFAULT_MIRROR_TUNING that this workflow itself applies. */
 export const MIRROR_DEFAULTS = {
@@ -58,8 +48,8 @@ export async function runMirror(
   const { standing, noteStream, begin } = trackMirror(sync)
   const { note } = standing
   const approvals = takeApprovals('deletions')
-  const short = proxyActivities<Short>(SHORT)
-  const streaming = proxyActivities<Streaming>(
+  const short = proxyActivities<ShortActivities>(SHORT)
+  const streaming = proxyActivities<StreamingActivities>(
     streamingOptions(priority, tuning.heartbeat_timeout_ms),
   )
 

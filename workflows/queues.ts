@@ -2,6 +2,8 @@
 // project poll one queue, and the names of its other queues begin with that name. Free of workflow code, so that a client
 // need not load it.
 
+import type { Activities } from '../activities/index.ts'
+
 /** Queue of the releases that had no projects. Their runs continue there to their end. */
 export const SHARED_QUEUE = 'records-sync'
 /** Every worker polls it, and nothing is ever sent to it: its pollers show which projects a namespace serves. */
@@ -18,6 +20,38 @@ export const STREAMING_QUEUES = {
   /** Its own slots, so that a backfill never makes another run wait for one. */
   backfill: '-backfill',
 } as const
+
+/**
+ * Which workers serve an activity: `short` ones ask the ledger or the configuration and little else, and are served with the
+ * workflows; `streaming` ones work for minutes. A workflow calls each as what it is listed here.
+ */
+export const ACTIVITY_KINDS = {
+  openImport: 'short',
+  stageImport: 'streaming',
+  compareImport: 'streaming',
+  reviewImport: 'streaming',
+  noteImportVerdict: 'short',
+  pushSegment: 'streaming',
+  closeImport: 'streaming',
+  openMirror: 'short',
+  discoverMirror: 'streaming',
+  mirrorStream: 'streaming',
+  discoverReconcile: 'streaming',
+  reconcileStream: 'streaming',
+  noteVerdict: 'short',
+  closeMirror: 'short',
+  noteParked: 'short',
+  listSyncs: 'short',
+  checkBackfill: 'short',
+  checkRetry: 'short',
+  checkReconcile: 'short',
+} as const satisfies Record<keyof Activities, 'short' | 'streaming'>
+
+type NamesOf<Kind> = {
+  [Name in keyof Activities]: (typeof ACTIVITY_KINDS)[Name] extends Kind ? Name : never
+}[keyof Activities]
+export type ShortActivities = Pick<Activities, NamesOf<'short'>>
+export type StreamingActivities = Pick<Activities, NamesOf<'streaming'>>
 
 /** @param taskQueue that of the workflow */
 export const streamingQueueOf = (taskQueue: string, kind: keyof typeof STREAMING_QUEUES): string =>

@@ -3,7 +3,7 @@
 
 import { proxyActivities } from '@temporalio/workflow'
 import { z } from 'zod'
-import type { Activities } from '../activities/index.ts'
+import type { ShortActivities } from './queues.ts'
 import { WHOLE_SCOPE, type ReconcileScope } from '../src/core/purpose.ts'
 import { runImport } from './import.ts'
 import { MirrorTuningInput, TuningInput, type ImportResult, type MirrorResult } from './messages.ts'
@@ -51,7 +51,7 @@ export async function reconcile(input?: unknown): Promise<ImportResult | MirrorR
     only: rest.object_types ?? null,
     full: rest.full,
   }
-  const { checkReconcile } = proxyActivities<Pick<Activities, 'checkReconcile'>>(SHORT)
+  const { checkReconcile } = proxyActivities<ShortActivities>(SHORT)
   const { kind, problem } = await checkReconcile.executeWithOptions({ summary: `check ${sync}` }, [
     { sync, scope },
   ])

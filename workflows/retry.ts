@@ -3,7 +3,7 @@
 
 import { proxyActivities } from '@temporalio/workflow'
 import { z } from 'zod'
-import type { Activities } from '../activities/index.ts'
+import type { ShortActivities } from './queues.ts'
 import type { RetryChoice } from '../src/core/purpose.ts'
 import { parseRows } from '../src/core/row-list.ts'
 import { runImport } from './import.ts'
@@ -40,7 +40,7 @@ export async function retry(input?: unknown): Promise<ImportResult> {
     correction,
     tuning,
   } = parseInput(RetryInput, input, TEMPLATE)
-  const { checkRetry } = proxyActivities<Pick<Activities, 'checkRetry'>>(SHORT)
+  const { checkRetry } = proxyActivities<ShortActivities>(SHORT)
   const choice: RetryChoice = {
     ...(code && { codes: code }),
     ...(reason && { reasons: reason }),

@@ -8,7 +8,8 @@ import {
   proxyActivities,
   setHandler,
 } from '@temporalio/workflow'
-import type { Activities, RunCounters } from '../activities/index.ts'
+import type { RunCounters } from '../activities/index.ts'
+import type { ShortActivities } from './queues.ts'
 import {
   PauseInput,
   pauseUpdate,
@@ -32,7 +33,7 @@ export function takeRunControl(
   /** Gets an import's counts when it is parked and when it resumes: a slice that was stopped could not report them. */
   noteCounts: (counts: Pick<RunCounters, 'created' | 'updated'>) => void = () => {},
 ): RunControl {
-  const { noteParked } = proxyActivities<Pick<Activities, 'noteParked'>>(SHORT)
+  const { noteParked } = proxyActivities<ShortActivities>(SHORT)
   let pause: { readonly reason: string | null } | null = null
   let ended = false
   const working = new Set<CancellationScope>()

@@ -2,7 +2,7 @@
 // is not told again; a run never fails, and never waits for long, because nobody could be told.
 
 import { randomUUID } from 'node:crypto'
-import type { Environment, NotificationConfig } from '../../config/index.ts'
+import type { Environment, NotificationConfig, NotificationKind } from '../../config/index.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import type { Purpose } from '../core/purpose.ts'
 import { isComplete, countReadBackDifferent, countRejects } from '../core/states.ts'
@@ -13,7 +13,6 @@ import { withTimeout } from './timeout.ts'
 import type { Metrics } from './metrics.ts'
 
 type Notifications = Readonly<Record<string, NotificationConfig>>
-type Event = NotificationConfig['on'][number]
 
 export interface NotifierOptions {
   /** The configuration as of now. */
@@ -49,7 +48,7 @@ const MESSAGE_CHARS_MAX = 500
 interface News {
   readonly change: RunChange
   /** What happened, most telling first; each notification tells the first one that it is meant for. */
-  readonly events: readonly Event[]
+  readonly events: readonly NotificationKind[]
   readonly rejects: number | null
   /** Records known to differ; null where they were not counted. */
   readonly differences: number | null
@@ -73,7 +72,7 @@ export function notifier(options: NotifierOptions): Notifier {
     const isCompared = change.purpose === 'reconcile'
     const rejects = isCompared ? change.differences : change.books && countRejects(change.books)
     const differences = change.differences ?? (change.books && countReadBackDifferent(change.books))
-    const news = (...events: Event[]): News => ({ change, events, rejects, differences })
+    const news = (...events: NotificationKind[]): News => ({ change, events, rejects, differences })
     if (run === null) {
       if (unopened.has(sync) && unopened.get(sync) === message) return null
       keep(unopened, sync, message)
@@ -181,19 +180,19 @@ const isDifferent = ({ to }: RunChange, differences: number | null): boolean =>
   isComplete(to) && (to === 'complete_with_differences' || (differences ?? 0) > 0)
 
 /** The first of its events that a notification is meant for. Differences are told to those who want rejects, as rejects. */
-function eventFor(settings: NotificationConfig, news: News): Event | null {
+function eventFor(settings: NotificationConfig, news: News): NotificationKind | null {
   const { change, events } = news
   if (settings.syncs && !settings.syncs.includes(change.sync)) return null
   // A mirror counts no records that differ; that they do is one thing to tell.
   const differing = events.includes('differences') ? Math.max(news.differences ?? 1, 1) : 0
   const count = Math.max(news.rejects ?? 0, differing)
-  const isMeant = (event: Event) =>
+  const isMeant = (event: NotificationKind) =>
     settings.on.includes(event) && (event !== 'rejects' || count > settings.rejects_max)
   return events.find(isMeant) ?? null
 }
 
 /** The JSON that is posted; `text` is what Slack and Mattermost show. */
-function bodyOf({ change, rejects, differences }: News, event: Event, clock: Clock) {
+function bodyOf({ change, rejects, differences }: News, event: NotificationKind, clock: Clock) {
   const { sync, kind, run, to: state, reason, workflowId } = change
   return {
     text: textOf(change, event, rejects),
@@ -212,7 +211,7 @@ function bodyOf({ change, rejects, differences }: News, event: Event, clock: Clo
   }
 }
 
-function textOf(change: RunChange, event: Event, rejects: number | null): string {
+function textOf(change: RunChange, event: NotificationKind, rejects: number | null): string {
   const { sync, run, reason } = change
   const message = messageOf(change)
   const why = message === null ? '' : `: ${message}`
@@ -231,7 +230,7 @@ function textOf(change: RunChange, event: Event, rejects: number | null): string
     rejects: ended,
     differences: differs,
     recovered: change.to === 'running' ? `goes on${where}` : `succeeded again${where}`,
-  }
+  } satisfies Record<NotificationKind, string>
   // In Slack these make links and call people.
   return `${sync} ${says[event]}`.replaceAll('<', '‹').replaceAll('>', '›')
 }
