@@ -18,7 +18,7 @@ export interface BackfillButtons {
   /** Those that are configured and have none. */
   readonly missing: readonly string[]
   /** Those that are configured no more, and have one of ours. */
-  readonly orphans: readonly string[]
+  readonly strays: readonly string[]
 }
 
 export async function planButtons(
@@ -36,7 +36,7 @@ export async function planButtons(
     const { ours: old } = await findLegacySchedule(client, 'backfill:', sync, project)
     if ((found !== null && isOurs(found)) || old !== null) strays.push(sync)
   })
-  return { missing: missing.toSorted(), orphans: strays.toSorted() }
+  return { missing: missing.toSorted(), strays: strays.toSorted() }
 }
 
 /** Makes those that are missing; those that an older release made for these syncs go. */

@@ -52,12 +52,12 @@ export async function schedulesCommand(
     const names = Object.keys(config.syncs)
     const buttons = await planButtons(place, names)
     if (verb === 'apply') await makeButtons(place, buttons.missing)
-    if (verb === 'prune') await removeButtons(place, buttons.orphans)
+    if (verb === 'prune') await removeButtons(place, buttons.strays)
     const left = await unclaimedSchedules(place, names)
     printSteps(context, verb, { steps, buttons, left })
     if (steps.some(({ what, refused }) => what === 'foreign' || refused !== null))
       return EXIT.stopped
-    const hasButtons = buttons.missing.length + buttons.orphans.length > 0
+    const hasButtons = buttons.missing.length + buttons.strays.length > 0
     const isDifferent = verb === 'plan' && (hasButtons || steps.some(({ what }) => what !== 'same'))
     return isDifferent ? EXIT_DIFFERENT : EXIT.done
   } finally {
@@ -130,7 +130,7 @@ function printSteps(
 function printButtons(
   terminal: Terminal,
   verb: 'plan' | 'apply' | 'prune',
-  { missing, orphans: strays }: BackfillButtons,
+  { missing, strays }: BackfillButtons,
 ): void {
   const list = (names: readonly string[]) => names.map((name) => safeText(name, 63)).join(', ')
   if (verb !== 'prune' && missing.length > 0)
