@@ -35,14 +35,14 @@ export class DecimalSum {
     if (Math.abs(this.fast) > carryMax) this.carry()
   }
 
-  /** A canonical decimal; null of none. */
+  /** A canonical decimal; null without addends. */
   total(): string | null {
     if (this.addends === 0) return null
     this.carry()
     return decimalOf(this.units, this.scale)
   }
 
-  /** A canonical decimal, rounded half to even to 20 fractional digits, or to those of the longest addend; null of none. */
+  /** A canonical decimal, rounded half to even to 20 fractional digits or those of the longest addend; null without addends. */
   average(): string | null {
     if (this.addends === 0) return null
     this.carry()

@@ -46,7 +46,7 @@ export function decimalOfNumber(value: number): string {
   return canonicalDecimal(sign + plain)!
 }
 
-/** The number that equals this decimal exactly, or null if a binary double cannot hold it. */
+/** The number that represents this decimal exactly, or null if a binary double cannot hold it. */
 export function exactDouble(decimal: string): number | null {
   const canonical = canonicalDecimal(decimal)
   if (canonical === null) return null

@@ -176,7 +176,7 @@ export class QuotaWait extends SyncError {
   }
 }
 
-/** Another worker has taken over this segment, or stream; code that gets this error must stop and settle nothing more. */
+/** Another activity has taken over this segment, or stream; code that gets this error must stop and settle nothing more. */
 export class FenceLost extends SyncError {
   /** @param part first ordinal of a segment, or name of a stream; a stream's fence need not know its run */
   constructor(run: number | null, part: number | string) {

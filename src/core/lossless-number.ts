@@ -5,9 +5,9 @@ import { canonicalDecimal, exactDouble, trimTrailingZeros } from './decimal.ts'
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** A number of JSON, as its text. `String(number)` and `JSON.stringify` give the text. */
+/** A JSON number, as its text. `String(number)` and `JSON.stringify` give the text. */
 export class LosslessNumber {
-  /** As the other side wrote it: a number of JSON, such as `9007199254740993` or `-1.5E+400`. */
+  /** As the other side wrote it: a JSON number, such as `9007199254740993` or `-1.5E+400`. */
   readonly text: string
 
   /** @throws TypeError for a text that is not a JSON number */
@@ -82,7 +82,7 @@ export function numberFromDecimal(decimal: string): number | LosslessNumber {
   return exactDouble(decimal) ?? new LosslessNumber(decimal)
 }
 
-/** Whether JavaScript reads the number of a JSON text with exactly its value. */
+/** Whether JavaScript reads the number of a JSON text without loss. */
 export function isExactDouble(text: string): boolean {
   const canonical = canonicalNumber(text)
   const value = Number(text)
