@@ -1,4 +1,4 @@
-// What the service says when it refuses: facts first, the problem body of section 2.12 from them.
+// What the service answers when it refuses: the facts first, then the problem body of section 2.12, made from them.
 // Promise kept here: every refusal has a code of the closed set, a status that belongs to it, and says what was expected.
 
 import { REASONS, TITLES } from '../contract/index.ts'

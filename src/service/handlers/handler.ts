@@ -39,5 +39,5 @@ export interface Reply {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A write is done when this returns; a read may run in steps, between those of others. @throws Refusal */
+/** A write is done when this returns; a read may run in steps, between those of other requests. @throws Refusal */
 export type Handler = (call: HandlerCall) => Reply | Promise<Reply>

@@ -17,7 +17,7 @@ export interface Measures {
   readonly mayRound: boolean
 }
 
-/** Any number with this many digits fits a double exactly. */
+/** Digits of a decimal that every double preserves. */
 const DIGITS_KEPT = 15
 
 export function measure(bytes: Uint8Array): Measures {

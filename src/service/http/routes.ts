@@ -116,12 +116,12 @@ function answerWith(
   }
 }
 
-/** A key must be valid to the end: it may be revoked while its request is in progress. @throws Refusal 401 */
+/** A key must still be valid: it may have been revoked while its request was in progress. @throws Refusal 401 */
 function stillValid({ key }: FastifyRequest, directory: Directory): void {
   if (key && !directory.isValid(key)) throw new RequestRefused(noValidKey)
 }
 
-/** A handler that runs in steps, between those of others, could not be rolled back as one write. */
+/** A handler that runs in steps, between those of other requests, could not be rolled back as one write. */
 function atOnce(reply: Reply | Promise<Reply>): Reply {
   if (reply instanceof Promise) throw new Error('A write has to be done at once')
   return reply

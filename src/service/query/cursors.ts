@@ -56,7 +56,7 @@ export class Cursors {
     if (payload.expiresMs <= nowMs) {
       throw cursorExpired()
     }
-    // Signed by us, so it is what was encoded.
+    // We signed it, so it is what was encoded.
     return payload.state as State
   }
 

@@ -26,7 +26,7 @@ export interface ObjectType {
   readonly schema: ObjectSchema
   readonly summary: ObjectSummary
   readonly properties: ReadonlyMap<string, CompiledProperty>
-  /** Properties whose values only one record can have. */
+  /** Properties of which no two records can have the same value. */
   readonly unique: readonly CompiledProperty[]
 }
 
