@@ -276,7 +276,7 @@ function answeredRule(id: string, text: string, operation: contract.OperationId)
 const isListOfTypes = (exchange: WireExchange) =>
   exchange.operation === 'listObjectTypes' && isSuccess(exchange)
 
-/** What the listing of types says, by name. */
+/** What the listing of types says about each type, by name. */
 function factsIn(
   exchange: WireExchange | undefined,
 ): Map<string, Readonly<Record<string, unknown>>> {

@@ -1,4 +1,4 @@
-// Section 4.5: has_more, cursors, and what following them gives.
+// Section 4.5: has_more, cursors, and the pages that cursors lead to.
 
 import { broken, expectRefusal } from '../expect.ts'
 import { expectSameRecords, rereadSample, listCall, queryCall } from '../listings.ts'
