@@ -22,8 +22,8 @@ export function fileNumber(path: string): bigint {
 }
 
 /**
- * Names of the file in addition to one; 0 if there is no file, or none that can be checked. Each of two names has its own
- * write-ahead log, and each loses the other's writes.
+ * The number of further names (hard links) of the file; 0 if there is no file, or none that can be checked. Each of two names
+ * has its own write-ahead log, and each loses the other's writes.
  */
 export function countHardLinks(path: string): number {
   try {
