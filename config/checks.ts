@@ -90,7 +90,7 @@ export function crossCheck(document: ConfigDocument): Issue[] {
   const tls = mappingAt(document, ['temporal', 'tls'])
   if (Object.hasOwn(tls, 'client_cert') !== Object.hasOwn(tls, 'client_key'))
     complain(['temporal', 'tls'], 'expected `client_cert` and `client_key`, or neither', 'key')
-  /** Refuses settings of one kind of `from` given together with those of another; and what a kind requires but lacks. */
+  /** Refuses settings of one kind of `from` given with those of another, and a kind without the settings that it requires. */
   const checkFrom = (path: Path) => {
     const from = mappingAt(document, path)
     checkOneOf(path, ...Object.keys(SETTINGS_OF_KIND))

@@ -12,7 +12,7 @@ export interface BadReference {
 
 export interface Interpolated {
   readonly text: string
-  /** True where a variable decided a part of `text`: such a text is never shown. */
+  /** True if a variable decided a part of `text`: such a text is never shown. */
   readonly filled: boolean
   readonly bad: readonly BadReference[]
 }
