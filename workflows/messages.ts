@@ -23,7 +23,7 @@ export const TuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
-  // Opening the run refuses any other setting, so that a run of an earlier release goes on.
+  // Any other setting passes here and is refused when the run opens, so that a run of an earlier release can continue.
   .loose()
 export type TuningInput = z.infer<typeof TuningInput>
 
@@ -86,7 +86,7 @@ export type LastError = RowError | { readonly stream: string; readonly message: 
 
 export const lastErrorsQuery = defineQuery<readonly LastError[]>('lastErrors')
 
-/** Times and sizes of a mirror's run: those of `MirrorTuning` in src/mirror/ports.ts, which says what each is. */
+/** Times and sizes of a mirror's run: those of `MirrorTuning` in src/mirror/ports.ts, which explains each. */
 export const MirrorTuningInput = z
   .object({
     streams_in_flight: z.coerce.number().int().min(1).max(16),
@@ -103,7 +103,7 @@ export const MirrorTuningInput = z
     heartbeat_timeout_ms: z.coerce.number().int().min(1_000),
   })
   .partial()
-  // Opening the run refuses any other setting, so that a run of an earlier release goes on.
+  // Any other setting passes here and is refused when the run opens, so that a run of an earlier release can continue.
   .loose()
 export type MirrorTuningInput = z.infer<typeof MirrorTuningInput>
 

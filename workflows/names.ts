@@ -20,7 +20,7 @@ export const approve = 'approve'
 export const reject = 'reject'
 /** Update of every run: it stops where it is, and keeps what it has done. Input: `{"reason": "maintenance"}`, or nothing. */
 export const pause = 'pause'
-/** Update of every run: a paused one goes on. Input: nothing. */
+/** Update of every run: a paused one continues. Input: nothing. */
 export const resume = 'resume'
 /** Signal of every run, sent by workers: the run's present state in the ledger. */
 export const stateChanged = 'stateChanged'
