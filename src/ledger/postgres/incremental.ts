@@ -6,17 +6,20 @@ import type { Ledger } from '../ledger.ts'
 import { completeStates } from '../rows.ts'
 import type { PostgresDatabase } from './session.ts'
 import { leftOf, withRaw } from './left.ts'
+import { newestRunElsewhere } from './origins.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
 
 export function incrementalMethods(db: PostgresDatabase): IncrementalMethods {
   return {
     async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
+      const own = `(SELECT id FROM destinations WHERE sync = $1 AND origin = $2 AND org_id = $3
+        AND object_type = $4 AND matching_property = $5)`
       const row = await db.one(
         `SELECT id, watermark, source_columns FROM runs
-         WHERE destination = (SELECT id FROM destinations WHERE sync = $1 AND origin = $2 AND org_id = $3
-             AND object_type = $4 AND matching_property = $5)
+         WHERE destination = ${own}
            AND watermark IS NOT NULL AND state IN (${completeStates})
+           AND id > ${newestRunElsewhere(own)}
          ORDER BY id DESC LIMIT 1`,
         [sync, origin, orgId, objectType, matchingProperty],
       )

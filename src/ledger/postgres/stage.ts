@@ -7,7 +7,7 @@ import type { PostgresDatabase, Session } from './session.ts'
 import { sampleStart, sampleBound, partition, sampleOrderSql } from '../ranges.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
 import { withPayload } from './items.ts'
-import { gaveWayToNewer } from './origins.ts'
+import { gaveWayToNewer, newestRunElsewhere } from './origins.ts'
 
 type StageMethods = Pick<
   Ledger,
@@ -164,11 +164,16 @@ export function stageMethods(db: PostgresDatabase): StageMethods {
       const counts = { planned: 0, superseded: 0, unchanged: 0, invalid: 0 }
       let newerRows = 0
       const segments: { first: number; last: number; planned: number }[] = []
+      const elsewhere = await db.one(
+        `SELECT ${newestRunElsewhere('runs.destination')} AS run FROM runs WHERE id = $1`,
+        [run],
+      )
+      const believed = source.believes === false ? null : { after: Number(elsewhere?.['run']) }
       for (let first = 1; first <= source.rows; first += LEDGER_ROWS_MAX) {
         const last = Math.min(first + LEDGER_ROWS_MAX - 1, source.rows)
         const slice = await db.transaction(async (session) => {
           const destination = await checkFence(session, run, fence)
-          return await decide(session, [run, first, last], destination, source.believes ?? true)
+          return await decide(session, [run, first, last], destination, believed)
         })
         counts.planned += slice.planned
         counts.superseded += slice.superseded
@@ -289,12 +294,13 @@ export function stageMethods(db: PostgresDatabase): StageMethods {
 /**
  * Decides about the items of a slice (run, first, last), and drops the payloads of those that are not sent. What is asked of
  * another table is asked item by item, one look into an index each: no plan can make a search of the whole table out of it.
+ * @param believed what was accepted by runs after this one is left out as unchanged; null: nothing is
  */
 async function decide(
   session: Session,
   slice: readonly [number, number, number],
   destination: number | null,
-  believes: boolean,
+  believed: { readonly after: number } | null,
 ) {
   const lastOfKey = `(SELECT later.ordinal FROM items AS later
     WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
@@ -320,12 +326,12 @@ async function decide(
     slice,
   )
   const superseded = later + newer
-  const unchanged = believes
+  const unchanged = believed
     ? await session.run(
         `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash = ${ofKey('hash')}
-           AND ${ofSameRecord} IS NULL`,
-        [...slice, destination],
+           AND ${ofKey('run')} > $5 AND ${ofSameRecord} IS NULL`,
+        [...slice, destination, believed.after],
       )
     : 0
   if (superseded + unchanged > 0)

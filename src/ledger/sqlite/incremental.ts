@@ -6,18 +6,21 @@ import type { Ledger } from '../ledger.ts'
 import { completeStates } from '../rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import { leftOf, withRaw } from './left.ts'
+import { newestRunElsewhere } from './origins.ts'
 
 type IncrementalMethods = Pick<Ledger, 'lastReading' | 'leftRows' | 'stagedKeys'>
 
 export function incrementalMethods(db: SqliteDatabase): IncrementalMethods {
   return {
     async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
+      const own = `(SELECT id FROM destinations WHERE sync = ?1 AND origin = ?2 AND org_id = ?3
+        AND object_type = ?4 AND matching_property = ?5)`
       const row = db
         .sql(
           `SELECT id, watermark, source_columns FROM runs
-           WHERE destination = (SELECT id FROM destinations WHERE sync = ? AND origin = ? AND org_id = ?
-               AND object_type = ? AND matching_property = ?)
+           WHERE destination = ${own}
              AND watermark IS NOT NULL AND state IN (${completeStates})
+             AND id > ${newestRunElsewhere(own)}
            ORDER BY id DESC LIMIT 1`,
         )
         .get(sync, origin, orgId, objectType, matchingProperty)

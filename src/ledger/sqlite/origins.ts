@@ -35,3 +35,18 @@ export const isOfOlder = (
 ): string => `EXISTS (SELECT 1 FROM items AS brought INDEXED BY items_key
     WHERE brought.run = accepted.run AND brought.key = accepted.key AND ${isBroughtIn('brought')}
       AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)})`
+
+/**
+ * The newest run of the sync of `destination` that wrote records of the same org and type, or may have deleted some, as another
+ * destination: through another address or by another matching property. 0 where there is none. What was accepted before it does
+ * not show what the service holds.
+ */
+export const newestRunElsewhere = (
+  destination: string,
+): string => `(SELECT coalesce(max(since.id), 0)
+  FROM destinations AS mine
+    CROSS JOIN destinations AS elsewhere ON elsewhere.sync = mine.sync AND elsewhere.org_id = mine.org_id
+      AND elsewhere.object_type = mine.object_type AND elsewhere.id <> mine.id
+    CROSS JOIN runs AS since ON since.sync = mine.sync AND since.mode = 'run' AND since.destination = elsewhere.id
+      AND (since.batches > 0 OR since.purpose = 'reconcile')
+  WHERE mine.id = ${destination})`

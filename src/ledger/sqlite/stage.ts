@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger.ts'
 import type { SqliteDatabase } from './database.ts'
 import { sampleStart, sampleBound, sampleOrderSql } from '../ranges.ts'
 import { liveStates, plannedOfRow } from '../rows.ts'
-import { gaveWayToNewer } from './origins.ts'
+import { gaveWayToNewer, newestRunElsewhere } from './origins.ts'
 
 type StageMethods = Pick<
   Ledger,
@@ -143,12 +143,17 @@ export function stageMethods(db: SqliteDatabase): StageMethods {
            WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1) AND accepted.key = items.key)
          WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND EXISTS
            (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
-             AND accepted.key = items.key AND accepted.hash = items.hash)
+             AND accepted.key = items.key AND accepted.hash = items.hash AND accepted.run > ?4)
            AND NOT EXISTS (SELECT 1 FROM accepted AS own CROSS JOIN accepted AS other INDEXED BY accepted_record
                CROSS JOIN items AS same INDEXED BY items_key
              WHERE own.destination = (SELECT destination FROM runs WHERE id = ?1) AND own.key = items.key
                AND other.destination = own.destination AND other.record_id = own.record_id AND other.key <> own.key
                AND same.run = ?1 AND same.key = other.key AND same.state <> 'invalid')`,
+      )
+      const elsewhere = Number(
+        db
+          .sql(`SELECT ${newestRunElsewhere('runs.destination')} AS run FROM runs WHERE id = ?`)
+          .get(run)?.['run'],
       )
       const drop = db.sql(
         `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
@@ -168,7 +173,8 @@ export function stageMethods(db: SqliteDatabase): StageMethods {
           checkFence(run, fence)
           const newer = giveWay.run(run, first, last).changes
           const superseded = newer + supersede.run(run, first, last).changes
-          const same = source.believes === false ? 0 : unchanged.run(run, first, last).changes
+          const same =
+            source.believes === false ? 0 : unchanged.run(run, first, last, elsewhere).changes
           if (superseded + same > 0) drop.run(run, first, last)
           counts.superseded += superseded
           newerRows += newer

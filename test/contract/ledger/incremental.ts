@@ -101,6 +101,21 @@ export function incrementalTests(open: Open): void {
       ])
         expect(await reached({ ...destination, ...other })).toBeUndefined()
     })
+
+    it('counts no longer once a later run of the sync wrote through another address', async () => {
+      const origin = 'https://other.example.com'
+      await read('1', 'complete')
+      const idle = await staged(ledger, rows(1, 'b'), { destination: { origin } })
+      await close(ledger, idle.run)
+      expect(await reached()).toBe('1')
+      await accept(ledger, rows(1, 'b'), { destination: { origin }, watermark: at('2') })
+      expect(await reached()).toBeUndefined()
+      expect(await reached({ ...destination, origin })).toBe('2')
+      await read('3', 'cancelled')
+      expect(await reached()).toBeUndefined()
+      await read('4', 'complete')
+      expect(await reached()).toBe('4')
+    })
   })
 
   describe('what a run left over', () => {

@@ -15,6 +15,8 @@ import {
   openRun,
   row,
   rows,
+  send,
+  settle,
   stage,
   staged,
   statesOf,
@@ -192,6 +194,59 @@ export function stagingTests(open: Open): void {
       await accept(ledger, rows(2), { orgId: 2 })
       expect(await accepted(ledger, rows(2))).toEqual([])
       expect(await accepted(ledger, rows(2), { orgId: 2 })).toEqual([1, 2])
+    })
+
+    describe.each([
+      ['address', { origin: 'https://other.example.com' }],
+      ['matching property', { matchingProperty: 'svc_email' }],
+    ])('of a sync whose %s changes', (_, change) => {
+      const other = { destination: change }
+
+      it('not unchanged by what was accepted before, once it changes back', async () => {
+        await accept(ledger, rows(3, 'a'))
+        await accept(ledger, rows(3, 'b'), other)
+        expect(await accepted(ledger, rows(3, 'a'))).toEqual([])
+        expect(await accepted(ledger, rows(3, 'b'), other)).toEqual([1, 2, 3])
+      })
+
+      it('not unchanged until it is sent again itself, whatever run was interrupted', async () => {
+        await accept(ledger, rows(3, 'a'))
+        const there = await staged(ledger, rows(3, 'b'), other)
+        await send(ledger, there)
+        await close(ledger, there.run)
+        expect(await accepted(ledger, rows(3, 'a'))).toEqual([])
+        const back = await staged(ledger, rows(3, 'a'))
+        await settle(ledger, back, await send(ledger, back, 1), 'updated')
+        await close(ledger, back.run)
+        expect(await accepted(ledger, rows(3, 'a'))).toEqual([1])
+        const rest = await staged(ledger, rows(3, 'a'))
+        await settle(ledger, rest, await send(ledger, rest), 'updated')
+        await close(ledger, rest.run)
+        expect(await accepted(ledger, rows(3, 'a'))).toEqual([1, 2, 3])
+      })
+
+      it('not unchanged after a reconciliation there, which may have deleted', async () => {
+        await accept(ledger, rows(2, 'a'))
+        const task = { purpose: 'reconcile' } as const
+        const { id } = await openRun(ledger, 'run', 'contacts', 'import', task)
+        await stage(ledger, id, rows(1, 'a'), { ...other, believes: false })
+        await close(ledger, id)
+        expect(await accepted(ledger, rows(2, 'a'))).toEqual([])
+      })
+
+      it('unchanged still where nothing was written there, or in other records', async () => {
+        await accept(ledger, rows(2, 'a'))
+        const { run } = await staged(ledger, rows(2, 'b'), other)
+        await close(ledger, run)
+        const { id: plan } = await openRun(ledger, 'plan')
+        await stage(ledger, plan, rows(2, 'b'), other)
+        for (const more of [{ orgId: 2 }, { objectType: 'svc_deal' }, { sync: 'others' }])
+          await accept(ledger, rows(2, 'b'), {
+            ...('orgId' in more && more),
+            destination: { ...change, ...more },
+          })
+        expect(await accepted(ledger, rows(2, 'a'))).toEqual([1, 2])
+      })
     })
 
     it('decided alike on both sides of every slice: 2,400 rows', async () => {

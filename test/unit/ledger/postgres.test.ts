@@ -669,8 +669,12 @@ describe('a statement', () => {
     await (await open()).close()
     const scansAtFirst = await readOf()
     const ledger = await open()
-    await accept(ledger, rows(400, 'a'))
-    const { run } = await staged(ledger, rows(20_000, 'b'), { rowsPerSegment: 500 })
+    await accept(ledger, rows(400, 'b'))
+    await accept(ledger, rows(400, 'a'), {
+      destination: { origin: 'https://other.example.com' },
+    })
+    const { run, counts } = await staged(ledger, rows(20_000, 'b'), { rowsPerSegment: 500 })
+    expect(counts.unchanged).toBe(0)
     const segments = await ledger.openSegments(run)
     for (const segment of segments.slice(-10)) {
       const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }

@@ -250,6 +250,12 @@ describe('the file', () => {
       expect(
         stepsOf(new RegExp(`SELECT ${columns} FROM runs WHERE mode = 'run' AND sync = \\?`)),
       ).toMatch(/SEARCH runs USING INDEX runs_of_sync \(sync=\?\)/)
+    for (const pattern of [/AS run FROM runs WHERE id/, /source_columns FROM runs\s+WHERE dest/]) {
+      expect(stepsOf(pattern)).toMatch(
+        /SEARCH elsewhere USING COVERING INDEX \S+ \(sync=\?\)\n.*SEARCH since USING INDEX runs_of_sync \(sync=\?\)/,
+      )
+      expect(stepsOf(pattern)).not.toMatch(/SCAN/)
+    }
     expect(stepsOf(/max\(opened_at\)/)).not.toMatch(/SCAN (runs|streams)/)
     expect(stepsOf(/state = 'planned' AND attempts < \?/)).toMatch(
       /SEARCH items USING PRIMARY KEY \(run=\? AND ordinal>\? AND ordinal<\?\)/,
