@@ -18,6 +18,7 @@ import { findQuotas } from '../shared/forecast.ts'
 import { readMirrorTarget } from '../shared/mirror-target.ts'
 import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
 import { quotaConflicts } from './quota-conflicts.ts'
+import { sharedProperties } from './shared-properties.ts'
 import { operationLines, operationRows, type OperationRow } from '../views/operations.ts'
 import { safeText, wrapped } from '../shared/terminal.ts'
 
@@ -206,6 +207,7 @@ export async function check(
             message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
             warnings: [
               ...warnings,
+              ...sharedProperties(config, sync),
               ...('csv' in sync.import.from ? await firstRowsWarnings(source) : []),
             ],
           }

@@ -119,6 +119,33 @@ syncs: {}
   expect(same.out.join('\n')).not.toContain('differ')
 })
 
+test('imports that write the same properties are named, once for each pair', async () => {
+  const service = await startService({ limitPerMinute: 6_000 })
+  onTestFinished(() => service.close())
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'key'), service.key, { mode: 0o600 })
+  writeFileSync(join(dir, 'rows.csv'), 'id,name\n1,Ada\n')
+  const config = join(dir, 'records-sync.yaml')
+  const sync = (property: string) =>
+    `import: { from: { csv: rows.csv }, to: crm, object_type: svc_contact, matching_property: svc_external_id, properties: { svc_external_id: id, ${property}: name } }`
+  writeFileSync(
+    config,
+    `connections:
+  crm: { service: "${service.url}", key: { file: ./key } }
+syncs:
+  one: { ${sync('svc_first_name')} }
+  two: { ${sync('svc_first_name')} }
+  three: { ${sync('svc_last_name')} }
+`,
+  )
+  const { code, out } = await said(config, (context) => check(context, { operations: false }))
+  expect(code).toBe(0)
+  const text = out.join(' ').replace(/ +/g, ' ')
+  expect(text).toContain('warning: sync one writes svc_first_name of svc_contact as well')
+  expect(text.match(/as well/g)).toHaveLength(1)
+})
+
 const self = {
   'GET /rest/v1/self/': () => ['GET /self/'] as const,
   'GET /rest/v1/objects/': () => ['GET /objects/'] as const,
