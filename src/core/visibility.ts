@@ -45,6 +45,22 @@ export function lostVisibility(now: KeyVisibility, then: KeyVisibility): string 
   return null
 }
 
+/**
+ * Why `now` may see other records than `then`, more of them, fewer or others, in words; null if it sees the same, as far as the
+ * service tells. The creator of a key may have other permissions than that of another key of the same reach.
+ */
+export function otherVisibility(
+  now: Omit<KeyVisibility, 'types'>,
+  then: Omit<KeyVisibility, 'types'>,
+): string | null {
+  if (now.reach !== then.reach) return `its reach is ${now.reach} and was ${then.reach}`
+  if (now.user !== null && then.user !== null) {
+    if (now.user === then.user) return null
+    return now.reach === 'user' ? "it is another user's" : 'another user created it'
+  }
+  return now.key === then.key ? null : 'the service does not tell whose it is'
+}
+
 /** Types that `then` could read and `now` cannot: the permission is gone, or the type is. */
 export const typesLost = (now: KeyVisibility, then: KeyVisibility): readonly string[] =>
   now.types === null || then.types === null

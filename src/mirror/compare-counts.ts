@@ -5,7 +5,7 @@
 import { formatNumber } from '../core/format.ts'
 import { readChanges } from './changes.ts'
 import { CONFIRM_MAX, confirmGone, deleteApproved } from './deletions.ts'
-import { lostSinceLastRun, storeVisibility } from './last-visibility.ts'
+import { lostSinceLastRun, otherThanListed, storeVisibility } from './last-visibility.ts'
 import { bisect } from './bisect.ts'
 import type { StreamResult } from './ports.ts'
 import type { StreamPosition } from './position.ts'
@@ -46,10 +46,11 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
     if (moved === 0) break
   }
   judge(work, surplus, moved)
-  // As many rows as records, and every change read: whatever the table has, the key sees.
+  const { sight } = work.job
+  if (otherThanListed(sight, position) !== null) return undefined
+  // Listed with this view, as many rows as records, and every change read: whatever the table has, the key sees.
   const isWhole = surplus === 0 && (position.run.full || work.modified !== null)
-  if (isWhole || lostSinceLastRun(work.job.sight, position) === null)
-    storeVisibility(position, work.job.sight)
+  if (isWhole || lostSinceLastRun(sight, position) === null) storeVisibility(position, sight)
   return undefined
 }
 

@@ -1,8 +1,15 @@
 // What the key saw when a stream was brought up to date last, against what it sees now. It is kept in the stream's position, until
 // the table is known to hold what the key of now sees, or a person let the rest go. Promise kept here: what only a key that sees
-// less does not find waits for a person, however little it is.
+// less does not find waits for a person, however little it is; a table that was listed with one view of the records is listed again
+// before a run with another one is complete.
 
-import { lostVisibility, listNames, typesLost, type KeyVisibility } from '../core/visibility.ts'
+import {
+  listNames,
+  lostVisibility,
+  otherVisibility,
+  typesLost,
+  type KeyVisibility,
+} from '../core/visibility.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { StreamPosition } from './position.ts'
 
@@ -41,10 +48,46 @@ const isOther = (
   before: KeyVisibility | undefined,
 ): boolean => now != null && before !== undefined && now.key !== before.key
 
+/** Why the key may see other records than that of the last full listing, as a sentence; null where it sees the same. */
+export function otherThanListed(
+  now: KeyVisibility | null | undefined,
+  { listedWith, sight }: Pick<StreamPosition, 'listedWith' | 'sight'>,
+): string | null {
+  const listed = listedWith ?? sight
+  const reason = now && listed ? otherVisibility(now, listed) : null
+  if (reason === null) return null
+  return `the key (key#${now!.key}) may see other records than that of the last full listing (key#${listed!.key}): ${reason}; everything is read`
+}
+
+/**
+ * Before a run begins: forgets a listing that a key began that may see other records. Returns what `otherThanListed` does; null for
+ * a run with a window, after which the next run lists everything.
+ */
+export function noteOtherVisibility(
+  position: StreamPosition,
+  now: KeyVisibility | null | undefined,
+  hasWindow: boolean,
+): string | null {
+  const other = otherThanListed(now, position)
+  if (hasWindow) {
+    // What it brings of another view, only a full listing finds again.
+    if (other !== null) position.wanting = true
+    return null
+  }
+  const began = position.listing?.sight ?? position.listedWith ?? position.sight
+  if (now && began && otherVisibility(now, began) !== null) position.listing = null
+  return other
+}
+
+/** What the key sees of the records of one type. */
+export const recordsVisibility = (
+  now: KeyVisibility | null | undefined,
+): KeyVisibility | undefined => (now ? { ...now, types: null } : undefined)
+
 /** From now on the key of now is what others are compared with. */
 export function storeVisibility(position: Kept, now: KeyVisibility | null | undefined): void {
-  // Types are of no matter to the records of one.
-  if (now) position.sight = { ...now, types: null }
+  const seen = recordsVisibility(now)
+  if (seen) position.sight = seen
   delete position.lost
 }
 

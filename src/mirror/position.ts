@@ -30,6 +30,8 @@ export interface Listing {
   ranges: ListingRange[]
   /** Records that it has brought so far, those that came twice included. */
   read?: number
+  /** What the key saw when it began. */
+  sight?: KeyVisibility
   /** Of a window: records without a value of `by` are not in it, and what is later than `end` changed since it began. */
   window?: { end: string | null }
 }
@@ -111,6 +113,8 @@ export interface StreamPosition {
   watermark: string | null
   /** When the last listing began that was complete. */
   listedAt: string | null
+  /** What the key saw when it began. Absent where nothing told, or an older version made it. */
+  listedWith?: KeyVisibility
   /** Columns that it filled. */
   columns: string[]
   /** Rows that the service counted last. */

@@ -14,7 +14,13 @@ import { StreamAccount } from './stream-account.ts'
 import { readChanges, changesFrom } from './changes.ts'
 import { compareCounts } from './compare-counts.ts'
 import { earlierInstant, formatInstant, parseInstant, isLater } from './instant.ts'
-import { lostSinceLastRun, noteLostColumns } from './last-visibility.ts'
+import {
+  lostSinceLastRun,
+  noteLostColumns,
+  noteOtherVisibility,
+  otherThanListed,
+  recordsVisibility,
+} from './last-visibility.ts'
 import { beginListing, beginWindow, continueListing } from './listing.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
@@ -103,6 +109,7 @@ export class RecordsStream {
     this.#position = parts.position
     const { window = null } = job
     if (window === null) noteLostColumns(this.#position, parts.stream)
+    const other = noteOtherVisibility(this.#position, job.sight, window !== null)
     if (!isPositionOfRun(this.#position.run, parts.opened, window))
       this.#position.run = window
         ? newWindowRunState(window, parts.opened)
@@ -114,6 +121,7 @@ export class RecordsStream {
     if (parts.omitted.length > 0) this.#account.say(omittedText(parts.omitted))
     const less = window === null ? lostSinceLastRun(job.sight, this.#position) : null
     if (less !== null) this.#account.say(less)
+    if (other !== null) this.#account.say(other)
     parts.reader.goOnFrom(this.#position.askedAt)
     parts.reader.goOnFrom(this.#position.listing?.startedAt)
     this.#merger = new Merger(deps, {
@@ -159,6 +167,8 @@ export class RecordsStream {
   #isListingDue(): boolean {
     const { listing, listedAt, columns, wanting, counted } = this.#position
     if (listedAt === null || listing !== null || wanting) return true
+    // Two views may count as many records and have others.
+    if (otherThanListed(this.#job.sight, this.#position) !== null) return true
     const filled = new Set(columns)
     if (this.#liveColumns().some((name) => !filled.has(name))) return true
     if (this.#modified === null && (counted ?? 0) <= LISTED_ALWAYS_MAX) return true
@@ -247,6 +257,8 @@ export class RecordsStream {
         readers: tuning.readers,
         instantOf: parseInstant,
       })
+      const seen = recordsVisibility(this.#job.sight)
+      if (seen) position.listing.sight = seen
       const at = Date.parse(position.listing.startedAt)
       position.clock = { at, aheadMs: this.#deps.client.clockAheadMs() }
       position.columns = columns
@@ -263,6 +275,7 @@ export class RecordsStream {
     position.listedAt = earlierInstant(listing.startedAt, formatInstant(this.#deps.clock.now()))
     position.watermark =
       listing.watermark === null ? null : earlierInstant(listing.watermark, listing.startedAt)
+    if (listing.sight) position.listedWith = listing.sight
     position.wanting = false
     position.kept = 0
     position.run.phase = 'changes'

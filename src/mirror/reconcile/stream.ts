@@ -12,7 +12,7 @@ import type { StreamBooks } from '../../ledger/ledger.ts'
 import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
 import { deletionPermission, whyAsked } from '../deletions.ts'
 import { evolveSchema } from '../schema-evolution.ts'
-import { lostSinceLastRun } from '../last-visibility.ts'
+import { lostSinceLastRun, otherThanListed } from '../last-visibility.ts'
 import { waitingStream } from '../streams.ts'
 import type { MirrorDeps, StreamRef, StreamResult, DeletionVerdict } from '../ports.ts'
 import { addMerge, parsePosition, type StreamPosition } from '../position.ts'
@@ -68,7 +68,10 @@ export async function reconcileStream(
   checkSchema(schema, stream, job.config)
   reader.goOnFrom(position.askedAt)
   const axis = partitionKey(job, schema, stream)
-  const writer = claim && { fence: claim.fence, position: text! }
+  // What another view mends, only a full listing finds again.
+  const isOther = otherThanListed(job.sight, position) !== null
+  const stored = isOther ? JSON.stringify({ ...position, wanting: true }) : text!
+  const writer = claim && { fence: claim.fence, position: stored }
   const kept = parseState(await ledger.loadStepState(job.run, type))
   const work = new Reconciliation(deps, job, {
     schema,
@@ -119,6 +122,8 @@ class Reconciliation {
   readonly #mark: string | null
   /** In what the key sees less than that of the mirror's last run. */
   readonly #less: string | null
+  /** Why the key may see others than were listed. */
+  readonly #other: string | null
   #table: Pick<StreamBooks, 'tableCount' | 'misfits'> = { tableCount: null, misfits: null }
   #refused: string | null = null
   #asked: string | null = null
@@ -130,8 +135,11 @@ class Reconciliation {
     this.#parts = parts
     this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#less = lostSinceLastRun(job.sight, position)
+    this.#other = otherThanListed(job.sight, position)
     this.#mark = axis.kind === 'modified' ? position.watermark : position.listedAt
-    const how = job.scope.sample !== null ? 'sample' : job.scope.full ? 'read' : 'counted'
+    // Two views may count as many records and have others.
+    const isRead = job.scope.full || this.#other !== null
+    const how = job.scope.sample !== null ? 'sample' : isRead ? 'read' : 'counted'
     this.#place = parts.kept ?? initialState({ axis: axis.kind, how, watermark: this.#mark })
     this.#requestsBefore = this.#place.tally.requests
     const modified = axis.kind === 'modified' ? axis.property : null
@@ -363,7 +371,7 @@ class Reconciliation {
       pending === 1 ? ['record', 'it comes', 'it was'] : ['records', 'they come', 'they were']
     const then = this.#job.scope.repair ? `${was} read too` : `${comes} with its next run`
     const parts = [
-      ...[this.#asked, this.#less].filter((text) => text !== null),
+      ...[this.#asked, this.#less, this.#other].filter((text) => text !== null),
       ...(pending === 0
         ? []
         : [`${formatNumber(pending)} ${records} changed since the mirror ran last; ${then}`]),

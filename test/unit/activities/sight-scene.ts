@@ -11,6 +11,7 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
+import type { Window } from '../../../src/core/watermark.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { StreamBooks } from '../../../src/ledger/ledger.ts'
 import type {
@@ -37,10 +38,14 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     baseUrl: service.url,
     key: service.mintKey({ userId: 'ada' }),
   })
+  const ben = new RecordsClient({
+    baseUrl: service.url,
+    key: service.mintKey({ userId: 'ben' }),
+  })
   const ledger = openSqliteLedger(join(folder, 'ledger.db'))
   const place = { duckdb: join(folder, 'w.duckdb'), folder }
   onTestFinished(async () => {
-    await Promise.all([client.close(), ada.close()])
+    await Promise.all([client.close(), ada.close(), ben.close()])
     await service.close()
     await ledger.close()
     rmSync(folder, { recursive: true, force: true })
@@ -65,9 +70,21 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     },
   }
   /** Called before each operation of the client that a mirror uses. */
-  const hooks: { before: (operation: string) => void; self: (self: object) => object } = {
+  const hooks: {
+    before: (operation: string) => void
+    self: (self: object) => object
+    /** Called before each page of a listing. */
+    page: () => void
+  } = {
     before: () => {},
     self: (self) => self,
+    page: () => {},
+  }
+  async function* pagesOf(pages: AsyncIterable<unknown>) {
+    for await (const page of pages) {
+      hooks.page()
+      yield page
+    }
   }
   const hooked = (of: RecordsClient): MirrorClient =>
     new Proxy(of, {
@@ -77,6 +94,7 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
         return (...args: unknown[]): unknown => {
           hooks.before(String(name))
           const result: unknown = Reflect.apply(value, target, args)
+          if (name === 'recordPages') return pagesOf(result as AsyncIterable<unknown>)
           if (name !== 'readSelf') return result
           return (result as Promise<object>).then((self) => hooks.self(self))
         }
@@ -110,7 +128,13 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
       full = true,
       approved = null,
       config = {},
-    }: { full?: boolean; approved?: boolean | null; config?: Partial<MirrorConfig> } = {},
+      window = null,
+    }: {
+      full?: boolean
+      approved?: boolean | null
+      config?: Partial<MirrorConfig>
+      window?: Window | null
+    } = {},
   ) {
     const run: MirrorSync = { ...sync, mirror: { ...sync.mirror, ...config } }
     const opened = await ledger.openRun({
@@ -125,7 +149,7 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     const { id } = opened.run
     const step = { run: id, tuning: {}, priority: 'mirror' as const }
     const { discoverMirror, mirrorStream, noteVerdict, closeMirror } = activities
-    const discovering: Parameters<typeof discoverMirror>[0] = step
+    const discovering: Parameters<typeof discoverMirror>[0] = { ...step, window }
     const found: DiscoveredStreams = await environment().run(discoverMirror, discovering)
     const { streams, sortable, sight = null } = found
     const blocks: { reason: string | null; message: string | null }[] = []
@@ -139,6 +163,7 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
           stream,
           sortable,
           full,
+          window,
           verdict,
         }
         const streaming: Promise<StreamResult> = environment().run(mirrorStream, input)
@@ -188,6 +213,39 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     }
   }
 
+  /** Ids of the rows that are there, of the first 1,000. */
+  async function listed(name: string): Promise<readonly string[]> {
+    const tables = await openMirrorTables('lake', place, 'crm')
+    try {
+      const [stream] = await tables.streams([name])
+      return await tables.ids(stream!, { after: null, limit: 1_000 })
+    } finally {
+      await tables.close()
+    }
+  }
+
+  /** The value of a row's column. */
+  async function cell(name: string, id: string, column: string) {
+    const tables = await openMirrorTables('lake', place, 'crm')
+    try {
+      const [stream] = await tables.streams([name])
+      const live = stream!.columns.filter((one) => one.live)
+      const [row] = await tables.rows(stream!, [id])
+      return row!.cells[live.findIndex((one) => one.name === column)]
+    } finally {
+      await tables.close()
+    }
+  }
+
+  /** Ids of the records that the key in the file sees. */
+  async function seen(name: string): Promise<readonly string[]> {
+    await client.renewKey()
+    const ids: string[] = []
+    for await (const page of client.recordPages(name, {}))
+      ids.push(...page.data.map(({ id }) => id))
+    return ids.toSorted()
+  }
+
   /** Puts another key in the file, once the operation is asked for the first time, and revokes the one that was there. */
   const replaceAt = (operation: string, options: Parameters<typeof service.mintKey>[0]) => {
     hooks.before = (name) => {
@@ -203,7 +261,22 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     service.revokeKey(keys.inFile)
     keys.inFile = service.mintKey(options)
   }
-  return { service, client, ada, hooks, sync, run, rows, replaceAt, replace, put }
+  return {
+    service,
+    client,
+    ada,
+    ben,
+    hooks,
+    sync,
+    run,
+    rows,
+    listed,
+    cell,
+    seen,
+    replaceAt,
+    replace,
+    put,
+  }
 }
 
 export const create = async (client: RecordsClient, count: number, svc_private: boolean) => {

@@ -674,6 +674,26 @@ test('a repair with a key that sees less than that of the last run asks before i
   expect(again.streams[CONTACT]).toMatchObject({ deleted: 1 })
 })
 
+test('a key that may see other records than were listed: everything is compared, and the next run reads everything', async () => {
+  const s = await mirrorScene({ service: { seedRecords: 160 } })
+  const ada = { key: 'a', reach: 'user', user: 'ada', types: null } as const
+  const ben = { ...ada, key: 'b', user: 'ben' }
+  const tuning = { rows_per_range: 20, readers: 1 }
+  await s.run({ sight: ada })
+  const same = await s.reconcile({ sight: ada, tuning })
+  expect(same.streams[CONTACT]).toMatchObject({ mode: 'incremental', message: null })
+  const other = await s.reconcile({ sight: ben, tuning, scope: { repair: true } })
+  expect(other.streams[CONTACT]).toMatchObject({ mode: 'full', read: 160 })
+  expect(other.streams[CONTACT]!.message).toMatch(/may see other records than that of the last/)
+  // It changed nothing, so nothing was stored; a row that it mends is.
+  expect((await s.run({ sight: ada })).streams[CONTACT]!.mode).toBe('incremental')
+  await s.alter(
+    `DELETE FROM ${contactTable} WHERE _id = '${[...s.service.records(CONTACT)][9]!.id}'`,
+  )
+  await s.reconcile({ sight: ben, tuning, scope: { repair: true } })
+  expect((await s.run({ sight: ada })).streams[CONTACT]!.mode).toBe('full')
+})
+
 test('counting finds in any world what reading everything finds, and a repair makes it whole', async () => {
   const { s } = await contacts(160)
   const tuning = { rows_per_range: 20, readers: 1 }
