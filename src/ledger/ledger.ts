@@ -386,6 +386,8 @@ export interface SyncHealth {
   /** Of its newest run. */
   readonly state: RunState
   readonly reason: Run['reason']
+  /** Whether its newest run ended and knows that the two sides do not hold the same, whatever its state. */
+  readonly differs: boolean
   /** When the newest run that is complete, with rejects or without, was closed; null where there is none. */
   readonly succeededAt: string | null
   /** When the live run was opened that has rows to be sent, or sent and not settled; null where there is none. */

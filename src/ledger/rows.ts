@@ -11,6 +11,7 @@ import {
 } from '../core/differences.ts'
 import { parseJson, type Json } from '../core/json.ts'
 import {
+  countReadBackDifferent,
   COMPLETE_STATES,
   LIVE_STATES,
   REJECT_STATES,
@@ -26,6 +27,7 @@ import type {
   Ledger,
   PlannedItem,
   ReportedItem,
+  Run,
   StoredManifest,
   StreamBooks,
   UncomparedItem,
@@ -80,6 +82,15 @@ export const readBackColumnSql = (
 ): string =>
   `${column} = CASE WHEN items.verified = 'answered' AND (${told.verdict} = 'equal' OR ${told.reason} IS NOT NULL) THEN ${told.value}
      ELSE coalesce(${told.value}, items.${column}) END`
+
+/** Whether a run ended and its state or its books say that the two sides do not hold the same. Rejects outweigh it as a state. */
+export const knowsOfDifferences = ({ state, counts }: Pick<Run, 'state' | 'counts'>): boolean =>
+  state === 'complete_with_differences' ||
+  (state === 'complete_with_rejects' && counts !== null && countReadBackDifferent(counts) > 0)
+
+/** Whether only `differences` says so of a run. */
+export const mayLeaveDifferences = ({ state, purpose }: Pick<Run, 'state' | 'purpose'>): boolean =>
+  state === 'complete_with_rejects' && purpose === 'reconcile'
 
 /** Adds what reading back showed of items of a state to its counts. */
 export function addReadBack(

@@ -55,6 +55,10 @@ export function createMetrics(clock: Clock) {
       'run_state',
       "1 for the state of a sync's newest run, and why it stands still.",
     ),
+    differences: gauge(
+      'differences',
+      "Whether a sync's newest run ended and knows that the two sides do not hold the same: 1 or 0.",
+    ),
     lastSuccess: gauge(
       'last_success_timestamp_seconds',
       'When the newest successful run of a sync was closed; 0 where runs have ended and none succeeded.',

@@ -192,10 +192,11 @@ function eventFor(settings: NotificationConfig, news: News): NotificationKind | 
 }
 
 /** The JSON that is posted; `text` is what Slack and Mattermost show. */
-function bodyOf({ change, rejects, differences }: News, event: NotificationKind, clock: Clock) {
+function bodyOf(news: News, event: NotificationKind, clock: Clock) {
+  const { change, rejects, differences } = news
   const { sync, kind, run, to: state, reason, workflowId } = change
   return {
-    text: textOf(change, event, rejects),
+    text: textOf(news, event),
     event,
     sync,
     kind,
@@ -211,7 +212,7 @@ function bodyOf({ change, rejects, differences }: News, event: NotificationKind,
   }
 }
 
-function textOf(change: RunChange, event: NotificationKind, rejects: number | null): string {
+function textOf({ change, rejects, differences }: News, event: NotificationKind): string {
   const { sync, run, reason } = change
   const message = messageOf(change)
   const why = message === null ? '' : `: ${message}`
@@ -220,7 +221,7 @@ function textOf(change: RunChange, event: NotificationKind, rejects: number | nu
   const ended =
     change.purpose === 'reconcile' || (rejects ?? 0) === 0
       ? differs
-      : `ended with ${rejects} rejected ${rejects === 1 ? 'row' : 'rows'}${where}; "records-sync rejects ${run}" lists them`
+      : `ended with ${rejects} rejected ${rejects === 1 ? 'row' : 'rows'}${where}; "records-sync rejects ${run}" lists them${isDifferent(change, differences) ? `; it does not agree with the other side${why}` : ''}`
   const says = {
     blocked:
       reason === 'approval'

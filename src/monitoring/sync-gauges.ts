@@ -93,14 +93,18 @@ function showSchedules({ lateAfter }: Metrics, config: CollectedConfig): void {
 }
 
 function showSyncHealth(
-  { runState, lastSuccess, oldestPlanned, mirrorLag }: Metrics,
+  { runState, differences, lastSuccess, oldestPlanned, mirrorLag }: Metrics,
   standings: ReadonlyMap<string, SyncHealth>,
   nowMs: number,
 ): void {
-  for (const gauge of [runState, lastSuccess, oldestPlanned, mirrorLag]) gauge.clear()
+  for (const gauge of [runState, differences, lastSuccess, oldestPlanned, mirrorLag]) gauge.clear()
   const age = (time: string) => Math.max(0, (nowMs - Date.parse(time)) / 1_000)
-  for (const [sync, { kind, state, reason, succeededAt, waitingSince, streams }] of standings) {
+  for (const [
+    sync,
+    { kind, state, reason, differs, succeededAt, waitingSince, streams },
+  ] of standings) {
     runState.set({ sync, kind, state, reason: reason ?? '' }, 1)
+    differences.set({ sync }, differs ? 1 : 0)
     if (succeededAt !== null) lastSuccess.set({ sync, kind }, Date.parse(succeededAt) / 1_000)
     else if (FINAL_STATES.includes(state)) lastSuccess.set({ sync, kind }, 0)
     if (kind === 'import')

@@ -7,6 +7,7 @@ import type { QuotaStore } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { countBroughtIn, readLeftovers, leftoversText } from '../../report/leftovers.ts'
 import {
+  countKnownDifferent,
   runPurposeText,
   readRunAccount,
   printRunAccount,
@@ -33,7 +34,10 @@ import {
   type Terminal,
 } from '../shared/terminal.ts'
 
-/** Rows that were read, those that were written (records, or rows of tables), and those that were not. */
+/**
+ * Rows that were read, those that were written (records, or rows of tables), those that were not, and those that are known to
+ * differ although they were written.
+ */
 function figuresOf(
   run: Run,
   account: RunAccount | null,
@@ -41,13 +45,13 @@ function figuresOf(
 ): (number | null)[] {
   if (standing) {
     const { read, created, updated, rejected, failed } = standing.progress
-    return [run.rowsRead ?? read, created + updated, rejected + failed]
+    return [run.rowsRead ?? read, created + updated, rejected + failed, null]
   }
   if (account?.kind === 'mirror') {
     const { read, written, deleted } = streamTotals(account.streams)
-    return [read, written + deleted, null]
+    return [read, written + deleted, null, null]
   }
-  if (!account) return [run.rowsRead, null, null]
+  if (!account) return [run.rowsRead, null, null, null]
   const { states } = account.books
   // What a reconciliation only looked at is unsent, and nothing has rejected it.
   const isLook = reconcileScopeOf(run.config)?.repair === false
@@ -55,7 +59,7 @@ function figuresOf(
   const isUnsentOnly = isLook || run.state === 'cancelled'
   const rejects = countRejects(account.books) - (isUnsentOnly ? states.unsent : 0)
   const written = states.created + states.updated + deletedOf(run, account.findings)
-  return [run.rowsRead, written, rejects]
+  return [run.rowsRead, written, rejects, countKnownDifferent(account)]
 }
 
 /** How far both sides of a sync are known to be equal. */
@@ -190,9 +194,19 @@ export async function status(context: CommandContext): Promise<number> {
     }
     context.terminal.out(
       table(
-        ['sync', 'run', 'state', 'started', 'rows', 'written', 'rejects', 'verified through'],
+        [
+          'sync',
+          'run',
+          'state',
+          'started',
+          'rows',
+          'written',
+          'rejects',
+          'differ',
+          'verified through',
+        ],
         rows.flatMap(({ sync, run, account, compared, standing, verified }) => {
-          if (!run) return [[sync, null, 'never run', null, null, null, null, null]]
+          if (!run) return [[sync, null, 'never run', null, null, null, null, null, null]]
           const isNewer = compared !== undefined && compared.run.id > run.id
           return [
             [...cellsOf(run, account, standing), verifiedText(verified)],

@@ -2,8 +2,16 @@
 
 import { backfillOf, backfillText } from '../../core/backfill.ts'
 import { reconcileScopeOf, reconcileText } from '../../core/purpose.ts'
+import { sumOfDifferences } from '../../core/differences.ts'
 import { readBackCounts } from '../../core/read-back.ts'
-import { isBalanced, ITEM_STATES, LIVE_STATES, sumOfStates, type Books } from '../../core/states.ts'
+import {
+  countReadBackDifferent,
+  isBalanced,
+  ITEM_STATES,
+  LIVE_STATES,
+  sumOfStates,
+  type Books,
+} from '../../core/states.ts'
 import type { Ledger, Run, StreamBooks } from '../../ledger/ledger.ts'
 import {
   deletedOf,
@@ -103,6 +111,14 @@ export function runPurposeText({ config, purpose, of }: Run): string | null {
   return text === '' ? 'reconciliation' : `reconciliation: ${text}`
 }
 
+/** Rows or records that a run knows to differ: of a reconciliation those that it left. Null for mirrors, whose streams say it. */
+export const countKnownDifferent = (account: RunAccount | null): number | null =>
+  account?.kind !== 'import'
+    ? null
+    : account.findings
+      ? sumOfDifferences(account.findings.left)
+      : countReadBackDifferent(account.books)
+
 /** A run for programs. */
 export function runToJson(run: Run, account: RunAccount | null) {
   const books = account?.kind === 'import' ? account.books : null
@@ -126,6 +142,7 @@ export function runToJson(run: Run, account: RunAccount | null) {
     replayed: books?.replayed ?? null,
     in_doubt: books?.inDoubt ?? null,
     read_back: books?.readBack ?? null,
+    rows_different: countKnownDifferent(account),
     workflow_id: run.workflowId,
     key_fingerprint: run.keyFingerprint,
     warnings: run.warnings,

@@ -1,7 +1,13 @@
 // How a sync stands: what metrics ask for every few seconds.
 
-import type { Ledger, SyncHealth } from '../ledger.ts'
-import { completeStates, regularPurposes, STREAM_RUNS_MAX } from '../rows.ts'
+import type { Ledger, Run, SyncHealth } from '../ledger.ts'
+import {
+  completeStates,
+  knowsOfDifferences,
+  mayLeaveDifferences,
+  regularPurposes,
+  STREAM_RUNS_MAX,
+} from '../rows.ts'
 import type { PostgresDatabase } from './session.ts'
 
 const time = (value: unknown): string => (value as Date).toISOString()
@@ -10,7 +16,7 @@ export function syncHealthMethods(db: PostgresDatabase): Pick<Ledger, 'syncHealt
   return {
     async syncHealth(sync) {
       const newest = await db.one(
-        `SELECT id, kind, state, reason, opened_at FROM runs WHERE mode = 'run' AND sync = $1
+        `SELECT id, kind, state, reason, purpose, counts, opened_at FROM runs WHERE mode = 'run' AND sync = $1
          ORDER BY id DESC LIMIT 1`,
         [sync],
       )
@@ -27,6 +33,12 @@ export function syncHealthMethods(db: PostgresDatabase): Pick<Ledger, 'syncHealt
            OR EXISTS (SELECT 1 FROM segments WHERE run = $1 AND state = 'open'))`,
         [Number(newest['id'])],
       )
+      const ended = newest as unknown as Pick<Run, 'id' | 'state' | 'purpose' | 'counts'>
+      const left = mayLeaveDifferences(ended)
+        ? await db.one('SELECT 1 FROM differences WHERE run = $1 AND repaired = 0 LIMIT 1', [
+            ended.id,
+          ])
+        : undefined
       const streams = await db.all(
         `SELECT stream, max(opened_at) AS since FROM streams JOIN runs ON runs.id = streams.run
          WHERE streams.state = 'complete' AND streams.run IN
@@ -39,6 +51,7 @@ export function syncHealthMethods(db: PostgresDatabase): Pick<Ledger, 'syncHealt
         kind: newest['kind'] as SyncHealth['kind'],
         state: newest['state'] as SyncHealth['state'],
         reason: newest['reason'] as SyncHealth['reason'],
+        differs: knowsOfDifferences(ended) || left !== undefined,
         succeededAt: success ? time(success['closed_at']) : null,
         waitingSince: waits ? time(newest['opened_at']) : null,
         streams: new Map(streams.map((each) => [String(each['stream']), time(each['since'])])),

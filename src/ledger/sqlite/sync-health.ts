@@ -1,7 +1,13 @@
 // How a sync stands: what metrics ask for every few seconds.
 
 import type { Ledger } from '../ledger.ts'
-import { completeStates, regularPurposes, STREAM_RUNS_MAX } from '../rows.ts'
+import {
+  completeStates,
+  knowsOfDifferences,
+  mayLeaveDifferences,
+  regularPurposes,
+  STREAM_RUNS_MAX,
+} from '../rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import { runOfRow } from './runs.ts'
 
@@ -27,6 +33,9 @@ export function syncHealthMethods(db: SqliteDatabase): Pick<Ledger, 'syncHealth'
              OR EXISTS (SELECT 1 FROM segments WHERE run = ?1 AND state = 'open'))`,
         )
         .get(newest.id)
+      const left = db.sql(
+        'SELECT 1 FROM differences INDEXED BY differences_subject WHERE run = ? AND repaired = 0 LIMIT 1',
+      )
       const streams = db
         .sql(
           `SELECT stream, max(opened_at) AS since FROM streams JOIN runs ON runs.id = streams.run
@@ -40,6 +49,9 @@ export function syncHealthMethods(db: SqliteDatabase): Pick<Ledger, 'syncHealth'
         kind: newest.kind,
         state: newest.state,
         reason: newest.reason,
+        differs:
+          knowsOfDifferences(newest) ||
+          (mayLeaveDifferences(newest) && left.get(newest.id) !== undefined),
         succeededAt: success === undefined ? null : String(success['closed_at']),
         waitingSince: waits === undefined ? null : newest.openedAt,
         streams: new Map(streams.map((each) => [String(each['stream']), String(each['since'])])),

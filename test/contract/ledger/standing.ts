@@ -1,6 +1,7 @@
 // How a sync stands, as metrics ask for it: told by its runs, of which many may lie behind it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { NOT_READ_BACK, type RunState } from '../../../src/core/states.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { STREAM_RUNS_MAX } from '../../../src/ledger/rows.ts'
 import {
@@ -39,6 +40,7 @@ export function standingTests(open: Open): void {
         kind: 'import',
         state: 'blocked',
         reason: 'auth',
+        differs: false,
         succeededAt: null,
         waitingSince: null,
         streams: new Map(),
@@ -67,6 +69,42 @@ export function standingTests(open: Open): void {
       })
       await ledger.setRunState(live.id, 'paused')
       expect(await ledger.syncHealth('contacts')).toMatchObject({ state: 'paused' })
+    })
+
+    it('differs where its newest run ended and knows so, also where it has rejects', async () => {
+      const differs = async () => (await ledger.syncHealth('contacts'))!.differs
+      const ended = async (state: RunState, different = 0) => {
+        const { id } = await openRun(ledger)
+        const readBack = { ...NOT_READ_BACK, different }
+        await ledger.closeRun(id, { state, books: { ...(await ledger.books(id)), readBack } })
+        return await differs()
+      }
+      expect(await ended('complete')).toBe(false)
+      expect(await ended('complete_with_differences')).toBe(true)
+      expect(await ended('complete_with_rejects')).toBe(false)
+      expect(await ended('complete_with_rejects', 2)).toBe(true)
+      expect(await ended('failed', 2)).toBe(false)
+      for (const isRepaired of [true, false]) {
+        const task = { purpose: 'reconcile' } as const
+        const { id } = await openRun(ledger, 'run', 'contacts', 'import', task)
+        const extra = {
+          stream: 'svc_contact',
+          key: 'k',
+          recordId: 'r',
+          ordinal: null,
+          kind: 'extra',
+          field: null,
+          whose: 'source',
+          ours: null,
+          theirs: null,
+        } as const
+        await ledger.noteDifferences(id, [extra], { repaired: isRepaired })
+        expect(await differs()).toBe(false)
+        await end(id, 'complete_with_rejects')
+        expect(await differs()).toBe(!isRepaired)
+      }
+      await openRun(ledger)
+      expect(await differs()).toBe(false)
     })
 
     it('has what waits: from the first row that is staged to the end of the last segment', async () => {

@@ -10,7 +10,7 @@ import { rejects } from '../../../src/cli/commands/rejects.ts'
 import { show, status } from '../../../src/cli/commands/status.ts'
 import { run as runCommand } from '../../../src/cli/commands/run.ts'
 import { sendVerdict } from '../../../src/cli/commands/approve.ts'
-import type { RunState } from '../../../src/core/states.ts'
+import { NOT_READ_BACK, type RunState } from '../../../src/core/states.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { accept, openRun, rows, stream } from '../../contract/ledger/scene.ts'
@@ -194,17 +194,56 @@ test('status: a reconciliation of a part takes nothing back of what a whole one 
   expect(await left()).toBe(0)
 })
 
+test('status: rows that are known to differ stand next to the rejects', async () => {
+  const { id } = await openRun(ledger)
+  const books = await ledger.books(id)
+  const readBack = { ...NOT_READ_BACK, different: 580, missing: 3, overwritten: 1 }
+  await ledger.closeRun(id, {
+    state: 'complete_with_rejects',
+    books: { ...books, states: { ...books.states, updated: 585, invalid: 15 }, readBack },
+  })
+  const task = { purpose: 'reconcile' } as const
+  const compared = await openRun(ledger, 'run', 'contacts', 'import', task)
+  const difference = {
+    stream: 'svc_contact',
+    recordId: 'r',
+    ordinal: null,
+    field: null,
+    whose: 'unknown',
+    ours: null,
+    theirs: null,
+  } as const
+  const differences = (['missing', 'different'] as const).map((kind) => ({
+    ...difference,
+    key: kind,
+    kind,
+  }))
+  await ledger.noteDifferences(compared.id, differences, { repaired: false })
+  const state = 'complete_with_rejects'
+  await ledger.closeRun(compared.id, { state, books: await ledger.books(compared.id) })
+  const lines = (await said(config, status)).out
+  expect(lines[0]).toMatch(/ written +rejects +differ +verified through$/)
+  expect(lines.filter((line) => line.startsWith('contacts '))).toEqual([
+    expect.stringMatching(/^contacts +1 +complete_with_rejects .* 585 +15 +584 +2 differ$/),
+    expect.stringMatching(/^contacts +2 +complete_with_rejects \(reconcile\) .* 0 +2 +–$/),
+  ])
+  const [json] = JSON.parse((await said(config, status, true)).out[0]!) as object[]
+  expect(json).toMatchObject({ rows_different: 584, latest_reconciliation: { rows_different: 2 } })
+  const shown = await said(config, (context) => show(context, String(id)), true)
+  expect(JSON.parse(shown.out[0]!)).toMatchObject({ rows_different: 584 })
+})
+
 test('status: rows read and written of a mirror, beside those of an import', async () => {
   await accept(ledger, rows(60))
   await mirrored(contact, stream('svc_deal', { read: 10, changed: 7 }))
   const { code, out } = await said(config, status)
   expect(code).toBe(0)
   expect(out.map((line) => line.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, 'then'))).toEqual([
-    'sync      run  state      started               rows  written  rejects  verified through',
-    '────────  ───  ─────────  ───────────────────  ─────  ───────  ───────  ────────────────',
-    'contacts    1  complete   then     60       60        0  –',
-    'crm         2  running    then  2,355    2,350        –  –',
-    'idle        –  never run  –                        –        –        –  –',
+    'sync      run  state      started               rows  written  rejects  differ  verified through',
+    '────────  ───  ─────────  ───────────────────  ─────  ───────  ───────  ──────  ────────────────',
+    'contacts    1  complete   then     60       60        0       0  –',
+    'crm         2  running    then  2,355    2,350        –       –  –',
+    'idle        –  never run  –                        –        –        –       –  –',
   ])
   const [line] = (await said(config, status, true)).out
   expect(JSON.parse(line!)).toMatchObject([

@@ -13,7 +13,7 @@ import type { NotificationConfig } from '../../../config/index.ts'
 import { notify } from '../../../src/cli/commands/notify.ts'
 import { LedgerError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock, type Clock, type Logger } from '../../../src/core/ports.ts'
-import { emptyStates, type Books, type RunState } from '../../../src/core/states.ts'
+import { emptyStates, NOT_READ_BACK, type Books, type RunState } from '../../../src/core/states.ts'
 import type { SyncConfig } from '../../../src/core/sync.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
@@ -296,9 +296,16 @@ describe('what is read when the page is asked for', () => {
     expect(later.value(success, { sync: 'crm' })).toBe(0)
     expect(later.value(success, { sync: 'contacts' })).toBeUndefined()
     await ledger.settleLeftovers(run.id)
-    await ledger.closeRun(run.id, { state: 'complete_with_rejects', books: null })
+    expect(later.value('records_sync_differences', { sync: 'contacts' })).toBe(0)
+    const readBack = { ...NOT_READ_BACK, different: 2 }
+    await ledger.closeRun(run.id, {
+      state: 'complete_with_rejects',
+      books: { ...(await ledger.books(run.id)), readBack },
+    })
     pass(10)
     const closed = await page()
+    expect(closed.value('records_sync_differences', { sync: 'contacts' })).toBe(1)
+    expect(closed.value('records_sync_differences', { sync: 'crm' })).toBe(0)
     expect(closed.value('records_sync_run_state', { sync: 'contacts' })).toBe(1)
     expect(closed.value('records_sync_run_state', state)).toBeUndefined()
     expect(closed.value('records_sync_oldest_planned_seconds')).toBe(0)
@@ -747,6 +754,25 @@ describe('notifications', () => {
     expect(all.received[0]!.body['text']).toContain(message)
   })
 
+  test('tell differences of a run with rejects too, once for the same message', async () => {
+    const [all, differences] = [await receiver(accepts), await receiver(accepts)]
+    const { changed, ledger, config } = await scene({ all: all.url, differences: differences.url })
+    const { notifications } = config as { notifications: Record<string, NotificationConfig> }
+    notifications['differences'] = { ...notifications['differences']!, on: ['differences'] }
+    const message = '584 rows were accepted and read back otherwise: 584 different'
+    for (let time = 0; time < 2; time++) {
+      const change = await ended(ledger, 'complete_with_rejects', 15, message)
+      const readBack = { ...NOT_READ_BACK, different: 584 }
+      await changed({ ...change, books: { ...change.books!, readBack } })
+    }
+    expect([all.events(), differences.events()]).toEqual([['rejects'], ['differences']])
+    expect(all.received[0]!.body).toMatchObject({ rejects: 15, differences: 584 })
+    expect(all.received[0]!.body['text']).toMatch(
+      /ended with 15 rejected rows \(run \d+\).*; it does not agree with the other side: 584 rows were accepted and/,
+    )
+    expect(differences.received[0]!.body['text']).toContain('does not agree with the other side')
+  })
+
   test('tell that a run was blocked and then succeeded, without a minute between', async () => {
     const hook = await receiver(accepts)
     const { changed, ledger, waiting } = await scene({ ops: hook.url })
@@ -953,7 +979,7 @@ describe('the documents', () => {
 
   test('every alert says what is wrong and what to do, and leads to a section that is there', () => {
     const { groups } = parse(read('config/monitoring/prometheus-alerts.yaml')) as {
-      groups: { rules: { alert: string; annotations: Record<string, string> }[] }[]
+      groups: { rules: { alert: string; expr: string; annotations: Record<string, string> }[] }[]
     }
     const rules = groups.flatMap((group) => group.rules)
     expect(rules.length).toBeGreaterThan(5)
@@ -961,6 +987,8 @@ describe('the documents', () => {
     const sections = [...page.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
       title!.toLowerCase().replaceAll(' ', '-'),
     )
+    const differences = rules.find(({ alert }) => alert === 'RecordsSyncDifferences')
+    expect(differences!.expr).toBe('max by (sync) (records_sync_differences) == 1')
     for (const { alert, annotations } of rules) {
       expect(page.includes(`\`${alert}\``), alert).toBe(true)
       expect(annotations['summary'], alert).toMatch(/^.{10,120}$/)
