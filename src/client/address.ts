@@ -1,6 +1,5 @@
-// Where requests go: the base URL, read once, and the paths below it.
-// Promise kept here: the key goes to the configured origin only, over TLS or to this machine; no path parameter can leave
-// its segment.
+// Where requests go: the base URL, parsed once, and the paths below it. Promise kept here: the key goes only to the configured
+// origin, over TLS or to this machine; no path parameter can leave its segment.
 
 import { BASE_PATH } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
@@ -55,7 +54,7 @@ export function pathOf(
   return `${filled}?${new URLSearchParams(present).toString()}`
 }
 
-/** The id that a `Location` ends with. @throws Distrust */
+/** The id at the end of a `Location`. @throws InvalidResponse */
 export function locationId(location = ''): string {
   const path = location.split(/[?#]/, 1)[0]!
   const last = path.split('/').findLast((part) => part !== '') ?? ''
@@ -63,7 +62,7 @@ export function locationId(location = ''): string {
     const id = decodeURIComponent(last)
     if (id !== '') return id
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new InvalidResponse('it has no body, and its Location ends with no id')
 }

@@ -1,5 +1,5 @@
-// From bytes to meaning: an answer is the service's own, or it is not believed. Promises kept here: nothing is believed
-// that is not complete UTF-8 JSON of the right media type and shape; no foreign text reaches a message.
+// Validates answers. Promises kept here: an answer is accepted only if it is complete UTF-8 JSON of the right media type and
+// shape; no foreign text reaches a message.
 
 import { isUtf8 } from 'node:buffer'
 import { Problem } from '../contract/index.ts'
@@ -23,17 +23,17 @@ import type { WireAnswer } from './transport.ts'
 export interface NamedOperation {
   readonly id: OperationId
   readonly operation: Operation
-  /** The object type that it is about. */
+  /** The object type that the operation is about. */
   readonly type?: string | undefined
 }
 
 /**
- * A create, or a batch create, that may have been carried out. Nothing here sends it again: look for the record by a
- * property of its own, and then decide. Its `disposition` is `halt`.
+ * A create, or a batch create, that may have been carried out. The client never sends it again: look for the record by a property
+ * that identifies it, then decide. Its `disposition` is `halt`.
  */
 export class OutcomeUnknown extends ServiceFailure {}
 
-/** A believed answer of success. `body` is undefined where the status has none. */
+/** A valid success answer. `body` is undefined if the status has none. */
 export interface Success<Body> {
   readonly status: number
   readonly body: Body
@@ -54,20 +54,20 @@ export function readAnswer<Body>(
     const schema = schemaOf(named.operation, status)
     if (schema === undefined) throw new InvalidResponse('its status is not one of this operation')
     const { location } = answer.headers
-    // Of a create section 4 promises the status and `Location` alone.
+    // For a create, section 4 promises only the status and `Location`.
     const mayBeEmpty = schema === null || (named.id === 'createRecord' && location !== undefined)
     const isEmpty = mayBeEmpty && answer.body.length === 0
     const json = isEmpty ? undefined : jsonOf(answer, 'application/json')
     return { status, body: decode(status, json, location), requestId: requestIdOf(answer, json) }
   } catch (error) {
     if (error instanceof ServiceFailure) throw error
-    // Anything else that a hostile body can cause, such as nesting too deep for a schema, is a reason too.
+    // Anything else that a hostile body can cause, such as nesting too deep for a schema, also counts as a reason.
     const why = error instanceof InvalidResponse ? error.message : 'it cannot be read'
     throw invalidResponseFailure(named, answer, why, nowMs)
   }
 }
 
-/** A request without an answer, in the words of the failure that every caller knows. */
+/** A request without an answer, as the failure that every caller knows. */
 export function noAnswerFailure(named: NamedOperation, error: NoAnswer): ServiceFailure {
   const isCertificate = error.kind === 'certificate'
   if (error.kind === 'late')
@@ -145,7 +145,7 @@ const TOO_LARGE_WORDS = 'the request is too large'
 
 type Facts = ConstructorParameters<typeof ServiceFailure>[1]
 
-/** The one place where a failure of a request is made: what must not be sent again never says `retry`. */
+/** The only place that makes the failure of a request: a request that must not be sent again never gets `retry`. */
 function failureOf({ id, operation }: NamedOperation, words: string, facts: Facts): ServiceFailure {
   const message = `${id}: ${words}`
   if (!facts.outcomeUnknown || operation.replay) return new ServiceFailure(message, facts)
@@ -153,7 +153,7 @@ function failureOf({ id, operation }: NamedOperation, words: string, facts: Fact
   return new OutcomeUnknown(`${message}; ${doubt}`, { ...facts, disposition: 'halt' })
 }
 
-/** @throws Distrust */
+/** @throws InvalidResponse */
 function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity'
   if (encoding !== 'identity') throw new InvalidResponse('its content encoding is not identity')
@@ -180,7 +180,7 @@ function jsonOf({ headers, body }: WireAnswer, mediaType: string): object {
   return json
 }
 
-/** The id of the body, or of the one header that matches `*-Request-Id`. Printable, or not believed. */
+/** The id from the body, or from the one header that matches `*-Request-Id`. Ignored unless printable. */
 function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined {
   const told = (json as { request_id?: unknown } | undefined)?.request_id
   const names = Object.keys(headers).filter((name) => name.endsWith('-request-id'))
@@ -189,8 +189,7 @@ function requestIdOf({ headers }: WireAnswer, json: unknown): string | undefined
 }
 
 /**
- * Where a problem points, and why, as far as that is a plain pointer into the request: names of properties and positions,
- * never a value.
+ * Where a problem points, and why, if that is a plain pointer into the request: names of properties and positions, never a value.
  */
 function placeOf({ field, errors }: Problem): string {
   const [first] = errors ?? []
@@ -203,7 +202,7 @@ function placeOf({ field, errors }: Problem): string {
 const waitOf = ({ headers }: WireAnswer, nowMs: number): number | undefined =>
   parseRetryAfter(headers['retry-after'], nowMs, headers['date']) ?? undefined
 
-/** A reason of the service, if it looks like one: it goes into messages and logs. */
+/** The service's reason, if it has the form of one: it goes into messages and logs. */
 function token(reason: string | null | undefined): string | undefined {
   return reason != null && /^[a-z][a-z0-9_]{0,63}$/.test(reason) ? reason : undefined
 }

@@ -1,6 +1,6 @@
-// The answer to a batch, checked by hand because every imported row passes here (several times as fast as the schema).
-// Promise kept here: a batch answer is believed only as a whole: one result per item, known statuses, counts that fit,
-// records of those that were asked for.
+// Validates the answer to a batch, by hand because every imported row passes here (several times as fast as the schema). Promise
+// kept here: a batch answer is accepted only as a whole: one result per item, known statuses, counts that fit, and only records
+// that the request asked for.
 
 import { BATCH_ITEM_STATUSES, BATCH_ITEMS_MAX, ProblemWire } from '../contract/index.ts'
 import type { BatchItemResult, BatchSummary } from '../contract/index.ts'
@@ -11,7 +11,7 @@ import { checkRecordMatches } from './match-response.ts'
 import { itemDisposition, withKnownCode } from './disposition.ts'
 import { jsonText } from './json-text.ts'
 
-/** A believed answer to a batch. */
+/** A valid answer to a batch. */
 export interface BatchAnswer {
   /** One per item, in the order of the request. */
   readonly data: readonly BatchItemResult[]
@@ -25,7 +25,7 @@ export type BatchInput<Item> =
   | { readonly items: readonly Item[] }
   | { readonly body: string; readonly count: number }
 
-/** The bytes of a batch. @throws SyncError `batch_size`, `body_invalid`, after the permit that came along went back */
+/** The bytes of a batch. @throws SyncError `batch_size`, `body_invalid`, after giving back the permit that the caller passed */
 export function batchBody<Item>(
   input: BatchInput<Item>,
   permit?: Permit,
@@ -48,13 +48,13 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const statuses: ReadonlySet<unknown> = new Set(BATCH_ITEM_STATUSES)
 
-/** What the request was about: the object type, and by item the id of its record, where it named one. */
+/** What the request was about: the object type and, by item, the id of its record, if the item named one. */
 export interface BatchRequest {
   readonly type?: string
   readonly ids?: readonly (string | undefined)[]
 }
 
-/** The results in request order, for a request of `count` items. @throws Distrust */
+/** The results in request order, for a request of `count` items. @throws InvalidResponse */
 export function readBatch(
   json: unknown,
   count: number,
@@ -101,7 +101,7 @@ function readResult(item: unknown): BatchItemResult {
     if (!read.success) throw new InvalidResponse('a failed item has no problem')
     return { ...result, problem: read.data }
   }
-  // The second is no member of the contract, but says the opposite of the status.
+  // The contract has no member `error`, but its presence contradicts the status.
   if (problem != null || item['error'] != null)
     throw new InvalidResponse('an accepted item has a problem')
   return result

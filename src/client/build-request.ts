@@ -1,5 +1,5 @@
-// The parts of a request in the form that the service wants. Methods of the client speak the contract's own form; what a
-// service wants elsewhere is moved there. Promise kept here: equal parts make equal bytes, so that a replay sends the same.
+// The parts of a request in the form that the service expects. Methods of the client use the contract's own form; this file moves
+// values that a service expects elsewhere. Promise kept here: equal parts make equal bytes, so that a replay sends the same.
 
 import { USUAL_PLACES } from '../contract/index.ts'
 import type { Movable, ValuePlace, RequestForm } from '../contract/index.ts'
@@ -61,7 +61,7 @@ function moved({ places }: RequestForm, { path = {}, query = {}, body }: CallPar
   return {
     path: { ...restOfPath, ...at('path') } as Record<string, string>,
     query: { ...restOfQuery, ...at('query') } as Texts,
-    // Where all of it went elsewhere, nothing is left to send.
+    // If every field moved elsewhere, no body is left to send.
     body: Object.keys(whole).length > 0 ? whole : undefined,
   }
 }

@@ -1,7 +1,7 @@
-// One operation of the contract, from its parts to its believed answer. Promises kept here: nothing is sent without a
-// permit, and every permit is closed exactly once; a 429 is a wait, never a failed attempt; a 401 reads the key again once; a
-// read that failed for the moment is asked again a few times; no write is ever sent twice; where the caller belongs to one
-// org, nothing is sent with a key of another.
+// One operation of the contract, from its parts to its valid answer. Promises kept here: nothing is sent without a permit, and
+// every permit is closed exactly once; a 429 is a wait, never a failed attempt; after a 401 the key is read again once; a read
+// that failed temporarily is retried a few times; no write is ever sent twice; if the caller belongs to one org, nothing is sent
+// with another org's key.
 
 import { OPERATIONS } from '../contract/index.ts'
 import type { OperationId, RequestForm, Self } from '../contract/index.ts'
@@ -24,19 +24,22 @@ import type { Transport, WireAnswer, WireRequest } from './transport.ts'
 /** Options of every method. */
 export interface RequestOptions {
   /**
-   * Ends waits and reads at once, with the signal's reason. A write that was already sent is not torn: it ends by its own
-   * deadline, and its outcome is told; one that was not sent yet is prevented.
+   * Ends waits and reads at once, with the signal's reason. A write that was already sent is not interrupted: it ends by its own
+   * deadline, and its outcome is returned; one that was not sent yet is prevented.
    */
   readonly signal?: AbortSignal | undefined
   /** Default `interactive`. */
   readonly priority?: Priority | undefined
-  /** A permit already granted; it is closed here, whatever happens. */
+  /** A permit already granted; this call closes it, whatever happens. */
   readonly permit?: Permit | undefined
   /** Longest wait on the quota, over all rounds. Default 45,000 ms. */
   readonly maxWaitMs?: number | undefined
-  /** Not a byte is sent after that: what the request would write may be out of date then. The call fails with `SendDeadlinePassed`. */
+  /**
+   * No byte is sent after this time, because what the request would write may be out of date by then. The call fails with
+   * `SendDeadlinePassed`.
+   */
   readonly sendBefore?: Deadline | undefined
-  /** How often a read is asked again that failed for the moment. Default: the client's; writes are sent once. */
+  /** How often a read is retried that failed temporarily. Default: the client's; writes are sent once. */
   readonly retries?: number | undefined
 }
 
@@ -45,20 +48,20 @@ export interface CallDeps {
   readonly keys: KeyHolder
   readonly origin: string
   readonly orgs: KeyOrgs
-  /** The org that everything is sent to, and what the key has to see there; null: whatever the key in use belongs to. */
+  /** The org that everything is sent to, and what the key must see there; null: any org that the key in use belongs to. */
   readonly bound: KeyRequirement | null
-  /** Of the key's org. */
+  /** The quota of the key's org. */
   readonly quota: Quota
-  /** Of callers without a key: the service counts them apart. */
+  /** The quota of callers without a key: the service counts them apart. */
   readonly publicQuota: Quota
-  /** How often a read is asked again that failed for the moment. */
+  /** How often a read is retried that failed temporarily. */
   readonly retries: number
   readonly clock: Clock
   readonly serviceClock: ServiceClock
   readonly logger: Logger
   /** Path before `/rest/v1`. */
   readonly prefix: string
-  /** What to say of a key that is refused. */
+  /** The message for a key that is refused. */
   readonly refusedKey?: RefusedKey | undefined
   /** How the operation is requested on this service. @throws the signal's reason */
   readonly formOf: (id: OperationId, signal?: AbortSignal) => Promise<RequestForm>
@@ -74,20 +77,23 @@ export type OperationCaller = <Body>(
   decode: Decode<Body>,
 ) => Promise<Success<Body>>
 
-/** Sendings of one request: the first, those after a 429, one after a 401, and those after a change of the key. */
+/** How often one request is sent at most: first, after a 429, once after a 401, and after a change of the key. */
 const ROUNDS_MAX = 100
 
-/** Waits before a read is asked again, ms, at most: each is shortened at random, so that lanes that failed together part. */
+/**
+ * Waits before a read is retried, ms, at most: each is shortened at random, so that requests that failed together do not retry
+ * together.
+ */
 const RETRY_WAITS_MS = [500, 2_000, 5_000]
-/** A service that asks for a longer wait is left to the caller. */
+/** If the service asks for a longer wait, the caller decides. */
 const RETRY_AFTER_MAX_MS = 10_000
 
 /**
  * The caller fails with
- * - `ServiceFailure` where the request did not succeed,
- * - `QuotaWait` where the quota asks for a longer wait than `maxWaitMs`; nothing was carried out,
+ * - `ServiceFailure` if the request did not succeed,
+ * - `QuotaWait` if the quota asks for a longer wait than `maxWaitMs`; nothing was carried out,
  * - the signal's reason after an abort,
- * - `SyncError` `path_invalid` for a path parameter that cannot be one, `body_invalid` for a body that JSON cannot hold.
+ * - `SyncError` `path_invalid` for an invalid path parameter, `body_invalid` for a body that JSON cannot hold.
  */
 export function createOperationCaller(deps: CallDeps): OperationCaller {
   const { transport, keys, clock, orgs, origin } = deps
@@ -115,7 +121,7 @@ export function createOperationCaller(deps: CallDeps): OperationCaller {
       permit = undefined
       const key = await beforeSending(granted, signal, operation.authenticated ? keys : null)
       if (bound !== null && !orgs.isFit(key!, bound)) {
-        // Changed while the permit was waited for.
+        // The key changed while the permit was waited for.
         granted.unused()
         continue
       }
@@ -147,17 +153,17 @@ export function createOperationCaller(deps: CallDeps): OperationCaller {
     return words === undefined ? error : new ServiceFailure(words, error)
   }
 
-  /** Whose key it is. A question of a caller that belongs to another org is not answered with it. */
+  /** Notes whose key it is. If the caller belongs to another org, the key does not answer its question. */
   async function noteSelf(key: string, self: Self): Promise<void> {
     orgs.note(key, self)
     const home = deps.bound?.home
     if (home === undefined || home.orgId === self.org_id) return
-    // Another key may be in place by now; the next question is asked with it.
+    // The key may have changed since; the next question uses it.
     await keys.refresh(key)
     throw foreignOrgFailure({ origin, orgId: self.org_id }, home, key)
   }
 
-  /** The permit, or nothing where it was given back because somebody had to be asked first whose key it is. */
+  /** The permit, or nothing if it was given back because the service must first say whose key it is. */
   async function atHome(
     bound: KeyRequirement,
     permit: Permit | undefined,
@@ -169,7 +175,7 @@ export function createOperationCaller(deps: CallDeps): OperationCaller {
       permit?.unused()
       throw error
     }
-    // The question takes a permit of its own, and whoever holds one while it waits for another may wait for itself.
+    // The question takes a permit of its own; a caller that holds one permit while it waits for another may wait for itself.
     permit?.unused()
     const anyOrg = createOperationCaller({ ...deps, bound: null })
     const ask = () =>
@@ -183,7 +189,7 @@ export function createOperationCaller(deps: CallDeps): OperationCaller {
     const retries = isRead ? (options.retries ?? deps.retries) : 0
     for (let failures = 0; ; failures++) {
       try {
-        // A permit that came along is spent by the first.
+        // The first attempt uses the permit that the caller passed.
         return await once(
           id,
           parts,
@@ -226,7 +232,7 @@ export function createOperationCaller(deps: CallDeps): OperationCaller {
   }
 }
 
-/** How long to wait before a read that failed so is asked again, ms; null where that is no use. */
+/** How long to wait before a read that failed this way is retried, ms; null if a retry does not help. */
 function waitAfter(error: unknown, failures: number): number | null {
   if (!(error instanceof ServiceFailure) || error.disposition !== 'retry') return null
   const { retryAfterMs = 0 } = error
@@ -235,7 +241,7 @@ function waitAfter(error: unknown, failures: number): number | null {
   return retryAfterMs + longest * (0.5 + Math.random() / 2)
 }
 
-/** Builds the request before a permit is waited for; one that came along goes back where that fails. */
+/** Builds the request before waiting for a permit; if that fails, the permit that the caller passed goes back. */
 async function prepared(
   { prefix, formOf }: CallDeps,
   { id, operation }: NamedOperation,
@@ -264,7 +270,7 @@ async function prepared(
   }
 }
 
-/** The last moment at which an abort prevents the request. Gives the key, or null for a public operation. */
+/** The last moment at which an abort prevents the request. Returns the key, or null for a public operation. */
 async function beforeSending(
   permit: Permit,
   signal: AbortSignal | undefined,
@@ -285,7 +291,7 @@ const withKey = (request: WireRequest, key: string): WireRequest => ({
   headers: { ...request.headers, authorization: `Bearer ${key}` },
 })
 
-/** Specification section 9.5. Said once per client. */
+/** Specification section 9.5. Logged once per client. */
 function deprecationWarning(logger: Logger): (answer: WireAnswer) => void {
   let said = false
   return ({ headers: { deprecation, sunset } }) => {

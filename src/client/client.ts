@@ -1,5 +1,5 @@
-// The Records Service seen from outside: one method per operation, each thin over `call`, which the contract's table drives.
-// Promise kept here: what a method returns was believed as a whole; whatever else happened is an error with a disposition.
+// The client of the Records Service: one method per operation, each a thin wrapper of `call`, which the contract's table drives.
+// Promise kept here: what a method returns is a valid answer as a whole; every other outcome is an error with a disposition.
 
 import { BATCH_ITEMS_MAX, OPERATIONS } from '../contract/index.ts'
 import type {
@@ -49,11 +49,11 @@ import type { Transport } from './transport.ts'
 export interface ClientOptions {
   /** `https://host[/prefix]`, without `/rest/v1`; `http://` only for localhost, 127.0.0.0/8 and [::1]. */
   readonly baseUrl: string
-  /** The API key, or what reads it: before the first request, and again after a 401. Never logged. */
+  /** The API key, or a function that reads it: before the first request, and again after a 401. Never logged. */
   readonly key: string | (() => string | Promise<string>)
   /**
-   * What a failure says where the service refuses the key, such as where the key comes from and what to do; never the key.
-   * Default: what it `said`, `readSelf: the service answered 401 unauthenticated`.
+   * The message if the service refuses the key, such as where the key comes from and what to do; never the key. Default: what it
+   * `said`, `readSelf: the service answered 401 unauthenticated`.
    */
   readonly refusedKey?: RefusedKey | undefined
   /** Default: a `Pacer` of this client's own. Clients of one org share one. */
@@ -66,26 +66,26 @@ export interface ClientOptions {
   /** Deadline of a whole request, body included. Default 30,000 ms. */
   readonly timeoutMs?: number | undefined
   /**
-   * How often a read is asked again that failed for the moment: no answer, 500, 503, or an answer that is not the service's
-   * own. Writes are sent once. Default 2.
+   * How often a read is retried that failed temporarily: no answer, 500, 503, or an answer that is not the service's own. Writes
+   * are sent once. Default 2.
    */
   readonly retries?: number | undefined
   /** Longest answer that is read. Default 16 MiB. */
   readonly bodyBytesMax?: number | undefined
   /**
-   * Whether the service's OpenAPI document says how each operation is requested. It is read once, before the first
-   * operation, without the key. Default true.
+   * Whether the service's OpenAPI document decides how each operation is requested. It is read once, before the first operation,
+   * without the key. Default true.
    */
   readonly discover?: boolean | undefined
-  /** How operations are requested, whatever the document says, such as `{ batchUpsert: 'PUT /objects/{object_type}/batch/' }`. */
+  /** How operations are requested; overrides the document, such as `{ batchUpsert: 'PUT /objects/{object_type}/batch/' }`. */
   readonly operations?: RequestOverrides | undefined
 }
 
-/** Options of the methods that send several requests: each takes a permit of its own. */
+/** Options of the methods that send several requests: each request takes a permit of its own. */
 export type ListingOptions = Omit<RequestOptions, 'permit'>
 /** What a listing may choose (specification section 4). */
 export interface ListSelection {
-  /** `next_cursor` of the page before. */
+  /** `next_cursor` of the previous page. */
   readonly cursor?: string | undefined
   /** Names of the properties to return. Default: every readable one. */
   readonly properties?: readonly string[] | undefined
@@ -93,8 +93,8 @@ export interface ListSelection {
 type Pages<Page> = AsyncGenerator<Page, void, undefined>
 
 /**
- * A client of one service with one key. Its methods fail as `RequestOptions` and `ServiceFailure` say; those that create
- * fail with `OutcomeUnknown` where the record may exist all the same.
+ * A client of one service with one key. Its methods fail as `RequestOptions` and `ServiceFailure` describe; those that create
+ * fail with `OutcomeUnknown` if the record may exist anyway.
  */
 export class RecordsClient {
   /** Such as `https://api.example.com`. */
@@ -151,9 +151,9 @@ export class RecordsClient {
   }
 
   /**
-   * The same client, but for one org: it fails, before anything is sent, where the key in use belongs to another one, now or
-   * later. Whose key it is is asked once for each key. With a sight the same goes for another key than the one that had it, if it
-   * sees less. @throws ServiceFailure that blocks on `contract`
+   * The same client, bound to one org: it fails before it sends anything if the key in use belongs to another org, now or later.
+   * It asks once for each key whose key it is. With a sight it also fails if a key other than the one that had the sight sees
+   * less. @throws ServiceFailure that blocks on `contract`
    */
   forHome(home: OrgRef, sight: KeyVisibility | null = null): RecordsClient {
     if (this.origin !== home.origin)
@@ -163,27 +163,27 @@ export class RecordsClient {
     return view
   }
 
-  /** How each operation is requested on this service, and why; reads the document where that was not done yet. */
+  /** How each operation is requested on this service, and why; reads the document if that was not done yet. */
   resolution(): Promise<Resolution> {
     return this.discovery.resolution()
   }
 
-  /** Items that one request of a batch upsert carries: 50, or 1 where the service has single upserts only. */
+  /** Items that one request of a batch upsert carries: 50, or 1 if the service has single upserts only. */
   async upsertsPerRequest(): Promise<number> {
     return (await this.discovery.resolution()).upsertsOneByOne ? 1 : BATCH_ITEMS_MAX
   }
 
-  /** 12 hexadecimal digits that stand for the key. */
+  /** 12 hexadecimal digits that identify the key. */
   keyFingerprint(): Promise<string> {
     return this.keys.fingerprint()
   }
 
-  /** Reads the key again, which may be another one by now; where it cannot be read, the one in use stays. */
+  /** Reads the key again, which may have changed; if it cannot be read, the one in use stays. */
   renewKey(): Promise<void> {
     return this.keys.renew()
   }
 
-  /** By how many ms the service's clock is ahead of ours, by the `Date` of its newest answer; null where none told it. */
+  /** By how many ms the service's clock is ahead of ours, by the `Date` of its newest answer; null if no answer had one. */
   clockAheadMs(): number | null {
     return this.callDeps.serviceClock.aheadMs
   }
@@ -308,8 +308,8 @@ export class RecordsClient {
   }
 
   /**
-   * Never sent again where its outcome is unknown. Where the service answers without a body, the record has the id of its
-   * `Location` and the properties as they were given. @throws OutcomeUnknown
+   * Never sent again if its outcome is unknown. If the service answers without a body, the record has the id of its `Location`
+   * and the properties as they were given. @throws OutcomeUnknown
    */
   async createRecord(
     type: string,
@@ -357,7 +357,7 @@ export class RecordsClient {
     await this.call('deleteRecord', { path: { object_type: type, id } }, options)
   }
 
-  /** Never sent again where its outcome is unknown. @throws OutcomeUnknown */
+  /** Never sent again if its outcome is unknown. @throws OutcomeUnknown */
   batchCreate(
     type: string,
     input: BatchInput<{ properties: Properties }>,
@@ -450,7 +450,7 @@ export class RecordsClient {
   }
 }
 
-/** A permit is for one request only. */
+/** A permit covers one request only. */
 const onePage = (options: ListingOptions = {}): RequestOptions => ({
   ...options,
   permit: undefined,

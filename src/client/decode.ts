@@ -1,11 +1,11 @@
-// The body of a success, by the contract's own schema. Promise kept here: what is handed on has the shape that the contract
-// says, and the words of its enumerations, or newer ones.
+// The body of a success, by the contract's own schema. Promise kept here: what a caller receives has the contract's shape, and
+// the words of its enumerations, or newer ones.
 
 import { RecordPage, RecordResponse } from '../contract/index.ts'
 import type { OPERATIONS, Operation, OperationId } from '../contract/index.ts'
 import { isRecordAnswer, isRecordPage } from './record-page.ts'
 
-/** A reason not to believe an answer: what is wrong with it, in our words. */
+/** Why an answer is not accepted: what is wrong with it, in our words. */
 export class InvalidResponse extends Error {}
 
 type Output<Schema> = Schema extends { readonly _output: infer Value } ? Value : undefined
@@ -13,19 +13,17 @@ type Responses<Id extends OperationId> = (typeof OPERATIONS)[Id]['responses']
 /** The body of an operation's success. */
 export type BodyOf<Id extends OperationId> = Output<Responses<Id>[keyof Responses<Id>]>
 
-/** Reads the JSON of a success, which is undefined where it has no body. @throws Distrust */
+/** Reads the JSON of a success, which is undefined if it has no body. @throws InvalidResponse */
 export type Decode<Body> = (status: number, json: unknown, location?: string) => Body
 
-/**
- * The schema of a success's body, null where the specification shows none, undefined where the operation has no such status.
- */
+/** The schema of a success's body: null if the specification shows none, undefined if the operation has no such status. */
 export function schemaOf(
   operation: Operation,
   status: number,
 ): Operation['responses'][number] | undefined {
-  // What a delete answers is left open (section 4.7): any success is one.
+  // The specification leaves open what a delete answers (section 4.7): any success is accepted.
   if (hasNoBody(operation)) return null
-  // So is the status of a batch (section 4.4), whose items say it all the same.
+  // It also leaves open the status of a batch (section 4.4); the items say the outcome anyway.
   const known = operation.tag === 'batch' && (status === 201 || status === 207) ? 200 : status
   return operation.responses[known]
 }
@@ -34,8 +32,8 @@ const hasNoBody = ({ responses }: Operation) =>
   Object.values(responses).every((schema) => schema === null)
 
 /**
- * Reads a success by the contract's own schema. An enumeration may have grown since (section 9): a word that is not in
- * ours is handed on as it came.
+ * Reads a success by the contract's own schema. An enumeration may have grown since (section 9): a word that is not in ours
+ * passes unchanged.
  */
 export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
   return (status, json) => {
@@ -58,14 +56,14 @@ export function decodeBySchema<Body>(operation: Operation): Decode<Body> {
 
 type Path = readonly PropertyKey[]
 type Issues = readonly { code: string; path: Path; values?: readonly unknown[] }[]
-/** A word in the place of an enumeration, and one that the enumeration has. */
+/** A word that an enumeration does not have, and one that it has. */
 interface UnknownWord {
   readonly path: Path
   readonly word: string
   readonly known: string
 }
 
-/** The words that an enumeration does not have, among all that is wrong. */
+/** The words that an enumeration does not have, among all issues. */
 const unknownWords = (issues: Issues, json: unknown): UnknownWord[] =>
   issues.flatMap(({ code, path, values = [] }) => {
     const [word, [known]] = [at(json, path), values]
@@ -80,7 +78,7 @@ const put = (json: unknown, path: Path, value: string) => {
   ;(at(json, path.slice(0, -1)) as Node)[path.at(-1)!] = value
 }
 
-/** Names inside a body may be values: only plain ones are shown. */
+/** Names inside a body may be values: only plain names are shown. */
 function placeText(part: PropertyKey): string {
   return /^[a-z0-9_]{1,40}$/.test(String(part)) ? String(part) : '…'
 }

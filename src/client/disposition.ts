@@ -24,7 +24,7 @@ const contract: FailureTreatment = { disposition: 'halt', block: 'contract' }
 const permission: FailureTreatment = { disposition: 'halt', block: 'permission' }
 const auth: FailureTreatment = { disposition: 'halt', block: 'auth' }
 
-/** Asked first: a reason says more than its code. */
+/** Checked first: a reason is more precise than its code. */
 const byReason = {
   invalid_matching_property: contract,
   ambiguous_match: reject,
@@ -47,7 +47,7 @@ type Rule = (operation: Operation, status: number) => FailureTreatment
 const byCode = {
   unauthenticated: () => auth,
   permission_denied: () => permission,
-  // Reads carry no item that could be refused; a method or media type is wrong for every item alike.
+  // Reads carry no item that could be refused; a wrong method or media type affects every item alike.
   request_invalid: (operation, status) =>
     operation.writes === null || [405, 406, 415].includes(status) ? contract : reject,
   not_found: (operation) => (operation.path.includes('{id}') ? reject : contract),
@@ -58,18 +58,18 @@ const byCode = {
   internal_error: () => retry,
 } as const satisfies Record<ProblemCode, Rule>
 
-/** Codes after which a write may have been carried out all the same; `service_unavailable` is said before the work. */
+/** Codes after which a write may have been carried out anyway; `service_unavailable` comes before any work. */
 export const OUTCOME_UNKNOWN_CODES: ReadonlySet<ProblemCode> = new Set([
   'timeout',
   'internal_error',
 ])
 
-/** What a status says where a problem names no code, as specification section 7 leaves open for some of them. */
+/** What a status means if the problem names no code; specification section 7 leaves that open for some of them. */
 function codeOfStatus(status: number): ProblemCode | undefined {
   return PROBLEM_CODES.find((code) => (CODE_STATUSES[code] as readonly number[]).includes(status))
 }
 
-/** The body of a problem. A code that it lacks, or that is not of the closed set, is taken as what its status says. */
+/** The body of a problem. If it has no code, or one outside the closed set, its status decides. */
 export function withKnownCode(problem: object, status: number): object {
   const { code } = problem as { readonly code?: unknown }
   const isOpen = code === undefined || typeof code === 'string'
@@ -77,10 +77,10 @@ export function withKnownCode(problem: object, status: number): object {
   return { ...problem, code: codeOfStatus(status) }
 }
 
-/** Whoever says so, the service or a proxy before it: nothing was carried out, and less at a time may pass. */
+/** Whether the service or a proxy before it says so: nothing was carried out, and a smaller request may pass. */
 export const TOO_LARGE = 413
 
-/** What the refusal of a whole request means. */
+/** How the refusal of a whole request is treated. */
 export function requestDisposition(
   operation: Operation,
   status: number,
@@ -92,10 +92,10 @@ export function requestDisposition(
   return byCode[code](operation, status)
 }
 
-/** What a status means that came without the service's own words, such as from a proxy. */
+/** What a status means that came without the service's own problem, such as from a proxy. */
 export function unverifiedTreatment(operation: Operation, status: number): FailureTreatment {
   if (status === TOO_LARGE) return byCode.request_invalid(operation, status)
-  // A redirect may be a proxy's slip: it is asked again a few times before a person has to mend it.
+  // A redirect may be temporary at a proxy: it is retried a few times before a person must repair it.
   return status < 400 ? { disposition: 'retry', block: 'contract' } : retry
 }
 

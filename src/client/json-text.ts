@@ -1,16 +1,16 @@
-// The JSON of a request. Promise kept here: nothing that JSON cannot hold becomes something else on its way: NaN would
-// arrive as null, and a null clears a property.
+// The JSON of a request. Promise kept here: nothing that JSON cannot hold changes on its way: NaN would arrive as null, and a
+// null clears a property.
 
 import { SyncError } from '../core/errors.ts'
 import { writeJson, type Json } from '../core/json.ts'
 import { LosslessNumber } from '../core/lossless-number.ts'
 
-/** @throws SyncError `body_invalid` for a value that JSON cannot hold, with the name it stands under */
+/** @throws SyncError `body_invalid` for a value that JSON cannot hold, with the name of its property */
 export function jsonText(body: object): string {
   let isLossless = false
   try {
     const text = JSON.stringify(body, function (this: Holder, name: string, value: unknown) {
-      // What comes here of it is its text already.
+      // JSON.stringify passes such a number as its text already.
       if (this[name] instanceof LosslessNumber) isLossless = true
       return checked(value, name, Array.isArray(this))
     })
@@ -31,7 +31,7 @@ function checked(value: unknown, name: string, inList: boolean): unknown {
   throw invalid(`${JSON.stringify(name)}: ${expected} was expected, got ${got}`, name)
 }
 
-/** What was expected in the place of a value that JSON cannot hold; null where it can. */
+/** What was expected instead of a value that JSON cannot hold; null if JSON can hold it. */
 function expectedOf(value: unknown, inList: boolean): string | null {
   if (typeof value === 'number') return Number.isFinite(value) ? null : 'a finite number'
   if (typeof value === 'bigint') return 'a number, or a text of digits,'

@@ -1,6 +1,6 @@
 // Which org each key belongs to, and what it sees there. Promises kept here: a view of a client that belongs to one org sends no
-// request with a key of another one, or with one that sees less than the view asks for, whenever and by whomever the key was
-// changed; each key is asked for once.
+// request with another org's key, or with a key that sees less than the view requires, whenever and however the key was changed;
+// the service is asked once for each key.
 
 import type { Self } from '../contract/index.ts'
 import type { OrgRef } from '../core/org-ref.ts'
@@ -14,25 +14,25 @@ import {
 } from '../core/visibility.ts'
 import { fingerprintOf, type KeyHolder } from './key.ts'
 
-/** Keys that are remembered; a connection has one, and another one after each change. */
+/** Keys that are remembered; a connection has one, and a further one after each change. */
 const KEYS_MAX = 100
-/** Times that the key may change while its org is asked for. */
+/** How often the key may change while the client asks for its org. */
 const CHANGES_MAX = 5
 
-/** What `/self/` told of a key. */
+/** What `/self/` said of a key. */
 interface Known {
   readonly orgId: number
   readonly sight: KeyVisibility
 }
 
-/** What a view of a client asks of the key in use. */
+/** What a view of a client requires of the key in use. */
 export interface KeyRequirement {
   readonly home: OrgRef
-  /** What another key than this one has to see as well; null: no matter. */
+  /** What a key other than this one must see as well; null: anything. */
   readonly sight: KeyVisibility | null
 }
 
-/** What is known of the keys of one service. Of all views of a client. */
+/** What is known of the keys of one service; shared by all views of a client. */
 export class KeyOrgs {
   readonly #known = new Map<string, Known>()
   #asking: Promise<void> | null = null
@@ -52,20 +52,20 @@ export class KeyOrgs {
     return known !== undefined && known.orgId === home.orgId && less(known, sight) === null
   }
 
-  /** One question at a time, whoever waits for it. */
+  /** One question at a time, however many callers wait for it. */
   ask(question: () => Promise<unknown>): Promise<void> {
     if (this.#asking === null) {
       this.#asking = question()
         .then(() => {})
         .finally(() => (this.#asking = null))
-      // Everybody who waited may have given up.
+      // All callers may have given up by then.
       this.#asking.catch(() => {})
     }
     return this.#asking
   }
 }
 
-/** What a changed key does not see; null where it sees as much. The key itself is looked at anew before something is deleted. */
+/** What a changed key does not see; null if it sees as much. Before something is deleted, the key itself is checked again. */
 function less({ sight: now }: Known, then: KeyVisibility | null): string | null {
   if (then === null || now.key === then.key) return null
   const lost = typesLost(now, then)
@@ -75,9 +75,9 @@ function less({ sight: now }: Known, then: KeyVisibility | null): string | null 
 }
 
 /**
- * Makes sure that the key in use is of the home's org, and sees as much as is asked for: asks what is not known, or may be out of
- * date, and reads the key again where it is of no use.
- * @param ask sends `/self/` with the key in use; what it tells ends up in `orgs`
+ * Makes sure that the key in use belongs to the home's org, and sees what is required: asks for what is not known or may be out
+ * of date, and reads the key again if it cannot be used.
+ * @param ask sends `/self/` with the key in use; its answer ends up in `orgs`
  * @throws ServiceFailure that blocks on `contract` or `permission`; what `ask` throws; the signal's reason
  */
 export async function verifyKey(
@@ -112,7 +112,7 @@ export async function verifyKey(
   throw foreignOrgFailure({ origin, orgId: null }, home, await keys.current())
 }
 
-/** Another key is in use, to which records are missing that the one before saw. */
+/** Another key is in use, and it does not see records that the previous one saw. */
 function narrower(key: string, what: string): ServiceFailure {
   const remedy =
     'Put back one that sees as much, and the run goes on; or cancel the run and start another'
@@ -142,7 +142,7 @@ export function foreignOrgFailure(
   })
 }
 
-/** Many wait for one question; who gives up does not end it for the others. */
+/** Many callers wait for one question; a caller that gives up does not end it for the others. */
 async function untilAborted(wait: Promise<void>, signal?: AbortSignal): Promise<void> {
   if (!signal) return await wait
   let onAbort = () => {}

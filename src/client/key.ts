@@ -1,4 +1,4 @@
-// The API key, in one closure. Promise kept here: no message, log or property ever shows it; a bad one is described by its
+// The API key, in one closure. Promise kept here: no message, log or property ever shows it; a message describes a bad key by its
 // length only.
 
 import { createHash } from 'node:crypto'
@@ -10,27 +10,27 @@ const FORM = '8 to 512 printable ASCII characters without spaces were expected'
 /** Whether a text has the form of an API key. */
 export const isKeyForm = (text: string): boolean => keyForm.test(text)
 
-/** What is wrong with a text that has not the form of an API key; it is described by its length only. */
+/** What is wrong with a text that does not have the form of an API key; it describes the key by its length only. */
 export const keyFormText = (from: string, text: string): string =>
   `The ${from} gives ${text.length} characters; ${FORM}`
 
 export interface KeyHolder {
-  /** The key, read when it is first asked for. */
+  /** The key, read on first use. */
   current(): Promise<string>
-  /** After a 401 for `used`: reads the key again, unless somebody has; true where it is another one now. */
+  /** After a 401 for `used`: reads the key again, unless another call has; true if it has changed. */
   refresh(used: string): Promise<boolean>
-  /** Reads the key again, whatever is held; where it cannot be read now, what is held stays. */
+  /** Reads the key again, even if one is held; if it cannot be read now, the held one stays. */
   renew(): Promise<void>
-  /** The key is of no use: it is read again when it is asked for next. */
+  /** The key cannot be used: the next use reads it again. */
   forget(used: string): void
-  /** 12 hexadecimal digits that stand for the key and do not lead back to it. */
+  /** 12 hexadecimal digits that identify the key and do not lead back to it. */
   fingerprint(): Promise<string>
 }
 
-/** So that the digest is of no use against a key that was hashed elsewhere. */
+/** Makes the digest useless against a key that was hashed elsewhere. */
 const FINGERPRINT_CONTEXT = 'records-sync/key-fingerprint/v1\0'
 
-/** Every method fails with a `ServiceFailure` that blocks on `auth` where the key cannot be read or used. */
+/** Every method fails with a `ServiceFailure` that blocks on `auth` if the key cannot be read or used. */
 export function holdKey(read: () => Promise<string>): KeyHolder {
   let held: string | null = null
   let reading: Promise<string> | null = null
@@ -58,7 +58,7 @@ export function holdKey(read: () => Promise<string>): KeyHolder {
   }
 }
 
-/** 12 hexadecimal digits that stand for the key and do not lead back to it. */
+/** 12 hexadecimal digits that identify the key and do not lead back to it. */
 export const fingerprintOf = (key: string): string =>
   createHash('sha256')
     .update(FINGERPRINT_CONTEXT + key)

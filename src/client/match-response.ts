@@ -1,5 +1,5 @@
-// Is this the answer to this request? A cache, a proxy or a mixed-up connection may bring a well-formed answer to another.
-// Promise kept here: a record, edge or object type of other names than those asked for is never handed on.
+// Checks that an answer belongs to its request. A cache, a proxy or a mixed-up connection may return a well-formed answer to
+// another. Promise kept here: a record, edge or object type with other names than those requested is never returned.
 
 import type { AssociationEdgeWire, OperationId, RecordRepresentation } from '../contract/index.ts'
 import { InvalidResponse } from './decode.ts'
@@ -30,7 +30,7 @@ const checks: Checks = {
   associateRecords: ({ data }, asked) => checkEdge(data, asked),
 }
 
-/** @throws Distrust */
+/** @throws InvalidResponse */
 export function checkResponseMatches<Id extends OperationId>(
   id: Id,
   body: BodyOf<Id>,
@@ -40,7 +40,7 @@ export function checkResponseMatches<Id extends OperationId>(
   checks[id]?.(body, { ...path, target_id: target })
 }
 
-/** What is undefined was not asked for. @throws Distrust */
+/** Undefined names were not asked for. @throws InvalidResponse */
 export function checkRecordMatches(
   { id, object_type }: RecordRepresentation,
   asked: { readonly type?: string | undefined; readonly id?: string | undefined },
@@ -55,7 +55,7 @@ function checkEdge(edge: AssociationEdgeWire, asked: Asked): void {
   same('an association edge of a type', edge.association_type, asked['association_type'])
 }
 
-/** The names themselves stay out of the message: they are the service's. */
+/** The names stay out of the message: they are the service's. */
 function same(what: string, got: string, asked: string | undefined): void {
   if (asked === undefined || got === asked) return
   throw new InvalidResponse(`it holds ${what} that was not asked for`)

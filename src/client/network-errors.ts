@@ -1,13 +1,13 @@
-// What went wrong below HTTP, in our words. Promises kept here: no foreign message passes; "nothing was sent" is said only
-// where it is certain.
+// What went wrong below HTTP, in our words. Promises kept here: no foreign message passes; "nothing was sent" is said only if it
+// is certain.
 
-/** No answer, or one that may not be read to its end. */
+/** No answer, or one that could not be read to its end. */
 export class NoAnswer extends Error {
-  /** False only where it is certain that the service saw nothing of the request. */
+  /** False only if it is certain that the service saw nothing of the request. */
   readonly mayBeSent: boolean
   /**
-   * `distrusted`: something came, but it is not believed; `certificate`: the peer cannot prove who it is; `late`: the request
-   * had to be sent earlier, or not at all.
+   * `distrusted`: something came, but it is not a valid answer; `certificate`: the peer cannot prove its identity; `late`: the
+   * request had to be sent earlier, or not at all.
    */
   readonly kind: 'nothing' | 'distrusted' | 'certificate' | 'late'
   constructor(message: string, mayBeSent: boolean, kind: NoAnswer['kind'] = 'nothing') {
@@ -18,7 +18,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Node's and OpenSSL's codes of a certificate that is not accepted. */
+/** Node's and OpenSSL's codes for a certificate that is not accepted. */
 const certificateCode =
   /^(?:CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT_|HOSTNAME_MISMATCH|INVALID_(?:CA|PURPOSE)|PATH_LENGTH_)/
 
@@ -80,7 +80,7 @@ function codeOf(error: unknown): string {
   if ('code' in error && typeof error.code === 'string') return error.code
   // undici's parser gives some of its errors no code.
   if (error instanceof Error && error.name === 'HTTPParserError') return 'HPE_'
-  // Several addresses were tried: the last one speaks for all.
+  // Several addresses were tried: the last error counts.
   if (error instanceof AggregateError) return codeOf(error.errors.at(-1))
   return ''
 }

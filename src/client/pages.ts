@@ -1,10 +1,10 @@
-// Listings, page by page. Promises kept here: only `has_more` ends a listing (specification section 4.5); a listing that
-// goes in circles or stands still ends in an error; memory does not grow with its length.
+// Listings, page by page. Promises kept here: only `has_more` ends a listing (specification section 4.5); a listing that repeats
+// itself or makes no progress ends in an error; memory does not grow with its length.
 
 import type { AggregateData, PaginationWire } from '../contract/index.ts'
 import { ServiceFailure } from '../core/errors.ts'
 
-/** Pages in a row that are empty, or bring nothing new, after which a listing is taken to stand still. */
+/** After this many pages in a row that are empty, or bring nothing new, a listing counts as making no progress. */
 export const EMPTY_PAGES_MAX = 10
 
 export interface ListingPage {
@@ -14,8 +14,8 @@ export interface ListingPage {
 
 /**
  * Every page of a listing, from `read(undefined)`, or `read(from)`, on.
- * @throws ServiceFailure `distrusted` where a cursor comes back, or after 10 pages in a row that are empty or hold nothing
- *   that the two pages before them did not hold
+ * @throws ServiceFailure `distrusted` if a cursor comes back, or after 10 pages in a row that are empty or hold nothing that the
+ *   two pages before them did not hold
  */
 export async function* eachPage<P extends ListingPage>(
   read: (cursor: string | undefined) => Promise<P>,
@@ -51,22 +51,22 @@ export async function* eachPage<P extends ListingPage>(
   }
 }
 
-/** A record by its id; an edge, which is small, by all of it. */
+/** Identifies a record by its id; an edge, which is small, by its whole content. */
 function nameOf(item: unknown): string {
   const id = (item as { readonly id?: unknown } | null)?.id
   return typeof id === 'string' ? id : JSON.stringify(item)
 }
 
 /**
- * Every page of an aggregate, from `read(from)` on. It has no cursor: the offset grows by the groups that came.
- * @throws ServiceFailure `distrusted` where a page announces more groups than there are
+ * Every page of an aggregate, from `read(from)` on. It has no cursor: the offset grows by the number of groups received.
+ * @throws ServiceFailure `distrusted` if a page announces more groups than there are
  */
 export async function* eachAggregatePage(
   read: (offset: number) => Promise<AggregateData>,
   from: number,
 ): AsyncGenerator<AggregateData, void, undefined> {
   let offset = from
-  // Bounded by `total_groups`, which every page tells.
+  // Bounded by `total_groups`, which every page contains.
   for (;;) {
     const page = await read(offset)
     yield page

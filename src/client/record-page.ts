@@ -1,11 +1,11 @@
-// Pages of records, checked without a schema library: they are most of what is ever read, and its checks were a sixth of the time.
-// Promise kept here: whatever passes would pass the contract's schema unchanged, but that a property called `__proto__`, which the
-// schema leaves out, keeps its value; all else is left to that, and its words.
+// Pages of records, checked without a schema library: they are most of what is ever read, and its checks took a sixth of the
+// time. Promise kept here: whatever passes here would pass the contract's schema unchanged, except that a property called
+// `__proto__`, which the schema leaves out, keeps its value; everything else goes to the schema, which words the error.
 
 import type { RecordPage } from '../contract/index.ts'
 import { LosslessNumber } from '../core/lossless-number.ts'
 
-/** Depth up to which values are looked into here. */
+/** Depth to which values are checked here. */
 const DEPTH_MAX = 16
 
 type Members = Readonly<Record<string, unknown>>
@@ -13,7 +13,7 @@ type Members = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether JSON is a page of records (specification sections 2.1 and 2.8). False says nothing. */
+/** Whether JSON is a page of records (specification sections 2.1 and 2.8). False proves nothing. */
 export function isRecordPage(json: unknown): json is RecordPage {
   if (!isObject(json) || !isObject(json['pagination']) || !Array.isArray(json['data'])) return false
   const { has_more: more, next_cursor: cursor } = json['pagination']
@@ -23,7 +23,7 @@ export function isRecordPage(json: unknown): json is RecordPage {
   return (json['data'] as unknown[]).every(isRecord)
 }
 
-/** Whether JSON is one record (specification section 2.1), as the answer to a read. False says nothing. */
+/** Whether JSON is one record (specification section 2.1), as the answer to a read. False proves nothing. */
 export const isRecordAnswer = (json: unknown): boolean => isObject(json) && isRecord(json['data'])
 
 function isRecord(value: unknown): boolean {

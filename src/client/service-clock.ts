@@ -1,8 +1,8 @@
-// What time it is at the service, from the `Date` of its answers.
+// The time at the service, from the `Date` of its answers.
 
 import { parseHttpDate } from './pacer/headers.ts'
 
-/** The service's clock beside ours; shared by all views of a client. */
+/** The service's clock relative to ours; shared by all views of a client. */
 export class ServiceClock {
   /** Of the newest answer: by how many ms the service's clock is ahead of ours; null before one with a `Date`. */
   aheadMs: number | null = null

@@ -1,5 +1,5 @@
-// A batch upsert on a service that has none: one upsert for each item, in their order, and one answer as a batch has it.
-// Promises kept here: what stops the work after some items were written says that the outcome is unknown, and sending the
+// A batch upsert on a service that has none: one upsert for each item, in order, and one answer in the form of a batch's.
+// Promises kept here: a failure that stops the work after some items were written says that the outcome is unknown; sending the
 // batch again is safe, because upserts are.
 
 import { BATCH_ITEM_STATUSES, TITLES } from '../contract/index.ts'
@@ -24,11 +24,11 @@ export type UpsertOne = (
 ) => Promise<Success<BodyOf<'upsertRecord'>>>
 
 /**
- * The quota may let each item wait so long: what is begun is not left half done for a wait, because waiting is normal.
+ * The quota may make each item wait this long: a batch that has begun is not left half done because of a wait, which is normal.
  */
 const ITEM_WAIT_MAX_MS = 600_000
 
-/** @throws ServiceFailure; before anything was sent QuotaWait or the signal's reason too */
+/** @throws ServiceFailure; before anything was sent also QuotaWait or the signal's reason */
 export async function upsertSingly(
   items: readonly UpsertItem[],
   options: RequestOptions,
@@ -39,7 +39,7 @@ export async function upsertSingly(
   let requestId: string | null = null
   for (const [index, item] of items.entries()) {
     try {
-      // The signal and the permit that came along are for the first: after it, the batch is under way.
+      // The signal and the passed permit are for the first item: after it, the batch is under way.
       const answer = await upsert(
         item,
         index === 0 ? options : { priority, sendBefore, maxWaitMs: ITEM_WAIT_MAX_MS },
@@ -58,24 +58,24 @@ export async function upsertSingly(
   return { data, summary, requestId }
 }
 
-/** The items of a batch. @throws SyncError `batch_size`, `body_invalid`, after the permit that came along went back */
+/** The items of a batch. @throws SyncError `batch_size`, `body_invalid`, after giving back the permit that the caller passed */
 export function batchItems(input: BatchInput<UpsertItem>, permit?: Permit): readonly UpsertItem[] {
   const { body, count } = batchBody(input, permit)
   try {
     const { data } = parseJson(body) as unknown as { data: UpsertItem[] }
     if (Array.isArray(data) && data.length === count) return data
   } catch {
-    // Said below.
+    // Reported below.
   }
   permit?.unused()
   const expected = `the text of {"data":[…]} with ${count} items was expected`
   throw new SyncError('body_invalid', `Body: ${expected}`)
 }
 
-/** Reasons of a refusal that every item of the type would meet alike. */
+/** Reasons of a refusal that every item of the type would get. */
 const ofTheType = new Set(['type_read_only', 'write_forbidden'])
 
-/** How a batch would have said it, where the refusal concerns this item alone; else null. */
+/** The result that a batch would have for it, if the refusal concerns this item alone; else null. */
 function refusedItem(failure: ServiceFailure, index: number): BatchItemResult | null {
   const { kind, disposition, problemCode: code, reason = null } = failure
   const isOfItem =
@@ -102,7 +102,7 @@ function refusedItem(failure: ServiceFailure, index: number): BatchItemResult | 
   }
 }
 
-/** The same failure, but of a batch of which a part was carried out. */
+/** The same failure, for a batch that was partly carried out. */
 function halfDone(error: unknown, done: number, count: number): unknown {
   const words = `${done} of ${count} items of the batch were answered before`
   if (error instanceof QuotaWait) {

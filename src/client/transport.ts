@@ -1,5 +1,5 @@
 // One request, one answer, over one undici pool per origin. Promises kept here: every request ends by its deadline, body
-// included, and none begins after it, however long the process stood still; an answer has a bounded size; no redirect is
+// included, and none begins after it, however long the process was suspended; an answer has a bounded size; no redirect is
 // followed, no proxy of the environment is used, and certificates are always checked.
 
 import { setMaxListeners } from 'node:events'
@@ -18,7 +18,7 @@ export interface WireRequest {
   readonly body: string | null
   /** Ends the request at once, with the signal's reason. */
   readonly signal?: AbortSignal | undefined
-  /** Not a byte of it is sent after that. */
+  /** No byte of it is sent after this time. */
   readonly sendBefore?: Deadline | undefined
 }
 
@@ -58,12 +58,12 @@ export function createTransport(options: TransportOptions): Transport {
   const pool = new Pool(options.origin, {
     connections: options.connections,
     pipelining: 1,
-    // Our own deadline covers both, and counts the wait for a free connection too.
+    // Our own deadline covers both, and also counts the wait for a free connection.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: {
       timeout: Math.min(CONNECT_TIMEOUT_MS, options.timeoutMs),
-      // Not even NODE_TLS_REJECT_UNAUTHORIZED=0 switches the check off.
+      // Keeps the check on even with NODE_TLS_REJECT_UNAUTHORIZED=0.
       rejectUnauthorized: true,
     },
   })
@@ -84,7 +84,7 @@ function checkCount(name: string, value: number, max: number): void {
 }
 
 /**
- * A request under way. `dispatch` rather than `request`, because only its handler learns whether the request was ever
+ * A request under way. It uses `dispatch` rather than `request`, because only its handler learns whether the request was ever
  * written to a connection, and so whether its outcome can be unknown.
  */
 class Exchange implements Dispatcher.DispatchHandler {
@@ -98,9 +98,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   private chunks: Buffer[] = []
   private bytes = 0
   private ended = false
-  // Not the injected clock: a network's time is real, also where a test's is not.
+  // Not the injected clock: a network's time is real, even if a test's is not.
   private timer: NodeJS.Timeout | undefined
-  /** The same time as the timer's, which fires late in a process that stood still. */
+  /** The same time as the timer's, which fires late if the process was suspended. */
   private readonly deadline: Deadline
 
   constructor(
@@ -120,7 +120,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     const { method, path, headers, body, signal } = this.request
     if (signal?.aborted) return this.reject(signal.reason)
     if (signal) {
-      // Many requests share one signal, rightly: Node would warn of a leak at the eleventh.
+      // Many requests share one signal by design: Node would warn of a leak at the eleventh.
       setMaxListeners(0, signal)
       signal.addEventListener('abort', this.onAbort, { once: true })
     }
@@ -129,8 +129,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // The last moment before the first byte. It ended while it waited for a connection, or its time is over and the timer has
-    // not fired, because the process stood still: it must not be sent any more.
+    // The last moment before the first byte. If the request ended while it waited for a connection, or its time is over and the
+    // timer has not fired because the process was suspended, it must not be sent.
     if (this.ended) return controller.abort(stopped)
     const late = this.deadline.isOver()
       ? this.overdue()

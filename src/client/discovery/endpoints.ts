@@ -1,5 +1,5 @@
-// The requests that an OpenAPI 3.x document describes, as facts to judge by. The document is foreign and untrusted. Promises
-// kept here: whatever it holds, reading it ends; a path that could lead away from the base URL is not one.
+// The requests that an OpenAPI 3.x document describes, as facts to judge by. The document is foreign and untrusted. Promises kept
+// here: reading it ends, whatever it contains; a path that could lead away from the base URL is ignored.
 
 import { BASE_PATH, isPath } from '../../contract/index.ts'
 import type { Method } from '../../contract/index.ts'
@@ -19,7 +19,7 @@ import type { Verb } from './words.ts'
 /** Fields of a body, and of its `data`. */
 export interface BodyFields {
   readonly fields: ReadonlySet<string>
-  /** Undefined where the document does not say, or where there is no `data`. */
+  /** Undefined if the document does not say, or if there is no `data`. */
   readonly data: 'object' | 'list' | undefined
   /** Fields of `data`, or of its items. */
   readonly dataFields: ReadonlySet<string>
@@ -29,17 +29,17 @@ export interface DocumentedEndpoint {
   readonly method: Method
   /** Below the base URL, as the document writes it. */
   readonly path: string
-  /** `path` below what most paths begin with, without names: `/objects/{}/records`. */
+  /** `path` without the prefix that most paths share, and without names: `/objects/{}/records`. */
   readonly outline: string
-  /** Meanings of its path's words, without those in braces. */
+  /** Meanings of the words in its path, without those in braces. */
   readonly pathWords: ReadonlySet<string>
   readonly operationId: string
   readonly idWords: ReadonlySet<string>
   /** Meanings of summary and tags. */
   readonly saidWords: ReadonlySet<string>
-  /** What it does, as its words or its method have it. */
+  /** What it does, according to its words or its method. */
   readonly verb: Verb
-  /** Whether `verb` comes from words, rather than from the method alone. */
+  /** Whether `verb` comes from words rather than from the method alone. */
   readonly verbIsSaid: boolean
   readonly query: readonly { readonly name: string; readonly required: boolean }[]
   readonly request: BodyFields
@@ -60,7 +60,7 @@ interface Found {
   readonly response: BodyFields
 }
 
-/** The endpoints, at most 2,000, and whether that was all. Anything that is not one is passed over. */
+/** The endpoints, at most 2,000, and whether that was all. Skips anything that is not one. */
 export function documentedEndpoints(
   document: unknown,
   place: DocumentPlace,
@@ -69,7 +69,7 @@ export function documentedEndpoints(
   const paths = ownMember(document, 'paths')
   const all = isSchemaNode(paths) ? Object.entries(paths) : []
   const items = all.slice(0, ENDPOINTS_MAX)
-  // The specification puts every path below it, and a document that says nothing of servers says nothing else.
+  // The specification puts every path below it, and a document without servers does not contradict that.
   const unsaid = items.some(([path]) => path.startsWith(BASE_PATH)) ? '' : BASE_PATH
   const found: Found[] = []
   let isAll = items.length === all.length
@@ -104,7 +104,7 @@ export function documentedEndpoints(
 const belowBase = (path: string, { prefix }: DocumentPlace): string =>
   prefix !== '' && path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path
 
-/** What most paths begin with, before their first word that means something: `/rest/v1`. */
+/** The prefix that most paths share, before their first word with a meaning: `/rest/v1`. */
 function commonStart(paths: readonly string[]): string {
   const counts = new Map<string, number>([[BASE_PATH, 0]])
   for (const path of paths) {
@@ -151,7 +151,7 @@ export const pathOutline = (path: string): string =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 200) : '')
 
-/** The first success's answer. */
+/** The answer of the first success. */
 function successOf(operation: unknown): unknown {
   const responses = ownMember(operation, 'responses')
   const status = ['200', '201', '207', '2XX', '202', '204'].find((code) =>
@@ -183,7 +183,7 @@ function shapeOf(viewOf: (schema: unknown) => SchemaView, schema: unknown): Body
 
 type Unjudged = Omit<DocumentedEndpoint, 'verb' | 'verbIsSaid'>
 
-/** GET reads and DELETE deletes, whatever the words say; of the others, the nearest word counts. */
+/** GET reads and DELETE deletes, whatever the words say; for the others, the nearest word counts. */
 function verbOf(endpoint: Unjudged): { verb: Verb; verbIsSaid: boolean } {
   const { method, outline, request } = endpoint
   const said = (verb: Verb) => ({ verb, verbIsSaid: true })
@@ -208,7 +208,7 @@ function verbOf(endpoint: Unjudged): { verb: Verb; verbIsSaid: boolean } {
 const isAboutEdges = ({ outline }: Unjudged): boolean =>
   meaningsOf(outline.split('{}').slice(2).join(' ')).has('association')
 
-/** Where a name is told that matches records, with what it is called there. */
+/** Where the endpoint names the property that matches records, and what it calls it there. */
 export function matchingNames(
   endpoint: Pick<DocumentedEndpoint, 'query' | 'request'>,
 ): { in: 'query' | 'body' | 'item'; name: string }[] {

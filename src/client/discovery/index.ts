@@ -1,6 +1,6 @@
-// Which request each operation of the contract is, on this service: as the configuration says, else as the service's OpenAPI
-// document has it, else our own choice. Promises kept here: every operation gets a request and a reason; where two endpoints
-// fit equally well none is taken; nothing of a document reaches a message but plain paths and names.
+// Which request each operation of the contract is on this service: as the configuration says, else as the service's OpenAPI
+// document says, else our default. Promises kept here: every operation gets a request and a reason; if two endpoints fit equally
+// well, neither is taken; no text of a document reaches a message except plain paths and names.
 
 import { EVERY_OPERATION, OPERATIONS, requestOf, usualRequest } from '../../contract/index.ts'
 import type { OperationId, RequestForm, RequestOverride } from '../../contract/index.ts'
@@ -14,8 +14,8 @@ import type { DocumentPlace } from './servers.ts'
 
 export interface ResolvedOperation extends RequestForm {
   /**
-   * `openapi`: the document has it. `absent`: the document, which has others, does not. `default`: the document says nothing
-   * certain, or there is none. For the last two the request is our own choice.
+   * `openapi`: the document has it. `absent`: the document has others but not this one. `default`: the document says nothing
+   * certain, or there is none. For the last two the request is our default.
    */
   readonly source: 'openapi' | 'configuration' | 'default' | 'absent'
   /** Why it is this request, in one sentence for people. */
@@ -24,7 +24,7 @@ export interface ResolvedOperation extends RequestForm {
 
 export interface Resolution {
   readonly operations: Readonly<Record<OperationId, ResolvedOperation>>
-  /** Upserts of a batch are sent one by one: there is a single upsert, and no batch upsert. */
+  /** A batch is sent as one upsert per item: the service has a single upsert and no batch upsert. */
   readonly upsertsOneByOne: boolean
   readonly warnings: readonly string[]
 }
@@ -36,8 +36,8 @@ type Operations = Record<OperationId, ResolvedOperation>
 const NOWHERE: DocumentPlace = { url: 'http://localhost/rest/v1/openapi.json', prefix: '' }
 
 /**
- * Finds every operation in an OpenAPI 3.x document. It is pure, and it ends, whatever the document holds.
- * @throws SyncError `client_option_invalid` for an override that is none
+ * Finds every operation in an OpenAPI 3.x document. It is pure, and it ends, whatever the document contains.
+ * @throws SyncError `client_option_invalid` for an override that is not valid
  */
 export function resolveOperations(
   document: unknown,
@@ -114,7 +114,7 @@ export function readOverrides(overrides: RequestOverrides): Partial<Operations> 
   return given
 }
 
-/** Whether it is the request that we would make without a document. */
+/** Whether it is the request that the client would make without a document. */
 export function isUsual(id: OperationId, { method, path, places }: RequestForm): boolean {
   const usual = usualRequest(id)
   const text = ({ places: all }: Pick<RequestForm, 'places'>) =>
@@ -131,7 +131,7 @@ const fixed = (id: OperationId): ResolvedOperation | undefined =>
     ? undefined
     : { ...usualRequest(id), source: 'default', reason: 'the specification fixes it' }
 
-/** Each endpoint's best score: it is the operation that it fits best. */
+/** The best score of each endpoint: it is the operation that it fits best. */
 function bestScores(fits: readonly EndpointScore[]): ReadonlyMap<object, number> {
   const best = new Map<object, number>()
   for (const { endpoint, score } of fits) {

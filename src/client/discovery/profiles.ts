@@ -1,4 +1,4 @@
-// What each operation of the contract looks like in a document, whatever it is called there.
+// What each operation of the contract looks like in a document, whatever its name there.
 
 import type { OperationId } from '../../contract/index.ts'
 import type { Meaning, Verb } from './words.ts'
@@ -11,10 +11,10 @@ export interface Profile {
   readonly about: readonly Meaning[]
   /** Meanings that name something else. */
   readonly notAbout: readonly Meaning[]
-  /** Fields of its request that mark it: of the body, or of the body's `data`. Empty: it has no body. */
+  /** Fields of its request that identify it: of the body, or of the body's `data`. Empty: it has no body. */
   readonly takes: readonly string[]
   readonly takesIn: 'body' | 'data'
-  /** What its answer holds as `data`, with fields that mark it. */
+  /** What its answer holds as `data`, with fields that identify it. */
   readonly gives: 'object' | 'list'
   readonly marks: readonly string[]
 }

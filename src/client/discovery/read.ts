@@ -1,5 +1,5 @@
-// Reads the service's OpenAPI document, once per client, before the first operation. Promises kept here: it is asked for
-// without the key, on the configured origin only; a document that cannot be had costs a warning and never an operation.
+// Reads the service's OpenAPI document, once per client, before the first operation. Promises kept here: the request goes without
+// the key, to the configured origin only; a document that cannot be read costs a warning and never an operation.
 
 import { isUtf8 } from 'node:buffer'
 import { setMaxListeners } from 'node:events'
@@ -14,9 +14,9 @@ import type { RequestOverrides, Resolution } from './index.ts'
 import { ownMember } from './schema-view.ts'
 
 export interface Discovery {
-  /** The request of an operation; waits for the document where that may change it. @throws the signal's reason */
+  /** The request of an operation; waits for the document if that may change it. @throws the signal's reason */
   operation(id: OperationId, signal?: AbortSignal): Promise<RequestForm>
-  /** The requests of all of them. */
+  /** The requests of all operations. */
   resolution(): Promise<Resolution>
 }
 
@@ -31,22 +31,22 @@ export interface DiscoveryDeps {
 }
 
 const DOCUMENT_TIMEOUT_MS = 10_000
-/** A service that is down is not asked for its document with every operation. */
+/** If a service is down, its document is not requested with every operation. */
 const READ_AGAIN_MS = 60_000
 
-/** What was read, or why nothing was, and whether that may be another time. */
+/** What was read, or why nothing was, and whether a later attempt may succeed. */
 type Reading = { readonly json: unknown; readonly url: string } | Unread
 interface Unread {
   readonly why: string
   readonly mayChange: boolean
 }
 
-/** @throws SyncError `client_option_invalid` for an override that is none */
+/** @throws SyncError `client_option_invalid` for an override that is not valid */
 export function createDiscovery(deps: DiscoveryDeps): Discovery {
   const { clock, logger, address, overrides } = deps
   const given = readOverrides(overrides)
   let current: Promise<Resolution> | null = null
-  /** When `current` is out of date: it was made without the document, which may be there by then. */
+  /** When `current` expires: it was made without the document, which may be available by then. */
   let untilMs = Infinity
 
   const discover = async (): Promise<Resolution> => {
@@ -71,7 +71,7 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   return {
     resolution,
     async operation(id, signal) {
-      // The two public operations are where discovery begins.
+      // Discovery begins with the two public operations.
       const isKnown = given[id] !== undefined || !OPERATIONS[id].authenticated || !deps.reads
       if (isKnown) return given[id] ?? usualRequest(id)
       return (await unlessAborted(resolution(), signal)).operations[id]
@@ -79,7 +79,7 @@ export function createDiscovery(deps: DiscoveryDeps): Discovery {
   }
 }
 
-/** The document at its usual place, else where the service's root says that it is. */
+/** The document at its usual address, else at the address that the service's root gives. */
 async function readDocument(
   { transport, address }: DiscoveryDeps,
   { path }: { readonly path: string },
@@ -127,10 +127,10 @@ async function getJson(transport: Transport, origin: string, path: string): Prom
   }
 }
 
-/** @throws the signal's reason, where that comes first */
+/** @throws the signal's reason, if that comes first */
 function unlessAborted<Value>(work: Promise<Value>, signal?: AbortSignal): Promise<Value> {
   if (!signal) return work
-  // Many operations share one signal, rightly.
+  // Many operations share one signal by design.
   setMaxListeners(0, signal)
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)

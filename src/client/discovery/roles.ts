@@ -1,4 +1,4 @@
-// What the names in braces of a path stand for, and where the values go that services put in different places.
+// What the names in braces of a path mean, and where the values go that services put in different places.
 
 import { namesIn, usualRequest } from '../../contract/index.ts'
 import type { Movable, OperationId, RequestForm } from '../../contract/index.ts'
@@ -9,7 +9,7 @@ import { meaningsOf } from './words.ts'
 type Role = 'object_type' | 'id' | Movable
 const inOrder: readonly Role[] = ['object_type', 'id', 'association_type', 'target_id']
 
-/** What each name in braces stands for: by its own words, else by its turn. Undefined: nothing that we could fill in. */
+/** The meaning of each name in braces: by its own words, else by its position. Undefined: the client cannot fill it in. */
 function rolesOf(path: string): (Role | undefined)[] {
   const roles: (Role | undefined)[] = []
   let end = 0
@@ -32,15 +32,15 @@ function roleOf(name: string, before: string): Role | 'unknown' | undefined {
   return isId || words.has('record') ? 'id' : undefined
 }
 
-/** A request that the client can make of an endpoint. */
+/** A request that the client can send to an endpoint. */
 export interface EndpointRequest {
   readonly path: string
   readonly places: RequestForm['places']
-  /** What the endpoint asks for that the client does not know, in words; null where there is nothing. */
+  /** What the endpoint requires that the client does not know, in words; null if there is nothing. */
   readonly lacks: string | null
 }
 
-/** The endpoint as a request for the operation; null where its path is about something else. */
+/** The endpoint as a request for the operation; null if its path is about something else. */
 export function requestFor(id: OperationId, endpoint: DocumentedEndpoint): EndpointRequest | null {
   const usual = usualRequest(id)
   const roles = rolesOf(endpoint.path)
@@ -53,7 +53,7 @@ export function requestFor(id: OperationId, endpoint: DocumentedEndpoint): Endpo
     const found = roles.includes(name as Role)
       ? ({ in: 'path', name } as const)
       : placeOf(name as Movable, endpoint)
-    // A document that says nothing about the body, or the query, leaves us our own choice.
+    // If the document says nothing about the body, or the query, our default applies.
     const isSilent = endpoint.request.fields.size === 0 && place.in !== 'path'
     if (found || isSilent || name === 'matching_property') places[name] = found ?? place
     else lacks.push(`it does not say where ${name} goes`)
@@ -89,7 +89,7 @@ function isNamed(field: string, word: 'target' | 'association'): boolean {
 const isTargetId = (words: ReadonlySet<string>): boolean =>
   words.has('id') || !(words.has('type') || words.has('object'))
 
-/** Query parameters that must be there, and that we have nothing for. */
+/** Required query parameters that the client has no value for. */
 function unknownQuery(id: OperationId, { query }: DocumentedEndpoint): string[] {
   const isUpsert = 'matching_property' in usualRequest(id).places
   return query

@@ -1,12 +1,12 @@
-// What a JSON Schema of a document says about names: the properties of an object, the items of a list. Promise kept here:
-// every node is looked at once, references lead nowhere but into the document, and a circle of them ends.
+// What a JSON Schema of a document says about names: the properties of an object, the items of a list. Promise kept here: every
+// node is read once, references lead only into the document, and a circle of them ends.
 
 export type SchemaNode = Readonly<Record<string, unknown>>
 
 export const isSchemaNode = (value: unknown): value is SchemaNode =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** An own member: names of a document may be those of `Object.prototype`. */
+/** Reads own members only: a document may use names of `Object.prototype`. */
 export const ownMember = (node: unknown, name: string): unknown =>
   isSchemaNode(node) && Object.hasOwn(node, name) ? node[name] : undefined
 
@@ -21,7 +21,7 @@ const partsMax = 20
 const namesMax = 100
 const depthMax = 20
 
-/** The node itself, or what its `$ref` leads to; undefined where it leads nowhere, in a circle or out of the document. */
+/** The node itself, or the target of its `$ref`; undefined if it leads nowhere, in a circle or out of the document. */
 export function resolveRef(document: unknown, node: unknown): unknown {
   let found = node
   for (let count = 0; count < referencesMax; count++) {
@@ -63,7 +63,7 @@ export function createSchemaViewer(document: unknown): (schema: unknown) => Sche
     if (!isSchemaNode(node) || depth > depthMax) return NOTHING
     const known = made.get(node)
     if (known) return known
-    // Until it is made, a circle that comes back here sees nothing.
+    // Until it is made, a circle that comes back here reads nothing.
     made.set(node, NOTHING)
     const parts = ['allOf', 'anyOf', 'oneOf']
       .flatMap((name) => listMember(node, name).slice(0, partsMax))

@@ -1,6 +1,6 @@
 // How well an endpoint of a document fits an operation of the contract: evidence with points. What an operation does, to how
-// many, and with which names in its path must be right; the rest is added up.
-// Promise kept here: an operation that may be sent again is never found in an endpoint that creates.
+// many, and with which names in its path must be right; the rest adds up. Promise kept here: an operation that may be sent again
+// is never matched to an endpoint that creates.
 
 import { OPERATIONS } from '../../contract/index.ts'
 import type { Operation, OperationId } from '../../contract/index.ts'
@@ -19,10 +19,10 @@ export interface EndpointScore extends EndpointRequest {
   readonly evidence: readonly string[]
 }
 
-/** Less than this is no evidence. */
+/** A lower score is no evidence. */
 export const SCORE_MIN = 3
 
-/** Null where the endpoint certainly is something else. */
+/** Null if the endpoint is certainly something else. */
 export function scoreEndpoint(id: OperationId, endpoint: DocumentedEndpoint): EndpointScore | null {
   const profile = PROFILES[id]
   const operation: Operation = OPERATIONS[id]
@@ -30,7 +30,7 @@ export function scoreEndpoint(id: OperationId, endpoint: DocumentedEndpoint): En
   const isUsualMethod = endpoint.method === operation.method
   if (!profile) return null
   if (endpoint.verb !== profile.verb || isMany(endpoint) !== profile.many) return null
-  // By its method alone a PUT might as well replace everything.
+  // Judged by its method alone, a PUT might replace everything.
   const isSure = endpoint.verbIsSaid || (isUsualPath && isUsualMethod)
   if (profile.verb === 'upsert' && !isSure) return null
   if (takesOther(profile, endpoint)) return null
@@ -55,15 +55,15 @@ export function scoreEndpoint(id: OperationId, endpoint: DocumentedEndpoint): En
   }
 }
 
-/** Words say so, or the body's `data` is a list. */
+/** Words say it, or the body's `data` is a list. */
 const isMany = ({ pathWords, idWords, request }: DocumentedEndpoint): boolean =>
   pathWords.has('many') || idWords.has('many') || request.data === 'list'
 
-/** `data` is a list where one item is expected, or the other way round. */
+/** `data` is a list where the operation expects one item, or the other way round. */
 const takesOther = ({ takesIn, takes, many }: Profile, { request }: DocumentedEndpoint): boolean =>
   takesIn === 'data' && takes.length > 0 && request.data === (many ? 'object' : 'list')
 
-/** One point for each of: what it is about, what it does, that it does it to many. */
+/** One point for each match: what it is about, what it does, that it does it to many. */
 function wordPoints({ about, verb, many }: Profile, words: ReadonlySet<string>): number {
   const isAbout = about.some((meaning) => words.has(meaning))
   return Number(isAbout) + Number(words.has(verb)) + Number(many && words.has('many'))

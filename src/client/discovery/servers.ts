@@ -1,9 +1,9 @@
-// `servers` of a document: only their paths count. Promise kept here: requests go to the configured origin, whatever origin a
+// `servers` of a document: only their paths count. Promise kept here: requests go to the configured origin, whichever origin a
 // document names.
 
 import { listMember, ownMember } from './schema-view.ts'
 
-/** Where the document was read, and what stands before `/rest/v1` there. */
+/** Where the document was read, and the path before `/rest/v1` there. */
 export interface DocumentPlace {
   readonly url: string
   /** As in `Address`. */
@@ -12,7 +12,7 @@ export interface DocumentPlace {
 
 const serversMax = 10
 
-/** The URLs of the servers that a node names, variables filled in, relative ones made whole. */
+/** The URLs of the servers that a node names, with variables filled in and relative URLs made absolute. */
 function serverUrls(node: unknown, place: DocumentPlace): URL[] {
   const servers = listMember(node, 'servers').slice(0, serversMax)
   return servers.flatMap((server) => {
@@ -27,7 +27,7 @@ function serverUrls(node: unknown, place: DocumentPlace): URL[] {
   })
 }
 
-/** The path before the paths of the document: of the server with the document's own origin, else of the first. */
+/** The path before the paths of the document: from the server with the document's own origin, else from the first. */
 export function serverPath(node: unknown, place: DocumentPlace): string {
   const urls = serverUrls(node, place)
   const { origin } = new URL(place.url)
@@ -35,7 +35,7 @@ export function serverPath(node: unknown, place: DocumentPlace): string {
   return url?.pathname.replace(/\/+$/, '') ?? ''
 }
 
-/** The origin of the first server, where no server has the document's own. */
+/** The origin of the first server, if no server has the document's own. */
 export function foreignOrigin(document: unknown, place: DocumentPlace): string | undefined {
   const urls = serverUrls(document, place)
   const { origin } = new URL(place.url)

@@ -1,5 +1,5 @@
-// What the words of a document mean: `batchUpsert_records`, `records.bulk-upsert` and `POST /batch/{type}/upsert/` all speak of
-// the same. Promise kept here: no text of a document costs more than its first 200 characters.
+// What the words of a document mean: `batchUpsert_records`, `records.bulk-upsert` and `POST /batch/{type}/upsert/` all mean the
+// same. Promise kept here: only the first 200 characters of a document's text are ever processed.
 
 const MEANINGS = {
   many: 'batch bulk multi multiple many mass',
@@ -47,16 +47,16 @@ export function wordsOf(text: string): string[] {
     .map((word) => word.replace(/ies$/, 'y').replace(/([^su])s$/, '$1'))
 }
 
-/** The meanings of the words of a text; a word without one stands for itself. */
+/** The meanings of the words of a text; a word without a known meaning is its own meaning. */
 export function meaningsOf(text: string): Set<string> {
   return new Set(wordsOf(text).map((word) => meaningOf.get(word) ?? word))
 }
 
-/** Whether a text has a word with a meaning here. */
+/** Whether a text has a word with a known meaning. */
 export const hasMeaning = (text: string): boolean =>
   wordsOf(text).some((word) => meaningOf.has(word))
 
-/** What an operation does. `unlink` is none of ours. */
+/** What an operation does. No operation of the contract is an `unlink`. */
 export const VERBS = [
   'create',
   'update',
@@ -70,7 +70,7 @@ export const VERBS = [
 ] as const
 export type Verb = (typeof VERBS)[number]
 
-/** The one verb that these meanings name, if it is one. "Create or update" is an upsert. */
+/** The verb of these meanings, if there is exactly one. "Create or update" is an upsert. */
 export function verbIn(meanings: ReadonlySet<string>): Verb | undefined {
   const verbs = VERBS.filter((verb) => meanings.has(verb))
   const isUpsert =

@@ -1,4 +1,4 @@
-// Who shares an org's quota, what each process used lately, and which priority is next. Times are seconds.
+// Which processes share an org's quota, what each used lately, and which priority is next. Times are seconds.
 
 import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
 import type { BulkPriority, Priority } from '../../core/ports.ts'
@@ -6,14 +6,14 @@ import type { BulkPriority, Priority } from '../../core/ports.ts'
 export type ByPriority = Readonly<Record<Priority, number>>
 
 const SLOT_S = 10
-/** Slots of a minute, the one that is filling now included. */
+/** Slots of a minute, including the one that is filling now. */
 const SLOTS = 7
-/** Processes remembered; one that was not seen for longer than this is forgotten. */
+/** Processes remembered; a process that has not been seen for longer than this is forgotten. */
 const USERS_MAX = 64
 const FORGET_S = 600
-/** A process that is let go a little at a time asks again within this time; one that does not is not waited for. */
+/** A process that may send only a little at a time asks again within this time; nothing waits for one that does not. */
 const WAITS_S = 1
-/** A process that waits asks again within this time, whatever it was told; one that does not is gone. */
+/** A process that waits asks again within this time, whatever answer it got; one that does not has gone. */
 const GONE_S = 10
 
 interface UserData {
@@ -63,7 +63,7 @@ export class Consumers {
     })
   }
 
-  /** The strictest reserve among those seen within ten minutes: who keeps room for others may not be overruled. */
+  /** The strictest reserve among those seen within ten minutes: a process that keeps room for others may not be overruled. */
   reserve(t: number): number {
     const lately = Object.values(this.users).filter(({ seenAt }) => seenAt > t - FORGET_S)
     return Math.max(0, ...lately.map(({ reserve = 0 }) => reserve))
@@ -99,7 +99,7 @@ export class Consumers {
     return found
   }
 
-  /** What people see, busiest first. */
+  /** For display, busiest first. */
   view(t: number): readonly {
     readonly name: string
     readonly lastSeenMs: number

@@ -1,17 +1,19 @@
-// Which bulk priority goes next, where several want permits: each moves forward by 1 / weight with every permit, and the one
-// furthest behind is next (weighted fair queueing). One that wanted nothing for a while starts level with the others, so
-// that it can save nothing up.
+// Which bulk priority goes next if several want permits: each moves forward by 1 / weight with every permit, and the one furthest
+// behind is next (weighted fair queueing). A priority that wanted nothing for a while starts level with the others, so that it
+// cannot save anything up.
 
 import { BULK_PRIORITIES } from '../../core/ports.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 
-/** A priority that wanted nothing for this long, in seconds, is new when it comes back. Who waits asks every 5 s at least. */
+/**
+ * A priority that wanted nothing for this long, in seconds, is new when it comes back. A waiting process asks at least every 5 s.
+ */
 const IDLE_S = 6
 
 export type Weights = Readonly<Record<BulkPriority, number>>
 
 export class FairShares {
-  /** How far each has come. */
+  /** How far each priority has come. */
   private readonly position: Record<BulkPriority, number>
   private readonly wantedAt: Record<BulkPriority, number>
 
@@ -21,7 +23,7 @@ export class FairShares {
     if (data) Object.assign(this, data)
   }
 
-  /** These want permits at `t`, in whatever process. */
+  /** These priorities want permits at `t`, in any process. */
   want(priorities: ReadonlySet<BulkPriority>, t: number): void {
     const isBusy = (priority: BulkPriority) => this.wantedAt[priority] > t - IDLE_S
     const busy = BULK_PRIORITIES.filter(isBusy).map((priority) => this.position[priority])
@@ -32,7 +34,7 @@ export class FairShares {
     }
   }
 
-  /** The one of `priorities` that is furthest behind; the earlier of equals. */
+  /** The one of `priorities` that is furthest behind; of equals, the earlier. */
   next(priorities: Iterable<BulkPriority>): BulkPriority | null {
     let first: BulkPriority | null = null
     for (const priority of priorities)
@@ -49,7 +51,7 @@ export class FairShares {
     this.position[priority] -= 1 / weights[priority]
   }
 
-  /** What is wanted now. */
+  /** The priorities that want permits now. */
   busy(t: number): readonly BulkPriority[] {
     return BULK_PRIORITIES.filter((priority) => this.wantedAt[priority] > t - IDLE_S)
   }

@@ -1,9 +1,9 @@
-// The numbers of specification section 8 as they come over the wire: strict, so that no garbage becomes a wait.
-// Promise kept here: whatever the text, the result is a wait of at most five minutes, or null for "not a number of ours".
+// Parses the numbers of specification section 8 strictly, so that no garbage becomes a wait. Promise kept here: whatever the
+// text, the result is a wait of at most five minutes, or null for "not a valid number".
 
 /**
- * The longest wait that is believed: after a longer one the service is asked again. A quota a minute never needs more, and
- * a text that is wrong, such as milliseconds, may not close an org for a day.
+ * The longest wait that is accepted: after a longer one the service is asked again. A quota per minute never needs more, and a
+ * wrong text, such as milliseconds, must not close an org for a day.
  */
 export const RETRY_AFTER_MAX_MS = 5 * 60 * 1_000
 
@@ -19,9 +19,9 @@ const dateForms = [
 ]
 
 /**
- * Milliseconds to wait, 0 to `maxMs`, from the text of `Retry-After`: whole seconds or an HTTP-date (a past one is 0).
- * A date is one of the service's clock: it counts from the `Date` of the same answer, and from ours only without that.
- * Null where it is neither: `-5`, `1.5`, `120junk`, an impossible date, or absent.
+ * Milliseconds to wait, 0 to `maxMs`, from the text of `Retry-After`: whole seconds or an HTTP-date (a past one is 0). A date is
+ * on the service's clock: it counts from the `Date` of the same answer, and from our clock only without one. Null if it is
+ * neither: `-5`, `1.5`, `120junk`, an impossible date, or absent.
  */
 export function parseRetryAfter(
   value: string | null | undefined,
@@ -37,33 +37,33 @@ export function parseRetryAfter(
   return Math.min(Math.max(0, atMs - sinceMs), maxMs)
 }
 
-/** A count from the text of `RateLimit-Limit` or `RateLimit-Remaining`; null where it is not a whole number. */
+/** A count from the text of `RateLimit-Limit` or `RateLimit-Remaining`; null if it is not a whole number. */
 export function parseLimit(value: string | null | undefined): number | null {
   const text = value?.trim() ?? ''
   return /^\d{1,15}$/.test(text) ? Number(text) : null
 }
 
-/** What the fields of the IETF's draft tell, where a service sends them: `RateLimit: "default";r=50;t=30`. */
+/** The fields of the IETF's draft, if a service sends them: `RateLimit: "default";r=50;t=30`. */
 export interface DraftFields {
   /** `r`: requests left. */
   readonly remaining: number | null
   /** `t`: seconds until the window ends. */
   readonly resetIn: number | null
-  /** `q` of a policy whose window `w` is a minute, or not said. */
+  /** `q` of a policy whose window `w` is a minute, or is not given. */
   readonly limit: number | null
 }
 
 const MINUTE_S = 60
 const fieldCharsMax = 1_000
 
-/** Reads `RateLimit` and `RateLimit-Policy`; of several policies only one for a minute says our limit. */
+/** Reads `RateLimit` and `RateLimit-Policy`; of several policies only one for a minute gives our limit. */
 export function parseDraftFields(
   rateLimit: string | null | undefined,
   policy: string | null | undefined,
 ): DraftFields {
   const limits = items(policy).filter((item) => (item.get('w') ?? MINUTE_S) === MINUTE_S)
   const told = items(rateLimit)
-  // Several quotas at once: which of them is ours is not known.
+  // If there are several quotas, it is unknown which one is ours.
   const only = told.length === 1 ? told[0]! : null
   return {
     remaining: only?.get('r') ?? null,
@@ -91,7 +91,7 @@ export function parseHttpDate(text: string, nowMs: number): number | null {
   const [hour, minute, second] = [parts['hour'], parts['minute'], parts['second']].map(Number)
   if (hour! > 23 || minute! > 59 || second! > 60) return null
   let year = Number(parts['year'])
-  // RFC 9110: a two-digit year more than 50 years ahead is of the century before.
+  // RFC 9110: a two-digit year more than 50 years ahead belongs to the previous century.
   if (parts['year']!.length === 2) {
     year += 2_000
     if (year > new Date(nowMs).getUTCFullYear() + 50) year -= 100

@@ -1,4 +1,4 @@
-// The requests in flight: which, how long answers take, and how many there may be at a time. Times are seconds.
+// The requests in flight: which they are, how long answers take, and how many there may be at a time. Times are seconds.
 
 /** A request in flight, with what was known when it left. */
 export interface SentRequest {
@@ -6,7 +6,7 @@ export interface SentRequest {
   readonly sentAt: number
   /** Number of the epoch. */
   readonly epoch: number
-  /** The lowest Remaining of that epoch, and when the request was sent that told it. */
+  /** The lowest Remaining of that epoch, and when the request that reported it was sent. */
   readonly lowest: number
   readonly lowestSentAt: number
   /** The newest Remaining, likewise. */
@@ -14,14 +14,14 @@ export interface SentRequest {
   readonly newestSentAt: number
 }
 
-/** A request that nobody reported back within this time counts as used. */
+/** A request whose end is not reported within this time counts as used. */
 export const IN_FLIGHT_MAX_S = 30
-/** Requests of an org in flight, whatever the limit and the latency. */
+/** Requests of an org in flight at most, whatever the limit and the latency. */
 export const ORG_IN_FLIGHT_MAX = 256
-/** So many may always be in flight, unless the service said that it is overloaded. */
+/** This many may always be in flight, unless the service said that it is overloaded. */
 const IN_FLIGHT_MIN = 8
 
-/** It used one request of the quota. A 401 is counted elsewhere, if at all. */
+/** The request used one of the quota. A 401 counts elsewhere, if at all. */
 export const isAccepted = (status: number): boolean =>
   status !== 429 && status !== 503 && status !== 401
 
@@ -31,7 +31,7 @@ export class InFlight {
   latency = 0.2
   /** A latency that few answers exceed. */
   private slow = 0.5
-  /** After a 503: at most so many; grows back with each answer. */
+  /** The most in flight after a 503; grows back with each answer. */
   private ceiling: number | null = null
   private ceilingSince = -1
 
@@ -59,7 +59,7 @@ export class InFlight {
     return sent
   }
 
-  /** Takes out, one at a time, those that nobody reported back. */
+  /** Removes, one at a time, requests whose end nobody reported. */
   takeForgotten(t: number): SentRequest | undefined {
     const [oldest] = this.out.values()
     return oldest && oldest.sentAt <= t - IN_FLIGHT_MAX_S ? this.take(oldest.id) : undefined
@@ -75,7 +75,7 @@ export class InFlight {
     return count
   }
 
-  /** Those that the limiter has likely counted by `t`: it looks early in a call. */
+  /** Requests that the limiter has likely counted by `t`: it counts early in a call. */
   countedBy(t: number): number {
     let count = 0
     for (const sent of this.out.values()) if (sent.sentAt + 0.3 * this.latency <= t) count++
@@ -88,7 +88,7 @@ export class InFlight {
     const gap = Math.min(latency, IN_FLIGHT_MAX_S) - this.slow
     this.slow += (gap > 0 ? 0.3 : 0.01) * gap
     if (status === 503 && sentAt > this.ceilingSince) {
-      // Overloaded: half as many, once for all that were out together.
+      // Overloaded: allow half as many, once for all requests that were out together.
       const out = this.size + 1
       this.ceiling = Math.max(1, Math.floor(Math.min(this.ceiling ?? out, out) / 2))
       this.ceilingSince = t
@@ -98,7 +98,7 @@ export class InFlight {
     }
   }
 
-  /** In flight at a time: what `perSecond` needs at a latency that few exceed, and half as much again. */
+  /** The most in flight: what `perSecond` needs at a latency that few exceed, and half as much again. */
   cap(perSecond: number): number {
     const needed = Math.ceil(1.5 * perSecond * (this.slow + 0.25))
     const cap = Math.min(ORG_IN_FLIGHT_MAX, Math.max(IN_FLIGHT_MIN, needed))

@@ -1,6 +1,6 @@
-// The desk of a process that shares its org's quota with others: each exchange is one update of the org's row.
-// Promises kept here: nobody fails because the store is away, the quota's last known state and a share of it serve
-// meanwhile; one try at a time to find it again; what was used meanwhile is told when it is back; memory is bounded.
+// The permits of a process that shares its org's quota with others: each exchange is one update of the org's row. Promises kept
+// here: no caller fails because the store is unavailable: until it is back, the quota's last known state and a share of it apply;
+// one attempt at a time to reach it again; what was used meanwhile is reported when it is back; memory is bounded.
 
 import { createHash } from 'node:crypto'
 import { SyncError } from '../../core/errors.ts'
@@ -9,15 +9,15 @@ import type { PollInterval, PermitSource, PermitsWanted } from './permit-source.
 import { OrgQuota } from './org-quota.ts'
 import type { PermitGrant, QuotaSettings, PermitOutcome, Consumer } from './org-quota.ts'
 
-/** A store that takes longer is away. */
+/** A store that takes longer is unavailable. */
 const STORE_WAIT_MAX_MS = 2_000
 const TRY_AGAIN_MS = 2_000
-/** A try that takes longer is given up, for another one. */
+/** An attempt that takes longer is given up for another one. */
 const TRY_MAX_MS = 30_000
 /** Older use no longer matters to any limit per minute. */
 const BACKLOG_MAX_MS = 64_000
 const BACKLOG_REPORTS_MAX = 2_000
-/** Some ten seconds of exchanges. */
+/** About ten seconds of exchanges. */
 const OFFSETS_KEPT = 32
 const SPREAD_MAX_MS = 100
 
@@ -25,14 +25,14 @@ const NOTHING: PermitsWanted = { interactive: 0, import: 0, mirror: 0, backfill:
 
 export interface LeasedPermitsOptions {
   readonly store: QuotaStore
-  /** Name of the row. */
+  /** The name of the row. */
   readonly org: string
   readonly user: Consumer
   readonly clock: Clock
   readonly logger: Logger
 }
 
-/** The row as it was last seen: its text, and the store's clock minus ours. */
+/** The row when it was last read: its text, and the store's clock minus ours. */
 interface Seen {
   readonly state: string | null
   readonly offsetMs: number
@@ -44,11 +44,11 @@ export class LeasedPermits implements PermitSource {
   private seen: Seen = { state: null, offsetMs: 0 }
   private readonly offset = new ClockOffset()
   private settings: QuotaSettings | null = null
-  /** Serves while the store is away. */
+  /** Serves permits while the store is unavailable. */
   private alone: OrgQuota | null = null
   /** Reports that the row does not have yet, oldest first. */
   private backlog: PermitOutcome[] = []
-  /** Somebody came since the last try. */
+  /** A caller came since the last attempt. */
   private isUsed = false
   private isTrying = false
   /** An exchange with the store that has not ended. */
@@ -79,7 +79,7 @@ export class LeasedPermits implements PermitSource {
     this.closed.abort(new Error('closed'))
   }
 
-  /** Null where the store is away; then `alone` is set. */
+  /** Null if the store is unavailable; then `alone` is set. */
   private async askInTime(
     wanted: PermitsWanted,
     settings: QuotaSettings,
@@ -89,7 +89,7 @@ export class LeasedPermits implements PermitSource {
     try {
       const granted = await this.within(STORE_WAIT_MAX_MS, asked, late)
       if (granted !== late) return granted as PermitGrant
-      // Should it come after all, its permits are of no use any more.
+      // If it still answers, its permits can no longer be used.
       asked.then(
         ({ permits }) => {
           const nowMs = this.options.clock.now()
@@ -113,7 +113,7 @@ export class LeasedPermits implements PermitSource {
     return asked
   }
 
-  /** One update of the row, which takes the backlog along. */
+  /** One update of the row, which includes the backlog. */
   private async update(wanted: PermitsWanted, settings: QuotaSettings): Promise<PermitGrant> {
     const { store, org, user, clock } = this.options
     const reports = this.backlog
@@ -153,7 +153,7 @@ export class LeasedPermits implements PermitSource {
     logger.warn({ org, store: store.place, why }, 'quota_store_away')
   }
 
-  /** Tries the store again, until it answers or nobody needs it. */
+  /** Tries the store again, until it answers or no caller needs it. */
   private async comeBack(): Promise<void> {
     if (this.isTrying) return
     this.isTrying = true
@@ -165,7 +165,7 @@ export class LeasedPermits implements PermitSource {
         this.forgetOld()
         if (!this.isUsed && this.backlog.length === 0) return
         this.isUsed = false
-        // What was asked before and still hangs comes first.
+        // An earlier exchange that still hangs comes first.
         if (this.outstanding)
           await this.within(TRY_MAX_MS, this.outstanding, gaveUp).catch(() => {})
         const asked = this.ask(NOTHING, this.settings!)
@@ -191,7 +191,7 @@ export class LeasedPermits implements PermitSource {
     this.backlog = this.backlog.filter(({ endedMs }) => endedMs >= fromMs)
   }
 
-  /** What `work` gives, or `late` where it takes longer than `ms`. Late failures are of no interest. */
+  /** What `work` returns, or `late` if it takes longer than `ms`. Late failures are ignored. */
   private async within<Result, Late>(
     ms: number,
     work: Promise<Result>,
@@ -210,7 +210,7 @@ export class LeasedPermits implements PermitSource {
   }
 }
 
-/** Numbers from 0 to 100 that follow from the user alone, as if thrown with dice. */
+/** Pseudorandom numbers from 0 to 100, derived from the user alone. */
 function spreadOf(user: string): () => number {
   let dice = createHash('sha256').update(user).digest().readUInt32LE() | 1
   return () => {
@@ -223,9 +223,9 @@ function spreadOf(user: string): () => number {
 }
 
 /**
- * The store's clock minus ours. The store's time is always a little old when it arrives, by as much as the way back and a
- * busy process take; so the least old of the last ones is the truth. Taken too low, our requests would seem to have been
- * counted earlier than they were, and their places would be used again too early.
+ * The store's clock minus ours. The store's time is always a little old when it arrives, by the way back and the delays of a busy
+ * process; so the least old of the latest ones is right. If it were too low, our requests would seem to have been counted earlier
+ * than they were, and their places would be used again too early.
  */
 class ClockOffset {
   private readonly last: number[] = []

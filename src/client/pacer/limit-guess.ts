@@ -1,13 +1,13 @@
-// The limit of a service that tells no numbers at all, guessed from its refusals: what was accepted in the minute before
-// one. Like every guess it is tried again: it grows until the next refusal. Times are seconds.
+// The limit of a service that sends no numbers at all, guessed from its refusals: what was accepted in the minute before one.
+// Like every guess it is tested: it grows until the next refusal. Times are seconds.
 
-/** A wait of this length is that of a limit a minute. */
+/** A wait this long indicates a limit per minute. */
 const LONG_WAIT_S = 5
-/** A second refusal within this share of the guess says that the first was no chance. */
+/** A second refusal within this share of the guess shows that the first was no coincidence. */
 const CONFIRM_SHARE = 0.05
-/** So few are no chance either. */
+/** So few accepted requests between two refusals show it too. */
 const CONFIRM_MIN = 16
-/** Growth a minute: at first, and at most; it doubles with each minute without a refusal. */
+/** Growth per minute: at first, and at most; it doubles with each minute without a refusal. */
 const GROWTH_MIN = 0.02
 const GROWTH_MAX = 0.5
 const GUESS_MIN = 10
@@ -33,8 +33,8 @@ export class LimitGuess {
   }
 
   /**
-   * A refusal of a request that was sent at `sentAt`, with `used` accepted in the last minute. Gives the limit to believe
-   * in, or null where this may have been chance.
+   * A refusal of a request that was sent at `sentAt`, with `used` accepted in the last minute. Returns the limit to assume, or
+   * null if this may have been a coincidence.
    */
   onRefusal(
     refusal: { readonly sentAt: number; readonly wait: number; readonly used: number },
@@ -42,7 +42,7 @@ export class LimitGuess {
     t: number,
   ): number | null {
     const { sentAt, wait, used } = refusal
-    // Those that were on their way together are one.
+    // Refusals of requests that were in flight together count as one.
     if (sentAt <= this.refusedAt) return null
     const isConfirmed =
       wait >= LONG_WAIT_S || this.accepted <= Math.max(CONFIRM_MIN, CONFIRM_SHARE * used)
@@ -50,7 +50,7 @@ export class LimitGuess {
     this.refusedAt = t
     this.grownAt = t
     if (!isConfirmed) return null
-    // A short wait is that of a limiter that gives back little by little: less than a minute tells its rate.
+    // A short wait indicates a limiter that gives back little by little: less than a minute shows its rate.
     const observedS = wait >= LONG_WAIT_S ? 60 : Math.min(60, Math.max(1, t - this.since))
     const perMinute = (used * 60) / observedS
     return Math.max(GUESS_MIN, limit === null ? perMinute : Math.min(limit, 0.995 * perMinute))

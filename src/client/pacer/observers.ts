@@ -1,10 +1,10 @@
-// Two guesses at what a limiter without windows will answer next: that every request counts for 60 seconds (a log), or that
-// a bucket fills evenly. Each is corrected by every Remaining, and the one that errs less is believed
-// (src/README.md, "Pacing"). Times are seconds.
+// Two guesses at what a limiter without windows will answer next: that every request counts for 60 seconds (a log), or that a
+// bucket fills evenly. Every Remaining corrects both, and the one with the smaller error applies (src/README.md, "Pacing"). Times
+// are seconds.
 
 import { PERIOD_S } from './reset-clock.ts'
 
-/** A correction is taken in over this time, so that one odd answer moves little. */
+/** A correction takes effect over this time, so that one odd answer changes little. */
 const LOG_CORRECTION_S = 1.5
 const BUCKET_CORRECTION_S = 0.7
 const OTHERS_CORRECTION_S = 20
@@ -26,9 +26,9 @@ export interface Observation {
   readonly highest: number
 }
 
-/** Everybody else's requests, taken as a log of 60 seconds. */
+/** All other requests than ours, modelled as a log of 60 seconds. */
 export class OthersLog {
-  /** Below zero where the service counts less than we do. */
+  /** Below zero if the service counts less than we do. */
   raw: number
   meanError = 1
   constructor(raw: number) {
@@ -42,7 +42,7 @@ export class OthersLog {
   learn({ limit, remaining, ownUse }: Observation, gap: number, weight: number): void {
     const error = limit - remaining - ownUse - this.raw
     this.meanError += (Math.min(Math.abs(error), ERROR_MAX) - this.meanError) * weight
-    // A burst of others is believed at once.
+    // A burst of others counts at once.
     const isBurst = error > Math.max(3, 6 * this.meanError)
     this.raw += (isBurst ? 1 : 1 - Math.exp(-gap / LOG_CORRECTION_S)) * error
   }
@@ -64,7 +64,7 @@ export class BucketLevel {
     return this.level + this.gain(limit) * (t - this.at)
   }
 
-  /** What comes in for us, a second. */
+  /** What the bucket gains for us, per second. */
   gain(limit: number): number {
     return limit / PERIOD_S - this.othersPerS
   }
@@ -82,7 +82,7 @@ export class BucketLevel {
     this.level = Math.min(this.now(t, limit), Math.max(2, highest + 1)) + correction
     this.at = t
     this.takenByOthers(this.othersPerS - correction / OTHERS_CORRECTION_S, limit)
-    // A bucket that stays full tells nothing of what others take.
+    // A bucket that stays full does not show what others take.
     if (remaining >= highest - 1) this.othersPerS *= Math.exp(-gap / 10)
   }
 
@@ -91,6 +91,6 @@ export class BucketLevel {
   }
 }
 
-/** How much one answer counts in the mean errors, `gap` seconds after the last. */
+/** The weight of one answer in the mean errors, `gap` seconds after the last. */
 export const errorWeight = (gap: number, limit: number): number =>
   Math.max(1 - Math.exp(-gap / ERROR_MEMORY_S), 0.02 / (1 + limit / 600))

@@ -1,5 +1,5 @@
-// The quota of one org as all its users share it: the pacer's state, who asks, and who used what. A pure value: time comes
-// in, permits go out. One process keeps it in memory; several keep its text in the `quota` row of a `QuotaStore`, and each
+// The quota of one org as all its users share it: the pacer's state, which processes ask, and which used what. A pure value: time
+// goes in, permits come out. One process keeps it in memory; several keep its text in the `quota` row of a `QuotaStore`, and each
 // exchange runs on that row alone. Times are milliseconds of the store's clock.
 
 import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
@@ -14,11 +14,11 @@ import type { ByPriority } from './consumers.ts'
 
 export type { BulkPriority } from '../../core/ports.ts'
 
-/** What the configuration says of an org's quota. */
+/** An org's quota settings from the configuration. */
 export interface QuotaSettings {
   /** Share of the limit, 0 to 0.9, that is left to people and other applications. */
   readonly reserve: number
-  /** How permits are shared between the priorities that want some at the same time; interactive calls come first anyway. */
+  /** How the priorities that want permits at the same time share them; interactive calls always come first. */
   readonly shares: Weights
 }
 
@@ -36,40 +36,40 @@ export interface PermitOutcome {
   readonly end: Answer | 'lost' | 'unused'
 }
 
-/** Who exchanges: a process. */
+/** The process that exchanges. */
 export interface Consumer {
   /** Unique among the processes that share the org. */
   readonly id: string
-  /** What people see, such as `worker 4711 on host-a`. */
+  /** The name for display, such as `worker 4711 on host-a`. */
   readonly name: string
 }
 
-/** What a process brings, and what it wants. */
+/** What a process reports, and what it wants. */
 export interface PermitExchange {
   readonly user: Consumer
   readonly reports: readonly PermitOutcome[]
   /** Callers that wait for a permit now, by priority. */
   readonly wanted: ByPriority
-  /** How long it is until the process may exchange again: 0, or the time between leases. */
+  /** How long until the process may exchange again: 0, or the time between leases. */
   readonly everyMs: number
   readonly settings: QuotaSettings
 }
 
 export interface PermitGrant {
   readonly permits: readonly { readonly id: string; readonly priority: Priority }[]
-  /** When to ask again for what was not granted; 0 where all was. Always later than now. */
+  /** When to ask again for what was not granted; 0 if all was. Always later than now. */
   readonly askAgainMs: number
   /** Requests a minute, as the last answer said; null before the first. */
   readonly limitPerMinute: number | null
 }
 
-/** Changes with the meaning of the text: a state of another release is forgotten, and learned anew within a minute. */
+/** Changes with the meaning of the text: a state of another release is dropped and learned again within a minute. */
 const VERSION = 1
-/** A clock that is set back by less than this is waited for. */
+/** If the clock is set back by less than this, the state waits for it. */
 const CLOCK_SET_BACK_S = 5
-/** How old the store's time may be when it arrives: an answer may seem to lie so far ahead of it. */
+/** How old the store's time may be when it arrives: an answer may seem this far ahead of it. */
 const STALE_S = 2
-/** How soon to ask again where another priority, of another process, is next. */
+/** How soon to ask again if another priority, of another process, is next. */
 const YIELD_S = 0.1
 
 interface Kept {
@@ -98,7 +98,7 @@ export class OrgQuota {
   readonly totals: RequestTotals
   settings: QuotaSettings
   private lastId: number
-  /** Set where this is one process's own copy: its ids must not meet those of the row. */
+  /** Set if this is one process's own copy: its ids must differ from those of the row. */
   private alone = ''
   /** The latest time seen, in seconds: time never goes back. */
   private at: number
@@ -113,14 +113,14 @@ export class OrgQuota {
     this.at = kept?.at ?? t
   }
 
-  /** From the text of `state`; null, or a text that is not one of this release, knows nothing. */
+  /** From the text of `state`; null, or a text of another release, starts without knowledge. */
   static restore(state: string | null, nowMs: number): OrgQuota {
     const t = nowMs / 1_000
     const kept = state === null ? null : readKept(state)
     return new OrgQuota(kept, t)
   }
 
-  /** For a process that cannot reach the store: what was known last, and its own share of the quota only. */
+  /** For a process that cannot reach the store: the last known state, and only its own share of the quota. */
   static alone(state: string | null, userId: string, nowMs: number): OrgQuota {
     const quota = OrgQuota.restore(state, nowMs)
     const t = quota.time(nowMs)
@@ -182,7 +182,7 @@ export class OrgQuota {
     for (;;) {
       const priority = this.shares.next(here())
       if (priority === null) return Infinity
-      // The next permit belongs to a process that will ask within a moment.
+      // The next permit belongs to a process that will ask in a moment.
       if (this.shares.next([priority, ...elsewhere]) !== priority) return t + YIELD_S
       const at = this.pacer.next(t, false)
       if (at !== 0) return at
@@ -229,7 +229,7 @@ export class OrgQuota {
     else this.users.used(user.id, priorityOf(id), t)
   }
 
-  /** Seconds. A clock that is set back a little stands still; by more, what was learned is of another time. */
+  /** Seconds. If the clock is set back a little, time stops; if by more, what was learned belongs to another time. */
   private time(nowMs: number): number {
     const t = nowMs / 1_000
     if (t < this.at - CLOCK_SET_BACK_S) {
@@ -241,7 +241,7 @@ export class OrgQuota {
   }
 }
 
-/** The number of the priority stands before the last dot. */
+/** The number of the priority is before the last dot. */
 const priorityOf = (id: string): Priority => PRIORITIES[Number(id.split('.').at(-2))] ?? 'import'
 
 function readKept(state: string): Kept | null {

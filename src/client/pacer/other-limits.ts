@@ -1,18 +1,18 @@
-// Refusals by another limit than the minute's: one a second, of an endpoint, of a gateway. They close the gate for as long
-// as they say, and tell nothing of the minute's quota. Times are seconds.
+// Refusals by another limit than the minute's: a limit per second, of an endpoint, of a gateway. They close the gate for as long
+// as they say, and show nothing about the minute's quota. Times are seconds.
 
-/** A wait that a limit a minute may ask for at its end; a longer one is the minute's, or closes for long anyway. */
+/** A wait that a limit per minute may ask for at its end; a longer one is the minute's, or closes for long anyway. */
 const SHORT_WAIT_S = 5
 /** How much faster than evenly requests may go. */
 const HASTE_MAX = 4
 const HASTE_MIN = 1.25
-/** Haste comes back within this time. */
+/** The allowed haste recovers within this time. */
 const HASTE_BACK_S = 300
 
 export class OtherLimits {
   private haste = HASTE_MAX
   private at = 0
-  /** A refusal that nothing explains: one that was sent after this time, and is refused too, is believed. */
+  /** An unexplained refusal: if a request sent after this time is refused too, the refusal counts. */
   private doubtedAt = -1
 
   static restore(data: object): OtherLimits {
@@ -20,8 +20,8 @@ export class OtherLimits {
   }
 
   /**
-   * Whether a refusal is not the minute's: it tells that something remains, or, where it tells nothing of that, far more
-   * than nothing was believed to remain, and no other one has confirmed it.
+   * Whether a refusal is not the minute's: it reports that something remains, or it reports nothing while the pacer assumed far
+   * more than nothing, and no other refusal has confirmed it.
    */
   isOther(
     refusal: { readonly sentAt: number; readonly remaining: number; readonly wait: number },

@@ -1,4 +1,4 @@
-// Our own accepted requests of the last minute, seen in two ways. Times are seconds.
+// Our own accepted requests of the last minute, counted in two ways. Times are seconds.
 
 import type { InFlight } from './in-flight.ts'
 import { UsageWindow } from './usage-window.ts'
@@ -6,9 +6,9 @@ import type { UsageWindowText } from './usage-window.ts'
 import { PERIOD_S } from './reset-clock.ts'
 
 export class OwnUsage {
-  /** By when the answer came: the limiter counted it earlier, so it leaves the limiter's log earlier, too. */
+  /** By the time of the answer: the limiter counted it earlier, so it also leaves the limiter's log earlier. */
   private readonly answered: UsageWindow
-  /** By when it was likely counted. */
+  /** By the time when the limiter likely counted it. */
   private readonly counted: UsageWindow
 
   constructor(data?: { readonly answered: UsageWindowText; readonly counted: UsageWindowText }) {
@@ -34,7 +34,7 @@ export class OwnUsage {
     return this.answered.since(t - PERIOD_S)
   }
 
-  /** What of the limiter's last 60 seconds is ours: never too few. */
+  /** How much of the limiter's last 60 seconds is ours: never too few. */
   atMost(t: number, flights: InFlight): number {
     return this.lastMinute(t) + flights.size
   }
@@ -46,7 +46,7 @@ export class OwnUsage {
     return use + flights.countedBy(countedAt)
   }
 
-  /** When `requests` of ours have certainly left the last minute; null where there are fewer. */
+  /** When `requests` of ours have certainly left the last minute; null if there are fewer. */
   whenFree(t: number, requests: number): number | null {
     return this.answered.whenOlder(t, PERIOD_S, requests)
   }

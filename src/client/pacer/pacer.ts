@@ -1,7 +1,7 @@
-// The quota of one org as one process uses it: a queue of callers, and a desk that grants permits.
-// Promises kept here: first come first served within a priority, and between priorities as the quota grants; every caller
-// gets a permit, a `QuotaWait` or its own abort; the desk is asked no more often than its pace allows; an idle pacer holds
-// no timer, and has told everything it knows.
+// The quota of one org as one process uses it: a queue of callers, and a source that grants permits. Promises kept here: first
+// come first served within a priority, and between priorities as the quota grants; every caller gets a permit, a `QuotaWait` or
+// its own abort; the source is asked no more often than its interval allows; an idle pacer holds no timer, and has reported
+// everything it knows.
 
 import { setMaxListeners } from 'node:events'
 import { QuotaWait, SyncError } from '../../core/errors.ts'
@@ -28,10 +28,10 @@ export const WAITERS_MAX = 10_000
 export const IN_FLIGHT_MAX = 32
 /** Permits that one exchange asks for. */
 const PERMITS_MAX = 40
-/** Whatever it was told, a process with callers asks again after this: others may have learned something. */
+/** A process with callers asks again after this time, whatever answer it got: others may have learned something. */
 const ASK_AGAIN_MAX_MS = 5_000
 const RETRY_AFTER_MIN_MS = 1_000
-/** Who is refused comes back within this time, however long the wait: it may be over early. */
+/** A refused caller comes back within this time, however long the wait: it may end early. */
 const RETRY_AFTER_MAX_MS = 60_000
 
 export interface PacerOptions {
@@ -57,20 +57,20 @@ interface Line {
   readonly priority: Priority
   /** In the order in which they came. */
   readonly waiters: Set<Waiter>
-  /** Ids of permits that were granted and that nobody took yet: they go back with the next exchange. */
+  /** Ids of permits that were granted and that no caller took yet: they go back with the next exchange. */
   stock: string[]
-  /** Requests that were let go and have not ended. */
+  /** Requests that were sent and have not ended. */
   inFlight: number
-  /** When somebody was let go last. */
+  /** When a caller of this line last got a permit. */
   movedMs: number
-  /** Let go since the last exchange. */
+  /** Permits given since the last exchange. */
   letGo: number
-  /** The last exchange was short of permits, and this line was not served. */
+  /** The last exchange was short of permits, and this line got none. */
   isDenied: boolean
 }
 
 export class Pacer implements Quota {
-  /** What the configuration says; may change at any time. */
+  /** From the configuration; may change at any time. */
   settings: QuotaSettings
   private readonly clock: Clock
   private readonly permits: PermitSource
@@ -85,7 +85,7 @@ export class Pacer implements Quota {
     isDenied: false,
   }))
   private reports: PermitOutcome[] = []
-  /** A report tells of a refusal. */
+  /** A report contains a refusal. */
   private isUrgent = false
   private exchanging: Promise<void> | null = null
   private lastExchangeMs = -Infinity
@@ -108,7 +108,7 @@ export class Pacer implements Quota {
 
   /**
    * The right to send one request. Default priority: `interactive`.
-   * @throws QuotaWait where the wait is, or turns out to be, longer than `maxWaitMs`
+   * @throws QuotaWait if the wait is, or turns out to be, longer than `maxWaitMs`
    * @throws SyncError `quota_queue_full` above 10,000 waiting callers, `quota_closed`
    */
   acquire(options: AcquireOptions = {}): Promise<Permit> {
@@ -139,7 +139,7 @@ export class Pacer implements Quota {
         },
       }
       if (signal) {
-        // Many callers share one signal, rightly: Node would warn of a leak at the eleventh.
+        // Many callers share one signal by design: Node would warn of a leak at the eleventh.
         setMaxListeners(0, signal)
         signal.addEventListener('abort', onAbort, { once: true })
       }
@@ -154,7 +154,7 @@ export class Pacer implements Quota {
     return this.limit
   }
 
-  /** Delivers the last reports. Who still waits is refused; requests in flight are not waited for. */
+  /** Delivers the last reports. Waiting callers are refused; it does not wait for requests in flight. */
   async close(): Promise<void> {
     this.isClosed = true
     this.refuseAll(closedError())
@@ -176,7 +176,7 @@ export class Pacer implements Quota {
     return this.reports.length > 0 || this.lines.some(({ stock }) => stock.length > 0)
   }
 
-  /** Asks the desk where that is due, and else comes back when it is. */
+  /** Asks the permit source if that is due, else sets a timer for when it is. */
   private pump(): void {
     if (this.exchanging || this.isClosed) return
     const dueMs = this.dueMs()
@@ -189,7 +189,7 @@ export class Pacer implements Quota {
     else this.disarm()
   }
 
-  /** When the next exchange is due; never, where there is nothing to tell and nothing to ask for. */
+  /** When the next exchange is due; never, if there is nothing to report and nothing to ask for. */
   private dueMs(): number {
     const { usualMs, urgentMs } = this.permits.pace
     const usual = this.lastExchangeMs + usualMs
@@ -199,7 +199,7 @@ export class Pacer implements Quota {
     const againMs = Math.min(this.askAgainMs, this.lastExchangeMs + ASK_AGAIN_MAX_MS)
     for (const { priority, waiters, isDenied } of this.lines) {
       if (waiters.size === 0) continue
-      // Where there is plenty, to wait for a permit is only a delay.
+      // While permits are plentiful, waiting for one is only a delay.
       const earliest = priority === 'interactive' || !this.isShort ? urgent : usual
       const spreadMs = priority === 'interactive' ? 0 : this.spreadMs
       dueMs = Math.min(dueMs, isDenied ? Math.max(earliest, againMs) + spreadMs : earliest)
@@ -209,7 +209,7 @@ export class Pacer implements Quota {
 
   private async exchange(): Promise<void> {
     this.disarm()
-    // Callers who come in one turn of the event loop are asked for together.
+    // Callers that come in one turn of the event loop are served by one exchange.
     await Promise.resolve()
     const wanted = this.wanted()
     const waiting = this.lines.map(({ waiters }) => waiters.size)
@@ -225,7 +225,7 @@ export class Pacer implements Quota {
       this.isShort = PRIORITIES.some((one) => permitsOf(one).length < wanted[one])
       for (const [index, line] of this.lines.entries()) {
         const permits = permitsOf(line.priority)
-        // One that got no room to want any is not served either.
+        // A line that had no room to want any is not served either.
         line.isDenied = this.isShort && permits.length < waiting[index]!
         line.letGo = 0
         line.stock.push(...permits.map(({ id }) => id))
@@ -240,7 +240,7 @@ export class Pacer implements Quota {
   private wanted(): PermitsWanted {
     const wanted = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
     const left = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
-    // What was let go since the last exchange is what will be wanted before the next one.
+    // What was used since the last exchange predicts what is wanted before the next one.
     const inAdvance = this.permits.pace.usualMs > 0 && !this.isShort
     for (const { priority, waiters, letGo } of this.lines)
       left[priority] = waiters.size === 0 ? 0 : waiters.size + (inAdvance ? letGo : 0)
@@ -255,7 +255,7 @@ export class Pacer implements Quota {
     return wanted
   }
 
-  /** Of the bulk priorities that want more: the one with the least of this process's room for its share. */
+  /** Of the bulk priorities that want more: the one that uses the least of this process's room for its share. */
   private furthestBehind(left: PermitsWanted, wanted: PermitsWanted): BulkPriority | null {
     let least = Infinity
     let found: BulkPriority | null = null
@@ -282,7 +282,7 @@ export class Pacer implements Quota {
   }
 
   private letGo(line: Line): void {
-    // Refused: what was granted before goes back, and the next exchange tells how long to wait.
+    // Refused: permits granted before go back, and the next exchange says how long to wait.
     if (this.isUrgent) return
     const nowMs = this.clock.now()
     for (const waiter of line.waiters) {
@@ -320,7 +320,7 @@ export class Pacer implements Quota {
       for (const waiter of line.waiters) this.refuseIfHopeless(line, waiter, nowMs)
   }
 
-  /** Refuses a caller of whose priority nobody was, or will be, let go for as long as it would wait. */
+  /** Refuses a caller if no caller of its priority got, or will get, a permit for as long as it would wait. */
   private refuseIfHopeless(line: Line, waiter: Waiter, nowMs: number): void {
     const patientUntilMs = Math.max(waiter.sinceMs, line.movedMs) + waiter.maxWaitMs
     const isTold = line.isDenied && patientUntilMs < this.askAgainMs
@@ -341,7 +341,7 @@ export class Pacer implements Quota {
   }
 
   private wakeAt(atMs: number): void {
-    // A timer that fires too early only looks again.
+    // A timer that fires too early only checks again.
     if (atMs === Infinity || (this.timer && this.timer.atMs <= atMs)) return
     this.disarm()
     const timer = { atMs, stop: new AbortController() }

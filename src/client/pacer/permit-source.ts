@@ -1,5 +1,5 @@
 // Where a process gets its permits: from a quota of its own in memory, or from the row that several processes share
-// (shared-desk.ts). All times are those of the process's clock.
+// (leased-permits.ts). All times are on the process's clock.
 
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/ports.ts'
@@ -15,25 +15,25 @@ export interface PollInterval {
   /** For an interactive caller, or a report of a refusal. */
   readonly urgentMs: number
   /**
-   * Comes on top of all but what is urgent, another value each time: of processes that asked in step, the first would
-   * take what there is every time.
+   * Added to all but urgent intervals, with another value each time: if processes asked in step, the first would take everything
+   * that is available every time.
    */
   spreadMs(): number
 }
 
 export interface PermitSource {
   readonly pace: PollInterval
-  /** Delivers reports, and asks for permits. Fails only where our own code does. */
+  /** Delivers reports, and asks for permits. Fails only if our own code does. */
   exchange(
     reports: readonly PermitOutcome[],
     wanted: PermitsWanted,
     settings: QuotaSettings,
   ): Promise<PermitGrant>
-  /** Begins nothing more. */
+  /** Starts no further exchange. */
   close(): void
 }
 
-/** A desk whose quota nobody shares. */
+/** Permits from a quota that no other process shares. */
 export function localPermits(clock: Clock): PermitSource {
   const user = { id: randomUUID(), name: 'this process' }
   const quota = OrgQuota.restore(null, clock.now())

@@ -1,7 +1,7 @@
-// What answers tell, as far as it is believed. Not every service tells both numbers with every answer, and some tell one
-// that never changes: then our own log of the last minute, held against the limit, has to do. Times are seconds.
+// What answers report, as far as it is reliable. Not every service reports both numbers with every answer, and some report one
+// that never changes: then our own log of the last minute is compared with the limit instead. Times are seconds.
 
-/** An answer with its numbers read; null where it did not tell one. */
+/** An answer with its numbers parsed; null for each that it did not report. */
 export interface ParsedAnswer {
   readonly status: number
   /** Requests a minute. */
@@ -9,22 +9,22 @@ export interface ParsedAnswer {
   readonly remaining: number | null
   /** Seconds. */
   readonly retryAfter: number | null
-  /** Seconds until the window ends, where the service documents it (`t` of `RateLimit`). */
+  /** Seconds until the window ends, if the service documents it (`t` of `RateLimit`). */
   readonly resetIn: number | null
 }
 
-/** Accepted answers in a row without Remaining, from which on it is not expected any more. */
+/** After this many accepted answers in a row without Remaining, it is no longer expected. */
 const UNREPORTED_MIN = 5
-/** As many with the very same Remaining, though each used one: it is not counted. */
+/** After this many with the very same Remaining, although each used one, it does not count requests. */
 const STUCK_MIN = 30
-/** How long a Remaining that was found wrong is not believed. */
+/** How long a Remaining that proved wrong is ignored. */
 const WRONG_S = 3_600
 const COUNT_MAX = 1_000_000
 
 export class ReportedNumbers {
-  /** Accepted answers in a row that told no Remaining. */
+  /** Accepted answers in a row that reported no Remaining. */
   private unreported = 0
-  /** The last Remaining told, and how many accepted answers in a row told the same. */
+  /** The last reported Remaining, and how many accepted answers in a row reported it. */
   private same = { remaining: -1, count: 0 }
   private wrongUntil = 0
 
@@ -32,14 +32,14 @@ export class ReportedNumbers {
     return Object.assign(new ReportedNumbers(), data)
   }
 
-  /** Accepted requests are answered without Remaining, or with one that is not believed. */
+  /** Accepted requests are answered without Remaining, or with one that is not reliable. */
   isSilent(): boolean {
     return this.unreported >= UNREPORTED_MIN
   }
 
-  /** Remaining of an answer, where it tells one that is believed. */
+  /** Remaining of an answer, if it reports one that is reliable. */
   remainingOf({ status, remaining }: ParsedAnswer, t: number): number | null {
-    // A refusal says by itself that nothing remains, unless it says that something does.
+    // A refusal alone says that nothing remains, unless it reports that something does.
     if (status === 429) return remaining === null || t < this.wrongUntil ? 0 : remaining
     return t < this.wrongUntil ? null : remaining
   }
@@ -53,11 +53,11 @@ export class ReportedNumbers {
     const isSame = remaining === this.same.remaining
     this.same = { remaining, count: isSame ? Math.min(COUNT_MAX, this.same.count + 1) : 1 }
     this.unreported = 0
-    // Nothing remains, and yet all are let through.
+    // Nothing remains, and yet every request passes.
     if (remaining === 0 && isIdle && this.same.count >= STUCK_MIN) this.ignoreReported(t)
   }
 
-  /** A refusal. What was told to remain has not changed for long: it is not counted at all. */
+  /** A refusal. If the reported Remaining has not changed for long, it does not count requests at all. */
   refused(limit: number, t: number): void {
     const { remaining, count } = this.same
     if (count >= STUCK_MIN && remaining > 3 + 0.05 * limit) this.ignoreReported(t)

@@ -23,7 +23,7 @@ export class ResetClock {
     return Object.assign(new ResetClock(0, 0), data)
   }
 
-  /** A window was seen to begin between `from` and `to`; by the request sent at `sentAt`, where `fresh`. */
+  /** A window was seen to begin between `from` and `to`; if `fresh`, opened by the request sent at `sentAt`. */
   saw(
     from: number,
     to: number,
@@ -48,7 +48,7 @@ export class ResetClock {
     this.to = latest + PERIOD_S
   }
 
-  /** A refusal, or a header, told that the reset lies between `from` and `to`. */
+  /** A refusal, or a header, reported that the reset lies between `from` and `to`. */
   told(from: number, to: number, t: number): void {
     if (to < this.from || from > this.to || this.to <= t) {
       this.from = from
@@ -60,12 +60,12 @@ export class ResetClock {
     this.probedFor = null
   }
 
-  /** A request that was certainly sent at `t` before the reset: it cannot be earlier than a minute after. */
+  /** A request was certainly sent at `t` before the reset: the reset cannot be earlier than a minute after. */
   notBefore(t: number): void {
     if (this.opening === 'clock') this.from = Math.min(Math.max(this.from, t), this.to)
   }
 
-  /** The reset went unseen, because nobody asked: keeps the clock running. */
+  /** No request saw the reset: keeps the clock running. */
   runOn(t: number): void {
     const passed = Math.ceil((t - this.to) / PERIOD_S) * PERIOD_S
     this.from += passed

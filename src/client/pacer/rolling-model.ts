@@ -1,18 +1,18 @@
-// What is known if the service counts without windows: two guesses, of which the better is believed. Times are seconds.
+// What is known if the service counts without windows: two guesses, of which the better one applies. Times are seconds.
 
 import { BucketLevel, errorWeight, OthersLog } from './observers.ts'
 import type { Observation } from './observers.ts'
 
 /** Answers before a guess is judged. */
 const OBSERVATIONS_MIN = 40
-/** A bucket that turned out wrong is not believed again for so long. */
+/** How long a bucket that proved wrong is not assumed again. */
 const NO_BUCKET_S = 600
-/** Answers that show that it cannot be a log. */
+/** This many answers prove that it cannot be a log. */
 const BEYOND_LOG = 5
-/** A visible surplus is believed for so long. */
+/** How long a visible surplus remains valid. */
 const SURPLUS_S = 1
 
-/** Whether Remaining never came near the limit: a bucket that lets through little at once. */
+/** Whether Remaining never came near the limit: a bucket that allows only small bursts. */
 export const isSmallBurst = (highest: number, limit: number): boolean => highest < 0.3 * limit
 
 export class RollingModel {
@@ -21,7 +21,7 @@ export class RollingModel {
   private observations = 0
   private observedAt = 0
   private noBucketUntil = 0
-  /** Answers that told more than any log could have left, up to as many as it takes. */
+  /** Answers that reported more than any log could have left, up to the number that counts as proof. */
   private beyondLog = 0
   /** The newest Remaining, when its request was sent, and when it came. */
   private newest = { sentAt: -9, remaining: 0, t: -9 }
@@ -33,7 +33,7 @@ export class RollingModel {
     return model
   }
 
-  /** Both guesses begin anew; `ownUse` of ours are in the log, `sentAfter` requests have left since. */
+  /** Both guesses restart; `ownUse` of ours are in the log, `sentAfter` requests have left since. */
   begin(limit: number, remaining: number, t: number, ownUse: number, sentAfter: number): void {
     this.others = new OthersLog(limit - remaining - ownUse)
     this.bucket = new BucketLevel(remaining - sentAfter, t)
@@ -41,7 +41,7 @@ export class RollingModel {
     this.observedAt = t
   }
 
-  /** Nothing tells what remains: the log is our own, until a refusal says that others use some of it. */
+  /** No answer reports what remains: the log holds our own use, until a refusal shows that others use some of the limit. */
   beginBlind(t: number): void {
     this.others = new OthersLog(0)
     this.observations = 0
@@ -49,13 +49,13 @@ export class RollingModel {
     this.forgetSurplus()
   }
 
-  /** What nothing has confirmed since is believed less and less. */
+  /** What nothing has confirmed since loses weight. */
   fadeOthers(t: number, memoryS: number): void {
     this.others.raw *= Math.exp(-Math.max(0, t - this.observedAt) / memoryS)
     this.observedAt = Math.max(this.observedAt, t)
   }
 
-  /** When the newest Remaining was asked for; where it is still believed, what of it is more than a log would leave. */
+  /** When the newest Remaining was asked for and, while it is still valid, how much of it is more than a log would leave. */
   surplus(t: number, limit: number): { readonly sentAt: number; readonly credit: number } | null {
     const { sentAt, remaining } = this.newest
     if (t - this.newest.t > SURPLUS_S) return null
@@ -71,7 +71,7 @@ export class RollingModel {
     const weight = errorWeight(gap, limit)
     this.observedAt = t
     this.observations++
-    // In a log, what remains and what we used of the last minute are the limit at most.
+    // In a log, what remains and what we used of the last minute add up to the limit at most.
     if (remaining + seen.ownUse > 1.5 * limit)
       this.beyondLog = Math.min(BEYOND_LOG, this.beyondLog + 1)
     this.others.learn(seen, gap, weight)
@@ -79,8 +79,8 @@ export class RollingModel {
   }
 
   /**
-   * Which guess to believe, with a margin against going back and forth. A small bucket never comes near the limit; one as
-   * large as a minute was seen to let through more than a log could.
+   * Which guess applies, with a margin against switching back and forth. A small bucket never comes near the limit; one as large
+   * as a minute's limit was seen to allow more than a log could.
    */
   better(believed: 'rolling' | 'bucket', highest: number, limit: number, t: number) {
     if (this.observations <= OBSERVATIONS_MIN) return believed
@@ -93,7 +93,7 @@ export class RollingModel {
     return isBetter ? 'bucket' : 'rolling'
   }
 
-  /** Refused: nothing is left, whatever was believed. */
+  /** Refused: nothing is left, whatever was assumed. */
   refused(limit: number, ownUse: number, t: number, isLog: boolean): void {
     this.forgetSurplus()
     if (isLog) this.others.raw = Math.max(this.others.raw, limit - ownUse)

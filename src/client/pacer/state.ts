@@ -1,11 +1,11 @@
-// When may the next request go? A pure state machine: no clock, no I/O; every time is in seconds. It is told of each request
-// and each answer, and works out what kind of limiter the service keeps (src/README.md, "Pacing"):
+// When may the next request go? A pure state machine: no clock, no I/O; every time is in seconds. It receives each request and
+// each answer, and works out what kind of limiter the service has (src/README.md, "Pacing"):
 // - `learning`: not known yet. Remaining is spent evenly over the minute in which a fixed window has to show its reset.
 // - `window`: Remaining jumped to about Limit, so there is a reset. What is left is spent just before the next one.
 // - `rolling`: Remaining came back in small gains, so each request counts for a minute of its own: we keep the same log.
 // - `bucket`: as `rolling`, but Remaining never comes near Limit and a small, evenly filled bucket explains it better.
-// Promises kept here: one request at a time into the unknown; inside a window never more in flight than the lowest Remaining;
-// nothing before a Retry-After has passed; never silent for long while somebody waits, so that no wait is for ever.
+// Promises kept here: one request at a time while nothing is known; inside a window never more in flight than the lowest
+// Remaining; nothing before a Retry-After has passed; never silent for long while a caller waits, so that no wait is endless.
 
 import { SafetyMargin, RetryAfterGate, EvenSpacing } from './throttles.ts'
 import { InFlight, isAccepted } from './in-flight.ts'
@@ -22,7 +22,7 @@ import type { WindowAnswer } from './window-model.ts'
 
 export type LimiterModel = 'learning' | 'window' | 'rolling' | 'bucket'
 
-/** What the state machine is to respect. */
+/** The settings that the state machine respects. */
 export interface PacerSettings {
   /** Share of the limit, 0 to 0.9, that is left to others. */
   readonly reserve: number
@@ -30,50 +30,50 @@ export interface PacerSettings {
   readonly isLeased: boolean
 }
 
-/** What people may see. */
+/** For display. */
 export interface PacerView {
   readonly limit: number | null
-  /** No answer told the limit: it is a guess. */
+  /** No answer reported the limit: it is a guess. */
   readonly isGuess: boolean
   readonly regime: LimiterModel
-  /** The newest that was told; null where none is. */
+  /** The newest that was reported; null if none was. */
   readonly remaining: number | null
   readonly reset: { readonly from: number; readonly to: number } | null
   readonly gate: number
-  /** The service asked for longer than any quota a minute needs; at `gate` one request asks again. */
+  /** The service asked for longer than any quota per minute needs; at `gate` one request asks again. */
   readonly isGateLong: boolean
   /** Accepted in the last minute; those of others are estimated. */
   readonly ours: number
   readonly others: number
 }
 
-/** A limit from here on is as good as none. */
+/** A limit from here on counts as none. */
 export const UNLIMITED_PER_MINUTE = 1_000_000
 /** A probe that is not answered by then may be repeated. */
 const PROBE_AGAIN_S = 1.5
-/** Idle for longer, one request asks before more follow. */
+/** After a longer idle time, one request asks before more follow. */
 const SILENT_S = 60
 /** How soon to ask again while an answer is awaited. */
 const SOON_S = 0.25
-/** Requests saved up while nobody asked are let go within this time at the earliest. */
+/** Requests saved up while idle are spread over at least this time. */
 const BURST_S = 0.2
 /** The same where permits are leased: the next ones come only with the next lease. */
 const LEASE_BURST_S = 0.5
-/** An answer this much older than the newest tells nothing new. */
+/** An answer this much older than the newest shows nothing new. */
 const STRAGGLER_S = 2
-/** What is free beyond an even flow is used up over this time. */
+/** What is free beyond an even flow is used over this time. */
 const SPREAD_S = 1.5
 /** The same for what a reserve leaves to us. */
 const RESERVE_SPREAD_S = 10
-/** Where no Remaining is told, nothing warns of a small bucket: requests go little faster than evenly. */
+/** Without a reported Remaining, nothing warns of a small bucket: requests go little faster than evenly. */
 const BLIND_HASTE = 1.25
-/** Where no Remaining is told, what a refusal said of others' use fades over this time. */
+/** Without a reported Remaining, what a refusal showed of others' use fades over this time. */
 const BLIND_OTHERS_S = 60
-/** Answers over which the share of refusals is taken. */
+/** The number of answers over which the share of refusals is computed. */
 const ANSWERS_MAX = 2_000
 
 export class PacerState {
-  /** Null until an answer told it. */
+  /** Null until an answer reported it. */
   limit: number | null = null
   private regime: LimiterModel = 'learning'
   private flights = new InFlight()
@@ -85,7 +85,7 @@ export class PacerState {
   /** Only one request may be out. */
   private isProbing = true
   private probedAt = -1e9
-  /** Answers come without numbers: the service is slowed down by its refusals alone. */
+  /** Answers come without numbers: only its refusals show the service's limit. */
   private isMute = false
   private lastSentAt = -1e9
   /** The newest Remaining, and when its request was sent. */
@@ -93,7 +93,7 @@ export class PacerState {
   private newestSentAt = -1
   /** The highest Remaining under this limit. */
   private highest = 0
-  /** Send time of the newest request that told a limit, and since when this one holds. */
+  /** Send time of the newest request that reported a limit, and since when this one holds. */
   private limitSentAt = -1
   private limitSince = 0
   /** The minute in which a fixed window has to show its reset, and what was sent in it. */
@@ -102,22 +102,22 @@ export class PacerState {
   private caution = new SafetyMargin()
   private told = new ReportedNumbers()
   private otherLimits = new OtherLimits()
-  /** Where no answer tells the limit: what its refusals let us guess. */
+  /** If no answer reports the limit: the guess from its refusals. */
   private guess = new LimitGuess()
   /** The limit is such a guess. */
   private isGuess = false
-  /** Of bulk requests. */
+  /** For bulk requests. */
   private pace = new EvenSpacing()
   private refused = 0
   private answers = 0
   /** An interactive call was refused: until then the next credit is its own. */
   private interactiveUntil = 0
-  /** Ours a second, lately. */
+  /** Our recent requests per second. */
   private ownRate = 0
-  /** The store is away: this process uses its own share only. */
+  /** The store is unavailable: this process uses only its own share. */
   private isAlone = false
 
-  /** From what `JSON.stringify` made of it. */
+  /** From the result of `JSON.stringify`. */
   static restore(data: object): PacerState {
     const state = Object.assign(new PacerState(), data)
     state.flights = InFlight.restore(state.flights)
@@ -138,8 +138,8 @@ export class PacerState {
   }
 
   /**
-   * Goes on without the other processes, which from here on are others like any: `ownUse` are this one's accepted requests
-   * of the last minute, by 10 s, newest first.
+   * Continues without the other processes, which now count as any other user: `ownUse` are this process's accepted requests of
+   * the last minute, by 10 s, newest first.
    */
   goAlone(ownUse: readonly number[], t: number): void {
     const all = this.own.lastMinute(t)
@@ -161,7 +161,7 @@ export class PacerState {
     bucket.takenByOthers(bucket.othersPerS + siblings / PERIOD_S, this.limit)
   }
 
-  /** Somebody knows better than the service's last Retry-After: one request asks at once. */
+  /** A caller knows better than the service's last Retry-After: one request asks at once. */
   open(t: number): void {
     this.gate.open(t)
     this.isProbing = true
@@ -171,7 +171,7 @@ export class PacerState {
   view(t: number): PacerView {
     const { limit, regime, rolling, windows } = this
     const { clock } = windows
-    // A reset that nobody was there to see.
+    // A reset that no process was there to see.
     const passed = clock ? Math.max(0, Math.ceil((t - clock.to) / PERIOD_S)) * PERIOD_S : 0
     let others = Math.max(0, windows.epoch.othersPerS) * PERIOD_S
     if (regime === 'rolling') others = rolling.others.entries
@@ -239,7 +239,7 @@ export class PacerState {
     return 0
   }
 
-  /** Whether one request has to ask if a window was reset; and what the passing of time alone tells. */
+  /** Whether one request has to ask if a window was reset; and what follows from the passing of time alone. */
   private isResetDue(t: number): boolean {
     if (this.regime === 'learning' && t > this.learningSince + PERIOD_S + 1) {
       // No reset within a minute of steady use: there are no windows.
@@ -260,7 +260,7 @@ export class PacerState {
     return false
   }
 
-  /** Nobody has asked for so long that what is known may be wrong. */
+  /** No request was sent for so long that what is known may be wrong. */
   private isSilent(t: number): boolean {
     if (this.flights.size > 0) return false
     const silence = t - Math.max(this.gate.until, this.lastSentAt)
@@ -269,20 +269,20 @@ export class PacerState {
     return silence >= 5 + 3 / this.perSecond()
   }
 
-  /** There is credit, somebody waits, and nothing is sent: what holds it back may be wrong. */
+  /** There is credit, a caller waits, and nothing is sent: the assumption that holds it back may be wrong. */
   private isTooQuiet(t: number): boolean {
     if (this.flights.size > 0) return false
     return t - Math.max(this.gate.until, this.lastSentAt) >= 5 + 3 / this.perSecond()
   }
 
-  /** Nobody else uses a rolling quota: credit comes back only as our own requests grow old. */
+  /** No other process uses a rolling quota: credit comes back only as our own requests grow old. */
   private isOnlyUser(t: number): boolean {
     const { raw, entries } = this.rolling.others
     const isPlausible = entries < 0.5 && raw > -3 - 0.02 * this.limit!
     return this.regime === 'rolling' && isPlausible && this.own.atMost(t, this.flights) > 0
   }
 
-  /** What the reserve leaves to us: its share is never ours, so whoever else asks for up to that much is not refused. */
+  /** What the reserve leaves to us: its share is never ours, so that a client that asks for up to that much is not refused. */
   private allowance(t: number): number {
     const { reserve } = this.settings
     if (reserve === 0) return Infinity
@@ -293,7 +293,7 @@ export class PacerState {
     return Math.floor((1 - reserve) * this.limit!) - used
   }
 
-  /** What is ours is used up; it comes back for certain. */
+  /** Our share is used up; it comes back for certain. */
   private whenAllowed(t: number, allowance: number): number {
     const { clock } = this.windows
     const at = clock ? clock.to : this.own.whenFree(t, 1 - allowance)
@@ -316,7 +316,7 @@ export class PacerState {
       : Math.max(log, surplus.credit - flights.sentAfter(surplus.sentAt))
   }
 
-  /** The credit that there has to be for one more request. */
+  /** The credit required for one more request. */
   private need(t: number, interactive: boolean): number {
     if (interactive) return this.regime === 'bucket' ? 1.2 : 1
     let need = t < this.interactiveUntil ? 2 : 1
@@ -326,7 +326,7 @@ export class PacerState {
     return need
   }
 
-  /** One request is kept to find a reset whose time is known badly. */
+  /** One request is kept to find a reset whose time is not known well. */
   private keepsOneForReset(t: number): boolean {
     const { clock } = this.windows
     if (clock === null || this.limit! < 300) return false
@@ -350,7 +350,7 @@ export class PacerState {
     return this.soon(t)
   }
 
-  /** Asks again after a short silence with one request, whatever is believed: a belief may be wrong. */
+  /** After a short silence, asks again with one request, whatever is assumed: an assumption may be wrong. */
   private soon(t: number): number {
     if (this.flights.size > 0) return t + SOON_S
     const silence = Math.min(5, Math.max(0.5, 3 / this.perSecond()))
@@ -358,7 +358,7 @@ export class PacerState {
     return t >= at ? this.startProbe(t) : at
   }
 
-  /** Bulk requests a second to let go. */
+  /** Bulk requests per second to allow. */
   private rate(t: number, credit: number, allowance: number): number {
     const base = this.perSecond()
     const share = this.share(t)
@@ -367,7 +367,7 @@ export class PacerState {
     if (this.regime === 'rolling') {
       const used = this.own.atMost(t, this.flights)
       const most = Math.min(this.told.isSilent() ? BLIND_HASTE : 2, haste)
-      // Towards what the minute gives on average: a thin quarter of a minute would come back every minute.
+      // Towards the minute's average: a quarter of a minute with little use would come back every minute.
       const mean = (used + Math.max(0, share * free)) / PERIOD_S
       const spreadS = isSmallBurst(this.highest, this.limit!) ? 1 : SPREAD_S
       return Math.min(most * base, Math.max(0.02 * base, mean + (share * free) / spreadS))
@@ -377,7 +377,7 @@ export class PacerState {
       const rate = this.isAlone ? share * (base + free) : base - othersPerS + free
       return Math.min(Math.min(2, haste) * base, Math.max(0, rate))
     }
-    // What is left is spent until just before the reset, less what others will take until then.
+    // What is left is spent until just before the reset, minus what others will take until then.
     const { clock, epoch } = this.windows
     const end = clock ? clock.from : this.learningSince + PERIOD_S
     const left = end - 0.1 * this.flights.latency - t
@@ -387,23 +387,23 @@ export class PacerState {
     return Math.min((clock ? haste : Math.min(1.5, haste)) * base, rate)
   }
 
-  /** Our share beside a reserve, spread over the minute: what is let go in a rush comes back in a rush a minute later. */
+  /** Our share next to a reserve, spread over the minute: what goes out in a rush comes back in a rush a minute later. */
   private rateOfReserve(allowance: number): number {
     if (allowance === Infinity || this.regime === 'window') return Infinity
     const even = (1 - this.settings.reserve) * this.perSecond()
     return even + allowance / RESERVE_SPREAD_S
   }
 
-  /** Credit that is kept back. */
+  /** Credit that is held back. */
   private kept(t: number): number {
     const isBucket = this.regime === 'bucket'
-    // Tokens kept in a bucket cost nothing: it fills up all the same.
+    // Tokens kept in a bucket cost nothing: it fills up anyway.
     const part = isSmallBurst(this.highest, this.limit!) ? 0.004 : 0.03
     const cushion = isBucket ? Math.min(1 + part * this.limit!, 0.4 * this.highest) : 0
     return cushion + this.caution.now(t, this.highest)
   }
 
-  /** The part of the quota that is ours while the store is away: what we used of what all used lately. */
+  /** The part of the quota that is ours while the store is unavailable: our part of the total recent use. */
   private share(t: number): number {
     if (!this.isAlone) return 1
     let own = Math.max(0.02 * this.perSecond(), this.ownRate)
@@ -434,7 +434,7 @@ export class PacerState {
     this.lastSentAt = t
   }
 
-  /** It was never sent. False where it is not known, such as one that was given up. */
+  /** It was never sent. False if it is not known, such as one that was given up. */
   onUnused(id: string): boolean {
     if (!this.flights.take(id)) return false
     this.sentLearning--
@@ -460,8 +460,8 @@ export class PacerState {
   }
 
   /**
-   * A request was answered at `endedAt`, and is reported at `t`. One that this state does not know, because it was sent
-   * while the store was away or has been given up, counts as used, and one probe asks where things stand.
+   * A request was answered at `endedAt`, and is reported at `t`. A request that this state does not know, because it was sent
+   * while the store was unavailable or has been given up, counts as used, and one probe asks for the current numbers.
    */
   onAnswer(id: string, seen: ParsedAnswer, sentAt: number, endedAt: number, t: number): void {
     const known = this.flights.take(id)
@@ -469,7 +469,7 @@ export class PacerState {
     this.isProbing = known === undefined
     const accepted = isAccepted(seen.status)
     const latency = Math.max(0, endedAt - sentAt)
-    // A limiter looks early in a call.
+    // A limiter counts early in a call.
     const countedAt = sentAt + 0.3 * Math.min(latency, 1)
     if (accepted) this.own.add(endedAt, countedAt)
     else this.rolling.bucket.level += 1
@@ -505,7 +505,7 @@ export class PacerState {
     if (seen.status === 429) this.onRefusal(sent, wait, t)
   }
 
-  /** Waits as the service asks. Gives the wait. */
+  /** Waits as the service asks. Returns the wait. */
   private obey({ status, retryAfter }: ParsedAnswer, endedAt: number): number {
     if (isAccepted(status)) this.gate.opened()
     if (status !== 429 && status !== 503) return 0
@@ -518,9 +518,9 @@ export class PacerState {
     return wait
   }
 
-  /** Limit and Remaining, where both are known. */
+  /** Limit and Remaining, if both are known. */
   private numbersOf(seen: ParsedAnswer, t: number): { limit: number; remaining: number } | null {
-    // Without a valid key, it is another quota's numbers.
+    // Without a valid key, the numbers belong to another quota.
     if (seen.status === 401) return null
     const limit = seen.limit ?? this.limit
     const remaining = this.told.remainingOf(seen, t)
@@ -528,7 +528,7 @@ export class PacerState {
     return { limit, remaining: Math.min(remaining, limit) }
   }
 
-  /** What an answer tells, or does not tell, of the numbers themselves. */
+  /** What an answer reports, or omits, about the numbers themselves. */
   private hear(seen: ParsedAnswer, sent: SentRequest, wait: number, t: number): void {
     const wasSilent = this.told.isSilent()
     const used = this.own.lastMinute(t)
@@ -553,11 +553,11 @@ export class PacerState {
     if (isSilent && this.limit !== null && (!wasSilent || this.regime !== 'rolling'))
       this.goBlind(this.limit, this.isGuess, t)
     if (isSilent) this.rolling.fadeOthers(t, BLIND_OTHERS_S)
-    // Remaining is told again.
+    // Remaining is reported again.
     if (wasSilent && !isSilent) this.become('learning', t)
   }
 
-  /** Nothing tells what remains: our own log is held against the limit. */
+  /** No answer reports what remains: our own log is compared with the limit. */
   private goBlind(limit: number, isGuess: boolean, t: number): void {
     if (this.limit === null) this.pace.restart(t)
     if (limit !== this.limit) this.limitSince = t
@@ -568,7 +568,7 @@ export class PacerState {
     this.rolling.beginBlind(t)
   }
 
-  /** A refusal by another limit than the minute's: it tells nothing, but to wait. */
+  /** A refusal by another limit than the minute's: it only says to wait. */
   private isOther(
     sent: SentRequest,
     { limit, remaining, wait }: { limit: number; remaining: number; wait: number },
@@ -584,7 +584,7 @@ export class PacerState {
     return true
   }
 
-  /** A new limit is adopted at once: what this answer says of it is the new truth. Kind and clock stay. */
+  /** A new limit is adopted at once: what this answer says of it is the latest fact. Kind and clock stay. */
   private takeLimit(
     sent: SentRequest,
     { limit, remaining }: { limit: number; remaining: number },
@@ -615,7 +615,7 @@ export class PacerState {
     this.rolling.begin(this.limit!, remaining, t, ownUse, sentAfter)
   }
 
-  /** A service that documents when its window ends. */
+  /** The service documents when its window ends. */
   private hearPromise(
     sent: SentRequest,
     { status, resetIn }: ParsedAnswer,
@@ -628,7 +628,7 @@ export class PacerState {
     if (this.windows.hearPromise(span, t)) this.become('window', t)
   }
 
-  /** Learns from an answer. `settled`: a refusal among them needs no more thought. */
+  /** Learns from an answer. `settled`: if it is a refusal, it needs no further handling. */
   private see(sent: SentRequest, answer: WindowAnswer, countedAt: number): 'settled' | 'seen' {
     const { windows } = this
     if (answer.accepted && windows.confirmReported(sent, answer)) return this.enterWindow(answer.t)

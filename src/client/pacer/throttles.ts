@@ -1,5 +1,4 @@
-// What holds requests back although there is credit: a Retry-After, caution after refusals, and an even pace. Times are
-// seconds.
+// What holds requests back although there is credit: a Retry-After, a margin after refusals, and even spacing. Times are seconds.
 
 import { RETRY_AFTER_MAX_MS } from './headers.ts'
 
@@ -8,15 +7,15 @@ const WAIT_MAX_S = RETRY_AFTER_MAX_MS / 1_000
 /** Refusals without a Retry-After: the first wait; it doubles up to the last. */
 const MUTE_WAIT_S = 1
 const MUTE_WAIT_MAX_S = 5
-/** Caution fades over this time. */
+/** The margin fades over this time. */
 const CAUTION_S = 900
-/** Refusals closer than this are one. */
+/** Refusals closer together than this count as one. */
 const ONE_REFUSAL_S = 1.5
 
 /** Nothing is sent before `until`. */
 export class RetryAfterGate {
   until = 0
-  /** The wait was longer than any that a quota a minute needs: one request asks early whether it is still meant. */
+  /** The wait was longer than any that a quota per minute needs: one request asks early whether it still applies. */
   isLong = false
   /** Refusals in a row that did not say how long to wait. */
   private mute = 0
@@ -36,16 +35,16 @@ export class RetryAfterGate {
   }
 
   /**
-   * Closes for as long as the service asks, or, where it does not say how long, a little longer each time. A refusal that
-   * asks for more than five minutes may mean milliseconds: it is asked again after so many, and later each time. Gives
-   * the wait.
+   * Closes for as long as the service asks, or, if it does not say how long, a little longer each time. A refusal that asks for
+   * more than five minutes may mean milliseconds: the service is asked again after that many, and later each time. Returns the
+   * wait.
    */
   close(retryAfter: number | null, at: number, isRefusal: boolean): number {
     let wait = retryAfter ?? 0
     const isAnother = at >= this.until
     if (wait > WAIT_MAX_S) {
       const first = isRefusal ? Math.max(1, wait / 1_000) : WAIT_MAX_S
-      // Those that were on their way together are one.
+      // Refusals of requests that were in flight together count as one.
       wait = Math.min(WAIT_MAX_S, first * 4 ** Math.min(isAnother ? this.long : 0, 10))
       if (isAnother) this.long++
       this.isLong = true
@@ -67,7 +66,7 @@ export class SafetyMargin {
   private raw = 0
   private at = 0
 
-  /** `highest`: the highest Remaining there ever was. */
+  /** `highest`: the highest Remaining ever seen. */
   now(t: number, highest: number): number {
     return Math.min(this.raw * Math.exp(-(t - this.at) / CAUTION_S), 0.3 * highest)
   }
@@ -84,12 +83,12 @@ export class SafetyMargin {
   }
 }
 
-/** An even pace: tokens grow at a rate, and each bulk request takes one. */
+/** Even spacing: tokens grow at a rate, and each bulk request takes one. */
 export class EvenSpacing {
   private tokens = 1
   private at = 0
 
-  /** 0 where one may go now, else when to look again. */
+  /** 0 if a request may go now, else when to check again. */
   next(t: number, rate: number, tokensMax: number): number {
     this.tokens = Math.min(tokensMax, this.tokens + rate * (t - this.at))
     this.at = t
@@ -105,12 +104,12 @@ export class EvenSpacing {
     this.tokens += 1
   }
 
-  /** Nothing that was saved up is let go at once. */
+  /** Spreads out what was saved up instead of sending it at once. */
   slow(most = 1): void {
     this.tokens = Math.min(this.tokens, most)
   }
 
-  /** Begins anew at `t`. */
+  /** Restarts at `t`. */
   restart(t: number): void {
     this.tokens = Math.max(this.tokens, 0)
     this.at = t

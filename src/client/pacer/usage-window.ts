@@ -61,7 +61,7 @@ export class UsageWindow {
     return this.total - after + this.counts[whole]! * (position - whole)
   }
 
-  /** When `requests` of them are certainly older than `age` seconds; null where there are fewer. */
+  /** When `requests` of them are certainly older than `age` seconds; null if there are fewer. */
   whenOlder(t: number, age: number, requests: number): number | null {
     let left = requests
     const end = (index: number) => (this.first + index + 1) / BUCKETS_PER_S + age

@@ -1,4 +1,4 @@
-// What people see of an org's quota, read from its row.
+// An org's quota for display, read from its row.
 
 import { BULK_PRIORITIES } from '../../core/ports.ts'
 import type { BulkPriority } from '../../core/ports.ts'
@@ -14,16 +14,16 @@ export interface QuotaView {
   readonly org: string
   /** Null before the first answer. */
   readonly limitPerMinute: number | null
-  /** No answer has told the limit: it is guessed from refusals. */
+  /** No answer has reported the limit: it is guessed from refusals. */
   readonly isLimitGuessed: boolean
   readonly regime: LimiterModel
-  /** The newest Remaining; null where answers do not tell it. */
+  /** The newest Remaining; null if answers do not report it. */
   readonly remaining: number | null
   /** Of a window: when the next one begins. */
   readonly resetsAtMs: { readonly from: number; readonly to: number } | null
   /** A Retry-After that is in force. */
   readonly closedUntilMs: number | null
-  /** The service asked for a longer wait than is believed: when that one is over, one request asks again. */
+  /** The service asked for a longer wait than is accepted: after the accepted one, one request asks again. */
   readonly isClosedForLong: boolean
   /** Share of the limit that is left to others. */
   readonly reserve: number
@@ -36,7 +36,10 @@ export interface QuotaView {
     readonly waiting: ByPriority
   }[]
   readonly totals: Readonly<RequestTotals>
-  /** Requests a minute that each priority can expect now: the limit, less the reserve or others, whichever is more, shared with whoever else is busy; 0 while closed for nobody knows how long. */
+  /**
+   * Requests a minute that each priority can expect now: the limit minus the reserve or the others' use, whichever is more,
+   * shared with every other busy priority; 0 while closed for an unknown time.
+   */
   readonly available: Readonly<Record<BulkPriority, number>> | null
 }
 
@@ -79,7 +82,7 @@ export function readQuotaView(org: string, state: string, nowMs: number): QuotaV
   }
 }
 
-/** Minutes that so many requests take; null where unknown, 0 where nothing limits. */
+/** Minutes that so many requests take; null if unknown, 0 if nothing limits. */
 export function forecastMinutes(
   view: QuotaView,
   requests: number,

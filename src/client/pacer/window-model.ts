@@ -1,11 +1,11 @@
-// What is known if the service counts in fixed windows: what is left of this one, and when the next begins. It holds while
-// the kind of the limiter is being learned, too: the same evidence says that it is another. Times are seconds.
+// What is known if the service counts in fixed windows: what is left of this one, and when the next begins. It also holds while
+// the kind of limiter is being learned: the same evidence shows that it is another. Times are seconds.
 
 import { WindowState } from './window-state.ts'
 import type { SentRequest } from './in-flight.ts'
 import { PERIOD_S, ResetClock } from './reset-clock.ts'
 
-/** An answer, as a window's model sees it. */
+/** An answer as the window model sees it. */
 export interface WindowAnswer {
   readonly limit: number
   readonly remaining: number
@@ -19,21 +19,21 @@ export interface WindowAnswer {
 /** What an answer showed beyond its numbers. */
 export type WindowEvidence =
   | 'nothing'
-  /** It landed before a reset that was seen already, or beside it. */
+  /** It arrived before or around a reset that was already seen. */
   | 'straggler'
   /** A window began. */
   | 'reset'
   /** The quota grows by little: there are no windows. */
   | 'trickle'
-  /** The window did not end when it had to: what was believed is wrong. */
+  /** The window did not end when it had to: the assumption is wrong. */
   | 'no reset'
 
 /** Three small gains within this time are no window. */
 const GAINS_WITHIN_S = 10
 const GAINS = 3
-/** Gains closer than this are one. */
+/** Gains closer together than this count as one. */
 const GAIN_APART_S = 0.3
-/** Two answers that promise the same reset, this far apart, are believed. */
+/** Two answers that promise the same reset, this far apart, are reliable. */
 const PROMISE_AGE_S = 2
 
 interface TimeSpan {
@@ -49,7 +49,7 @@ export class WindowModel {
   private gains: number[] = []
   /** The last reset: answers to requests sent before it was seen may come from either side. */
   private jump: { remaining: number; inFlight: number; seenAt: number } | null = null
-  /** Send time of the latest request known to lie before the next reset. */
+  /** Send time of the latest request known to be before the next reset. */
   private latestBefore = -1
   /** Probes at the reset that saw none. */
   private missed = 0
@@ -73,8 +73,8 @@ export class WindowModel {
   }
 
   /**
-   * Inside one window Remaining only falls: an answer is below the lowest value that was known when its request was sent,
-   * in whatever order answers come and whoever else sends. One that is not proves that the quota grew.
+   * Inside one window Remaining only falls: an answer is below the lowest value that was known when its request was sent, in
+   * whatever order answers come and whichever processes also send. An answer that is not below proves that the quota grew.
    */
   see(sent: SentRequest, answer: WindowAnswer): WindowEvidence {
     const { remaining, accepted, t } = answer
@@ -88,7 +88,7 @@ export class WindowModel {
     return isLate ? this.missReset(sent, t) : 'nothing'
   }
 
-  /** Sent before a reset was seen: it landed on one side or the other. */
+  /** Sent before a reset was seen: it counted on one side or the other. */
   private seeStraggler(
     sent: SentRequest,
     { remaining, accepted, limit }: WindowAnswer,
@@ -102,7 +102,7 @@ export class WindowModel {
     return 'straggler'
   }
 
-  /** Remaining grew: at once to about the limit is a reset; by little, again and again, is no window. */
+  /** Remaining grew: at once to about the limit is a reset; by little, several times, is no window. */
   private seeGain(sent: SentRequest, answer: WindowAnswer): WindowEvidence {
     const { limit, remaining, t } = answer
     const isDue = this.clock !== null && t > this.clock.from - 0.1
@@ -140,7 +140,7 @@ export class WindowModel {
 
   /** A probe saw no reset where one was due: the clock is off; the second time, there is none. */
   private missReset(sent: SentRequest, t: number): WindowEvidence {
-    // Nobody asked at the reset: that it was not seen tells nothing.
+    // No request asked around the reset: not seeing it proves nothing.
     if (sent.sentAt > this.clock!.to + 3) {
       this.clock!.runOn(t)
       return 'nothing'
@@ -155,7 +155,7 @@ export class WindowModel {
     return 'no reset'
   }
 
-  /** Refused, and told to wait between `from` and `to`: the time of the reset. */
+  /** Refused, with a wait until between `from` and `to`: the time of the reset. */
   refused(sent: SentRequest, wait: TimeSpan, t: number): void {
     if (this.clock === null) {
       if (wait.to - t > 5) this.told = wait
@@ -166,7 +166,7 @@ export class WindowModel {
     this.clock.told(wait.from, wait.to, t)
   }
 
-  /** A long Retry-After that ends in a full quota was a reset. True where this answer shows it. */
+  /** A long Retry-After that ends in a full quota was a reset. True if this answer shows it. */
   confirmReported(sent: SentRequest, answer: WindowAnswer): boolean {
     const { told } = this
     if (!told || sent.sentAt < told.to - 0.02) return false
@@ -177,7 +177,7 @@ export class WindowModel {
     return true
   }
 
-  /** A service that documents when its window ends need not be watched for it. True where that shows a window. */
+  /** If a service documents when its window ends, no probe is needed. True if that shows a window. */
   hearPromise(span: TimeSpan, t: number): boolean {
     const before = this.promised
     if (before === null || span.from > before.to || span.to < before.from) {

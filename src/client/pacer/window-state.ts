@@ -1,19 +1,19 @@
-// What Remaining has told since the quota was last seen to refill. Times are seconds.
+// What Remaining has shown since the quota was last seen to refill. Times are seconds.
 
 /** Others' use is averaged over this time. */
 const OTHERS_MEMORY_S = 30
 
 export class WindowState {
   readonly number: number
-  /** The lowest Remaining of the epoch: with what is in flight taken off, it never overstates what is left. */
+  /** The lowest Remaining of the epoch: minus what is in flight, it never overstates what is left. */
   lowest: number
-  /** When the request was sent whose answer told it. */
+  /** When the request whose answer reported it was sent. */
   lowestSentAt: number
-  /** The Remaining that opened it. */
+  /** The Remaining that opened the epoch. */
   readonly first: number
   /** Our requests accepted since. */
   ownAccepted = 0
-  /** What others take, a second; carried from epoch to epoch. */
+  /** What others take, per second; carried from epoch to epoch. */
   othersPerS: number
   private othersUsed = 0
   private at: number
@@ -31,7 +31,7 @@ export class WindowState {
     return Object.assign(Object.create(WindowState.prototype) as WindowState, data)
   }
 
-  /** One request may have been used, and no Remaining told so. */
+  /** One request may have been used without a Remaining that shows it. */
   useOne(): void {
     this.lowest = Math.max(0, this.lowest - 1)
   }
@@ -40,7 +40,7 @@ export class WindowState {
     return this.othersPerS * Math.exp(-Math.max(0, t - this.at) / OTHERS_MEMORY_S)
   }
 
-  /** What others take at `t`, a second: less with every second in which nothing told of them. */
+  /** What others take at `t`, per second: it falls with every second in which nothing shows them. */
   othersNow(t: number): number {
     return Math.max(0, this.faded(t))
   }
