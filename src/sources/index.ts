@@ -1,4 +1,4 @@
-// The registry of sources: from what a sync names to an opened source. A new source is one more line here.
+// The registry of sources: from a sync's configuration to an opened source. A new source is one more line here.
 
 import { SourceError } from '../core/errors.ts'
 import type { ImportSync } from '../core/sync.ts'
@@ -9,7 +9,7 @@ import { openQuery } from './query/index.ts'
 import { openRecords, type SourceClient } from './records/index.ts'
 import { FROM_THE_START, type Source } from './source.ts'
 
-/** Opens what a source names by its name in the configuration. */
+/** Opens what a source refers to by its name in the configuration. */
 export interface SourceOpeners {
   openWarehouse(name: string, signal?: AbortSignal): Promise<Warehouse>
   connect(connection: string): Promise<{ client: SourceClient }>
@@ -17,8 +17,7 @@ export interface SourceOpeners {
 
 /**
  * @param extent default: all of a file or of records, a query from the start
- * @throws SourceError where the source cannot be opened, has no usable header, or has no window; Blocked where it cannot be
- *   reached now
+ * @throws SourceError if the source cannot be opened, has no usable header, or has no window; Blocked if it cannot be reached now
  */
 export async function openSource(
   sync: ImportSync,

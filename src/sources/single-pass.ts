@@ -1,4 +1,4 @@
-// A source is read once, and what the reading found is known after its last row.
+// Ensures that a source is read once, and gives its summary only after the last row.
 
 import type { SourceError } from '../core/errors.ts'
 import type { SourceSummary } from './source.ts'

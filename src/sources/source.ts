@@ -1,4 +1,4 @@
-// What rows come from. A source yields every row once, in order, with its place; it never skips one silently.
+// The interface of sources. A source yields every row once, in order, with its place; it never skips one silently.
 
 import type { Json } from '../core/json.ts'
 import type { Watermark, Window } from '../core/watermark.ts'
@@ -7,30 +7,30 @@ import type { Watermark, Window } from '../core/watermark.ts'
 export interface SourceRow {
   /** 1-based position in the source, the same on every reading of unchanged input. */
   readonly ordinal: number
-  /** 1-based line of the file on which the row begins; equal to `ordinal` where the source has no lines. */
+  /** 1-based line of the file on which the row begins; equal to `ordinal` if the source has no lines. */
   readonly line: number
-  /** Of a retry: the ordinal of the row in the run that it is of. */
+  /** For a retry: the ordinal of the row in the original run. */
   readonly of?: number
   readonly cells: readonly Json[]
 }
 
 /** Which rows of a source are read. */
 export interface Extent {
-  /** What the last complete reading reached; null: there was none. For a query that uses `:watermark`. */
+  /** The end of the last complete reading; null: there was none. For a query that uses `:watermark`. */
   readonly watermark: Watermark | null
-  /** For a query that uses `:from` or `:to`, and for records that tell when they were changed last. */
+  /** For a query that uses `:from` or `:to`, and for records with a modification time. */
   readonly window: Window | null
 }
 
-/** The rows of the next reading, where there was none before. */
+/** The rows of a first reading. */
 export const FROM_THE_START: Extent = { watermark: null, window: null }
 
 /** What a complete reading of a source found. */
 export interface SourceSummary {
   readonly rows: number
-  /** SHA-256 of the source's bytes, or of its cells where it has none, hex: two readings of the same input agree. */
+  /** SHA-256 of the source's bytes, or of its cells if it has none, hex: two readings of the same input agree. */
   readonly digest: string
-  /** What the next reading begins with; absent where there is no watermark, or nothing moves it. */
+  /** Where the next reading starts; absent if there is no watermark, or nothing moves it. */
   readonly watermark?: Watermark
 }
 
@@ -40,11 +40,11 @@ export interface Source {
   readonly columns: readonly string[]
   /**
    * All rows, in chunks of at most `rowsMax`. Read at most once.
-   * @throws SourceError with line and column where the source is not well formed
+   * @throws SourceError with line and column if the source is not well formed
    */
   chunks(rowsMax: number, signal?: AbortSignal): AsyncIterable<readonly SourceRow[]>
   /** The summary; only after `chunks` has ended. */
   summary(): SourceSummary
-  /** Releases what is open. Safe at any time, and twice. */
+  /** Releases all resources. Safe at any time, and twice. */
   close(): Promise<void>
 }

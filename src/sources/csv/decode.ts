@@ -1,5 +1,5 @@
-// Bytes of any encoding become UTF-8, strictly. Promise kept here: a byte that does not fit is an error with its line,
-// never U+FFFD, and NUL never passes.
+// Converts bytes of any encoding to UTF-8, strictly. Promise kept here: a byte that does not fit is an error with its line, never
+// U+FFFD, and NUL never passes.
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { excerptOf, type CsvFault } from './faults.ts'
@@ -8,19 +8,19 @@ const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
 const EMPTY = Buffer.alloc(0)
 const LF = 10
 const CR = 13
-/** Bytes at the start in which byte order marks are looked for: some programs write one before the one that is there. */
+/** Bytes at the start in which byte order marks are searched: some programs write one before the existing one. */
 const HEAD_BYTES = 12
 
-/** What 0x80 to 0x9F mean in windows-1252. Some releases of Node.js decode them as ISO 8859-1, so it is done here. */
+/** The characters of 0x80 to 0x9F in windows-1252. Some releases of Node.js decode them as ISO 8859-1, so this file does it. */
 const WINDOWS_1252 =
   '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
   '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
 
-/** Turns pieces into UTF-8; `undefined` is the end of the input. `null`: some byte does not fit. */
+/** Converts pieces to UTF-8; `undefined` is the end of the input. `null`: some byte does not fit. */
 type Step = (piece: Buffer | undefined) => Buffer | null
 
 /**
- * The canonical name of an encoding; the WHATWG's, for which iso-8859-1 is windows-1252.
+ * The canonical name of an encoding, as in the WHATWG standard, where iso-8859-1 is windows-1252.
  * @throws SourceError csv_encoding_unknown
  */
 export function encodingOf(label: string, fault: CsvFault): string {
@@ -36,7 +36,7 @@ export function encodingOf(label: string, fault: CsvFault): string {
 
 /**
  * Yields the text as UTF-8 without its byte order mark.
- * @param encoding a label; undefined: what the byte order mark says, else UTF-8
+ * @param encoding a label; undefined: from the byte order mark, else UTF-8
  * @throws SourceError csv_encoding, csv_encoding_unknown, csv_nul
  */
 export async function* decodeText(
@@ -66,7 +66,7 @@ export async function* decodeText(
   yield* check(undefined)
 }
 
-/** The encoding that counts, and the length of the byte order mark, however often it is there. */
+/** The encoding that applies, and the length of the byte order mark with its repetitions. */
 function markOf(
   head: Buffer,
   wanted: string | undefined,
@@ -94,8 +94,8 @@ function markOf(
 }
 
 /**
- * A step that throws: it knows the line at which each piece begins. What comes before a wrong byte is yielded first, so that
- * whoever reads the text knows in which column the byte is.
+ * A step that throws: it knows the line at which each piece begins. It first yields what comes before a wrong byte, so that the
+ * reader of the text knows in which column the byte is.
  */
 function checkerOf(
   encoding: string,
@@ -108,7 +108,7 @@ function checkerOf(
   return function* (piece) {
     const text = step(piece)
     const expected = `expected ${encoding} throughout, or another "encoding"`
-    // Only UTF-8 shows at once where it is broken; of the others the line is known at which the piece begins.
+    // Only UTF-8 shows exactly where it is broken; for other encodings only the line at which the piece begins is known.
     if (text === null)
       throw fault('csv_encoding', `bytes here or further on are not ${encoding}; ${expected}`, {
         line,
@@ -158,7 +158,7 @@ function utf8Step(): Step {
   }
 }
 
-/** Bytes at the end that begin a character of UTF-8 and do not complete it: 0 to 3. */
+/** Bytes at the end that begin a UTF-8 character and do not complete it: 0 to 3. */
 function unfinishedBytes(text: Buffer): number {
   for (let back = 1; back <= 3 && back <= text.length; back += 1) {
     const byte = text[text.length - back] ?? 0
@@ -191,7 +191,7 @@ function otherStep(encoding: string): Step {
 function firstBadByte(text: Buffer): number {
   let start = 0
   let end = text.length
-  // Halves it: what begins well and is cut between characters stays good.
+  // Bisects: a part that begins well and is cut between characters is good.
   while (end - start > 4) {
     let middle = (start + end) >> 1
     middle -= unfinishedBytes(text.subarray(start, middle))
@@ -213,7 +213,7 @@ const UNDEFINED_IN_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d]
 const looksLike1252 = (text: Buffer): boolean =>
   !text.some((byte) => byte === 0 || UNDEFINED_IN_1252.includes(byte))
 
-/** Whether nearly every second byte is NUL, as in Latin text of two bytes a character. */
+/** Whether nearly every second byte is NUL, as in Latin text with two bytes a character. */
 function looksLikeUtf16(text: Buffer): boolean {
   const head = text.subarray(0, 1_024)
   let nuls = 0

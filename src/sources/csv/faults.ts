@@ -1,5 +1,5 @@
-// The one way in which a CSV source complains: a stable code, the file, the line, and what was expected. Promise kept
-// here: no cell of the file and no foreign message is ever quoted.
+// The only way in which a CSV source reports errors: a stable code, the file, the line, and what was expected. Promise kept here:
+// no cell of the file and no foreign message is ever quoted.
 
 import { formatIssue, SourceError } from '../../core/errors.ts'
 
@@ -9,7 +9,7 @@ export interface CsvPlace {
   column?: number
 }
 
-/** The error of a place, with the column where it lacks one. */
+/** The error with its place, and with the column if it lacks one. */
 export function atColumn(error: SourceError, fault: CsvFault, column: number): SourceError {
   const { line } = error
   if (line === undefined || error.column !== undefined) return error
@@ -22,7 +22,7 @@ export type CsvFault = (code: string, message: string, place?: CsvPlace) => Sour
 
 const OPTION_CHARS_MAX = 40
 
-/** An option's value as a message shows it, cut where it is long. */
+/** An option's value for a message, cut if it is long. */
 export function excerptOf(value: string): string {
   const text = JSON.stringify(value.slice(0, OPTION_CHARS_MAX))
   return value.length > OPTION_CHARS_MAX ? `${text} and more` : text

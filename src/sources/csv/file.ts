@@ -1,5 +1,5 @@
-// The bytes of a file, read once: their SHA-256, gzip undone, and a file that changes meanwhile refused. Promise kept
-// here: what was read is one state of the file, whole.
+// The bytes of a file, read once: computes their SHA-256, unzips gzip, and refuses a file that changes meanwhile. Promise kept
+// here: what was read is one complete state of the file.
 
 import { createHash } from 'node:crypto'
 import { constants, open, type FileHandle } from 'node:fs/promises'
@@ -13,11 +13,11 @@ const PIECE_BYTES = 65_536
 
 /** An open file. Memory holds a few pieces of 64 KiB. */
 export interface InputFile {
-  /** The content, unzipped if the file is gzip (told by its first bytes). Read at most once. */
+  /** The content, unzipped if the file is gzip (detected by its first bytes). Read at most once. */
   pieces(): AsyncGenerator<Buffer, void, undefined>
   /** SHA-256 hex of the raw bytes; only after `pieces` has ended. */
   digest(): string
-  /** Whether size or modification time are others than when the file was opened. */
+  /** Whether size or modification time have changed since the file was opened. */
   hasChanged(): Promise<boolean>
   close(): Promise<void>
 }
@@ -35,7 +35,7 @@ export async function openFile(path: string, fault: CsvFault): Promise<InputFile
 
 async function openHandle(path: string, fault: CsvFault): Promise<FileHandle> {
   try {
-    // Without O_NONBLOCK the opening of a named pipe would wait for its writer, for ever.
+    // Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
@@ -72,7 +72,7 @@ async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile
 
   async function* raw(): AsyncGenerator<Buffer, void, undefined> {
     for (;;) {
-      // A new buffer each time: what comes after may still hold a part of the last one.
+      // A new buffer each time: a consumer may still hold part of the last one.
       const buffer = Buffer.allocUnsafe(PIECE_BYTES)
       const { bytesRead: got } = await handle.read(buffer, 0, PIECE_BYTES, bytesRead)
       if (got === 0) break
@@ -85,7 +85,7 @@ async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile
 
   async function* unzipped(): AsyncGenerator<Buffer, void, undefined> {
     const gunzip = createGunzip({ chunkSize: PIECE_BYTES })
-    // The iteration below sees the same error; the callback only keeps it from being thrown twice.
+    // The iteration below gets the same error; the callback only prevents a second throw.
     pipeline(Readable.from(raw(), { objectMode: false }), gunzip, () => {})
     for await (const piece of gunzip) yield piece as Buffer
     // Node ends quietly at bytes that do not begin another member: rows would be lost without a word.

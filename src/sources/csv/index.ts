@@ -11,14 +11,14 @@ import { atColumn, csvFaults, excerptOf, type CsvFault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
 import { RecordReader, type Dialect } from './records.ts'
 
-/** Codes of a wrong byte: what comes before it was read. */
+/** Codes of a wrong byte: the text before it was read. */
 const TEXT_CODES = ['csv_encoding', 'csv_nul']
 
-/** Bytes of text after which a chunk is handed over although it has few rows. */
+/** Bytes of text after which a chunk is yielded although it has few rows. */
 const CHUNK_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
 
 export interface CsvOptions {
-  /** The file: CSV, or CSV in gzip (told by its first bytes). */
+  /** The file: CSV, or CSV in gzip (detected by its first bytes). */
   readonly path: string
   /** One character. Default `,`. */
   readonly delimiter?: string | undefined
@@ -26,23 +26,23 @@ export interface CsvOptions {
   readonly quote?: string | null | undefined
   /**
    * `utf-8`, `utf-16le`, `windows-1252`, `iso-8859-1` (the same as windows-1252) or another label of the WHATWG Encoding
-   * Standard. Default: what the byte order mark says, else UTF-8.
+   * Standard. Default: from the byte order mark, else UTF-8.
    */
   readonly encoding?: string | undefined
   /**
-   * What a row with too few or too many cells does: `reject` hands it on as it is, `refuse` ends the reading. A last row with
-   * too few cells always ends it: the file may be cut off. Default `reject`.
+   * What happens to a row with too few or too many cells: `reject` yields it as it is, `refuse` ends the reading. A last row with
+   * too few cells always ends it: the file may be truncated. Default `reject`.
    */
   readonly ragged?: RaggedRows | undefined
-  /** Bytes of one record, delimiters and quotes not counted. Default CSV_RECORD_BYTES_MAX. */
+  /** Bytes of one record, without delimiters and quotes. Default CSV_RECORD_BYTES_MAX. */
   readonly recordBytesMax?: number | undefined
 }
 
 /**
- * Opens a CSV file and reads its header. A line with nothing on it is no row; lines end in LF, CRLF or CR.
- * @throws SourceError csv_missing, csv_not_a_file, csv_unreadable, csv_options, csv_encoding_unknown, csv_empty,
- *   csv_header, and those of reading: csv_ragged_row, csv_quote, csv_quote_unclosed, csv_row_too_long, csv_encoding,
- *   csv_nul, csv_gzip, csv_changed
+ * Opens a CSV file and reads its header. An empty line is not a row; lines end in LF, CRLF or CR.
+ * @throws SourceError csv_missing, csv_not_a_file, csv_unreadable, csv_options, csv_encoding_unknown, csv_empty, csv_header, and
+ *   those of reading: csv_ragged_row, csv_quote, csv_quote_unclosed, csv_row_too_long, csv_encoding, csv_nul, csv_gzip,
+ *   csv_changed
  */
 export async function openCsv(options: CsvOptions): Promise<Source> {
   const fault = csvFaults(options.path)
@@ -103,7 +103,7 @@ class CsvSource implements Source {
       signal?.throwIfAborted()
       waitingBytes += batch.bytes
       for (const row of batch.rows) waiting.push(row)
-      // Chunks are filled up, because each costs its reader a transaction; unless their rows are huge.
+      // Chunks are filled, because each costs its reader a transaction, unless their rows are huge.
       while (waiting.length >= rowsMax || (waiting.length > 0 && waitingBytes >= CHUNK_BYTES_MAX)) {
         const chunk = waiting.slice(0, rowsMax)
         waiting = waiting.slice(rowsMax)
@@ -129,7 +129,7 @@ class CsvSource implements Source {
   }
 }
 
-/** Reads on to the header in the first step, and then one piece in each. */
+/** The first step reads up to the header, every further step one piece. */
 async function* readBatches(
   file: InputFile,
   reader: RecordReader,
@@ -143,7 +143,7 @@ async function* readBatches(
     }
     yield { rows: await reader.read(undefined), bytes: 0 }
   } catch (error) {
-    // What is wrong with half of one file and half of another is not worth telling.
+    // If the file changed meanwhile, errors in a mix of two versions are not worth reporting.
     if (await file.hasChanged()) throw changed(fault)
     const isText = error instanceof SourceError && TEXT_CODES.includes(error.code)
     throw isText ? atColumn(error, fault, await reader.columnAtEnd()) : error

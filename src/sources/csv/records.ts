@@ -1,12 +1,12 @@
-// Text becomes rows with their lines. Promise kept here: a row is whole and has as many cells as the header, unless the
-// dialect hands ragged rows on, and even then the last row is not short: a file that was cut off ends with an error. Memory
-// is bounded by the longest record that is allowed.
+// Parses text into rows with their lines. Promise kept here: a row is whole and has as many cells as the header, unless the
+// dialect accepts ragged rows, and even then the last row is not short: a truncated file ends with an error. Memory is bounded by
+// the longest record that is allowed.
 
 import { CsvError, Parser } from 'csv-parse'
 import type { SourceRow } from '../source.ts'
 import type { CsvFault, CsvPlace } from './faults.ts'
 
-/** Characters that csv-parse may look ahead: a line break behind a quote, or a delimiter, in bytes. */
+/** Characters that csv-parse may look ahead: a line break after a quote, or a delimiter, in bytes. */
 const LOOK_AHEAD = 16
 
 /** The dialect, already checked. */
@@ -14,18 +14,18 @@ export interface Dialect {
   readonly delimiter: string
   readonly quote: string | null
   readonly recordBytesMax: number
-  /** Whether a record may end before the header does, as spreadsheets write empty cells at its end. Default: no. */
+  /** Whether a record may have fewer cells than the header, as spreadsheets omit empty cells at its end. Default: no. */
   readonly shortRows?: boolean
-  /** Whether rows with too few or too many cells are handed on as they are, but not a last one with too few. Default: no. */
+  /** Whether rows with too few or too many cells are yielded as they are, except a last one with too few. Default: no. */
   readonly raggedRows?: boolean
 }
 
-/** csv-parse in array mode. Its `push` is taken over: a queue of objects between the parser and us would only cost time. */
+/** csv-parse in array mode. Overrides its `push`: a queue of objects between the parser and this file would only cost time. */
 class RowParser extends Parser {
   header: readonly string[] | undefined
   headerLine = 1
   rows: SourceRow[] = []
-  /** Where the last row has too few cells. */
+  /** The last row, if it has too few cells. */
   lastShort: SourceRow | undefined
   #ordinal = 0
   #line = 1
@@ -50,7 +50,7 @@ class RowParser extends Parser {
       this.rows.push(row)
       this.lastShort = cells.length < this.header.length ? row : undefined
     }
-    // csv-parse counts a CRLF inside quotes as two lines; its count only tells whether there is any break to look for.
+    // csv-parse counts a CRLF inside quotes as two lines; its count only shows whether there is any break to look for.
     const plain = lines - this.#linesSeen === 1 + blanks - this.#blanksSeen
     this.#line = line + 1 + (plain ? 0 : breaksOf(cells))
     this.#linesSeen = lines
@@ -65,7 +65,7 @@ function breaksOf(cells: readonly string[]): number {
   return breaks
 }
 
-/** Rows of one file, fed piece by piece. */
+/** Rows of one file, parsed piece by piece. */
 export class RecordReader {
   readonly #parser: RowParser
   readonly #dialect: Dialect
@@ -80,14 +80,14 @@ export class RecordReader {
       delimiter: dialect.delimiter,
       quote: dialect.quote,
       escape: dialect.quote,
-      // Left to itself csv-parse takes the first break it meets for all, and leaves a CR in the cells of a mixed file.
+      // By default csv-parse takes the first break it meets for all, and leaves a CR in the cells of a mixed file.
       record_delimiter: ['\r\n', '\n', '\r'],
       skip_empty_lines: true,
       max_record_size: dialect.recordBytesMax,
       relax_column_count: dialect.raggedRows === true,
       relax_column_count_less: dialect.shortRows === true,
     })
-    // Every error also arrives at the callback of the call that caused it.
+    // Every error also reaches the callback of the call that caused it.
     this.#parser.on('error', () => {})
   }
 
@@ -121,7 +121,7 @@ export class RecordReader {
     return rows
   }
 
-  /** @throws SourceError csv_ragged_row where the last row has too few cells: no later row shows that the file is whole */
+  /** @throws SourceError csv_ragged_row if the last row has too few cells: no later row shows that the file is complete */
   #checkLast(): void {
     const row = this.#parser.lastShort
     if (row === undefined) return
@@ -135,8 +135,8 @@ export class RecordReader {
   }
 
   /**
-   * The 1-based column of the record at the end of the text that was read. It reads a few characters more, so nothing can be
-   * read after it.
+   * The 1-based column of the record at the end of the text that was read. It reads a few characters more, so nothing can be read
+   * after it.
    */
   async columnAtEnd(): Promise<number> {
     const { delimiter, quote } = this.#dialect
@@ -147,7 +147,7 @@ export class RecordReader {
     return record.length + 1
   }
 
-  /** csv-parse counts the characters of cells; a record of nothing but delimiters has none, and is bounded here. */
+  /** csv-parse counts the characters of cells; a record of delimiters alone has none, and is bounded here. */
   #checkLength(bytes: number): void {
     const { records, empty_lines } = this.#parser.info
     this.#pendingBytes = records + empty_lines === this.#progress ? this.#pendingBytes + bytes : 0

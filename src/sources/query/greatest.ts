@@ -1,4 +1,4 @@
-// The next watermark: the greatest value that a reading finds in one column, never less than what it went on from.
+// The next watermark: the greatest value that a reading finds in one column, never less than its starting point.
 
 import type { SourceError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
@@ -21,8 +21,8 @@ export class GreatestValue {
 
   /**
    * @param answer its columns, and how each is ordered
-   * @param last what the reading goes on from
-   * @throws SourceError query_watermark where the answer lacks the column, or its values have no order that is known
+   * @param last the watermark that the reading starts from
+   * @throws SourceError query_watermark if the answer lacks the column, or the order of its values is not known
    */
   constructor(
     column: string,
@@ -47,11 +47,11 @@ export class GreatestValue {
     this.#order = order
     this.#fault = fault
     this.#last = last
-    // What was text yesterday says nothing of numbers.
+    // A previous text value cannot be compared with numbers.
     this.#value = last?.order === order ? last.value : null
   }
 
-  /** Takes in a row, 1-based in the answer. A NULL moves nothing. @throws SourceError query_watermark */
+  /** Processes a row, 1-based in the answer. A NULL changes nothing. @throws SourceError query_watermark */
   see(row: number, cells: readonly Json[]): void {
     const cell = cells[this.#index] ?? null
     if (cell === null) return
@@ -65,7 +65,7 @@ export class GreatestValue {
     if (this.#value === null || isGreater(this.#order, value, this.#value)) this.#value = value
   }
 
-  /** What the next reading goes on from; null where there was no value yet. */
+  /** Where the next reading starts; null if there was no value yet. */
   watermark(): Watermark | null {
     if (this.#value === null) return this.#last
     return { column: this.#column, order: this.#order, value: this.#value }

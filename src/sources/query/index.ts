@@ -1,5 +1,5 @@
-// A SQL query as a source. Promise kept here: every row of the answer becomes exactly one row, numbered in the query's order,
-// or the reading ends with an error that names the sync. What it reaches is known after the last row only.
+// A SQL query as a source. Promise kept here: every row of the answer becomes exactly one row, numbered in the query's order, or
+// the reading ends with an error that names the sync. The new watermark is known only after the last row.
 
 import { createHash } from 'node:crypto'
 import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
@@ -13,11 +13,11 @@ import { GreatestValue } from './greatest.ts'
 import { resumesFrom, boundQuery } from './parameters.ts'
 
 /**
- * Opens the warehouse and asks it the query. The source closes the warehouse.
+ * Opens the warehouse and runs the query. The source closes the warehouse.
  * @param sync its name, for messages
  * @param extent default: from the start, without a window
- * @throws SourceError query_refused, query_header, query_column, query_value, query_watermark, query_window; Blocked where
- *   the warehouse is away
+ * @throws SourceError query_refused, query_header, query_column, query_value, query_watermark, query_window; Blocked if the
+ *   warehouse is unavailable
  */
 export async function openQuery(
   sync: string,
@@ -41,7 +41,7 @@ export async function openQuery(
     const greatest = from.watermark
       ? new GreatestValue(from.watermark.column, reading, resumesFrom(from, extent), fault)
       : null
-    // What a window finds is not where the next reading goes on.
+    // A window's result does not move the starting point of the next reading.
     return new QuerySource(reading, warehouse, extent.window ? null : greatest, fault, ours)
   } catch (error) {
     await warehouse.close()
@@ -79,7 +79,7 @@ class QuerySource implements Source {
     signal?: AbortSignal,
   ): AsyncGenerator<readonly SourceRow[], void, undefined> {
     this.#once.begin()
-    // The digest is of the cells, a line each: a query has no bytes of its own.
+    // The digest covers the cells, a line each: a query has no bytes of its own.
     const digest = createHash('sha256').update(`${canonicalJson(this.columns)}\n`)
     let rows = 0
     try {

@@ -1,4 +1,4 @@
-// What the parameters of a query are in one reading of it.
+// The values of a query's parameters in one reading.
 
 import type { SourceError } from '../../core/errors.ts'
 import { queryParameters, bindParameters } from '../../core/query-parameters.ts'
@@ -6,15 +6,15 @@ import type { QueryFrom } from '../../core/sync.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Extent } from '../source.ts'
 
-/** What the reading goes on from; null where it begins with `initial`, as every window does. */
+/** The watermark that the reading starts from; null if it begins with `initial`, as every window does. */
 export function resumesFrom({ watermark }: QueryFrom, extent: Extent): Watermark | null {
   const last = extent.window === null ? extent.watermark : null
   return last !== null && last.column === watermark?.column ? last : null
 }
 
 /**
- * The query as the warehouse is asked it.
- * @throws SourceError query_window where the query cannot be read in that window
+ * The query with its parameters bound.
+ * @throws SourceError query_window if the query cannot be read in that window
  */
 export function boundQuery(
   from: QueryFrom,

@@ -1,4 +1,4 @@
-// The one way in which a source of records complains: a stable code, which records of which connection, and what was
+// The only way in which a source of records reports errors: a stable code, which records of which connection, and what was
 // expected. Promise kept here: no value and no word of the service's own is ever quoted.
 
 import { SourceError } from '../../core/errors.ts'

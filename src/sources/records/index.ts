@@ -1,5 +1,5 @@
-// The records of a Records Service as a source: another org's, another type's, or those that are written to. Promise kept
-// here: every record of the listing becomes exactly one row, its values in the shapes of the wire, or the reading ends with
+// The records of a Records Service as a source: those of another org, of another type, or the same that are written to. Promise
+// kept here: every record of the listing becomes exactly one row, its values in the shapes of the wire, or the reading ends with
 // an error.
 
 import { createHash } from 'node:crypto'
@@ -25,7 +25,7 @@ import { sourcePages } from './pages.ts'
 
 /** The column of the record's id. A property of this name cannot be a column as well. */
 const ID = 'id'
-/** Characters of values after which a chunk is handed over although it has few rows. */
+/** Characters of values after which a chunk is yielded although it has few rows. */
 const CHUNK_CHARS_MAX = 4_194_304
 const NAMES_SHOWN_MAX = 50
 
@@ -34,20 +34,20 @@ export type SourceClient = Pick<RecordsClient, 'readObjectType' | 'listObjectTyp
 
 export interface RecordsOptions {
   readonly signal?: AbortSignal | undefined
-  /** Only records that were changed last in it, by the type's own property of that. */
+  /** Only records that were last changed in it, by the type's own modification property. */
   readonly window?: Window | null
   /** Default: the machine's. */
   readonly clock?: Clock
-  /** Waits before a page that failed for the moment is asked for again, ms. Default: 1, 4, 15 and 45 s. */
+  /** Waits before a page that failed temporarily is requested again, ms. Default: 1, 4, 15 and 45 s. */
   readonly retryWaitsMs?: readonly number[]
 }
 
 /**
  * Opens the records of one type: reads the type and the first page. Columns are `id` and the properties, in the order of the
- * type, or as named. Rows are in the order in which the service lists them. A record that is changed meanwhile is read
- * before or after its change; one that the service lists twice is two rows, of which an import takes the last.
- * @throws SourceError records_type, records_property, records_window, and those of reading: records_query, records_cursor; ServiceFailure;
- *   QuotaWait
+ * type, or as named. Rows are in the order in which the service lists them. A record that changes meanwhile is read before or
+ * after its change; one that the service lists twice is two rows, of which an import takes the last.
+ * @throws SourceError records_type, records_property, records_window, and those of reading: records_query, records_cursor;
+ *   ServiceFailure; QuotaWait
  */
 export async function openRecords(
   client: SourceClient,

@@ -1,5 +1,5 @@
-// The pages of a query, to its end. Promises kept here: a page that failed for the moment is asked for again with the same
-// cursor, so that a long reading does not begin anew; a query or a cursor that the service refuses ends the reading.
+// The pages of a query, to its end. Promises kept here: a page that failed temporarily is requested again with the same cursor,
+// so that a long reading does not start over; a query or a cursor that the service refuses ends the reading.
 
 import type { FilterNode, RecordPage } from '../../contract/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
@@ -7,7 +7,10 @@ import { ServiceFailure } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { RecordsFault } from './faults.ts'
 
-/** Longest wait on the quota, and for a service that says when it is back: a reading that is left begins at its first row. */
+/**
+ * Longest wait for the quota, and for a service that says when it is back: a reading that is abandoned starts over at its first
+ * row.
+ */
 const WAIT_MAX_MS = 300_000
 
 export interface RecordsPagesOptions {
@@ -16,12 +19,12 @@ export interface RecordsPagesOptions {
   readonly properties: readonly string[]
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** Waits before a page is asked for again, ms. */
+  /** Waits before a page is requested again, ms. */
   readonly retryWaitsMs: readonly number[]
 }
 
 /**
- * @throws SourceError records_query, records_cursor; ServiceFailure where a page fails after its last wait, or for good;
+ * @throws SourceError records_query, records_cursor; ServiceFailure if a page fails after its last wait, or permanently;
  *   QuotaWait; the signal's reason
  */
 export async function* sourcePages(
@@ -34,7 +37,7 @@ export async function* sourcePages(
   let cursor: string | null | undefined
   let pages = 0
   let failures = 0
-  // Bounded: each pass brings a page, or is one of the waits in a row.
+  // Bounded: each pass brings a page, or is one of the consecutive waits.
   for (;;) {
     try {
       for await (const page of client.recordPages(objectType, { ...query, cursor }, options)) {
