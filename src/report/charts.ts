@@ -1,5 +1,5 @@
-// The pictures: one bar of parts, and columns over time, as SVG. Widths are percentages and texts are not scaled, so that
-// a picture is as legible on a phone as on a desk. Every picture has a title and says in words what it shows.
+// The charts as SVG: one bar of parts, and columns over time. Widths are percentages and texts are not scaled, so that a chart is
+// as legible on a phone as on a desktop screen. Every chart has a title and says in words what it shows.
 
 import { html, type Markup } from './escape.ts'
 import { timeText, formatNumber, percentText, shortNumber } from './format.ts'
@@ -11,7 +11,7 @@ export interface BarSegment {
   readonly value: number
 }
 
-/** Those that a person should look at are hatched, so that their colour is not the only sign. */
+/** Series that need a person's attention are hatched, so that their colour is not the only sign. */
 const hatched: readonly Series[] = [
   'invalid',
   'rejected',
@@ -24,11 +24,11 @@ const hatched: readonly Series[] = [
   'different',
 ]
 
-/** No part that is there is narrower, and what lies between two, in percent of the bar. */
+/** The minimum width of a part, and of the gap between two, in percent of the bar. */
 const partMin = 1.2
 const gap = 0.3
 
-/** The hatching that all pictures of a page use. */
+/** The hatching that all charts of a page use. */
 export const definitions = html`<svg class="defs" aria-hidden="true" focusable="false">
   <defs>
     <pattern
@@ -54,7 +54,7 @@ export const swatch = (series: Series): Markup =>
     ${box(series, html`width="100%" height="100%"`)}
   </svg>`
 
-/** One bar; its parts are in proportion, but for those that would be too thin to be seen. */
+/** One bar; its parts are in proportion, except those that would be too thin to see. */
 export function stackedBar(title: string, segments: readonly BarSegment[]): Markup {
   const said = inWords(segments)
   return html`<svg class="bar" role="img" aria-label="${title}: ${said}">
@@ -64,7 +64,7 @@ export function stackedBar(title: string, segments: readonly BarSegment[]): Mark
   </svg>`
 }
 
-/** A thin bar within a table, whose cells say the same in figures; `share` is how much of the cell it fills, 0 to 1. */
+/** A thin bar inside a table whose cells give the same in figures; `share` is how much of the cell it fills, 0 to 1. */
 export function miniBar(segments: readonly BarSegment[], share: number): Markup {
   return html`<svg class="mini" aria-hidden="true" focusable="false">
     ${boxesOf(segments, Math.max(0.01, share) * 100)}
@@ -97,7 +97,7 @@ const short = (value: number): number => Number(value.toFixed(3))
 
 export interface Columns {
   readonly title: string
-  /** What the picture shows, in words. */
+  /** What the chart shows, in words. */
   readonly said: string
   readonly series: readonly { readonly series: Series; readonly name: string }[]
   /** Values in the order of `series`. */
@@ -111,9 +111,9 @@ const plotTop = 14
 const plotHeight = 140
 const plotBottom = plotTop + plotHeight
 const columnMin = 1.5
-/** Of the space of a column. */
+/** Share of the space of a column. */
 const columnWidth = 0.8
-/** A limit that is further away would flatten everything else. */
+/** A limit further away would flatten everything else. */
 const limitTimesMax = 10
 
 /** Columns over time, stacked, with an axis from 0 and times in UTC. */
@@ -173,7 +173,7 @@ export function columns({ title, said, series, points, shareSeconds, limit }: Co
   </div>`
 }
 
-/** Marks of the axis: 0, and up to four more at round figures, the last of which nothing is above. */
+/** Marks of the axis: 0, and up to four more at round figures; nothing is above the last one. */
 export function ticksOf(highest: number): number[] {
   const rough = highest / 4
   const power = 10 ** Math.floor(Math.log10(rough))
@@ -186,7 +186,7 @@ export function ticksOf(highest: number): number[] {
   return Array.from({ length: Math.ceil(highest / whole) + 1 }, (_, index) => index * whole)
 }
 
-/** The times of the beginning, the middle and the end; between them where there is room. */
+/** The times of the beginning, the middle and the end; more between them if there is room. */
 function timesOf(points: Columns['points'], shareSeconds: number): Markup[] {
   const begin = Date.parse(points[0]!.at)
   const seconds = shareSeconds * points.length

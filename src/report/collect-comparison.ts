@@ -8,7 +8,7 @@ import type { ReportComparison, FieldDifferences } from './report-data.ts'
 
 const FIELDS_MAX = 200
 
-/** Null for a run that is no reconciliation. */
+/** Null for a run that is not a reconciliation. */
 export async function collectComparison(
   ledger: Ledger,
   run: Run,
@@ -42,7 +42,7 @@ export async function collectComparison(
   }
 }
 
-/** The groups of one field become one, whatever their kind and side. */
+/** Merges the groups of one field, whatever their kind and side. */
 function fieldsOf(groups: readonly DifferenceGroup[]): FieldDifferences[] {
   const zero = <Name extends string>(names: readonly Name[]) =>
     Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>

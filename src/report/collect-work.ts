@@ -1,12 +1,12 @@
-// What a run did over its time.
+// What a run did over time.
 
 import type { Ledger, Run, StreamBooks, TimelinePoint } from '../ledger/ledger.ts'
 import { secondsBetween } from './format.ts'
 import type { WorkData } from './report-data.ts'
 
-/** Shares of a run's time in a chart: it has many divisors, so that shares can be put together evenly. */
+/** Shares of a run's time in a chart: the number has many divisors, so that shares can be merged evenly. */
 const SHARES_MAX = 48
-/** A shorter run is told in figures. */
+/** A shorter run gets figures instead of a chart. */
 const CHART_SECONDS_MIN = 5
 const RATE_SHARE_SECONDS_MIN = 60
 
@@ -41,7 +41,7 @@ export async function collectWork(
   }
 }
 
-/** Several shares together make one of a minute or more; null where there would be one only. */
+/** Merges several shares into one of a minute or more; null if there would be only one. */
 function rateOf(points: readonly TimelinePoint[], share: number): WorkData['rate'] {
   const together = points.findIndex(
     (_, index) =>

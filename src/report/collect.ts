@@ -1,5 +1,5 @@
-// Gathers what the ledger knows of one run into a report. Promise kept here: values of rows, keys and record ids never get
-// into it. It asks for groups and counts, so the report of a run of any size is small.
+// Collects what the ledger knows of one run into a report. Promise kept here: it never contains values of rows, keys or record
+// ids. It asks for groups and counts, so the report of a run of any size is small.
 
 import { backfillOf, backfillText } from '../core/backfill.ts'
 import { sumOfDifferences } from '../core/differences.ts'
@@ -34,14 +34,14 @@ import type {
 import { countBroughtIn, readLeftovers } from './leftovers.ts'
 import { reportVerdict, type Hint } from './verdict.ts'
 
-/** What a report takes from around the ledger. */
+/** What a report needs from outside the ledger. */
 export interface ReportContext {
   /** ISO 8601 in UTC. */
   readonly madeAt: string
   readonly hint: Hint
-  /** Null where only a person knows the address of the Temporal UI. */
+  /** Null if the address of the Temporal UI is not known. */
   readonly ui: UiLocation | null
-  /** Requests a minute that the service allows; null where it is not known, or nothing limits. */
+  /** Requests a minute that the service allows; null if it is not known, or nothing limits. */
   readonly limitPerMinute: number | null
 }
 
@@ -60,14 +60,14 @@ const meanings: Readonly<Record<ItemState, string>> = {
   planned: 'waiting to be sent',
   sent: 'in flight',
 }
-/** Of a reconciliation, where they mean something else. */
+/** For a reconciliation, where these states mean something else. */
 const comparedMeanings: Readonly<Partial<Record<ItemState, string>>> = {
   unchanged: 'equal on both sides',
   unsent: 'differ, and were left as they are',
   planned: 'to be compared, or to be mended',
 }
 
-/** The report of a run as the ledger has it now; the run may be live. */
+/** The report of a run from the ledger's present state; the run may be live. */
 export async function collectReport(
   ledger: Ledger,
   run: Run,
@@ -228,7 +228,7 @@ function figuresOf(
 async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<ErrorsData> {
   if (books === null) return { rows: 0, groups: [], omitted: 0 }
   const all = await ledger.rejectGroups(run.id)
-  // What a reconciliation looked at and left as it is differs, and is no error.
+  // What a reconciliation compared and left unchanged differs, and is not an error.
   const isLookedAt = ({ state, reason }: (typeof all)[number]): boolean =>
     reconcileScopeOf(run.config)?.repair === false && state === 'unsent' && reason === null
   const groups = all.filter((group) => !isLookedAt(group))
@@ -239,7 +239,7 @@ async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<
     groups: groups.slice(0, GROUPS_MAX).map((group) => ({
       rows: group.items,
       state: group.state,
-      // The page may be passed on, and a word that the service made up could hold a value.
+      // The page may be passed on, and a word that the service made up could contain a value.
       ...publicError(group, (name) => Object.hasOwn(mapped, name)),
       column: group.column,
       example_row: group.example,
@@ -273,7 +273,7 @@ async function provenanceOf(
   }
 }
 
-/** Where the rows come from and go to. The text of a query, or of a filter, may hold values. */
+/** Where the rows come from and go to. The text of a query, or of a filter, may contain values. */
 function endsOf({ kind, config }: Run): { from: string | null; to: string | null } {
   const at = (...names: string[]): Json | undefined =>
     names.reduce<Json | undefined>(

@@ -1,7 +1,7 @@
-// The one way in which text becomes markup. Promise kept here: what goes into a template is text unless it came out of a
-// template, whoever wrote it.
+// The only way to turn text into markup. Promise kept here: everything put into a template is text unless a template made it,
+// whoever wrote it.
 
-/** Markup that a template made. Nothing else can make one. */
+/** Markup that a template made. Nothing else can create it. */
 export class Markup {
   readonly #text: string
   private constructor(text: string) {
@@ -19,7 +19,7 @@ export class Markup {
 
 export type HtmlValue = Markup | string | number | null | undefined | false | readonly HtmlValue[]
 
-/** `html`<p>${anything}</p>``: attributes are to be in double quotes. */
+/** `html`<p>${anything}</p>``: attributes must be in double quotes. */
 export const html = (strings: TemplateStringsArray, ...parts: HtmlValue[]): Markup =>
   Markup.of(strings, parts)
 
@@ -42,8 +42,8 @@ const entities: Readonly<Record<string, string>> = {
 const escaped = (text: string): string =>
   text
     .replace(
-      // Control characters but for tabs and new lines, and those that turn the direction of what follows: a name could
-      // pretend to be another.
+      // Control characters except tabs and new lines, and those that change the direction of the following text: with them a name
+      // could pretend to be another.
       // oxlint-disable-next-line no-control-regex -- control characters are what it finds
       /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
       ' ',

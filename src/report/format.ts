@@ -8,7 +8,7 @@ export { formatNumber }
 export const shortNumber = (value: number): string =>
   value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 2 })
 
-/** `12.3 %`; never 0 or 100 where there is some, or some is missing. */
+/** `12.3 %`; never 0 if there is some, never 100 if some is missing. */
 export function percentText(part: number, whole: number): string {
   if (whole === 0 || part === 0) return '0 %'
   if (part === whole) return '100 %'
@@ -35,7 +35,7 @@ export function durationText(seconds: number): string {
 
 const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
-/** `21 Nov 2026, 19:41:02 UTC`; a text that is no time stays as it is. */
+/** `21 Nov 2026, 19:41:02 UTC`; a text that is not a time stays as it is. */
 export function dateTimeText(iso: string): string {
   const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)/.exec(iso)
   if (!parts) return iso
@@ -43,7 +43,7 @@ export function dateTimeText(iso: string): string {
   return `${Number(day)} ${months[Number(month) - 1]} ${year}, ${time} UTC`
 }
 
-/** Its time of day: with seconds, or, over many hours, with the day. */
+/** The time of day: with seconds, or, over many hours, with the day. */
 export function timeText(iso: string, spanSeconds: number): string {
   const parts = /^\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(:\d\d)/.exec(iso)
   if (!parts) return iso

@@ -1,5 +1,5 @@
-// The report as one page. A pure function of its data. Promises kept here: the page asks nobody for anything and runs
-// nothing (its content policy says so to the browser), and every text goes through the template that escapes.
+// The report as one page. A pure function of its data. Promises kept here: the page requests nothing and runs nothing (its
+// content policy enforces that in the browser), and every text goes through the template that escapes.
 
 import { html, type Markup } from './escape.ts'
 import { definitions } from './charts.ts'
@@ -15,16 +15,18 @@ import { STYLE, STYLE_SOURCE } from './style.ts'
 
 const policy = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; form-action 'none'`
 
-/** By another name: the formatter puts white space into what is called `html`, and the digest counts every character. */
+/**
+ * A name other than `html`: the formatter puts white space into templates called `html`, and the digest counts every character.
+ */
 const exactly = html
 const style = exactly`<style>${STYLE}</style>`
 
-/** The page, whole: a file that any browser shows. */
+/** The whole page: a file that any browser shows. */
 export function renderReport(data: ReportData): string {
   const { run, verdict, comparison } = data
   const title = `${run.sync}, run ${run.run}: ${verdict.words}`
   const parts = [
-    // What was asked comes before how the rows were booked.
+    // The result of the comparison comes before how the rows were booked.
     comparison && comparisonPart(comparison, run.kind),
     data.books && booksPart(data.books, run.closed_at !== null),
     data.streams && streamsPart(data.streams),
@@ -105,7 +107,7 @@ const signs: Readonly<Record<ReportVerdict['tone'], string>> = {
 }
 
 function verdictPart({ run, verdict, comparison }: ReportData): Markup {
-  // The message of a reconciliation that came to its end says what the verdict says.
+  // If a reconciliation ran to its end, its message repeats the verdict.
   const isTold = comparison !== null && run.state.startsWith('complete')
   return html`<section class="verdict ${verdict.tone}" aria-labelledby="verdict">
     <svg viewBox="0 0 40 40" aria-hidden="true" focusable="false">

@@ -6,15 +6,15 @@ import { formatNumber } from './format.ts'
 
 export interface LeftoverCounts {
   readonly rows: number
-  /** So many rejects the run had. */
+  /** The number of rejects that the run had. */
   readonly of: number
-  /** By the run that tried them last. */
+  /** By the run that last tried them. */
   readonly byRun: readonly { readonly run: number; readonly rows: number }[]
 }
 
 /**
- * Null of a run that is not over, or had none, or whose rows are not kept any more.
- * @param isKept whether rows of the run are there
+ * Null for a run that is not over, or had no rejects, or whose rows are no longer kept.
+ * @param isKept whether rows of the run still exist
  */
 export async function readLeftovers(
   ledger: Ledger,

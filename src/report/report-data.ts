@@ -1,35 +1,34 @@
-// What a report holds, as plain JSON: `records-sync report RUN --json` prints it and the page is drawn from it alone.
-// Promise kept here: it holds figures, names and words of ours; no value of a row, no key and no record id. Times are ISO
-// 8601 in UTC.
+// The data of a report, as plain JSON: `records-sync report RUN --json` prints it, and the page is drawn from it alone. Promise
+// kept here: it holds figures, names and our own words; no value of a row, no key and no record id. Times are ISO 8601 in UTC.
 
 import type { DifferenceCounts, DifferenceKind, ChangedBy } from '../core/differences.ts'
 import type { Purpose } from '../core/purpose.ts'
 import type { ItemState, RunState } from '../core/states.ts'
 
 export interface ReportData {
-  /** Of this shape. */
+  /** Version of this format. */
   readonly v: 1
   readonly made_at: string
   readonly run: RunFacts
   readonly verdict: ReportVerdict
-  /** What matters most, in figures; the page's first row of them. */
+  /** The most important figures; the page's first row of them. */
   readonly figures: readonly ReportFigure[]
-  /** Of an import; null for a mirror. */
+  /** For an import; null for a mirror. */
   readonly books: BooksData | null
-  /** Of a mirror; null for an import. */
+  /** For a mirror; null for an import. */
   readonly streams: readonly StreamData[] | null
-  /** Of a reconciliation; null for other runs. */
+  /** For a reconciliation; null for other runs. */
   readonly comparison: ReportComparison | null
   readonly work: WorkData
   readonly errors: ErrorsData
-  /** Of a retry: the run whose rows it took. */
+  /** For a retry: the run whose rows it took. */
   readonly retry_of: number | null
-  /** What is left of the rows that were not accepted; null while the run is live, and where nothing of it is known. */
+  /** What is left of the rows that were not accepted; null while the run is live, and if nothing of it is known. */
   readonly left: LeftOver | null
-  /** Runs that took rows of this one again, and those that took theirs, oldest first. */
+  /** Runs that retried rows of this one, and runs that retried theirs, oldest first. */
   readonly retries: readonly RetryData[]
   readonly provenance: ProvenanceData
-  /** What to type for the rows themselves, and to check the ledger. */
+  /** Commands that show the rows themselves, and that check the ledger. */
   readonly commands: { readonly rejects: string; readonly audit: string }
 }
 
@@ -39,7 +38,7 @@ export interface RunFacts {
   readonly kind: 'import' | 'mirror'
   readonly mode: 'run' | 'plan'
   readonly purpose: Purpose
-  /** What it was limited to, in words; null for one that is whole. */
+  /** What it was limited to, in words; null for an unlimited run. */
   readonly limits: string | null
   readonly state: RunState
   readonly reason: string | null
@@ -47,11 +46,11 @@ export interface RunFacts {
   readonly opened_at: string
   /** Null while the run is live. */
   readonly closed_at: string | null
-  /** From its opening to its end, or to the making of the report. */
+  /** From its opening to its end, or to the time of the report. */
   readonly seconds: number
 }
 
-/** What the state of the run means, for somebody who reads nothing else. */
+/** What the state of the run means, for a person who reads nothing else. */
 export interface ReportVerdict {
   /** `good`: nothing to do. `live`: still at work. `look`: a person should look. `bad`: a person has to. */
   readonly tone: 'good' | 'live' | 'look' | 'bad'
@@ -64,7 +63,7 @@ export interface ReportVerdict {
 
 export interface Step {
   readonly text: string
-  /** What to type; null where there is no command for it. */
+  /** The command to type; null if there is none. */
   readonly command: string | null
 }
 
@@ -77,9 +76,9 @@ export interface BooksData {
   /** Rows of the source. */
   readonly read: number
   readonly sum: number
-  /** Every row has exactly one outcome. Of a live run it is not so yet. */
+  /** Every row has exactly one outcome. Not yet true of a live run. */
   readonly balanced: boolean
-  /** False of a run that ended before its source was read to its end: the rows after that are in no book. */
+  /** False for a run that ended before its source was read to its end: the rows after that are in no book. */
   readonly read_to_end: boolean
   /** Every state with a row, in the order of all reports. */
   readonly states: readonly {
@@ -89,9 +88,9 @@ export interface BooksData {
   }[]
   /** Rows that were sent again after a lost answer. */
   readonly replayed: number
-  /** Rows that the service may hold or not. */
+  /** Rows that the service may or may not hold. */
   readonly in_doubt: number
-  /** What reading back showed, the worst first; none where nothing was read back. */
+  /** What reading back showed, the worst first; none if nothing was read back. */
   readonly read_back: readonly {
     readonly name: 'missing' | 'different' | 'overwritten' | 'normalised' | 'equal'
     readonly rows: number
@@ -110,32 +109,32 @@ export interface StreamData {
   readonly deleted: number
   readonly requests: number
   readonly misfits: number | null
-  /** Records by the service's count, and rows of the table; null where they were not counted. */
+  /** Records by the service's count, and rows of the table; null if they were not counted. */
   readonly service_count: number | null
   readonly table_count: number | null
-  /** Rows that were newer than the service has them; whether the table is known to differ: null where that is not known. */
+  /** Rows that were newer than the service's; whether the table is known to differ: null if that is not known. */
   readonly reverted?: number
   readonly differs?: boolean | null
   readonly message: string | null
 }
 
 export interface ReportComparison {
-  /** Whether everything there is was compared. */
+  /** Whether both sides were compared in full. */
   readonly whole: boolean
   readonly repair: boolean
   /** Whether the repair deletes what the source lacks. */
   readonly delete_extra: boolean
-  /** Rows of the source, or records of the service; null while it is not known. */
+  /** Rows of the source, or records of the service; null while the number is not known. */
   readonly compared: number | null
   readonly equal: number | null
-  /** Records that differ, and those of them that are not mended. */
+  /** Records that differ, and those of them that are not repaired. */
   readonly found: DifferenceCounts
   readonly left: DifferenceCounts
-  /** By stream and field, most differences first. `field` is null for records that are on one side only. */
+  /** By stream and field, most differences first. `field` is null for records that exist on one side only. */
   readonly fields: readonly FieldDifferences[]
   /** How many of these were left out. */
   readonly fields_omitted: number
-  /** The time up to which the sync is known to be equal on both sides, by this run; null where it is not. */
+  /** The time up to which this run proved the sync equal on both sides; null if it did not. */
   readonly verified_through: string | null
 }
 
@@ -145,17 +144,17 @@ export interface FieldDifferences {
   readonly differences: number
   readonly repaired: number
   readonly kinds: Readonly<Record<DifferenceKind, number>>
-  /** By the side that changed last. */
+  /** By the side that last changed it. */
   readonly whose: Readonly<Record<ChangedBy, number>>
-  /** Number of a row of the source; null where none is known. */
+  /** Number of a row of the source; null if none is known. */
   readonly example_row: number | null
 }
 
 export interface WorkData {
   readonly requests: number
-  /** Requests a minute that the service allows, as it was known when the report was made; null where it is not. */
+  /** Requests a minute that the service allows, as known when the report was made; null if it is not known. */
   readonly limit_per_minute: number | null
-  /** What became of rows over time, in equal shares; null where the run was too short. */
+  /** Outcomes of rows over time, in equal shares; null if the run was too short. */
   readonly outcomes: {
     readonly share_seconds: number
     readonly points: readonly {
@@ -166,7 +165,7 @@ export interface WorkData {
       readonly failed: number
     }[]
   } | null
-  /** Requests over time, in shares of a minute or more; null where the run was too short. */
+  /** Requests over time, in shares of a minute or more; null if the run was too short. */
   readonly rate: {
     readonly share_seconds: number
     readonly points: readonly {
@@ -192,25 +191,25 @@ export interface ErrorGroup {
   readonly state: ItemState
   readonly code: string | null
   readonly reason: string | null
-  /** Of the source. */
+  /** Column of the source. */
   readonly column: string | null
   readonly property: string | null
-  /** Number of its first row. */
+  /** Number of the group's first row. */
   readonly example_row: number
 }
 
 export interface LeftOver {
-  /** That no later run brought in: no retry, no retry of one, and no regular run. */
+  /** Rows that no later run brought in: no retry, no retry of one, and no regular run. */
   readonly rows: number
-  /** So many there were. */
+  /** The number of rejects that there were. */
   readonly of: number
-  /** By the run that tried them last. */
+  /** By the run that last tried them. */
   readonly by_run: readonly { readonly run: number; readonly rows: number }[]
 }
 
 export interface RetryData {
   readonly run: number
-  /** The run that it is a retry of: this one, or one of its retries. */
+  /** The run that it retries: this one, or one of its retries. */
   readonly of: number | null
   readonly state: RunState
   readonly opened_at: string
@@ -220,7 +219,7 @@ export interface RetryData {
 }
 
 export interface ProvenanceData {
-  /** What the rows came from, and where they went, in words: no path, no query. */
+  /** Where the rows came from and went to, in words: no path, no query. */
   readonly from: string | null
   readonly to: string | null
   /** SHA-256 of the source, hex. */
@@ -229,13 +228,13 @@ export interface ProvenanceData {
   readonly warnings: readonly string[]
   readonly workflow_id: string
   readonly workflow_run_id: string
-  /** Address of the run in the Temporal UI; null where only a person knows it. */
+  /** Address of the run in the Temporal UI; null if it is not known. */
   readonly workflow_url: string | null
-  /** Of the sealed account of a closed run. */
+  /** From the sealed account of a closed run. */
   readonly manifest: {
     readonly digest: string
     readonly signed: boolean
-    /** Digest of the manifest before it. */
+    /** Digest of the previous manifest. */
     readonly previous: string | null
   } | null
 }

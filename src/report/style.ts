@@ -1,6 +1,6 @@
-// The page's one style sheet. The content policy names its digest, and refuses every other style: classes and attributes of
-// SVG only, no `style="…"`. Series differ in lightness, and what needs a person is hatched, so that no colour is the only sign.
-// It holds none of the characters that escaping changes, so it goes through the template like every text.
+// The page's only style sheet. The content policy names its digest, and refuses every other style: only classes and attributes of
+// SVG, no `style="…"`. Series differ in lightness, and those that need a person are hatched, so that colour is never the only
+// sign. It contains none of the characters that escaping changes, so it goes through the template like every text.
 
 import { hash as digestOf } from 'node:crypto'
 

@@ -1,4 +1,5 @@
-// What the state of a run means to a person, and what to type next. Words only; the figures come from the report's own data.
+// What the state of a run means to a person, and which command comes next. Words only; the figures come from the report's own
+// data.
 
 import { REJECT_STATES } from '../core/states.ts'
 import { kindsText, sumOfDifferences } from '../core/differences.ts'
@@ -12,7 +13,7 @@ export interface VerdictInput {
   readonly comparison: ReportComparison | null
 }
 
-/** A command line for a person: `records-sync rejects 12`, with `-c` where this one had it. */
+/** A command line to type: `records-sync rejects 12`, with `-c` if this command had it. */
 export type Hint = (command: string) => string
 
 /** @param hint makes the command lines */
@@ -152,7 +153,7 @@ function failed(run: Run, { books, streams }: VerdictInput, step: MakeStep): Rep
   }
 }
 
-/** What starts a run of the same purpose. */
+/** The command that starts a run of the same purpose. */
 function again(run: Run): string {
   if (run.purpose === 'retry' && run.of !== null) return `retry ${run.of}`
   return `${run.purpose === 'reconcile' ? 'reconcile' : 'run'} ${word(run.sync)}`

@@ -1,4 +1,4 @@
-// The books as a picture.
+// The books as a chart.
 
 import { stackedBar, swatch } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
@@ -14,7 +14,7 @@ interface Outcome {
   readonly meaning: string
 }
 
-/** The books: a bar, what it is made of, and whether it adds up. */
+/** The books: a bar, its parts, and whether they add up. */
 export function booksPart(books: BooksData, isClosed: boolean): Markup {
   const { read, sum, balanced, states } = books
   const lost = isClosed ? Math.max(0, read - sum) : 0

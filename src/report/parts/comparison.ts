@@ -30,7 +30,7 @@ const sides = [
   { whose: 'unknown', series: 'by-unknown', name: 'not known' },
 ] as const
 
-/** What two sides were found to hold: records by kind, then fields with the side that changed them. */
+/** What a reconciliation found: records by kind, then fields with the side that changed them. */
 export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kind']): Markup {
   const { found, left, equal, repair, fields, fields_omitted: omitted } = comparison
   const kinds = DIFFERENCE_KINDS.filter((each) => found[each] > 0)

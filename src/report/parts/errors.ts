@@ -7,7 +7,7 @@ import { leftoversText } from '../leftovers.ts'
 import type { ErrorGroup, ErrorsData, ReportData } from '../report-data.ts'
 import { folded, part, rankedTable, type Ranked } from './part.ts'
 
-/** What was not accepted, by what is wrong; nothing where everything was. */
+/** What was not accepted, by cause; nothing if everything was accepted. */
 export function errorsPart({ rows, groups, omitted }: ErrorsData, rejects: string): Markup | null {
   if (rows === 0) return null
   const highest = Math.max(1, ...groups.map((group) => group.rows))
@@ -44,7 +44,7 @@ function rankedError(group: ErrorGroup, highest: number): Ranked {
   }
 }
 
-/** Runs that took this one's rows again; nothing where there are none. */
+/** Runs that took this one's rows again; nothing if there are none. */
 export function retriesPart({
   run: { run: id },
   retries,

@@ -1,4 +1,4 @@
-// What the parts of the page have in common: a heading, and tables of which the beginning shows and the rest unfolds.
+// What the parts of the page share: a heading, and tables that show their first rows and unfold the rest.
 
 import { html, type Markup } from '../escape.ts'
 import { countText } from '../format.ts'
@@ -12,7 +12,7 @@ export function part(id: string, title: string, lead: string | null, body: Marku
   </section> `
 }
 
-/** A table of which the first rows show, and the others unfold. */
+/** A table that shows its first rows and unfolds the others. */
 export function folded<Row>(
   rows: readonly Row[],
   noun: string,
@@ -28,7 +28,7 @@ export function folded<Row>(
   }`
 }
 
-/** A row of a table whose rows are ranked by a figure, which a thin bar shows too. */
+/** A row of a table whose rows are ranked by a figure, which a thin bar also shows. */
 export interface Ranked {
   readonly name: string
   readonly below: string
@@ -37,7 +37,7 @@ export interface Ranked {
   readonly figures: readonly string[]
 }
 
-/** On a phone the second column goes below the others; the roles keep it a table for those who hear it. */
+/** On a phone the second column goes below the others; the roles keep it a table for screen readers. */
 export function rankedTable(
   [what = '', where = '', ...figures]: readonly string[],
   rows: readonly Ranked[],

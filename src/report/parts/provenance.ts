@@ -1,4 +1,4 @@
-// What the run was made of, for whoever has to prove it.
+// Where the run's data came from, for people who must prove it.
 
 import { html, type Markup } from '../escape.ts'
 import { countText } from '../format.ts'

@@ -14,7 +14,7 @@ const streamStates: Readonly<Record<StreamData['state'], string>> = {
   failed: 'failed',
 }
 
-/** A mirror's tables, those with something to say first. */
+/** A mirror's tables, those that need attention first. */
 export function streamsPart(streams: readonly StreamData[]): Markup {
   const ranks: readonly StreamData['state'][] = ['failed', 'approval']
   const rank = ({ state, differs }: StreamData): number =>
@@ -32,7 +32,7 @@ export function streamsPart(streams: readonly StreamData[]): Markup {
   )
 }
 
-/** On a phone each table is a card, with the names of its figures beside them. */
+/** On a phone each table is a card, with the names of its figures next to them. */
 function streamTable(streams: readonly StreamData[], caption: string | null): Markup {
   const count = (value: number | null): string => (value === null ? '–' : formatNumber(value))
   const heads = ['Read', 'Inserted', 'Changed', 'Deleted', 'Service counts', 'Rows']

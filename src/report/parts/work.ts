@@ -72,7 +72,7 @@ const shareWords = (seconds: number): string =>
 
 interface Chart {
   readonly title: string
-  /** Those that occur. */
+  /** The series that occur. */
   readonly series: readonly { readonly series: BarSegment['series']; readonly name: string }[]
   readonly all: readonly { readonly series: BarSegment['series']; readonly name: string }[]
   readonly points: readonly { readonly at: string; readonly values: readonly number[] }[]
