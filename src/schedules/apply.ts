@@ -1,7 +1,7 @@
-// From the configuration to the server: what differs, making it so, and removing what is configured no more.
-// Promises kept here: a schedule whose configuration is unchanged is not touched, so what people edited stays; a pause, its
-// note and a limit of actions survive every update; what records-sync did not make, or made for another project, is never
-// overwritten nor removed.
+// Brings the server's schedules in line with the configuration: finds what differs, applies it, and removes schedules that are no
+// longer configured. Promises kept here: a schedule whose configuration is unchanged is not touched, so what people edited stays;
+// a pause, its note and a limit of actions survive every update; a schedule that records-sync did not make, or made for another
+// project, is never overwritten or removed.
 
 import {
   ScheduleAlreadyRunning,
@@ -36,39 +36,39 @@ import { copyLegacySchedule, updateSchedule } from './update.ts'
 export interface ScheduleStep {
   readonly sync: string
   /**
-   * `move`: an older release made it, for all projects of the namespace; it becomes the project's own. `foreign`: there is one
-   * of that id which records-sync did not make, and which it leaves alone. `prune`: it is configured no more; only
-   * `pruneSchedules` removes it, and until then it goes on.
+   * `move`: an older release made it, for all projects of the namespace; it becomes the project's own. `foreign`: records-sync
+   * did not make the schedule with that id, and leaves it alone. `prune`: it is no longer configured; only `pruneSchedules`
+   * removes it, and until then it keeps running.
    */
   readonly what: 'create' | 'move' | 'update' | 'same' | 'foreign' | 'prune'
-  /** As configured; null for one that is configured no more. */
+  /** As configured; null if it is no longer configured. */
   readonly when: string | null
-  /** Of an update: `every 15 minutes → every 5 minutes`. */
+  /** For an update: `every 15 minutes → every 5 minutes`. */
   readonly changes: readonly string[]
-  /** Why the server would not have it: `time zone`. */
+  /** Why the server refused it: `time zone`. */
   readonly refused: string | null
 }
 
 const inFlight = 8
-/** Somebody else may make, change or remove the same schedule meanwhile. */
+/** Another process may make, change or remove the same schedule meanwhile. */
 const triesMax = 5
 
 type Syncs = Readonly<Record<string, SyncConfig>>
 
-/** What `applySchedules` would do, and what `pruneSchedules` would. Writes nothing. */
+/** What `applySchedules` would do, and what `pruneSchedules` would. Changes nothing. */
 export async function planSchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
   return await stepsOf(place, syncs, stepOf)
 }
 
 /**
- * Makes the schedules as they are configured.
- * @returns what was done; where the server refused a schedule, why. The others are made all the same.
+ * Applies the configured schedules.
+ * @returns what was done; if the server refused a schedule, why. The others are applied anyway.
  */
 export async function applySchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
   return await stepsOf(place, syncs, applyOne)
 }
 
-/** Removes the schedules that are configured no more; runs of theirs that are on go on. */
+/** Removes the schedules that are no longer configured; their live runs continue. */
 export async function pruneSchedules(place: ScheduleScope, syncs: Syncs): Promise<ScheduleStep[]> {
   const { client, project } = place
   const steps = await orphanSteps(place, Object.values(syncs).filter(isScheduled))
@@ -113,7 +113,7 @@ async function orphanSteps(
 ): Promise<ScheduleStep[]> {
   const configured = new Set(scheduled.map(({ name }) => name))
   const steps: ScheduleStep[] = []
-  // One of the last second may be missing: the server's list lags.
+  // A schedule made in the last second may be missing: the server's list lags.
   for (const sync of await scheduledSyncs(client, 'sync:', project)) {
     if (configured.has(sync)) continue
     const found = await findSchedule(client, sync, project).catch(unreadableSchedule)
@@ -123,7 +123,7 @@ async function orphanSteps(
   return steps
 }
 
-/** What is on the server for a sync. */
+/** What exists on the server for a sync. */
 async function found({ client, project }: ScheduleScope, { name }: ScheduledSync) {
   const own = await describeSchedule(client, scheduleIdOf('sync:', name, project))
   const { ours: old } = await findLegacySchedule(client, 'sync:', name, project)
@@ -136,7 +136,7 @@ async function stepOf(place: ScheduleScope, sync: ScheduledSync): Promise<Schedu
   return old === null ? step : { ...step, what: 'move' }
 }
 
-/** What leads from the schedule that was found to the one that is configured. */
+/** The step from the existing schedule to the configured one. */
 function toward(found: ScheduleDescription | null, sync: ScheduledSync): ScheduleStep {
   const step = { sync: sync.name, when: scheduleText(sync.schedule), changes: [], refused: null }
   if (found === null) return { ...step, what: 'create' }
@@ -154,7 +154,7 @@ async function applyOne(place: ScheduleScope, sync: ScheduledSync): Promise<Sche
     const done = (): ScheduleStep => (isMoved ? { ...step, what: 'move' } : step)
     try {
       if (old !== null) {
-        // Nothing is lost where this ends between the two: the next time only the older one is left to remove.
+        // Nothing is lost if this ends between the two calls: the next time only the older one is left to remove.
         if (own === null) await copyLegacySchedule(client, old, sync, project)
         await remove(client, old.scheduleId)
         isMoved = true
@@ -170,7 +170,7 @@ async function applyOne(place: ScheduleScope, sync: ScheduledSync): Promise<Sche
   }
 }
 
-/** @returns false where somebody else was faster */
+/** @returns false if another process was faster */
 async function create({ client, project }: ScheduleScope, sync: ScheduledSync): Promise<boolean> {
   try {
     const id = { scheduleId: scheduleIdOf('sync:', sync.name, project), memo: SCHEDULE_MEMO }
@@ -183,8 +183,8 @@ async function create({ client, project }: ScheduleScope, sync: ScheduledSync): 
 }
 
 /**
- * Ids of what an older release left for these syncs, and of which nobody can tell whose it is: no run that it began is in the
- * ledger.
+ * Ids of schedules that an older release left for these syncs, and whose owner cannot be determined: no run that they started is
+ * in the ledger.
  */
 export async function unclaimedSchedules(
   { client, project }: ScheduleScope,

@@ -1,7 +1,6 @@
-// Pauses the schedule of a sync whose key is refused, with a note that says why and how to go on, and resumes it when the
-// sync is well again.
-// Promises kept here: what a person paused is never resumed, because only our own note is taken back; a run waits for this
-// 10 s at most, and never fails because of it.
+// Pauses the schedule of a sync whose key is refused, with a note that says why and how to continue, and resumes it when the sync
+// runs well again. Promises kept here: what a person paused is never resumed, because only our own note is removed; a run waits
+// for this for 10 s at most, and never fails because of it.
 
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
@@ -14,12 +13,12 @@ import { findSchedule, scheduleIdOf } from './find.ts'
 import { serverRefusal } from './read.ts'
 import { setPaused } from './update.ts'
 
-/** The client may be late: it looks at its deadline between two tries. */
+/** The client may be late: it checks its deadline between two attempts. */
 const lateMs = 2_500
 const messageMaxChars = 300
 /** People change schedules too. */
 const triesMax = 5
-/** How our notes are known. */
+/** The prefix that identifies our notes. */
 const OURS = 'Paused by records-sync:'
 
 const WHY = {
@@ -28,7 +27,7 @@ const WHY = {
 } as const
 
 /**
- * For `watchers`: what a run's changes mean to the schedule of its sync.
+ * For `watchers`: what a run's changes mean for the schedule of its sync.
  * @param answerMaxMs how long the server may take
  */
 export function pauseOnAuthFailure(
@@ -64,7 +63,7 @@ export function pauseOnAuthFailure(
   }
 }
 
-/** What is to be done; null for nothing. */
+/** The action to take; null for none. */
 function keeping(
   client: Client,
   change: RunChange,
@@ -90,7 +89,7 @@ function keeping(
 }
 
 type State = ScheduleDescription['state']
-/** The state that a schedule should get; null where it is to be left alone. */
+/** The state that a schedule should get; null if it must be left alone. */
 type Judge = (state: State) => { readonly paused: boolean; readonly note: string } | null
 
 function judgeOf(change: RunChange): Judge | null {
@@ -110,7 +109,7 @@ function judgeOf(change: RunChange): Judge | null {
 
 const isOurNote = (note: string | undefined): boolean => note?.startsWith(OURS) ?? false
 
-/** The first 100 characters hold what matters: lists show no more. At most 1,000 bytes, as the server wants it. */
+/** The first 100 characters contain what matters: lists show no more. At most 1,000 bytes, the server's limit. */
 function noteOf(change: RunChange, reason: keyof typeof WHY): string {
   const { sync, run, workflowId } = change
   const holder = run === null ? `Workflow ${workflowId}` : `Run ${run} of ${sync} (${workflowId})`

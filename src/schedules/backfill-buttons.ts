@@ -1,6 +1,6 @@
-// Buttons: for each sync a schedule that is paused and has no times, so that Trigger in the Temporal UI begins a backfill of
-// the sync, without a form. Promise kept here: what records-sync did not make, or made for another project, is neither changed nor
-// removed.
+// Buttons: for each sync a schedule that is paused and has no times, so that Trigger in the Temporal UI begins a backfill of the
+// sync, without a form. Promise kept here: a schedule that records-sync did not make, or made for another project, is neither
+// changed nor removed.
 
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, type Client } from '@temporalio/client'
 import { backfill } from '../../workflows/names.ts'
@@ -13,11 +13,11 @@ import { describeSchedule, serverRefusal } from './read.ts'
 
 const inFlight = 8
 
-/** How the buttons of the configuration stand: the names of syncs. */
+/** The state of the buttons of the configuration: the names of syncs. */
 export interface BackfillButtons {
-  /** Those that are configured and have none. */
+  /** Syncs that are configured and have no button. */
   readonly missing: readonly string[]
-  /** Those that are configured no more, and have one of ours. */
+  /** Syncs that are no longer configured, and still have one of our buttons. */
   readonly strays: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export async function planButtons(
   const listed = await scheduledSyncs(client, 'backfill:', project)
   const missing: string[] = []
   const strays: string[] = []
-  // One by one: the server's list lags, and does not say whose they are.
+  // One by one: the server's list lags, and does not say which are ours.
   await forEachConcurrent([...new Set([...syncs, ...listed])], inFlight, async (sync) => {
     const found = await describeSchedule(client, scheduleIdOf('backfill:', sync, project))
     if (found === null && syncs.includes(sync)) missing.push(sync)
@@ -39,7 +39,7 @@ export async function planButtons(
   return { missing: missing.toSorted(), strays: strays.toSorted() }
 }
 
-/** Makes those that are missing; those that an older release made for these syncs go. */
+/** Makes the missing buttons, and removes those that an older release made for these syncs. */
 export async function makeButtons(place: ScheduleScope, missing: readonly string[]): Promise<void> {
   const { client, project } = place
   await forEachConcurrent(missing, inFlight, async (sync) => {
@@ -67,7 +67,7 @@ export async function makeButtons(place: ScheduleScope, missing: readonly string
   })
 }
 
-/** Removes those that are configured no more. */
+/** Removes the buttons of syncs that are no longer configured. */
 export async function removeButtons(
   place: ScheduleScope,
   strays: readonly string[],

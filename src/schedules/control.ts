@@ -1,4 +1,4 @@
-// How the schedules stand, and what a person does with one of them.
+// The state of the schedules, and what a person can do with one.
 
 import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
@@ -16,16 +16,16 @@ export interface ScheduleView {
   readonly state: 'active' | 'paused' | 'missing' | 'foreign'
   /** Whether it is in the configuration. */
   readonly configured: boolean
-  /** As the server has it, edits included; of a missing one, as configured. */
+  /** As the server has it, edits included; if it is missing, as configured. */
   readonly when: string
-  /** What was said when it was paused or resumed last. */
+  /** The note of the last pause or resume. */
   readonly note: string | null
   readonly lastRun: { readonly at: Date; readonly workflowId: string } | null
-  /** Null while it is paused, and where its time never comes. */
+  /** Null while it is paused, and if its time never comes. */
   readonly next: Date | null
 }
 
-/** Those of the configuration in its order, then those of ours that are configured no more. */
+/** The configured schedules in the configuration's order, then ours that are no longer configured. */
 export async function listSchedules(
   client: Client,
   syncs: Readonly<Record<string, SyncConfig>>,
@@ -64,7 +64,7 @@ function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'config
   }
 }
 
-/** A schedule is steered by the sync that it is for. */
+/** A schedule is controlled by the name of its sync. */
 interface ScheduleChange {
   readonly sync: string
   readonly project: Project
@@ -74,14 +74,14 @@ interface ScheduleChange {
 export const pauseSchedule = (client: Client, of: ScheduleChange, note: string): Promise<boolean> =>
   applyScheduleChange(client, of, (handle) => handle.pause(note))
 
-/** `note` as that of a pause. */
+/** `note`: as for a pause. */
 export const resumeSchedule = (
   client: Client,
   of: ScheduleChange,
   note: string,
 ): Promise<boolean> => applyScheduleChange(client, of, (handle) => handle.unpause(note))
 
-/** Asks for a run now, paused or not; it is left out where one that the schedule began is still on. */
+/** Asks for a run now, paused or not; skipped if a run that the schedule began is still live. */
 export const triggerSchedule = (client: Client, of: ScheduleChange): Promise<boolean> =>
   applyScheduleChange(client, of, (handle) => handle.trigger('SKIP'))
 

@@ -1,6 +1,6 @@
-// What Temporal is told of a sync's schedule, and how it is known again later.
-// Promise kept here: what the configuration decides has one hash, in whatever order it was written. The hash is kept in the
-// memo of the schedule's action, which an edit in the UI leaves alone; the server's own form of a schedule cannot be compared.
+// The definition of a sync's schedule for Temporal, and how it is recognised later. Promise kept here: what the configuration
+// decides has one hash, in whatever order it was written. The hash is kept in the memo of the schedule's action, which an edit in
+// the UI leaves alone; the server's own form of a schedule cannot be compared.
 
 import { createHash } from 'node:crypto'
 import type { ScheduleDescription, ScheduleUpdateOptions } from '@temporalio/client'
@@ -13,20 +13,20 @@ import { SYNC_KIND, SYNC_NAME } from '../core/search-attributes.ts'
 import type { SyncConfig } from '../core/sync.ts'
 import type { Project } from '../runs/project.ts'
 
-/** A sync that runs by itself. */
+/** A sync that runs on a schedule. */
 export type ScheduledSync = SyncConfig & { readonly schedule: ScheduleConfig }
 
 export function isScheduled(sync: SyncConfig): sync is ScheduledSync {
   return sync.schedule !== undefined
 }
 
-/** Of the function below: another number makes `apply` update every schedule, and with it what people edited. */
+/** Version of the function below: another number makes `apply` update every schedule, and overwrite what people edited. */
 const FORM = 1
 const MANAGED_BY = 'records-sync'
 const SYNC_NAME_KEY = defineSearchAttributeKey(SYNC_NAME, 'KEYWORD')
 const SYNC_KIND_KEY = defineSearchAttributeKey(SYNC_KIND, 'KEYWORD')
 
-/** Of every schedule that records-sync makes; a list of schedules shows it. */
+/** The memo of every schedule that records-sync makes; a list of schedules shows it. */
 export const SCHEDULE_MEMO = { managedBy: MANAGED_BY }
 
 /** What the configuration decides of a schedule. */
@@ -47,7 +47,7 @@ export function configurationHash(decided: ConfiguredSchedule): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }
 
-/** The schedule of a sync, without its state: whether it is paused is not ours to say. */
+/** The schedule of a sync, without its state: the configuration does not decide whether it is paused. */
 export function scheduleOptions(
   sync: ScheduledSync,
   project: Pick<Project, 'id'>,
@@ -65,7 +65,7 @@ export function scheduleOptions(
       type: 'startWorkflow',
       workflowType: kind === 'import' ? importSync : mirrorSync,
       taskQueue: taskQueueOf(project.id),
-      // The server puts the time behind it.
+      // The server appends the time.
       workflowId: workflowIdOf(sync, project),
       args: [{ sync: name }],
       staticSummary: `${kind} ${name}`,
@@ -85,7 +85,7 @@ export function scheduleOptions(
   }
 }
 
-/** The beginning of the ids of the runs that a schedule begins. */
+/** The prefix of the ids of the runs that a schedule begins. */
 export const workflowIdOf = ({ kind, name }: SyncConfig, { id }: Pick<Project, 'id'>): string =>
   `${kind}-${name}-${id}`
 
@@ -96,12 +96,12 @@ const detailsOf = ({ name, kind, schedule }: ScheduledSync): string =>
     'The schedule comes from the configuration: change it there, then `records-sync schedules apply`. A pause and its note stay.',
   ].join('\n')
 
-/** Whether records-sync made it. An edit in the UI keeps both memos, one by the Temporal CLI only the schedule's own. */
+/** Whether records-sync made it. An edit in the UI keeps both memos, an edit with the Temporal CLI only the schedule's own. */
 export function isOurs({ action, memo }: Pick<ScheduleDescription, 'action' | 'memo'>): boolean {
   return [action.memo, memo].some((each) => each?.['managedBy'] === MANAGED_BY)
 }
 
-/** What `apply` would change, such as `every 15 minutes → every 5 minutes`; nothing where the configuration is the same. */
+/** What `apply` would change, such as `every 15 minutes → every 5 minutes`; nothing if the configuration is the same. */
 export function configurationChanges(
   { action }: Pick<ScheduleDescription, 'action'>,
   sync: ScheduledSync,
@@ -117,7 +117,7 @@ export function configurationChanges(
   return changes.length > 0 ? changes : ['another release of records-sync wrote it']
 }
 
-/** In words; null for what is no configuration of a schedule. */
+/** In words; null if it is not the configuration of a schedule. */
 function textsOf(configuration: unknown): Record<string, string> | null {
   if (!isJsonObject(configuration)) return null
   const { kind, every_ms: every, cron, time_zone: zone } = configuration

@@ -1,6 +1,6 @@
-// Which schedules of a namespace are the project's own. Promise kept here: a schedule of another project is neither changed
-// nor removed, and is not shown as ours. The schedules of releases that knew no projects name none: such a schedule is ours
-// if one of its latest runs is in our ledger.
+// Finds the project's own schedules in a namespace. Promise kept here: a schedule of another project is neither changed nor
+// removed, and is not shown as ours. The schedules of releases without projects name none: such a schedule is ours if one of its
+// latest runs is in our ledger.
 
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
@@ -8,13 +8,13 @@ import type { Project } from '../runs/project.ts'
 import { isOurs } from './definition.ts'
 import { describeSchedule, listScheduleIds, UNREADABLE } from './read.ts'
 
-/** A connection, and whose schedules are meant. */
+/** A connection, and the project whose schedules are meant. */
 export interface ScheduleScope {
   readonly client: Client
   readonly project: Project
 }
 
-/** What a schedule is for, and how its id begins: a sync that runs by itself, or the button of a backfill. */
+/** What a schedule is for, and the prefix of its id: a sync that runs on a schedule, or the button of a backfill. */
 export type ScheduleIdPrefix = 'sync:' | 'backfill:'
 
 /** `sync:contacts:3f9ac2b1` */
@@ -23,10 +23,10 @@ export const scheduleIdOf = (
   sync: string,
   project: Pick<Project, 'id'>,
 ): string => `${start}${sync}:${project.id}`
-/** As releases named it that knew no projects. */
+/** The id in releases without projects. */
 const oldIdOf = (start: ScheduleIdPrefix, sync: string): string => `${start}${sync}`
 
-/** The project's schedule; or that of an older release, which goes on until `schedules apply` moves it. */
+/** The project's schedule; or that of an older release, which keeps running until `schedules apply` moves it. */
 export async function findSchedule(
   client: Client,
   sync: string,
@@ -36,7 +36,7 @@ export async function findSchedule(
   return own ?? (await findLegacySchedule(client, 'sync:', sync, project)).ours
 }
 
-/** What an older release has left for a sync: `ours`, or one of which nobody can tell whose it is. */
+/** What an older release has left for a sync: `ours`, or a schedule whose owner cannot be determined. */
 export interface LegacySchedule {
   readonly ours: ScheduleDescription | null
   readonly unclaimed: string | null
@@ -57,7 +57,7 @@ export async function findLegacySchedule(
     : { ours: null, unclaimed: found.scheduleId }
 }
 
-/** Syncs that have a schedule of the project on the server, those of older releases included. */
+/** Syncs that have a schedule of the project on the server, including those of older releases. */
 export async function scheduledSyncs(
   client: Client,
   start: ScheduleIdPrefix,
@@ -75,7 +75,7 @@ export async function scheduledSyncs(
   return [...syncs].toSorted()
 }
 
-/** One that cannot be read is not known to be ours. */
+/** A schedule that cannot be read is not known to be ours. */
 export function unreadableSchedule(error: unknown): null {
   if (error instanceof SyncError && error.code === UNREADABLE) return null
   throw error

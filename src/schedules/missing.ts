@@ -1,5 +1,5 @@
-// How a worker looks at the schedules of its project: whether those that are configured are on the server, and whether an older
-// release has left some.
+// How a worker checks the schedules of its project: whether the configured ones are on the server, and whether an older release
+// has left some.
 
 import type { Logger } from '../core/ports.ts'
 import { scheduleText } from '../core/schedule.ts'
@@ -20,11 +20,11 @@ const STARTS: readonly ScheduleIdPrefix[] = ['sync:', 'backfill:']
 
 export interface MissingDeps extends WatchDeps {
   readonly logger: Logger
-  /** Told after each look: whether the schedule of a sync is missing, by sync; null where the server did not tell. */
+  /** Called after each check with whether each sync's schedule is missing; null if the server did not answer. */
   note(isMissing: ReadonlyMap<string, boolean> | null): void
 }
 
-/** Looks once; tells of each schedule that is not there, in the log again only after it was there. */
+/** Checks once; logs each missing schedule, and logs it again only if it was there in between. */
 export function missingSchedules(deps: MissingDeps) {
   const told = new Set<string>()
   return async (): Promise<void> => {
@@ -47,7 +47,7 @@ export function missingSchedules(deps: MissingDeps) {
   }
 }
 
-/** Whether an older release has left a schedule or a button of a configured sync, which is ours. */
+/** Whether an older release has left a schedule or a button of a configured sync that is ours. */
 export async function hasLegacySchedule({
   client,
   project,

@@ -1,4 +1,4 @@
-// The schedules as the server has them: one by its sync, or all of ours. Errors of the server in our words.
+// Reads schedules from the server: one by its sync, or all of ours. The server's errors in our words.
 
 import {
   ScheduleNotFoundError,
@@ -12,7 +12,7 @@ const pageSize = 1_000
 const schedulesMax = 10_000
 export const UNREADABLE = 'schedule_unreadable'
 
-/** The status of gRPC that a call failed with, such as `PERMISSION_DENIED`; undefined for any other failure. */
+/** The gRPC status that a call failed with, such as `PERMISSION_DENIED`; undefined for any other failure. */
 export function statusName(error: unknown): string | undefined {
   return /^\d+ ([A-Z_]+)/.exec(messageOf(error))?.[1]
 }
@@ -20,7 +20,7 @@ export function statusName(error: unknown): string | undefined {
 const messageOf = (error: unknown): string =>
   ((error instanceof ServiceError ? error.cause : error) as Error).message
 
-/** Why the server would not do something. Its own words may quote anything; ours are kept. */
+/** Why the server refused something. Its own words may quote anything; ours are kept. */
 export function serverRefusal(error: unknown): string {
   if (error instanceof SyncError) return error.message
   if (error instanceof TypeError || /invalid schedule spec/i.test(messageOf(error)))
@@ -34,8 +34,8 @@ const failed = (what: string, error: unknown) =>
   new SyncError('schedule_failed', `The Temporal server did not ${what}: ${serverRefusal(error)}`)
 
 /**
- * The schedule of that id; null where there is none.
- * @throws SyncError `schedule_failed`, or `schedule_unreadable` where it was encrypted with a key that is not ours
+ * The schedule of that id; null if there is none.
+ * @throws SyncError `schedule_failed`, or `schedule_unreadable` if it was encrypted with a key that is not ours
  */
 export async function describeSchedule(
   client: Client,
@@ -53,10 +53,7 @@ export async function describeSchedule(
   }
 }
 
-/**
- * What stands behind `start` in the ids of all schedules. By id alone: what other programs keep in their schedules need not
- * be readable.
- */
+/** What follows `start` in the ids of all schedules. By id alone: the content of other programs' schedules may be unreadable. */
 export async function listScheduleIds(client: Client, start: string): Promise<string[]> {
   const syncs: string[] = []
   let nextPageToken: Uint8Array = new Uint8Array()

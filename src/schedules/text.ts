@@ -1,4 +1,4 @@
-// When a schedule runs, as the server has it: the server keeps times of its own form, and people edit them.
+// When a schedule runs, as the server has it: the server keeps times in its own form, and people edit them.
 
 import {
   DAYS_OF_WEEK,
@@ -9,7 +9,7 @@ import {
 } from '@temporalio/client'
 import { everyText } from '../core/schedule.ts'
 
-/** `every 15 minutes`, `cron 0 6 * * 1-5 in Europe/Berlin`, or several. What that cannot say is only hinted at. */
+/** `every 15 minutes`, `cron 0 6 * * 1-5 in Europe/Berlin`, or several. What such a text cannot express is only indicated. */
 export function scheduleTimesText(spec: ScheduleSpecDescription): string {
   const { intervals = [], calendars = [], skip = [], startAt, endAt, timezone } = spec
   const times = intervals.map(({ every, offset }) =>

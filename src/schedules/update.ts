@@ -1,6 +1,6 @@
-// Changes a schedule on the server without losing what others change at the same moment.
-// Promise kept here: what is decided on an old state is not done. The server works off an update and a pause in an order of
-// its own, so an update without the token of what it was decided on can undo a pause that came after it (seen in one of six).
+// Changes a schedule on the server without losing concurrent changes. Promise kept here: a decision that rests on an old state is
+// not carried out. The server applies an update and a pause in an order of its own, so an update without the token of the state
+// that it rests on can undo a pause that came after it (observed in one of six).
 
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import {
@@ -17,13 +17,13 @@ import { scheduleIdOf } from './find.ts'
 import { scheduleOptions, workflowIdOf, type ScheduledSync } from './definition.ts'
 import { describeSchedule, statusName } from './read.ts'
 
-/** A schedule as the server takes it. */
+/** A schedule in the form that the server takes. */
 type Raw = NonNullable<ScheduleDescription['raw']['schedule']>
 
 const pollsMax = 60
 const pollEveryMs = { first: 10, most: 200 }
 
-/** Makes it what is configured; its state stays. @returns false where somebody else has changed it meanwhile */
+/** Applies the configuration; its state stays. @returns false if another process changed it meanwhile */
 export async function updateSchedule(
   client: Client,
   found: ScheduleDescription,
@@ -33,7 +33,7 @@ export async function updateSchedule(
   const { spec, action, policies } = scheduleOptions(sync, project)
   const { namespace, loadedDataConverter } = client.options
   const headers = found.raw.schedule?.action?.startWorkflow?.header?.fields ?? {}
-  // Ours names its workflow by a string, and has arguments: that is all a compiled one is.
+  // Ours names its workflow by a string and has arguments, and that is everything a compiled action contains.
   const compiled = action as Parameters<typeof encodeScheduleAction>[2]
   const schedule: Raw = {
     spec: encodeScheduleSpec(spec),
@@ -49,7 +49,7 @@ export async function updateSchedule(
   })
 }
 
-/** Pauses or resumes it; all else stays. @returns false where somebody else has changed it meanwhile */
+/** Pauses or resumes it; everything else stays. @returns false if another process changed it meanwhile */
 export async function setPaused(
   client: Client,
   found: ScheduleDescription,
@@ -68,8 +68,8 @@ export async function setPaused(
 }
 
 /**
- * Makes the project's own schedule of one that an older release made: times, edits, pause and note as they are. The older one
- * is not removed yet.
+ * Copies a schedule of an older release to the project's own: times, edits, pause and note as they are. The older one is not
+ * removed yet.
  */
 export async function copyLegacySchedule(
   client: Client,
@@ -116,7 +116,7 @@ async function replace(
       requestId: randomUUID(),
     })
   } catch (error) {
-    // Newer servers say that the token is old; older ones leave the update out and say nothing.
+    // Newer servers report that the token is old; older ones skip the update silently.
     if (statusName(error) === 'FAILED_PRECONDITION' || statusName(error) === 'NOT_FOUND')
       return false
     throw error
