@@ -1,5 +1,5 @@
-// Connects a command to the Temporal server. Promise kept here: after five seconds at most there is a connection that was
-// let in, to a namespace that exists, or an error that says what is wrong and what to do.
+// Connects a command to the Temporal server. Promise kept here: after five seconds at most there is a connection that the server
+// accepted, to a namespace that exists, or an error that says what is wrong and what to do.
 
 import { Client, Connection } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
@@ -15,7 +15,7 @@ export interface Connected {
 
 const connectMaxMs = 5_000
 const againAfterMs = 1_000
-/** Codes of gRPC. */
+/** gRPC codes. */
 const status = {
   deadlineExceeded: 4,
   notFound: 5,
@@ -25,7 +25,7 @@ const status = {
   unauthenticated: 16,
 } as const
 
-/** What the settings give to a connection. */
+/** Credentials for a connection, from the settings. */
 export async function credentialsOf(settings: TemporalSettings): Promise<Credentials> {
   return (await settings.access?.credentials()) ?? { tls: false, apiKey: null, metadata: {} }
 }
@@ -35,7 +35,7 @@ export function connectionOptions(address: string, { tls, apiKey, metadata }: Cr
   return { address, tls, metadata: { ...metadata }, ...(apiKey === null ? {} : { apiKey }) }
 }
 
-/** How long a server that is only slow is waited for, and who is told. */
+/** How long to wait for a server that is only slow, and how to report it. */
 export interface RetryPolicy {
   readonly maxMs: number
   /** Called once, with what is wrong. */
@@ -44,7 +44,7 @@ export interface RetryPolicy {
 
 const IMPATIENT: RetryPolicy = { maxMs: 0, tell: () => {} }
 
-/** Connects; a server that takes connections and does not answer is asked again. What else is wrong no waiting mends. */
+/** Connects; retries if a server takes connections and does not answer. No wait helps against other errors. */
 export async function connectWithRetry<Result>(
   connect: () => Promise<Result>,
   { maxMs, tell }: RetryPolicy,
@@ -65,8 +65,8 @@ export async function connectWithRetry<Result>(
 }
 
 /**
- * A client whose payloads are encrypted where the settings say so.
- * @param options.retries false: a call fails at once where the server does not answer, for whoever asks again by himself
+ * A client whose payloads are encrypted if the settings say so.
+ * @param options.retries false: a call fails at once if the server does not answer, for callers with their own retries
  * @throws ConfigError and SyncError of the settings; what `connectVerified` throws
  */
 export async function connectClient(
@@ -89,9 +89,9 @@ export async function connectClient(
 }
 
 /**
- * A connection that the server let in, within `maxMs`, default 5 s.
- * @throws TemporalUnreachable; SyncError `temporal_slow`, `temporal_tls_…`, `temporal_foreign`, `temporal_key_refused`, `temporal_forbidden`,
- * `temporal_namespace_unknown`
+ * A connection that the server accepted, within `maxMs`, default 5 s.
+ * @throws TemporalUnreachable; SyncError `temporal_slow`, `temporal_tls_…`, `temporal_foreign`, `temporal_key_refused`,
+ *   `temporal_forbidden`, `temporal_namespace_unknown`
  */
 export async function connectVerified(
   settings: TemporalSettings,
@@ -106,9 +106,9 @@ export async function connectVerified(
     connection = await Connection.connect({
       ...connectionOptions(address, credentials),
       connectTimeout: Math.max(1, deadline - Date.now()),
-      // The SDK's retries outlive a connection that is closed, and end the process then.
+      // The SDK's retries outlive a closed connection, and then end the process.
       ...(!retries && { interceptors: [] }),
-      // The worker's connection uses no proxy of the environment either, and what is meant for one server goes nowhere else.
+      // The worker's connection uses no proxy of the environment either, and traffic for one server goes nowhere else.
       channelArgs: { 'grpc.enable_http_proxy': 0 },
     })
     const { workflowService } = connection
@@ -120,7 +120,7 @@ export async function connectVerified(
   }
 }
 
-/** The status of gRPC that an error of the SDK has, or that caused it. */
+/** The gRPC status of an error of the SDK, or of its cause. */
 export function grpcStatus(error: unknown): number | null {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } | null }
   const found = typeof code === 'number' ? code : cause?.code

@@ -1,6 +1,6 @@
-// Decodes for people what Temporal keeps encrypted: an HTTP server on this machine that the Temporal UI and the Temporal CLI
-// ask (`--codec-endpoint`). Promises kept here: it listens on loopback only, answers the pages of one UI and no other page,
-// for one namespace, and holds no more than 4 MiB of a request.
+// Decodes for people what Temporal keeps encrypted: an HTTP server on this machine that the Temporal UI and the Temporal CLI ask
+// (`--codec-endpoint`). Promises kept here: it listens on loopback only, answers only the pages of one UI, for one namespace, and
+// holds no more than 4 MiB of a request.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -77,7 +77,7 @@ async function answer(
   if (origin !== undefined && options.origins.includes(origin)) {
     response.setHeader('access-control-allow-origin', origin)
     response.setHeader('vary', 'origin')
-    // A page of another network asks for it before it may ask this machine.
+    // The browser requires it before a page of another network may ask this machine.
     response.setHeader('access-control-allow-private-network', 'true')
   }
   const send = (status: number, body: object) => {
@@ -104,9 +104,9 @@ async function answer(
   }
 }
 
-/** Who may ask, and for what. */
+/** Checks that the caller may ask, and for this namespace. */
 function admit({ origins, namespace }: CodecServerOptions, request: IncomingMessage): void {
-  // A foreign name that leads to this machine is how a page of anybody's would get round the check of its origin.
+  // A foreign name that resolves to this machine would let any page bypass the check of its origin.
   if (!/^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/.test(request.headers.host ?? ''))
     throw new Refused(403, 'expected to be asked as 127.0.0.1 or localhost')
   const { origin } = request.headers
@@ -116,7 +116,7 @@ function admit({ origins, namespace }: CodecServerOptions, request: IncomingMess
     throw new Refused(404, 'expected /decode or /encode')
   if (request.method === 'OPTIONS') return
   if (request.method !== 'POST') throw new Refused(405, 'expected POST')
-  // The CLI leaves it empty where it is not told any; a page always names its own.
+  // The CLI leaves it empty if it was started without one; a page always names its own.
   const asked = request.headers['x-namespace']
   if (asked !== namespace && (asked !== '' || origin !== undefined))
     throw new Refused(403, `expected the header X-Namespace: ${namespace}`)
@@ -128,7 +128,7 @@ async function convert(
   { codec }: CodecServerOptions,
   request: IncomingMessage,
 ): Promise<PayloadJson[]> {
-  // The CLI asks for none of them without the list.
+  // If there are no payloads, the CLI leaves the list out.
   const { payloads = [] } = JSON.parse(await bodyOf(request)) as { payloads?: PayloadJson[] }
   const given = payloads.map(payloadFromJson)
   const converted = await (request.url === '/decode' ? codec.decode(given) : codec.encode(given))

@@ -1,6 +1,6 @@
-// Encrypts what Temporal keeps of a run: inputs, results, heartbeat details, memos, summaries. AES-256-GCM.
-// Promises kept here: every payload has a nonce of its own; a payload that was changed is refused; the first key encrypts and
-// all of them decrypt, so keys can be renewed; what is not encrypted passes, so a run can be started with plain input.
+// Encrypts what Temporal keeps of a run: inputs, results, heartbeat details, memos, summaries. AES-256-GCM. Promises kept here:
+// every payload has a nonce of its own; a payload that was changed is refused; the first key encrypts and all of them decrypt, so
+// keys can be renewed; unencrypted payloads pass, so a run can be started with plain input.
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import type { Payload, PayloadCodec } from '@temporalio/common'
@@ -8,7 +8,7 @@ import type { Environment } from '../../config/index.ts'
 import { readSecret, type SecretSource } from '../../config/secret.ts'
 import { SyncError } from '../core/errors.ts'
 
-/** A payload in JSON, as the server's HTTP interfaces and codec servers have it; bytes are base64. */
+/** A payload in JSON, as the server's HTTP interfaces and codec servers use it; bytes are base64. */
 export interface PayloadJson {
   readonly metadata?: Readonly<Record<string, string>>
   readonly data?: string
@@ -19,7 +19,7 @@ const nonceBytes = 12
 const tagBytes = 16
 
 /**
- * The codec of the configured keys; null where there are none.
+ * The codec of the configured keys; null if there are none.
  * @throws SyncError `secret_unavailable`, `codec_key_invalid`
  */
 export async function readCodec(
@@ -50,7 +50,7 @@ export function encryptionCodec(secrets: readonly Buffer[]): PayloadCodec {
   }
 }
 
-/** Names a key without telling it: goes into every payload, in plain text. */
+/** Identifies a key without revealing it: goes into every payload, in plain text. */
 function fingerprint(secret: Buffer): string {
   return createHash('sha256')
     .update('records-sync codec key ')
@@ -96,7 +96,7 @@ function decrypt(payload: Payload, keys: ReadonlyMap<string, Buffer>): Payload {
   }
 }
 
-/** Without a stack: the SDK writes it into the history of the run that has such a payload. */
+/** Without a stack: the SDK would write it into the history of the run that has such a payload. */
 function refused(code: string, message: string): SyncError {
   const error = new SyncError(code, message)
   error.stack = ''

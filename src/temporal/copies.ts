@@ -1,17 +1,17 @@
-// Whether a worker of the same project has another copy of its ledger open: a folder that was copied has the same project, so both
-// take the same runs, and neither knows what the other one has sent. Workers show which copy they have; see projects.ts.
+// Whether a worker of the same project has another copy of its ledger open: a copied folder has the same project, so both take
+// the same runs, and neither knows what the other one has sent. Workers show which copy they have; see projects.ts.
 
 import type { Client } from '@temporalio/client'
 import type { Clock } from '../core/ports.ts'
 import { SyncError } from '../core/errors.ts'
 import { signs, type Sign } from './projects.ts'
 
-/** A worker that has not asked for so long has gone: it asks every minute. */
+/** A worker that has not polled for this long has gone: it polls every minute. */
 const goneMs = 180_000
 
 export interface CopyWatch {
   readonly project: string
-  /** Which copy of the ledger is ours. */
+  /** Which copy of the ledger this worker has. */
   readonly copy: string
   readonly clock: Clock
   signs(): Promise<readonly Sign[]>
@@ -21,12 +21,12 @@ export const copyWatch = (client: Client, of: Omit<CopyWatch, 'signs'>): (() => 
   copies({ ...of, signs: () => signs(client) })
 
 /**
- * Looks once. A worker that was there at the first look counts once it has asked again: it may have gone just before.
- * @throws SyncError `ledger_copied` where another copy is worked with
+ * Checks once. A worker that was listed at the first check counts only after it has polled again: it may have gone just before.
+ * @throws SyncError `ledger_copied` if a worker uses another copy
  */
 export function copies({ project, copy, clock, signs: read }: CopyWatch): () => Promise<void> {
   let isFirst = true
-  /** When others asked last, by the server's clock, and when that was new to us, by ours. */
+  /** When others last polled, by the server's clock, and when this process first saw that, by ours. */
   const known = new Map<string, { seenMs: number; newAtMs: number }>()
   let found: SyncError | null = null
   const look = (all: readonly Sign[]): SyncError | null => {
@@ -42,7 +42,7 @@ export function copies({ project, copy, clock, signs: read }: CopyWatch): () => 
     }
     isFirst = false
     const there = others.filter(({ identity }) => nowMs - known.get(identity)!.newAtMs < goneMs)
-    // Those that are listed no more are forgotten.
+    // Forget workers that are no longer listed.
     for (const identity of known.keys())
       if (!others.some((other) => other.identity === identity)) known.delete(identity)
     if (there.length === 0) return null
@@ -53,7 +53,7 @@ export function copies({ project, copy, clock, signs: read }: CopyWatch): () => 
     )
   }
   return async () => {
-    // A server that does not answer is told of elsewhere, and says nothing of copies.
+    // A server that does not answer is reported elsewhere, and proves nothing about copies.
     const all = await read().catch(() => null)
     if (all !== null) found = look(all)
     if (found !== null) throw found

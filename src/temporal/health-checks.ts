@@ -1,5 +1,5 @@
-// What was true when a worker started is looked at again while it runs: a server may lose its database, come back as another
-// one, or be changed by people. Each look is bounded by its own time, and one that fails stops no other.
+// Checks again, while a worker runs, what was true when it started: a server may lose its database, come back as another one, or
+// be changed by people. Each check has its own time limit, and a failing one stops no other.
 
 import type { Clock, Logger } from '../core/ports.ts'
 import { SyncError } from '../core/errors.ts'
@@ -8,19 +8,19 @@ const checkMaxMs = 60_000
 const stopMaxMs = 2_000
 
 export interface HealthChecks {
-  /** Whether the last look at this found it well; true before the first one. */
+  /** Whether the last check of this passed; true before the first one. */
   isWell(what: string): boolean
   stop(): Promise<void>
 }
 
-/** What to look at, by name. A look that throws found it ill. */
+/** The checks, by name. A check that throws has failed. */
 export type Checks = Readonly<Record<string, () => Promise<void>>>
 
 export function startHealthChecks(
   looks: Checks,
   { clock, logger, everyMs }: { clock: Clock; logger: Logger; everyMs: number },
 ): HealthChecks {
-  /** Why each is ill; nothing for those that are well. */
+  /** Why each fails; nothing for those that pass. */
   const ill = new Map<string, string>()
   const stopping = new AbortController()
   const look = async (what: string, work: () => Promise<void>) => {
@@ -29,7 +29,7 @@ export function startHealthChecks(
       if (ill.delete(what)) logger.info({ what }, 'well_again')
     } catch (error) {
       if (stopping.signal.aborted) return
-      // Our own words only: foreign ones may quote anything.
+      // Our own words only: foreign messages may quote anything.
       const why = error instanceof SyncError ? error.message : (error as Error).name
       if (ill.get(what) !== why) logger.error({ what, why }, 'not_well')
       ill.set(what, why)

@@ -1,4 +1,4 @@
-// Whether the workflow of a run is still at work.
+// Whether the workflow of a run is still running.
 
 import { WorkflowNotFoundError, type Client } from '@temporalio/client'
 

@@ -1,4 +1,4 @@
-// The runs of releases that knew no projects. They go on in the queue that all projects of a namespace shared, so a worker asks
+// The runs of releases without projects. They continue in the queue that all projects of a namespace shared, so a worker polls
 // there only while a run or a schedule of its own ledger is left there.
 
 import { WorkflowNotFoundError, type Client } from '@temporalio/client'
@@ -22,9 +22,9 @@ async function hasOldRun(client: Client, runs: readonly Run[]): Promise<boolean>
 }
 
 export interface LegacyQueue {
-  /** Those that poll there now. */
+  /** The workers that poll there now. */
   polling(): readonly Worker[]
-  /** Begins or ends to poll there, as it is needed. @param pool null: before the pool is made of those that poll */
+  /** Starts or stops polling there, as needed. @param pool null: before the workers are joined to a pool */
   look(pool: WorkerPool | null): Promise<void>
 }
 

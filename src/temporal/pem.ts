@@ -1,5 +1,5 @@
-// Certificates and keys of a TLS connection, read and checked before anything is connected.
-// Promise kept here: an error says which setting and what is wrong with it, and never quotes the contents.
+// Certificates and keys of a TLS connection, read and checked before any connection is made. Promise kept here: an error says
+// which setting is wrong and why, and never quotes the contents.
 
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto'
 import { constants } from 'node:fs'
@@ -7,13 +7,13 @@ import { open } from 'node:fs/promises'
 import type { TLSConfig } from '@temporalio/client'
 import { ConfigError } from '../core/errors.ts'
 
-/** One file, or its text where the setting holds it. */
+/** One file, or its text if the setting contains it. */
 export type Pem = { readonly setting: string } & (
   | { readonly path: string }
   | { readonly data: Buffer }
 )
 
-/** What a place says about TLS; all of it may be missing. */
+/** The TLS settings of one place; each may be missing. */
 export interface TlsFiles {
   readonly serverCa?: Pem | undefined
   readonly clientCert?: Pem | undefined
@@ -48,7 +48,7 @@ export async function readTls(origin: string, files: TlsFiles): Promise<TLSConfi
       throw fail(clientCert.setting, `the certificate expired on ${own!.validTo}`)
     tls.clientCertPair = { crt, key }
   } else if (clientCert !== undefined || clientKey !== undefined)
-    // Left to itself the SDK connects without a certificate then.
+    // By default the SDK would connect without a certificate.
     throw fail((clientCert ?? clientKey)!.setting, 'a certificate and its key come together')
   return tls
 }
@@ -60,12 +60,12 @@ async function read(pem: Pem, fail: Fail, { secret = false } = {}): Promise<Buff
   const { setting, path } = pem
   let handle
   try {
-    // Without O_NONBLOCK the opening of a named pipe would wait for its writer, for ever.
+    // Without O_NONBLOCK, opening a named pipe would wait for its writer forever.
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const facts = await handle.stat()
     if (!facts.isFile() || facts.size > bytesMax)
       throw fail(setting, `${path} is not a file of at most 1 MiB`)
-    // Windows has no such modes; there every file looks readable by all.
+    // Windows has no such modes; there every file seems readable by all.
     if (secret && process.platform !== 'win32' && (facts.mode & 0o077) !== 0)
       throw fail(setting, `others may read ${path}; make it readable for its owner only (600)`)
     return await handle.readFile()
@@ -83,13 +83,13 @@ async function read(pem: Pem, fail: Fail, { secret = false } = {}): Promise<Buff
   }
 }
 
-/** At least one; a client's own comes first. */
+/** At least one certificate; a client's own comes first. */
 function certificates({ setting }: Pem, text: Uint8Array, fail: Fail): X509Certificate[] {
   try {
     const found = Buffer.from(text).toString('latin1').match(blocks) ?? []
     if (found.length > 0) return found.map((block) => new X509Certificate(block))
   } catch {
-    // Said below, without the text of the library.
+    // Reported below, without the library's text.
   }
   throw fail(setting, 'expected certificates in PEM (-----BEGIN CERTIFICATE-----)')
 }

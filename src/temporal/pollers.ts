@@ -1,5 +1,5 @@
-// The workers of the SDK that serve a project's queues: one for workflows and short activities, one for each kind of work that
-// takes minutes, with few slots.
+// The SDK workers that serve a project's queues: one for workflows and short activities, one for each kind of work that takes
+// minutes, with few slots.
 
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker'
 import { PROJECTS_QUEUE, STREAMING_QUEUES, streamingQueueOf } from '../../workflows/queues.ts'
@@ -9,13 +9,13 @@ type Activities = NonNullable<WorkerOptions['activities']>
 export interface PollingOptions {
   readonly taskQueue: string
   readonly workflowBundle: NonNullable<WorkerOptions['workflowBundle']>
-  /** Those that ask the ledger or the configuration, and little else. */
+  /** Activities that only query the ledger or the configuration, and do little else. */
   readonly short: Activities
-  /** All of them. */
+  /** All activities. */
   readonly activities: Activities
-  /** Of each kind of work; backfills have half as many. */
+  /** Slots for each kind of work; backfills have half as many. */
   readonly slots: number
-  /** Of all workers. */
+  /** Options of all workers. */
   readonly shared: {
     readonly connection: NativeConnection
     readonly namespace: string
@@ -32,13 +32,13 @@ const heartbeats = {
   defaultHeartbeatThrottleInterval: '5s',
 } as const
 
-/** Workers that poll once they are run. */
+/** Workers that poll once they run. */
 export async function createPollers(options: PollingOptions): Promise<Worker[]> {
   const { taskQueue, workflowBundle, short, activities, slots, shared, version } = options
   const base = {
     ...shared,
     ...heartbeats,
-    // A run stays with the build that began it, activities included: no code meets a history that another build wrote.
+    // A run stays with the build that began it, activities included: no code replays a history that another build wrote.
     ...(version && {
       workerDeploymentOptions: {
         useWorkerVersioning: true as const,
@@ -54,7 +54,7 @@ export async function createPollers(options: PollingOptions): Promise<Worker[]> 
       taskQueue,
       activities: short,
       maxCachedWorkflows: 20,
-      // What a worker that was killed had in its cache is waited for so long, and then read anew by another one.
+      // How long tasks wait for the cache of a killed worker; then another worker reads the history again.
       stickyQueueScheduleToStartTimeout: '3s',
     }),
   ]
@@ -71,7 +71,7 @@ export async function createPollers(options: PollingOptions): Promise<Worker[]> 
   return workers
 }
 
-/** A worker that only shows which project is served here. @param identity what `workerIdentity` gave */
+/** A worker that only shows which project is served here. @param identity from `workerIdentity` */
 export async function createBeacon(
   shared: PollingOptions['shared'],
   identity: string,

@@ -1,25 +1,25 @@
-// Finds out why a Temporal server cannot be talked to. gRPC says "deadline exceeded" of nearly everything; so before a
-// connection is made the same address is asked once by hand, which takes a few milliseconds and sends no key.
+// Finds out why a connection to a Temporal server fails. gRPC reports nearly everything as "deadline exceeded"; so before a
+// connection is made, this file contacts the same address once by hand, which takes a few milliseconds and sends no key.
 
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import type { TLSConfig } from '@temporalio/client'
 import { SyncError, TemporalUnreachable } from '../core/errors.ts'
 
-/** What a client of HTTP/2 says first, with empty settings; the server's first frame are its own settings. */
+/** An HTTP/2 client's first bytes, with empty settings; the server's first frame is its own settings. */
 const greeting = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ])
 const frameHeaderBytes = 9
 const settingsFrame = 4
-/** Code of the error that asking again may mend. */
+/** Code of the error that a retry may resolve. */
 export const TEMPORAL_SLOW = 'temporal_slow'
 
 /** How far one attempt came. `error` is Node's or OpenSSL's code. */
 interface Outcome {
   readonly reached: 'nothing' | 'connected' | 'encrypted' | 'http2'
-  /** Nothing that contradicts a Temporal server was said before the time was up. */
+  /** Before the time was up, nothing contradicted a Temporal server. */
   readonly isLate: boolean
   readonly error?: string | undefined
   /** Why the server's certificate is not trusted. */
@@ -28,7 +28,7 @@ interface Outcome {
 
 /**
  * Asks the server for HTTP/2, with TLS or without, until `deadline` (ms since 1970).
- * @throws TemporalUnreachable where nothing answers; SyncError `temporal_tls_…` or `temporal_foreign` that says what is wrong
+ * @throws TemporalUnreachable if nothing answers; SyncError `temporal_tls_…` or `temporal_foreign` that says what is wrong
  */
 export async function probeServer(
   address: string,
@@ -53,7 +53,7 @@ export async function probeServer(
       'temporal_tls_untrusted',
       `The certificate of the Temporal server at ${address} is not trusted: ${reasonOf(outcome.distrust)}`,
     )
-  // A server of TLS 1.3 looks at the client's certificate only after the handshake is over for the client.
+  // A TLS 1.3 server checks the client's certificate only after the handshake is over for the client.
   if (outcome.reached === 'encrypted' || outcome.error?.includes('ALERT'))
     throw failure(
       'temporal_tls_client_certificate',
@@ -69,7 +69,7 @@ export async function probeServer(
   throw notTemporal(address)
 }
 
-/** It takes connections, and does not answer in time: it may be busy, or stopped for a while. */
+/** It takes connections, and does not answer in time: it may be busy, or suspended. */
 export function temporalSlow(address: string): SyncError {
   return failure(
     TEMPORAL_SLOW,
@@ -77,7 +77,7 @@ export function temporalSlow(address: string): SyncError {
   )
 }
 
-/** What answers at `address` is something else. */
+/** Something other than Temporal answers at `address`. */
 export function notTemporal(address: string): SyncError {
   return failure(
     'temporal_foreign',
@@ -97,7 +97,7 @@ function reasonOf(code: string): string {
   return `no CA that we know has signed it (${code}); set \`server_ca\` beside the address to the file of its CA`
 }
 
-/** @param trusting takes any certificate; nothing but a greeting is sent */
+/** @param trusting takes any certificate; only a greeting is sent */
 function greet(
   address: string,
   tls: TLSConfig | false,
@@ -116,7 +116,7 @@ function greet(
         : connectTls({ ...place, ...tlsOptions(tls, place.host), rejectUnauthorized: !trusting })
     const end = (error?: string) => {
       clearTimeout(timer)
-      // Of the certificate's errors alone the socket keeps the code.
+      // The socket keeps the code only of certificate errors.
       const { authorizationError } = socket as Partial<TLSSocket>
       const distrusted = error !== undefined && String(authorizationError) === error
       socket.destroy()

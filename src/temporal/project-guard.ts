@@ -1,29 +1,29 @@
-// Promise kept here: a worker does nothing for a run that its ledger does not hold. Such work is given back, to be tried by
-// another worker: it comes from a project whose ledger was copied from ours, or from one that shared our queue.
+// Promise kept here: a worker does nothing for a run that its ledger does not hold. It gives such work back for another worker to
+// try: the work comes from a project whose ledger was copied from ours, or from one that shared our queue.
 
 import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Client } from '@temporalio/client'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 
-/** Another worker, perhaps the right one, is asked after this. */
+/** The work is retried, perhaps by the right worker, after this time. */
 const againAfter = '5s'
 
-/** How often work is given back whose run no ledger seems to hold: for an hour, then it fails and says so. */
+/** How often work is given back whose run no ledger seems to hold: for an hour, then it fails with an error. */
 const GIVEN_BACK_MAX = 720
 
 type Functions = Readonly<Record<string, (...input: never[]) => Promise<unknown>>>
 type Execution = { readonly workflowId: string; readonly runId: string }
 
-/** What a queue holds. */
+/** What a queue contains. */
 interface Queue {
-  /** The work of one project alone, except for copies of its ledger. */
+  /** Only the work of one project, except for copies of its ledger. */
   readonly isAlone: boolean
-  /** Whether a workflow that has no run yet may get one here. */
+  /** Whether a workflow that has no run yet may open one here. */
   mayOpen(execution: Execution): Promise<boolean>
 }
 
-/** The activities, done for the runs of the ledger alone. */
+/** Wraps the activities so that they work only for runs of the ledger. */
 export function guardActivities<Activities extends object>(
   activities: Activities,
   ledger: Pick<Ledger, 'run' | 'liveRuns'>,
@@ -39,7 +39,7 @@ export function guardActivities<Activities extends object>(
         const run = await ledger.run(input.run)
         return run === null ? isAlone && attempt > GIVEN_BACK_MAX : isHolder(run)
       } catch {
-        // A ledger that does not answer is said by the work itself.
+        // The work itself reports a ledger that does not answer.
         return isAlone
       }
     }
@@ -62,7 +62,7 @@ export function guardActivities<Activities extends object>(
   return Object.fromEntries(guarded) as Activities
 }
 
-/** Of a run without a ledger's entry: whether a schedule that `isOurs` began it. */
+/** For a run without an entry in the ledger: whether a schedule that `isOurs` began it. */
 export const isStartedBySchedule =
   (client: Client, isOurs: (scheduleId: string) => Promise<boolean>) =>
   async ({ workflowId, runId }: Execution): Promise<boolean> => {

@@ -1,16 +1,16 @@
-// Which projects the workers of a namespace serve. Every worker asks one queue that never holds work, under a name that tells
-// its project: so a command that finds no worker of its own project can say whose workers there are.
+// Which projects the workers of a namespace serve. Every worker polls one queue that never holds work, under a name that contains
+// its project: so a command that finds no worker of its own project can name the projects whose workers are running.
 
 import { hostname } from 'node:os'
 import { basename, dirname } from 'node:path'
 import type { Client } from '@temporalio/client'
 import { PROJECTS_QUEUE } from '../../workflows/queues.ts'
 
-/** A poller is listed for minutes after it has gone. */
+/** A poller stays listed for minutes after it has gone. */
 const seenMaxMs = 120_000
 const answerMaxMs = 2_000
 
-/** `crm/records-sync.yaml`: as much of a path as tells projects apart, and no more of the machine. */
+/** `crm/records-sync.yaml`: enough of a path to identify a project, and nothing else about the machine. */
 export const projectLabel = (configFile: string): string =>
   `${basename(dirname(configFile))}/${basename(configFile)}`
 
@@ -18,19 +18,19 @@ export const projectLabel = (configFile: string): string =>
 export const workerIdentity = (project: string, configFile: string, copy: string): string =>
   `${process.pid}@${hostname()} ${project} ${projectLabel(configFile)} ledger#${copy}`
 
-/** A worker of the namespace, as it shows itself. */
+/** A worker of the namespace, as it presents itself. */
 export interface Sign {
   readonly identity: string
   readonly host: string
   readonly project: string
   readonly label: string
-  /** Null of an older release. */
+  /** Null for an older release. */
   readonly copy: string | null
-  /** When it asked last, by the server's clock, ms. */
+  /** When it last polled, by the server's clock, ms. */
   readonly seenMs: number
 }
 
-/** Workers of the namespace, those that have gone a few minutes ago included. */
+/** Workers of the namespace, including those that went a few minutes ago. */
 export async function signs(client: Client): Promise<Sign[]> {
   const { namespace } = client.options
   const taskQueue = { name: PROJECTS_QUEUE }

@@ -1,4 +1,4 @@
-// The native runtime of Temporal's SDK, one a process: what it logs, and where it serves its own metrics.
+// The native runtime of Temporal's SDK, one per process: what it logs, and where it serves its own metrics.
 
 import { IllegalStateError } from '@temporalio/common'
 import {
@@ -9,7 +9,7 @@ import {
 } from '@temporalio/worker'
 import type { Logger } from '../core/ports.ts'
 
-/** A place for the runtime's metrics: what it is told, and where its page is then. */
+/** Metrics options of the runtime, and the page that it then serves. */
 interface MetricsPage {
   readonly exporter: PrometheusMetricsExporter['prometheus']
   readonly url: string
@@ -18,13 +18,13 @@ interface MetricsPage {
 const quiet = [/No workflows registered/]
 const installTriesMax = 5
 
-/** Where this process serves Temporal's own metrics; null where nobody asked for them when the runtime was installed. */
+/** Where this process serves Temporal's own metrics; null if the runtime was installed without them. */
 let metricsUrl: string | null = null
 
 /**
- * A second worker of the same process shares the first one's runtime.
+ * Installs the runtime; a second worker of the same process shares the first one's.
  * @param newPage a page on a free port; null: no metrics
- * @returns where its metrics are, or null
+ * @returns the address of its metrics, or null
  */
 export async function installRuntime(
   logger: Logger,
@@ -40,7 +40,7 @@ export async function installRuntime(
     say.call(logger, { ...fields, text: message }, 'temporal')
   }
   for (let tries = 1; ; tries++) {
-    // Where no port stays free for long enough, it does without.
+    // If no port stays free for long enough, the runtime has no metrics.
     const page = newPage !== null && tries < installTriesMax ? await newPage() : null
     try {
       Runtime.install({
@@ -49,7 +49,7 @@ export async function installRuntime(
           logging: { forward: {}, filter: { core: 'ERROR', other: 'ERROR' } },
           ...(page && { metrics: { prometheus: page.exporter } }),
         },
-        // Whoever starts the worker decides what a signal means: `dev` has a server to stop after it.
+        // The starter of the worker decides what a signal means: `dev` has a server to stop after it.
         shutdownSignals: [],
       })
       metricsUrl = page?.url ?? null

@@ -1,14 +1,14 @@
-// Registers the search attributes of our runs. A workflow that sets one which is not registered stands still, so this is
-// done, and checked, before a worker polls. Promise kept here: it may be done again, and by many workers at once.
+// Registers the search attributes of our runs. A workflow that sets an unregistered one hangs, so this is done, and checked,
+// before a worker polls. Promise kept here: it may be repeated, and done by many workers at once.
 
 import type { ConnectionLike } from '@temporalio/client'
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../core/search-attributes.ts'
 import { SyncError } from '../core/errors.ts'
 import { grpcStatus } from './client.ts'
 
-/** Types as the server numbers them. */
+/** Types by the server's numbers. */
 const typeNumbers = { Text: 1, Keyword: 2, Int: 3, Double: 4, Bool: 5, Datetime: 6, KeywordList: 7 }
-/** Codes of gRPC: what a server says that has no operator service, or none for us, such as Temporal Cloud. */
+/** gRPC codes of a server that has no operator service, or none for us, such as Temporal Cloud. */
 const refused = new Set([7, 12, 16])
 const roundsMax = 5
 const allMaxMs = 10_000
@@ -16,7 +16,7 @@ const names = Object.keys(SEARCH_ATTRIBUTES) as SearchAttributeName[]
 
 /**
  * @returns those that it had to register
- * @throws SyncError `search_attributes` with the commands that mend it
+ * @throws SyncError `search_attributes` with the commands that repair it
  */
 export async function ensureSearchAttributes(
   connection: ConnectionLike,
@@ -27,7 +27,7 @@ export async function ensureSearchAttributes(
   const { operatorService } = connection
   let problem: unknown
   let added: readonly string[] = []
-  // Workers that start together may disturb each other: who was too late finds the attributes there the next time.
+  // Workers that start together may disturb each other: a late one finds the attributes in the next round.
   for (let round = 1; round <= roundsMax; round++) {
     let missing
     try {
@@ -58,7 +58,7 @@ export async function ensureSearchAttributes(
   )
 }
 
-/** @throws SyncError where one of ours is there with another type: the server would take the new type and change nothing */
+/** @throws SyncError if one of ours exists with another type: the server would accept the new type and change nothing */
 function missingOf(listed: Readonly<Record<string, unknown>>, namespace: string) {
   const wrong = names.filter((name) => name in listed && listed[name] !== numberOf(name))
   if (wrong.length > 0)
@@ -74,7 +74,7 @@ function missingOf(listed: Readonly<Record<string, unknown>>, namespace: string)
   return names.filter((name) => !(name in listed))
 }
 
-/** Where attributes can be neither listed nor added, such as on Temporal Cloud: a search by each of them tells. */
+/** If attributes can be neither listed nor added, such as on Temporal Cloud, a search by each of them shows whether it exists. */
 async function needSearchable(connection: ConnectionLike, namespace: string): Promise<void> {
   const missing: SearchAttributeName[] = []
   for (const name of names) {

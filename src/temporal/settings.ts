@@ -1,6 +1,6 @@
-// Where the Temporal server is and what it takes to be let in: one answer for workers and commands.
-// Promises kept here: the place that names the address says everything about the connection, so a key or a certificate never
-// goes to a server that another place named; TLS is never off by mistake; nothing secret is in what may be logged.
+// Where the Temporal server is and what access needs: one answer for workers and commands. Promises kept here: the place that
+// names the address defines everything about the connection, so a key or a certificate never goes to a server that another place
+// named; TLS is never off by mistake; nothing that may be logged contains a secret.
 
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -13,21 +13,21 @@ import { ConfigError } from '../core/errors.ts'
 import { readCodec } from './codec.ts'
 import { readTls, type Pem, type TlsFiles } from './pem.ts'
 
-/** A Temporal server, as a worker and a command need it. */
+/** The settings of a Temporal server that workers and commands need. */
 export interface TemporalSettings {
   /** `host:port` */
   readonly address: string
   readonly namespace: string
-  /** Which place named the address, for messages. */
+  /** The place that named the address, for messages. */
   readonly origin?: string
   /**
-   * Reads keys and certificates. Functions, so that nothing secret is in the object itself. Absent: no TLS, no key, and nothing
-   * is encrypted.
+   * Reads keys and certificates. Functions, so that the object itself contains no secret. Absent: no TLS, no key, and no
+   * encryption.
    */
   readonly access?: {
     /** @throws ConfigError, SyncError `secret_unavailable` */
     credentials(): Promise<Credentials>
-    /** What encrypts; null where nothing is. @throws SyncError `secret_unavailable`, `codec_key_invalid` */
+    /** The codec; null if nothing is encrypted. @throws SyncError `secret_unavailable`, `codec_key_invalid` */
     codec(): Promise<PayloadCodec | null>
   }
 }
@@ -39,7 +39,7 @@ export interface Credentials {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** What one place says; `apiKey` is read when it is needed. */
+/** The settings of one place; `apiKey` is read when it is needed. */
 interface SettingsOrigin {
   readonly origin: string
   readonly address: string
@@ -49,7 +49,7 @@ interface SettingsOrigin {
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
-/** Loaded where it is needed: it takes longer than all the rest of a command that asks nothing of it. */
+/** Loaded on demand: loading takes longer than the whole rest of a command that does not need it. */
 const envconfig = () => createRequire(import.meta.url)('@temporalio/envconfig') as typeof EnvConfig
 
 const fallbackAddress = '127.0.0.1:7233'
@@ -91,9 +91,9 @@ export function temporalSettings(config: Config, env: Environment): TemporalSett
   }
 }
 
-/** The variables of Temporal. One that is set to nothing is not set; to envconfig an empty `TEMPORAL_TLS` switches TLS off. */
+/** Temporal's variables. An empty one counts as unset; envconfig would take an empty `TEMPORAL_TLS` to switch TLS off. */
 function ofTemporal(env: Environment): Record<string, string> {
-  // The others say where temporal.toml is.
+  // The other variables locate temporal.toml.
   const wanted = /^(TEMPORAL_.*|HOME|XDG_CONFIG_HOME|APPDATA)$/
   return Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] =>
@@ -124,7 +124,7 @@ function ofEnvironment(given: Record<string, string>): SettingsOrigin | null {
   }
 }
 
-/** Of temporal.toml: where the environment names a profile there must be one, with an address. */
+/** From temporal.toml: if the environment names a profile, it must exist and have an address. */
 function ofProfile(given: Record<string, string>): SettingsOrigin | null {
   const { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: wanted } = given
   if (file !== undefined && !existsSync(file))
@@ -145,13 +145,13 @@ function profilesOf(given: Record<string, string>): Record<string, EnvConfig.Cli
   try {
     return envconfig().loadClientConfig({ overrideEnvVars: given }).profiles
   } catch (error) {
-    // A file without any table `[profile.…]` is this to envconfig.
+    // envconfig throws this for a file without any table `[profile.…]`.
     if (error instanceof TypeError) return {}
     throw error
   }
 }
 
-/** @param settingName what the setting for `client_cert_path` and its like is called there */
+/** @param settingName the name of the setting for `client_cert_path` and its like in that place */
 function placeOf(
   origin: string,
   { address, namespace, apiKey, tls, grpcMeta }: EnvConfig.ClientConfigProfile,
@@ -219,7 +219,7 @@ function checkedKey(origin: string, key: unknown): string {
   throw problem(origin, 'api_key: expected characters of ASCII without spaces')
 }
 
-/** Reads by envconfig. Its errors may quote the file, keys included, so only their places are told. */
+/** Reads with envconfig. Its errors may quote the file, keys included, so only their places are reported. */
 function guarded<T>(origin: string, read: () => T): T {
   try {
     return read()

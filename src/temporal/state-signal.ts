@@ -1,5 +1,5 @@
-// Tells the workflow of a run what its workers have found, for the details and lists of the Temporal UI: that it is blocked,
-// or goes on.
+// Signals to the workflow of a run what its workers have found, for the details and lists of the Temporal UI: that it is blocked,
+// or continues.
 
 import type { Client } from '@temporalio/client'
 import type { StateChange } from '../../workflows/messages.ts'

@@ -1,16 +1,16 @@
-// Workers of the SDK as one: they run until they are told to stop, and where one fails the others stop too, because the process
-// would work on with half of itself.
+// SDK workers as one: they run until they are stopped, and if one fails the others stop too, because the process would otherwise
+// continue with only part of its workers.
 
 import type { Worker } from '@temporalio/worker'
 
 export interface WorkerPool {
-  /** Whether every one of them polls. */
+  /** Whether all of them poll. */
   isRunning(): boolean
   add(workers: readonly Worker[]): void
-  /** Stops these; they are waited for, and do not stop the others. */
+  /** Stops these and waits for them; the others continue. */
   remove(workers: readonly Worker[]): Promise<void>
   shutdown(): void
-  /** Ends when all have stopped; rejects with the first failure. */
+  /** Resolves when all have stopped; rejects with the first failure. */
   readonly stopped: Promise<void>
 }
 

@@ -1,4 +1,4 @@
-// Connects a worker to the Temporal server. Apart from client.ts, so that a command loads nothing native.
+// Connects a worker to the Temporal server. Separate from client.ts, so that a command loads no native code.
 
 import { NativeConnection } from '@temporalio/worker'
 import { SyncError } from '../core/errors.ts'
@@ -9,14 +9,14 @@ import { ensureSearchAttributes } from './search-attributes.ts'
 import type { TemporalSettings } from './settings.ts'
 
 const connectMaxMs = 30_000
-/** So long a server that only does not answer in time is waited for. */
+/** How long to wait for a server that only does not answer in time. */
 const slowMaxMs = 10 * 60_000
 
 /**
- * Our search attributes are registered when it returns. That, and what is wrong, is found with a client's connection first,
- * because the native one tells nothing that can be recognised.
+ * When it returns, our search attributes are registered. A client's connection does that first, and finds what is wrong, because
+ * the native connection reports nothing recognisable.
  * @throws ConfigError and SyncError of the settings; what `connectVerified` and `ensureSearchAttributes` throw; SyncError
- * `temporal_worker_refused`
+ *   `temporal_worker_refused`
  */
 export async function connectWorker(
   settings: TemporalSettings,
@@ -35,7 +35,7 @@ export async function connectWorker(
   const connecting = NativeConnection.connect(connectionOptions(settings.address, credentials))
   const timeUp = new AbortController()
   const tooLate = systemClock.sleep(connectMaxMs, timeUp.signal).then(() => {
-    // One that comes after all is not wanted any more.
+    // If it connects after all, it is no longer needed.
     connecting.then((connection) => connection.close()).catch(() => {})
     return null
   })
