@@ -1,5 +1,5 @@
-// What a worker answers over HTTP: its metrics, whether it works, and whether it is ready. Promises kept here: it answers
-// within seconds whatever stands still; it says nothing of rows, keys or messages; a place that is taken is said at once.
+// The worker's HTTP endpoint: its metrics, whether it works, and whether it is ready. Promises kept here: it answers within
+// seconds, whatever else hangs; it reveals nothing of rows, keys or messages; a port that is taken is reported at once.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -12,17 +12,17 @@ const TEMPORAL_PAGE_MAX_MS = 2_000
 const CONNECTIONS_MAX = 50
 const REQUEST_MAX_MS = 10_000
 
-/** A part that a worker cannot do without: whether it is there. A check that fails, or takes too long, says that it is not. */
+/** Parts that a worker needs: whether each is available. A check that fails, or takes too long, counts as not available. */
 export type ReadinessChecks = Readonly<Record<string, () => boolean | Promise<boolean>>>
 
 export interface EndpointOptions {
   /** `host:port` of the setting `worker.listen`; port 0 takes a free one. */
   readonly listen: string
   readonly metrics: Metrics
-  /** Brings the gauges up to date; never rejects. */
+  /** Updates the gauges; never rejects. */
   collect(): Promise<void>
   readonly checks: ReadinessChecks
-  /** Where this process serves Temporal's own metrics; null where it does not. */
+  /** Where this process serves Temporal's own metrics; null if it does not. */
   readonly temporalPage: string | null
   /** Longest check, ms. Default 2 s. */
   readonly checkMaxMs?: number
@@ -131,7 +131,7 @@ function listenError(listen: string, code: string | undefined): SyncError {
   return new SyncError('listen_failed', `The worker cannot listen at ${listen}: ${why}`)
 }
 
-/** Null where it does not answer. */
+/** Null if it does not answer. */
 async function readTemporalPage(url: string): Promise<string | null> {
   const signal = AbortSignal.timeout(TEMPORAL_PAGE_MAX_MS)
   const read = async () => {

@@ -1,13 +1,13 @@
-// Counts what the ledger books: rows by outcome, runs by final state. Promises kept here: what the ledger did not take is
-// not counted; a retry counts nothing twice, because the ledger books nothing twice; counting never fails a call that the
-// ledger has carried out.
+// Counts what the ledger books: rows by outcome, runs by final state. Promises kept here: nothing is counted that the ledger did
+// not accept; a retry counts nothing twice, because the ledger books nothing twice; counting never fails a call that the ledger
+// has carried out.
 
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Outcomes that are counted as they are settled. The others are decided for good when a run is closed. */
+/** Outcomes that are counted as they are settled. The others are final only when a run is closed. */
 export const COUNTED_WHEN_SETTLED = ['created', 'updated', 'rejected'] as const
 export const COUNTED_WHEN_CLOSED = [
   'unchanged',
@@ -16,20 +16,20 @@ export const COUNTED_WHEN_CLOSED = [
   'failed',
   'unsent',
 ] as const
-/** What happens to the rows of a mirror's tables. */
+/** Outcomes of rows of a mirror's tables. */
 export const MIRROR_OUTCOMES = ['inserted', 'changed', 'unchanged', 'deleted'] as const
 
-/** Syncs whose names are kept in memory. */
+/** Runs whose sync's name is kept in memory. */
 const RUNS_KEPT_MAX = 1_000
 
-/** The ledger, with every method as it was. */
+/** The ledger, with every method unchanged. */
 export function withLedgerMetrics(
   ledger: Ledger,
   { rows, runs, runDuration }: Metrics,
   clock: Clock,
 ): Ledger {
   const syncs = new Map<number, string>()
-  /** Items in doubt that verify has read last, by run. */
+  /** Items in doubt that verify last read, by run. */
   const doubtful = new Map<number, ReadonlySet<number>>()
 
   const syncOf = async (run: number): Promise<string> => {
@@ -87,7 +87,7 @@ export function withLedgerMetrics(
       await ledger.closeRun(id, end)
       doubtful.delete(id)
       syncs.delete(id)
-      // Whoever closes a closed run changes nothing.
+      // Closing a closed run changes nothing.
       if (!run || run.mode === 'plan' || !LIVE_STATES.includes(run.state)) return
       const { sync, kind } = run
       for (const outcome of COUNTED_WHEN_CLOSED)

@@ -1,17 +1,17 @@
-// What a worker counts, by name: docs/monitoring.md lists it. Names begin with `records_sync_` and end with their unit.
-// Promise kept here: labels are names of the configuration, of object types, and words of ours; never a value of a row.
+// A worker's metrics, by name: docs/monitoring.md lists them. Names begin with `records_sync_` and end with their unit. Promise
+// kept here: labels are names of the configuration, of object types, and our own words; never a value of a row.
 
 import type { Clock } from '../core/ports.ts'
 import type { RequestObserver } from '../resources/client-registry.ts'
 import { Registry } from './registry.ts'
 
-/** Where parts of the page are read from. */
+/** Where parts of the page come from. */
 export const COLLECTED = ['config', 'ledger', 'temporal'] as const
 export type CollectedPart = (typeof COLLECTED)[number]
 
 /** Upper bounds of a run's duration, s. */
 const DURATIONS_S = [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400]
-/** What an answer told of the quota is not said any more after this: others use it too. */
+/** An answer's numbers of the quota are dropped after this time: other clients use the quota too. */
 const QUOTA_KNOWN_MS = 120_000
 
 export type Metrics = ReturnType<typeof createMetrics>
@@ -88,7 +88,7 @@ export function createMetrics(clock: Clock) {
       'Times that a part of this page was missing, because what it is read from did not answer.',
     ),
 
-    /** What the connector tells. */
+    /** What the connector reports. */
     requests: {
       answered(connection, { priority, status, limit, remaining }) {
         requests.add({ connection, priority, status: status === null ? 'none' : String(status) })
@@ -99,7 +99,7 @@ export function createMetrics(clock: Clock) {
       },
     } satisfies RequestObserver,
 
-    /** The page as of now. */
+    /** The current page. */
     text(): string {
       limit.clear()
       remaining.clear()

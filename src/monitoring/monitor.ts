@@ -1,4 +1,4 @@
-// What a worker's monitoring is made of, put together once for the composition root.
+// The parts of a worker's monitoring, put together once for the composition root.
 
 import type { Config, Environment } from '../../config/index.ts'
 import type { RequestObserver } from '../resources/client-registry.ts'
@@ -12,9 +12,9 @@ import { createMetrics } from './metrics.ts'
 import { notifier } from './notify.ts'
 
 export interface MonitorOptions {
-  /** As the worker was started with. */
+  /** The configuration that the worker started with. */
   readonly config: Config
-  /** As of now. */
+  /** The current configuration. */
   loadConfig(): Promise<Config>
   readonly env: Environment
   readonly ledger: Ledger
@@ -23,16 +23,16 @@ export interface MonitorOptions {
 }
 
 export interface Monitor {
-  /** The ledger, counted. */
+  /** The ledger, with metrics. */
   readonly ledger: Ledger
   /** Counts requests. */
   readonly requests: RequestObserver
-  /** Tells people. */
+  /** Notifies people. */
   readonly runs: RunObserver
-  /** Whether the schedule of a sync is missing on the server, by sync; null where that is not known. */
+  /** Whether the schedule of a sync is missing on the server, by sync; null if that is not known. */
   noteSchedules(isMissing: ReadonlyMap<string, boolean> | null): void
   /**
-   * Answers at `worker.listen`, where that is set; gives the address, or null.
+   * Listens at `worker.listen`, if that is set; returns the address, or null.
    * @throws SyncError `listen_failed`
    */
   listen(at: {
@@ -40,7 +40,7 @@ export interface Monitor {
     readonly temporalPage: string | null
     readonly checks: ReadinessChecks
   }): Promise<string | null>
-  /** Tells what waits to be told, and answers no more. */
+  /** Sends pending notifications, and closes the endpoint. */
   close(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
-// Tells people, by webhook, when a run needs somebody, and when it no longer does. Promises kept here: what did not change
-// is not told again; a run never fails, and never waits for long, because nobody could be told.
+// Notifies people, by webhook, when a run needs attention, and when it no longer does. Promises kept here: an unchanged state is
+// not reported again; a run never fails, and never waits for long, because a notification could not be delivered.
 
 import { randomUUID } from 'node:crypto'
 import type { Environment, NotificationConfig, NotificationKind } from '../../config/index.ts'
@@ -15,9 +15,9 @@ import type { Metrics } from './metrics.ts'
 type Notifications = Readonly<Record<string, NotificationConfig>>
 
 export interface NotifierOptions {
-  /** The configuration as of now. */
+  /** The current configuration. */
   loadConfig(): Promise<{ readonly notifications: Notifications }>
-  /** Used where it cannot be read now, which may be what is to be told. */
+  /** Used if the current one cannot be read, which may be the very thing to report. */
   readonly config: { readonly notifications: Notifications }
   readonly env: Environment
   readonly ledger: Pick<Ledger, 'runs'>
@@ -25,14 +25,14 @@ export interface NotifierOptions {
   readonly logger: Logger
   readonly metrics: Pick<Metrics, 'notifications'>
   /**
-   * How long a run must go on before that is told, ms. A run that is blocked is tried again and again, and each try goes
-   * on until it is refused. Default a minute.
+   * How long a run must continue before that is reported, ms. A blocked run is retried repeatedly, and each attempt continues
+   * until it is refused. Default one minute.
    */
   readonly steadyMs?: number
 }
 
 export interface Notifier extends RunObserver {
-  /** Tells what waits to be told. */
+  /** Sends pending notifications. */
   close(): Promise<void>
 }
 
@@ -44,13 +44,13 @@ const RUNS_BACK = 20
 const KEPT_MAX = 1_000
 const MESSAGE_CHARS_MAX = 500
 
-/** What a run's change means for those who are told. */
+/** What a run's change means for notifications. */
 interface News {
   readonly change: RunChange
-  /** What happened, most telling first; each notification tells the first one that it is meant for. */
+  /** What happened, most important first; each notification reports the first event that it is configured for. */
   readonly events: readonly NotificationKind[]
   readonly rejects: number | null
-  /** Records known to differ; null where they were not counted. */
+  /** Records known to differ; null if they were not counted. */
   readonly differences: number | null
 }
 
@@ -58,15 +58,15 @@ export function notifier(options: NotifierOptions): Notifier {
   const { clock, logger } = options
   const steadyMs = options.steadyMs ?? STEADY_MS
   let config = options.config
-  /** Why runs stand still, as it was told. */
+  /** Why runs are blocked, as reported. */
   const blocked = new Map<number, string | null>()
-  /** Runs that went on lately, which is not told yet. */
+  /** Runs that continued lately, which is not reported yet. */
   const goingOn = new Map<number, { readonly news: News; readonly stop: AbortController }>()
   const notifying = new Set<Promise<void>>()
   /** Why no run of a sync could be opened, by sync. */
   const unopened = new Map<string, string | null>()
 
-  /** Null where there is nothing to tell, or not yet. */
+  /** Null if there is nothing to report, or not yet. */
   const newsOf = async (change: RunChange): Promise<News | null> => {
     const { run, sync, from, to, reason, message } = change
     const isCompared = change.purpose === 'reconcile'
@@ -88,7 +88,7 @@ export function notifier(options: NotifierOptions): Notifier {
         if (from === 'blocked') notifyWhenSteady(run, news('recovered'))
         return null
       case 'blocked': {
-        // Where another worker has told the block, its reason is taken to be this one.
+        // If another worker reported the block, assume that it gave this reason.
         const told = blocked.get(run) ?? (wentOn && reason)
         keep(blocked, run, reason)
         return told !== undefined && told === reason ? null : news('blocked')
@@ -110,7 +110,7 @@ export function notifier(options: NotifierOptions): Notifier {
         const wasBlocked = blocked.delete(run) || wentOn !== undefined
         const wasUnopened = unopened.delete(sync)
         if (!REGULAR.includes(change.purpose)) {
-          // What a retry could not bring in is known: whoever started it has seen it before.
+          // What a retry could not bring in is known: the person who started it has seen it before.
           const differs = isDifferent(change, differences)
           return news(
             ...(differs ? (['differences', 'rejects'] as const) : []),
@@ -140,7 +140,7 @@ export function notifier(options: NotifierOptions): Notifier {
       blocked.delete(run)
       await tell(news)
     }
-    // It rejects where the run did something else in the meantime.
+    // It rejects if the run did something else in the meantime.
     const told = steady().catch(() => {})
     notifying.add(told)
     void told.finally(() => notifying.delete(told))
@@ -179,11 +179,13 @@ export function notifier(options: NotifierOptions): Notifier {
 const isDifferent = ({ to }: RunChange, differences: number | null): boolean =>
   isComplete(to) && (to === 'complete_with_differences' || (differences ?? 0) > 0)
 
-/** The first of its events that a notification is meant for. Differences are told to those who want rejects, as rejects. */
+/**
+ * The first of its events that a notification is configured for. A notification for rejects also gets differences, as rejects.
+ */
 function eventFor(settings: NotificationConfig, news: News): NotificationKind | null {
   const { change, events } = news
   if (settings.syncs && !settings.syncs.includes(change.sync)) return null
-  // A mirror counts no records that differ; that they do is one thing to tell.
+  // A mirror does not count records that differ; that they differ is one thing to report.
   const differing = events.includes('differences') ? Math.max(news.differences ?? 1, 1) : 0
   const count = Math.max(news.rejects ?? 0, differing)
   const isMeant = (event: NotificationKind) =>
@@ -232,11 +234,11 @@ function textOf({ change, rejects, differences }: News, event: NotificationKind)
     differences: differs,
     recovered: change.to === 'running' ? `goes on${where}` : `succeeded again${where}`,
   } satisfies Record<NotificationKind, string>
-  // In Slack these make links and call people.
+  // In Slack these characters make links and mention people.
   return `${sync} ${says[event]}`.replaceAll('<', '‹').replaceAll('>', '›')
 }
 
-/** One bounded line; a block's own message begins with what is said already. */
+/** One bounded line; a block's own message begins with what is already said. */
 function messageOf({ reason, message }: RunChange): string | null {
   if (message === null) return null
   const prefix = `blocked: ${reason}: `
@@ -246,7 +248,7 @@ function messageOf({ reason, message }: RunChange): string | null {
 
 const REGULAR: readonly Purpose[] = ['sync', 'backfill']
 
-/** The regular run before that ended by itself; null where there is none, or the ledger does not say. */
+/** The previous regular run that ended by itself; null if there is none, or the ledger does not say. */
 async function previousRun(
   ledger: Pick<Ledger, 'runs'>,
   sync: string,

@@ -1,4 +1,4 @@
-// When a sync is late: what its schedule lets one expect, with room for a run that takes long or is tried again.
+// When a sync is late: what its schedule makes one expect, with room for a run that takes long or is retried.
 
 import type { ScheduleConfig } from '../core/schedule.ts'
 
@@ -7,9 +7,9 @@ const DAY_S = 86_400
 const LATE_MIN_S = 15 * MINUTE_S
 
 /**
- * Seconds without a success after which a sync with this schedule is late: three intervals, at least a quarter of an hour.
- * Of a cron line a day where it names several hours, else twice what may lie between two runs by the fields that it
- * narrows: hour, day of the week, day of the month, month.
+ * Seconds without a success after which a sync with this schedule is late: three intervals, at least a quarter of an hour. For a
+ * cron line: a day if it names several hours, else twice the longest time between two runs that its narrowed fields allow: hour,
+ * day of the week, day of the month, month.
  */
 export function overdueAfterSeconds({ every_ms, cron, jitter_seconds }: ScheduleConfig): number {
   if (every_ms !== undefined) return Math.max(LATE_MIN_S, (3 * every_ms) / 1_000) + jitter_seconds

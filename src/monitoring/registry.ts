@@ -1,5 +1,5 @@
-// Metrics in memory, and the page that Prometheus reads (text format 0.0.4). Promises kept here: every line of the page
-// can be read back; a gauge that is not set any more is not on it.
+// Metrics in memory, and the page that Prometheus reads (text format 0.0.4). Promises kept here: every line of the page can be
+// parsed; a gauge that is no longer set is not on it.
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -7,7 +7,7 @@ interface Family {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** Name after the family's, labels, value; in the order in which they appeared. */
+  /** The name's suffix after the family's name, labels, value; in the order in which they appeared. */
   samples(): Iterable<readonly [suffix: string, labels: Labels, value: number]>
 }
 
@@ -38,7 +38,7 @@ export class Counter {
     this.series = series
   }
 
-  /** `by` 0 makes it known, so that its first increase is one. */
+  /** `by` 0 creates it, so that its first increase is visible as one. */
   add(labels: Labels, by = 1): void {
     if (by >= 0) this.series.at(labels).value += by
   }
@@ -55,7 +55,7 @@ export class Gauge {
     this.series.at(labels).value = value
   }
 
-  /** Forgets all of its values: what is not set again is not known any more. */
+  /** Drops all of its values: what is not set again is no longer known. */
   clear(): void {
     this.series.clear()
   }
@@ -118,7 +118,7 @@ export class Registry {
     return histogram
   }
 
-  /** The page. A metric without a value is on it with its name and meaning. */
+  /** The page. A metric without a value is on it with its name and description. */
   text(): string {
     const lines: string[] = []
     for (const { name, help, type, samples } of this.families) {

@@ -1,6 +1,6 @@
-// The part of the page that is read from elsewhere when it is asked for: how each sync stands, by the ledger. Promises
-// kept here: what could not be read is not on the page, instead of staying as it was; nobody is asked more often than
-// every 5 seconds, however many ask for the page, and nobody is waited for longer than that.
+// The part of the page that is read from elsewhere on request: the state of each sync, from the ledger. Promises kept here: what
+// could not be read is not on the page, rather than an old value; each place is read at most every 5 seconds, however many
+// requests come, and none is waited for longer than that.
 
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES, RUN_STATES } from '../core/states.ts'
@@ -15,7 +15,7 @@ const EVERY_MS = 5_000
 const WAIT_MAX_MS = 5_000
 const FINAL_STATES = RUN_STATES.filter((state) => !LIVE_STATES.includes(state))
 
-/** What the collector reads of a configuration. */
+/** What the collector needs from a configuration. */
 export interface CollectedConfig {
   readonly syncs: Readonly<Record<string, SyncConfig>>
   readonly notifications: Readonly<Record<string, unknown>>
@@ -25,15 +25,15 @@ export interface CollectOptions {
   readonly metrics: Metrics
   readonly ledger: Pick<Ledger, 'syncHealth'>
   readonly clock: Clock
-  /** The configuration as of now. */
+  /** The current configuration. */
   loadConfig(): Promise<CollectedConfig>
-  /** Used where it cannot be read now. */
+  /** Used if the current one cannot be read. */
   readonly config: CollectedConfig
   /** Longest wait for what it reads, ms. Default 5 s. */
   readonly waitMaxMs?: number
 }
 
-/** Gives a function that brings the gauges up to date. It never rejects. */
+/** Returns a function that updates the gauges. It never rejects. */
 export function syncGauges(options: CollectOptions): () => Promise<void> {
   const { metrics, ledger, clock, waitMaxMs = WAIT_MAX_MS } = options
   let config = options.config
@@ -69,7 +69,7 @@ export function syncGauges(options: CollectOptions): () => Promise<void> {
   }
 }
 
-/** A counter that appears with its first increase has not increased, to whoever computes a rate. */
+/** To a query that computes a rate, a counter that first appears with its first increase has not increased. */
 function makeKnown(
   { rows, runs, notifications, collectErrors }: Metrics,
   config: CollectedConfig,

@@ -1,8 +1,8 @@
-// Temporal's own metrics: the SDK serves them itself, on a port of this machine that nobody else needs to know.
+// Temporal's own metrics: the SDK serves them itself, on a port of this machine that only this process uses.
 
 import { createServer, type AddressInfo } from 'node:net'
 
-/** What the SDK is told, and where its page is then. */
+/** The SDK's option, and the page that it then serves. */
 export interface TemporalPage {
   readonly exporter: {
     readonly bindAddress: string

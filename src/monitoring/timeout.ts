@@ -1,6 +1,6 @@
-// Waits that end.
+// Waits with a bound.
 
-/** What `work` gives; null where it fails, or takes longer than `ms`. Never rejects. */
+/** The result of `work`; null if it fails, or takes longer than `ms`. Never rejects. */
 export async function withTimeout<Result>(
   work: Promise<Result>,
   ms: number,

@@ -1,18 +1,18 @@
-// One notification to one webhook. Promises kept here: it ends within its time, whatever the receiver does; its URL, which
-// is a secret, is in no message; no redirect is followed, and what is answered is not read.
+// One notification to one webhook. Promises kept here: it ends within its time, whatever the receiver does; no message contains
+// its URL, which is a secret; no redirect is followed, and the answer's body is not read.
 
 import { readSecret, type Environment, type SecretSource } from '../../config/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { Clock } from '../core/ports.ts'
 
-/** Longest delivery, ms, all tries and waits included. */
+/** Longest delivery, ms, including all attempts and waits. */
 export const DELIVERY_MAX_MS = 9_000
 const SECRET_MAX_MS = 3_000
 const TRY_MAX_MS = 2_500
-/** Before the second try and before the third. */
+/** Before the second attempt and before the third. */
 const WAITS_MS = [300, 1_000]
 
-/** How a delivery ended: null where it was accepted, else why not, for people. */
+/** How a delivery ended: null if it was accepted, else why not, for people. */
 export type DeliveryFailure = string | null
 
 /** Posts `body` as JSON, at most three times. Never rejects. */
@@ -39,7 +39,7 @@ export async function postWebhook(
 }
 
 /**
- * Where a notification is posted to. No message has anything of it.
+ * The URL that a notification is posted to. No message contains any of it.
  * @throws SyncError `secret_unavailable`, `notification_url_invalid`
  */
 export async function readWebhookUrl(source: SecretSource, env: Environment): Promise<URL> {
