@@ -1,4 +1,4 @@
-// The books of a closed import against what can be counted again: its items, and the rows it read.
+// Compares the books of a closed import with what can be counted again: its items, and the rows it read.
 
 import { RETENTION_MS } from '../core/limits.ts'
 import {
@@ -12,10 +12,10 @@ import {
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { FindingKind } from './finding.ts'
 
-/** What became of the check: the items agree, were removed in their time, or there is something wrong. */
+/** The result of the check: the items agree, were removed in their time, or something is wrong. */
 export type BooksCheck = 'booked' | 'pruned' | 'wrong'
 
-/** @param nowMs tells whether the items of the run had to be there still */
+/** @param nowMs decides whether the items of the run should still exist */
 export async function checkBooks(
   ledger: Ledger,
   run: Run,
@@ -57,7 +57,7 @@ export async function checkBooks(
   return 'wrong'
 }
 
-/** What is counted otherwise than it was booked. */
+/** Counts that differ from the books. */
 function changesOf(booked: Books, now: Books): string[] {
   const figures: readonly (readonly [string, number, number])[] = [
     ...ITEM_STATES.map((state) => [state, booked.states[state], now.states[state]] as const),
@@ -70,7 +70,7 @@ function changesOf(booked: Books, now: Books): string[] {
     .map(([name, before, after]) => `${name}: booked ${before}, counted ${after}`)
 }
 
-/** Books of earlier versions say nothing of what was read back. */
+/** Books of earlier versions do not record what was read back. */
 function readBackChanges(booked: Books, now: Books): (readonly [string, number, number])[] {
   const { readBack } = booked
   if (readBack === undefined) return []
@@ -80,7 +80,7 @@ function readBackChanges(booked: Books, now: Books): (readonly [string, number, 
   )
 }
 
-/** Whether items went as pruning takes them: in their time, from the first one on; what is left of it is as it was booked. */
+/** Whether items were removed as pruning does: in their time, from the first one on; the remaining ones are as booked. */
 async function isPruned(
   ledger: Ledger,
   run: Run,

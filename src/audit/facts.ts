@@ -1,4 +1,4 @@
-// A manifest against its run: which facts of the run are others than when it was sealed.
+// Compares a manifest with its run: which facts of the run have changed since it was sealed.
 
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import type { Run, StreamBooks } from '../ledger/ledger.ts'
@@ -7,14 +7,14 @@ import { manifestBody } from '../ledger/manifest.ts'
 const CHANGES_SHOWN_MAX = 10
 const VALUE_CHARS_MAX = 40
 
-/** What is behind a digest, for people. */
+/** What each digest covers, for people. */
 const MEANINGS: Readonly<Record<string, string>> = {
   mapping: 'mapping (the configuration that it ran with, runs.config)',
   schema: "schema (the service's properties, runs.properties)",
   input: 'input (digest of the source, runs.source_digest)',
 }
 
-/** The body of a manifest as data; null where it is none. */
+/** The body of a manifest as data; null if it is not one. */
 export function parseManifest(text: string): { readonly [name: string]: Json } | null {
   try {
     const body: unknown = JSON.parse(text)
@@ -24,14 +24,14 @@ export function parseManifest(text: string): { readonly [name: string]: Json } |
   }
 }
 
-/** The digest of the manifest before, as a body names it; null of a first one. */
+/** The digest of the previous manifest, as a body names it; null for a first one. */
 export function previousDigest(body: { readonly [name: string]: Json }): string | null {
   const { previous } = body
   return typeof previous === 'string' ? previous : null
 }
 
 /**
- * The facts that a run's row and streams tell otherwise than its manifest; none where they agree.
+ * The facts of a run's row and streams that differ from its manifest; none if they agree.
  * @returns such as `counts.states.created: sealed 10, now 12`
  */
 export function changedFacts(text: string, run: Run, streams: readonly StreamBooks[]): string[] {
@@ -41,13 +41,13 @@ export function changedFacts(text: string, run: Run, streams: readonly StreamBoo
   if (nowText === text) return []
   const changes: string[] = []
   compare(byName(sealed), byName(JSON.parse(nowText) as Json), '', changes)
-  // Equal data in another text: nothing of ours writes it so.
+  // Equal data in another text: records-sync never writes it that way.
   if (changes.length === 0) return ['the manifest is not written as it is sealed']
   const rest = changes.length - CHANGES_SHOWN_MAX
   return rest > 0 ? [...changes.slice(0, CHANGES_SHOWN_MAX), `${rest} more`] : changes
 }
 
-/** A manifest with its streams by their names, so that one that is gone moves no other. */
+/** A manifest with its streams by name, so that a missing one does not shift the others. */
 function byName(body: Json): Json {
   if (!isJsonObject(body) || !Array.isArray(body['streams'])) return body
   const streams = (body['streams'] as readonly Json[]).map((stream, index) => [

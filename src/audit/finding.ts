@@ -1,4 +1,4 @@
-// What an audit tells: findings, and how each sync stands.
+// What an audit reports: findings, and the state of each sync.
 
 export const FINDING_KINDS = [
   'run_missing',
@@ -15,35 +15,35 @@ export const FINDING_KINDS = [
 ] as const
 export type FindingKind = (typeof FINDING_KINDS)[number]
 
-/** Something that is not as it was when a run was closed. */
+/** Something that has changed since a run was closed. */
 export interface AuditFinding {
   readonly kind: FindingKind
-  /** Null where the run that would tell is gone. */
+  /** Null if the run that would name it is missing. */
   readonly sync: string | null
-  /** Of several runs that are gone together the first. */
+  /** If several runs are missing together, the first. */
   readonly run: number
   /** What was found and what it means, in words. */
   readonly message: string
 }
 
-/** How a sync stands. All of them runs. */
+/** The audited state of a sync. The numbers count runs. */
 export interface SyncAudit {
   readonly sync: string
   readonly runs: number
-  /** Not closed yet: they have neither manifest nor books. */
+  /** Not closed yet: without manifest and books. */
   readonly live: number
   readonly sealed: number
-  /** Closed before the first manifest of the sync: by an older release. */
+  /** Closed before the first manifest of the sync, by an older release. */
   readonly unsealed: number
   readonly signed: number
-  /** Whose books agree with the items, or with the streams that the manifest tells. */
+  /** Runs whose books agree with the items, or with the streams in the manifest. */
   readonly booked: number
-  /** Whose items were removed in their time, so that their books can be compared with the manifest only. */
+  /** Runs whose items were removed in their time, so that their books can be compared only with the manifest. */
   readonly pruned: number
   readonly findings: number
-  /** The newest manifest: on it all the others hang. */
+  /** The newest manifest, to which all others are chained. */
   readonly head: { readonly run: number; readonly digest: string } | null
 }
 
-/** Where findings are told. */
+/** Receives each finding. */
 export type ReportFinding = (finding: AuditFinding) => void

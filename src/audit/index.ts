@@ -1,6 +1,6 @@
-// The audit of a ledger: is every closed run as it was when it was closed? Promise kept here: reads only, and holds a few
-// manifests of each sync at a time, however many runs there are.
-// Runs are numbered without gaps, so one that is gone is missed; the chain of manifests tells what was changed or taken out.
+// The audit of a ledger: is every closed run as it was when it was closed? Promise kept here: it only reads, and holds a few
+// manifests of each sync at a time, however many runs there are. Runs are numbered without gaps, so a missing one is noticed; the
+// chain of manifests shows what was changed or removed.
 
 import { LIVE_STATES } from '../core/states.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
@@ -22,7 +22,7 @@ interface Sums {
 }
 
 /**
- * Checks every run of the ledger; those that are opened meanwhile are not.
+ * Checks every run of the ledger; not those that are opened meanwhile.
  * @param options.key the signing key; null: signatures are counted, not checked
  * @returns a line for each sync that has runs, in the order of their names
  */
@@ -32,7 +32,7 @@ export async function runAudit(
     readonly key: string | null
     readonly nowMs: number
     readonly tell: ReportFinding
-    /** Before each run: its number, and that of the last. */
+    /** Called before each run with its number, and the last run's number. */
     readonly onRun?: (run: number, last: number) => void
   },
 ): Promise<readonly SyncAudit[]> {
@@ -111,7 +111,7 @@ class SyncAuditor {
           'run_altered',
           `it is not as it was sealed: ${changes.join('; ')}; the run or its manifest was changed`,
         )
-      // The account of a mirror is its streams, and the manifest has those.
+      // The books of a mirror are its streams, and the manifest contains those.
       if (run.kind === 'mirror' && changes.length === 0) sums.booked++
     }
     if (run.kind === 'mirror' || !isClosed) return
@@ -119,7 +119,7 @@ class SyncAuditor {
     if (verdict !== 'wrong') sums[verdict]++
   }
 
-  /** Tells of manifests that are left, of runs up to `last`. */
+  /** Reports the remaining manifests, of runs up to `last`. */
   async end(last: number): Promise<void> {
     await this.#passOver(last)
   }
@@ -129,7 +129,7 @@ class SyncAuditor {
     return { sync: this.#sync, ...this.#sums, sealed, signed, head }
   }
 
-  /** Manifests up to a run, that are of no run of the sync. */
+  /** Reports manifests up to a run that belong to no run of the sync. */
   async #passOver(upTo: number): Promise<void> {
     for (;;) {
       const manifest = await this.#chain.next(upTo)

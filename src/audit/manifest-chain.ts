@@ -1,11 +1,11 @@
-// The manifests of one sync, as a chain: each against its own digest and signature, and against the one before it.
+// The manifests of one sync as a chain: checks each against its own digest and signature, and against the previous one.
 
 import type { Ledger, StoredManifest } from '../ledger/ledger.ts'
 import { manifestDigest, isSigned } from '../ledger/manifest.ts'
 import { previousDigest, parseManifest } from './facts.ts'
 import type { FindingKind } from './finding.ts'
 
-/** Manifests that are held at a time; that of a mirror may have hundreds of streams. */
+/** Manifests held at a time; a mirror's may have hundreds of streams. */
 const PAGE = 20
 
 /** Reads the manifests of a sync in the order of their runs, a page at a time. */
@@ -17,7 +17,7 @@ export class ManifestChain {
   readonly #sync: string
   readonly #key: string | null
   #page: readonly StoredManifest[] = []
-  /** Of the last manifest that was taken. */
+  /** The last manifest that was taken. */
   #last: { readonly run: number; readonly digests: readonly string[] } | null = null
   #wasSigned = false
 
@@ -28,9 +28,9 @@ export class ManifestChain {
     this.#key = key
   }
 
-  /** The next manifest, unless it is of a run above `upTo`; it stays the next one until it is taken. */
+  /** The next manifest, unless its run is above `upTo`; it stays the next one until it is taken. */
   async next(upTo: number): Promise<StoredManifest | null> {
-    // Asked again at the end: a run may have been closed meanwhile.
+    // Read again at the end: a run may have been closed meanwhile.
     if (this.#page.length === 0)
       this.#page = await this.#ledger.manifests(this.#sync, {
         after: this.#last?.run ?? 0,
@@ -40,7 +40,7 @@ export class ManifestChain {
     return first !== undefined && first.run <= upTo ? first : null
   }
 
-  /** Takes the next manifest, and says what is wrong with it and its place in the chain. */
+  /** Takes the next manifest, and reports what is wrong with it and its place in the chain. */
   take(tell: (kind: FindingKind, message: string) => void): void {
     const [manifest, ...rest] = this.#page
     if (manifest === undefined) throw new Error('a manifest was taken that is not there')
@@ -60,11 +60,11 @@ export class ManifestChain {
 
   #checkLink({ body: text }: StoredManifest, tell: (kind: FindingKind, message: string) => void) {
     const body = parseManifest(text)
-    // Of what is no manifest something else is told.
+    // A body that is not a manifest is reported elsewhere.
     if (body === null) return
     const previous = previousDigest(body)
     const last = this.#last
-    // A digest that was noted wrongly is told at its own manifest.
+    // A wrongly recorded digest is reported at its own manifest.
     if (last === null ? previous === null : last.digests.includes(previous ?? '')) return
     if (last === null)
       tell(
