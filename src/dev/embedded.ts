@@ -34,11 +34,11 @@ export interface Embedded {
     readonly namespace: string
   }
   readonly worker: RunningWorker
-  /** Ends all parts: the worker first, so that its batches in flight are settled. */
+  /** Stops all parts: the worker first, so that its batches in flight are settled. */
   stop(): Promise<void>
 }
 
-/** Starts all parts; what was started is stopped again where a later part fails. */
+/** Starts all parts; if a later part fails, the started ones are stopped again. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { configFile, stateDir, logger, progress } = options
   const uiPort = options.temporalPort === 0 ? 0 : options.temporalPort + UI_PORT_ABOVE
@@ -80,7 +80,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     const temporal = await startTemporal({
       cliPath: path,
       port: options.temporalPort,
-      // Where `links` and the codec server look for it.
+      // `links` and the codec server look for it on this port.
       uiPort,
       logger,
       ...(options.keepHistory ? { dbFile: join(stateDir, 'temporal.db') } : {}),

@@ -1,11 +1,11 @@
-// Runs a program to its end with bounded time and bounded output. It never throws for what the program does.
+// Runs a program to its end with bounded time and bounded output. It never throws because of what the program does.
 
 import { spawn } from 'node:child_process'
 
 const outputMaxChars = 64 * 1024
 
 export interface ProgramEnd {
-  /** Null where it did not start or was killed. */
+  /** Null if it did not start or was killed. */
   readonly code: number | null
   /** How it ended, in words: `exit code 1`, `killed after 20 s`, `cannot start: ENOENT`. */
   readonly how: string
@@ -34,7 +34,7 @@ export function runProgram(
     const timer = setTimeout(() => {
       tooLate = true
       child.kill('SIGKILL')
-      // A grandchild may hold the pipes open; without this the end would not be seen.
+      // A grandchild may keep the pipes open; without this the end would never be seen.
       child.stdout.destroy()
       child.stderr.destroy()
     }, options.maxMs)

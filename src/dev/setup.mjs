@@ -1,6 +1,6 @@
-// Makes a checkout ready to run: packages as locked, sources compiled into dist, workflows bundled.
-// Plain JavaScript with Node's own modules only, because it runs before anything is installed.
-// Promise kept here: it says nothing and is fast where there is nothing to do, and two of it at once do no harm.
+// Makes a checkout ready to run: packages as locked, sources compiled into dist, workflows bundled. Plain JavaScript with Node's
+// own modules only, because it runs before anything is installed. Promise kept here: it is silent and fast if there is nothing to
+// do, and two concurrent runs do no harm.
 
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -13,10 +13,10 @@ const at = (...parts) => path.join(root, ...parts)
 
 const nodeMin = [20, 19]
 const lockDir = at('.records-sync', 'setup.lock')
-/** `npm ci` on a slow line takes minutes; nobody waits longer than this for another setup. */
+/** `npm ci` on a slow line takes minutes; no setup waits longer than this for another one. */
 const lockWaitMs = 15 * 60_000
 const lockPollMs = 200
-/** A lock without its owner's number is one that is being made, or one whose maker died at that moment. */
+/** A lock without its owner's process id is just being made, or its maker died at that moment. */
 const lockUnnamedMs = 5_000
 
 const packagesStamp = at('node_modules', '.records-sync-lock')
@@ -53,7 +53,7 @@ function checkNode() {
   )
 }
 
-/** What node_modules should hold, as one line. */
+/** The packages that node_modules should contain, as one line. */
 function packagesWanted() {
   const lock = readText(at('package-lock.json'))
   if (lock === null)
@@ -61,7 +61,7 @@ function packagesWanted() {
   return createHash('sha256').update(lock).digest('hex')
 }
 
-/** What dist should be made from, as one line: paths, sizes and times of change; no file is read. */
+/** The sources that dist should be made from, as one line: paths, sizes and modification times; no file is read. */
 function sourcesWanted() {
   const files = [...sourceFiles]
   for (const folder of sourceFolders) {
@@ -78,7 +78,7 @@ function sourcesWanted() {
   return hash.digest('hex')
 }
 
-/** Runs a program with its output on stderr: stdout belongs to the command that comes after setup. */
+/** Runs a program with its output on stderr: stdout belongs to the command that follows setup. */
 function run(what, program, args) {
   const ended = spawnSync(program, args, {
     stdio: ['ignore', 2, 2],
@@ -97,7 +97,7 @@ function install(wanted) {
   fs.writeFileSync(packagesStamp, wanted)
 }
 
-/** Compiles beside dist and then swaps, so that dist is never half old and half new. The stamp comes last. */
+/** Compiles next to dist and then swaps, so that dist is never half old and half new. Writes the stamp last. */
 async function build(wanted) {
   say('Compiling into dist ...')
   fs.rmSync(buildDir, { recursive: true, force: true })
@@ -173,7 +173,7 @@ function isStale(owner) {
   }
 }
 
-/** Moved first and looked at again: between the look and the move the lock may have become somebody else's. */
+/** Moves the lock first and checks it again: between the check and the move it may have become another process's. */
 function removeStaleLock(owner) {
   const aside = `${lockDir}.${process.pid}`
   try {

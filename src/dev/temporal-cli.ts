@@ -1,6 +1,6 @@
-// Finds the Temporal CLI, which holds the development server, or gets it: PATH, cache, download, Go.
-// Promise kept here: it ends with a program that answers `--version`, or with one error that names every way and
-// why each failed. Two of it at once do no harm: each works in a folder of its own and renames at the end.
+// Finds the Temporal CLI, which contains the development server, or gets it: PATH, cache, download, Go. Promise kept here: it
+// ends with a program that answers `--version`, or with one error that names every way and why each failed. Two concurrent calls
+// do no harm: each works in a folder of its own and renames it at the end.
 
 import fs from 'node:fs/promises'
 import os from 'node:os'
@@ -9,18 +9,18 @@ import { SyncError } from '../core/errors.ts'
 import { downloadTemporalCli } from './temporal-download.ts'
 import { lastLines, runProgram } from './run-program.ts'
 
-/** The release that is downloaded or built. One on the PATH may be any other. */
+/** The release to download or build. One on the PATH may be any other. */
 export const TEMPORAL_CLI_VERSION = '1.5.1'
 
 const versionWaitMs = 20_000
 const buildMaxMs = 20 * 60_000
 const progressEveryMs = 10_000
-/** What a killed download or build left behind is removed by the next one after this time. */
+/** The next call removes what a killed download or build left behind after this time. */
 const leftoverMs = 60 * 60_000
 
 export interface TemporalCli {
   readonly path: string
-  /** As the program says it: `1.5.1`; a plain build calls itself `0.0.0-DEV`. */
+  /** As the program reports it: `1.5.1`; a plain build reports `0.0.0-DEV`. */
   readonly version: string
   readonly origin: 'path' | 'cache' | 'download' | 'go'
 }
@@ -29,13 +29,13 @@ export interface FindTemporalCli {
   readonly env: NodeJS.ProcessEnv
   /** Default: `records-sync` in `XDG_CACHE_HOME`, else in `~/.cache`. */
   readonly cacheDir?: string
-  /** Gets a line when something slow begins, every 10 s while it goes on, and at its end. */
+  /** Gets a line when a slow step begins, every 10 s while it continues, and at its end. */
   readonly progress: (line: string) => void
   /** For the download. Default: the global one. */
   readonly fetch?: typeof fetch
 }
 
-/** @throws SyncError `temporal_cli_missing` where no way leads to a working program */
+/** @throws SyncError `temporal_cli_missing` if no way leads to a working program */
 export async function findTemporalCli(options: FindTemporalCli): Promise<TemporalCli> {
   const { env, progress } = options
   const failures: string[] = []
@@ -108,7 +108,7 @@ async function fromPath(env: NodeJS.ProcessEnv, failures: string[]): Promise<Tem
   return null
 }
 
-/** The first program of that name, as a shell would take it. Relative entries are not trusted. */
+/** The first program of that name, as a shell would find it. Relative entries are not trusted. */
 async function onPathOf(env: NodeJS.ProcessEnv, name: string): Promise<string | null> {
   for (const folder of (env.PATH ?? '').split(path.delimiter)) {
     if (!path.isAbsolute(folder)) continue
@@ -136,7 +136,7 @@ async function versionOf(program: string, env: NodeJS.ProcessEnv): Promise<strin
 async function buildWithGo(dir: string, env: NodeJS.ProcessEnv): Promise<string> {
   const go = await onPathOf(env, 'go')
   if (go === null) throw new Error('there is no `go` on the PATH')
-  // Without the version the program calls itself 0.0.0-DEV; -s -w leave out what only a debugger reads.
+  // Without the version the program reports 0.0.0-DEV; -s -w omit what only a debugger reads.
   const flags = `-s -w -X github.com/temporalio/cli/temporalcli.Version=${TEMPORAL_CLI_VERSION}`
   const target = `github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`
   const ended = await runProgram(go, ['install', '-ldflags', flags, target], {
@@ -150,7 +150,7 @@ async function buildWithGo(dir: string, env: NodeJS.ProcessEnv): Promise<string>
   return path.join(dir, 'temporal')
 }
 
-/** Makes the program in a folder of its own, sees it answer, then moves it into its place in one step. */
+/** Makes the program in a folder of its own, checks that it answers, then moves it into its place in one step. */
 async function makeInto(
   home: string,
   env: NodeJS.ProcessEnv,

@@ -1,5 +1,5 @@
-// Downloads the Temporal CLI as the Temporal SDK does: one small JSON answer names the archive, then the archive.
-// Promise kept here: a network that does not answer costs 15 s, not minutes.
+// Downloads the Temporal CLI as the Temporal SDK does: one small JSON answer names the archive, then the archive. Promise kept
+// here: a network that does not answer costs 15 s, not minutes.
 
 import { createWriteStream } from 'node:fs'
 import path from 'node:path'
@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { lastLines, runProgram } from './run-program.ts'
 
 const firstByteMaxMs = 15_000
-/** The archive has about 60 MB; a line slower than this is no line. */
+/** The archive has about 60 MB; a slower line counts as none. */
 const archiveMaxMs = 10 * 60_000
 const unpackMaxMs = 2 * 60_000
 

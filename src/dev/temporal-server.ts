@@ -1,6 +1,6 @@
-// Starts and stops a Temporal development server for this process alone.
-// Promises kept here: it listens on loopback only; a Ctrl-C in the terminal does not reach it, so that our worker can
-// drain first; it does not outlive us, however we end; its output stays out of our terminal.
+// Starts and stops a Temporal development server for this process alone. Promises kept here: it listens on loopback only; a
+// Ctrl-C in the terminal does not reach it, so that our worker can drain first; it does not outlive this process, however that
+// ends; its output stays out of our terminal.
 
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -22,12 +22,12 @@ const pollEveryMs = 50
 const answerMaxMs = 2_000
 const stopMaxMs = 10_000
 const outputMaxChars = 16 * 1024
-/** A free port can be taken by another program before the server has it; then the next one is tried. */
+/** Another program may take a free port before the server does; then the next one is tried. */
 const startsMax = 3
 
 export interface StartTemporal {
   readonly cliPath: string
-  /** The SQLite file that keeps runs and schedules; made with its folder where missing. Without it all is lost at the end. */
+  /** The SQLite file that keeps runs and schedules; created with its folder if missing. Without it all is lost at the end. */
   readonly dbFile?: string
   /** 0 or absent: a free one. */
   readonly port?: number
@@ -43,7 +43,7 @@ export interface TemporalServer {
   readonly address: string
   readonly uiUrl: string | null
   readonly namespace: string
-  /** Ends it, within 10 s. May be called again. */
+  /** Stops it, within 10 s. May be called again. */
   stop(): Promise<void>
 }
 
@@ -68,7 +68,7 @@ export async function startTemporal(options: StartTemporal): Promise<TemporalSer
   }
 }
 
-/** Whether a Temporal server answers at `host:port`, within 4 s. An address that cannot be read throws. */
+/** Whether a Temporal server answers at `host:port`, within 4 s. Throws if the address cannot be parsed. */
 export async function isAnswering(address: string): Promise<boolean> {
   return answers(address, (connection) => connection.workflowService.getSystemInfo({}))
 }
@@ -90,7 +90,7 @@ async function startOnce(options: StartTemporal): Promise<TemporalServer> {
   let stopping = false
   const stop = async () => {
     stopping = true
-    // Without a file there is nothing to close in order, and a shutdown in order takes 3 s.
+    // Without a file there is nothing to close properly, and a proper shutdown takes 3 s.
     if (isAlive(child)) child.kill(dbFile === undefined ? 'SIGKILL' : 'SIGTERM')
     const timer = setTimeout(() => child.kill('SIGKILL'), stopMaxMs)
     await ended
@@ -122,7 +122,7 @@ async function startOnce(options: StartTemporal): Promise<TemporalServer> {
   return { address, uiUrl: uiPort === null ? null : `http://${host}:${uiPort}`, namespace, stop }
 }
 
-/** Runs of ours stand still where the server does not know their search attributes. */
+/** Our runs hang if the server does not know their search attributes. */
 async function register(address: string): Promise<void> {
   const connection = Connection.lazy({ address })
   try {
@@ -133,12 +133,12 @@ async function register(address: string): Promise<void> {
 }
 
 /**
- * In a process group of its own, and on a leash: a helper beside it reads a pipe of ours and ends the server when the
- * pipe closes, which also happens when we are killed. `$$` is the server's number, because `exec` keeps it.
+ * In a process group of its own, and on a leash: a helper process next to it reads a pipe of ours and ends the server when the
+ * pipe closes, which also happens when this process is killed. `$$` is the server's process id, because `exec` keeps it.
  */
 const leash = 'exec 3<&0; (cat <&3; kill "$$") >/dev/null 2>&1 & exec "$@" 3<&- </dev/null'
 
-/** Variables that the server gets: the others may hold keys. */
+/** Variables that the server gets: the others may contain keys. */
 const PASSED_ON =
   'PATH HOME USER LOGNAME TMPDIR TZ LANG LC_ALL XDG_CONFIG_HOME XDG_CACHE_HOME'.split(' ')
 
@@ -180,7 +180,7 @@ async function answers(
   address: string,
   ask: (connection: Connection) => Promise<unknown>,
 ): Promise<boolean> {
-  // Asked first, because gRPC waits a second before it tries a refused port again.
+  // Checked first, because gRPC waits a second before it tries a refused port again.
   if (!(await accepts(address))) return false
   const connection = Connection.lazy({ address })
   try {
