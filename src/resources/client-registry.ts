@@ -1,5 +1,5 @@
-// Clients by connection of the configuration file. Apart from worker.ts, so that a command which only asks the service
-// need not load the worker. Promise kept here: what goes to one org goes through one pacer of this process, whatever its
+// Clients by connection of the configuration file. Separate from worker.ts, so that a command which only queries the service need
+// not load the worker. Promise kept here: all requests to one org go through one pacer of this process, whatever their
 // connections and keys.
 
 import { randomUUID } from 'node:crypto'
@@ -26,15 +26,15 @@ import type {
   QuotaStore,
 } from '../core/ports.ts'
 
-/** How long the question whose key this is may hold up a connection; it is asked again with the next one. */
+/** How long the question whose key this is may delay a connection; the next connection asks it again. */
 const FIND_ORG_MAX_MS = 10_000
 
-/** How many there are follows the quota and the latency; each is made when it is needed. */
+/** The actual number follows from the quota and the latency; each is made when it is needed. */
 const CONNECTIONS_MAX = 256
 
-/** Who counts requests, by connection. Those without a key, for the service's description, are not told. */
+/** Counts requests, by connection. Not called for requests without a key, for the service's description. */
 export interface RequestObserver {
-  /** A request was sent; `status` is null where no answer came. What the answer says of the quota, in requests. */
+  /** A request was sent; `status` is null if no answer came. What the answer says of the quota, in requests. */
   answered(
     connection: string,
     end: {
@@ -44,7 +44,7 @@ export interface RequestObserver {
       readonly remaining: number | null
     },
   ): void
-  /** A request has waited for the quota, whether it was let go or not. */
+  /** A request has waited for the quota, whether it was then sent or not. */
   waited(connection: string, wait: { readonly priority: Priority; readonly ms: number }): void
 }
 
@@ -52,24 +52,24 @@ export interface ClientRegistryOptions {
   readonly configFile: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly logger: Logger
-  /** Where processes share the quotas of orgs. Default: each connection has one of its own, in memory. */
+  /** Where processes share the quotas of orgs. Default: each connection has a quota of its own, in memory. */
   readonly quotas?: {
     readonly store: QuotaStore
-    /** What people see of this process, such as `worker 4711 on host-a`. */
+    /** This process's name for display, such as `worker 4711 on host-a`. */
     readonly user: string
   }
   readonly watch?: RequestObserver
 }
 
-/** Clients by connection; one whose address or operations changed in the file is replaced. */
+/** Clients by connection; a client is replaced if its address or operations changed in the file. */
 export function createClientRegistry(options: ClientRegistryOptions) {
   const clients = new Map<string, Connection>()
   const pacers = options.quotas ? orgPacers(options.quotas, options.logger) : null
   return {
     /**
-     * @param home the org that everything has to go to; null: whichever the key belongs to
-     * @param sight what every other key than the one that had it has to see as well
-     * @throws ServiceFailure that blocks on `contract` where the connection leads to another one
+     * @param home the org that everything must go to; null: any org that the key belongs to
+     * @param sight what every key other than the one that had it must see as well
+     * @throws ServiceFailure that blocks on `contract` if the connection leads to another org
      */
     async connect(
       name: string,
@@ -89,7 +89,8 @@ export function createClientRegistry(options: ClientRegistryOptions) {
         const client = new RecordsClient({
           baseUrl: service,
           operations,
-          // More than there are lanes: whoever has a permit and has written its batch down does not queue for a connection.
+          // More than there are concurrent batches: a batch with a permit, already written to the ledger, does not queue for a
+          // connection.
           connections: CONNECTIONS_MAX,
           key: async () => {
             const fresh = (await loadConfig(options.configFile, options.env)).connections[name]
@@ -108,11 +109,11 @@ export function createClientRegistry(options: ClientRegistryOptions) {
         known = { address, client, quota }
         clients.set(name, known)
       }
-      // A command may be slow, or ask somebody: it is run again where the key is refused, or is another org's.
+      // A command may be slow, or ask a person: it runs again if the key is refused, or belongs to another org.
       if (!('command' in connection.key)) await known.client.renewKey()
       const keyFingerprint = await known.client.keyFingerprint()
       await pacers?.use(known, keyFingerprint)
-      // Of connections that share an org, the strictest reserve counts; one that left the file has no say.
+      // Of connections that share an org, the strictest reserve counts; one that left the file no longer does.
       const ofSameOrg = [...clients]
         .filter(([, other]) => other.quota.pacer === known.quota.pacer)
         .map(([one]) => config.connections[one]?.quota.reserve ?? 0)
@@ -172,7 +173,7 @@ interface Connection {
   readonly quota: CurrentQuota
 }
 
-/** The pacer of a connection, which changes as its key does; `watch` is told of every request. */
+/** The pacer of a connection, which changes with its key; `watch` is called for every request. */
 class CurrentQuota implements Quota {
   pacer: Pacer
   private readonly connection: string
@@ -224,7 +225,7 @@ function orgPacers(
 ) {
   const user = { id: randomUUID(), name }
   const pacers = new Map<string, Pacer>()
-  /** By key; what is not known is not kept. */
+  /** By key; unknown orgs are not kept. */
   const orgs = new Map<string, Promise<string | null>>()
 
   const pacerOf = (org: string): Pacer => {
@@ -236,7 +237,7 @@ function orgPacers(
     return pacer
   }
 
-  /** Null where neither the store nor the service says it. A store that is away is no reason to fail: pacers say so. */
+  /** Null if neither the store nor the service knows it. An unavailable store is no reason to fail: pacers report it. */
   const findOrg = async (key: string, client: RecordsClient): Promise<string | null> => {
     const noted = await store.orgOfKey(key).catch(() => null)
     if (noted !== null) return noted
@@ -249,7 +250,7 @@ function orgPacers(
   }
 
   return {
-    /** Gives a connection the pacer of its key's org, or, until the org is known, of the key alone. */
+    /** Gives a connection the pacer of its key's org or, until the org is known, of the key alone. */
     async use({ client, quota }: Connection, keyFingerprint: string): Promise<void> {
       const key = `${client.origin} key#${keyFingerprint}`
       if (!orgs.has(key)) {

@@ -1,5 +1,5 @@
-// What sources and mirrors open by its name in the configuration, as the file has it now. Apart from worker.ts, so that a
-// command which only reads need not load the worker.
+// Opens sources and mirrors by name, as the configuration file defines them now. Separate from worker.ts, so that a command which
+// only reads need not load the worker.
 
 import { loadConfig, readWarehousePlace } from '../../config/index.ts'
 import type { SourceOpeners } from '../sources/index.ts'
@@ -7,13 +7,13 @@ import { openWarehouse } from '../warehouses/index.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 import { openMirrorTables } from '../warehouses/open-mirror.ts'
 
-/** Where the configuration is, and what it is read with. */
+/** Where the configuration is, and the environment to read it with. */
 export interface ConfigRef {
   readonly configFile: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** `connect` is a connector's: one client for each connection, whether it is read or written. */
+/** `connect` belongs to a connector: one client for each connection, whether it is read or written. */
 export function createSourceOpeners(
   { configFile, env }: ConfigRef,
   connect: SourceOpeners['connect'],
@@ -27,7 +27,7 @@ export function createSourceOpeners(
   }
 }
 
-/** Opens the tables of a mirror in a warehouse; what goes on in them ends with the signal. */
+/** Opens the tables of a mirror in a warehouse; the signal ends all work on them. */
 export function createMirrorOpener({ configFile, env }: ConfigRef) {
   return async (name: string, schema: string, signal?: AbortSignal): Promise<MirrorTables> => {
     const config = await loadConfig(configFile, env)
