@@ -1,9 +1,9 @@
-// A wait that is bounded elsewhere, for the quota or for an answer, is progress: without a sign of life the run's other
-// half would take the worker for dead, and a cancel would not arrive.
+// A wait that is bounded elsewhere, for the quota or for an answer, counts as progress: without a heartbeat the server would take
+// the worker for dead, and a cancel would not arrive.
 
 import type { Clock } from '../core/ports.ts'
 
-/** What a wait needs to say that the work is alive. */
+/** What a wait needs to send heartbeats. */
 interface Pulse {
   readonly clock: Clock
   beat(): void
@@ -11,7 +11,7 @@ interface Pulse {
 
 const EVERY_MS = 5_000
 
-/** Yields what `items` yields, and beats every 5 seconds while the next one is waited for. */
+/** Yields what `items` yields, with a heartbeat every 5 seconds while it waits for the next one. */
 export async function* heartbeatEach<Item>(
   deps: Pulse,
   items: AsyncIterable<Item>,
@@ -28,7 +28,7 @@ export async function* heartbeatEach<Item>(
   }
 }
 
-/** Gives what `wait` gives, and beats every 5 seconds until then. */
+/** Returns the result of `wait`, with a heartbeat every 5 seconds until then. */
 export async function withHeartbeat<Result>(
   { clock, beat }: Pulse,
   wait: Promise<Result>,

@@ -1,4 +1,4 @@
-// Open: one live run per sync. A run whose workflow is gone is taken over: its books are closed first.
+// Opens runs: one live run per sync. If a run's workflow is gone, its books are closed first.
 
 import { AlreadyRunning, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
@@ -12,13 +12,13 @@ export interface RunHolder {
   readonly workflowRunId: string
 }
 
-/** What is noted of a run whose workflow is gone. */
+/** The message of a run whose workflow is gone. */
 export const ABANDONED =
   'its workflow ended without closing the books (terminated, or its history was lost)'
 
 const takeoversMax = 3
 
-/** Closes the books of a run that nobody works on any more: what was sent is in doubt, what was planned is unsent. */
+/** Closes the books of a run that no workflow works on any more: what was sent is in doubt, what was planned is unsent. */
 export async function closeAbandoned(ledger: Ledger, run: Run): Promise<void> {
   await ledger.settleLeftovers(run.id)
   const books = await ledger.books(run.id)
@@ -32,16 +32,16 @@ export async function closeAbandoned(ledger: Ledger, run: Run): Promise<void> {
 
 /**
  * Opens a run, or returns the one that the same workflow opened before.
- * @throws AlreadyRunning where a living workflow holds the sync
+ * @throws AlreadyRunning if a live workflow holds the sync
  */
 export async function openOrResumeRun(
   deps: {
     ledger: Ledger
     logger: Logger
     isLive(holder: RunHolder): Promise<boolean>
-    /** What is still to be done for a run whose workflow is gone, before its books are closed. */
+    /** Finishes the work for a run whose workflow is gone, before its books are closed. */
     abandoning?: ((run: Run) => Promise<void>) | undefined
-    /** Told of every run whose books were closed because its workflow is gone. */
+    /** Called for every run whose books were closed because its workflow is gone. */
     abandoned?(run: Run): Promise<void>
   },
   job: {

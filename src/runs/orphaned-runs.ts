@@ -1,6 +1,6 @@
-// Looks for live runs that no workflow carries: one was terminated, or the Temporal server has lost its database. Their books
-// are closed, as the next run of the sync would do, and whoever watches is told. Promise kept here: a run that still moves is
-// left alone, because the server that was asked may be another one than its own.
+// Finds live runs without a workflow: one was terminated, or the Temporal server has lost its database. Closes their books, as
+// the next run of the sync would do, and notifies the observers. Promise kept here: a run that still makes progress is left
+// alone, because the server that was asked may not be its own.
 
 import type { Logger } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/states.ts'
@@ -11,16 +11,16 @@ export interface OrphanCleanupDeps {
   readonly ledger: Ledger
   readonly logger: Logger
   isLive(holder: RunHolder): Promise<boolean>
-  /** What is still to be done before the books are closed. */
+  /** Finishes what must be done before the books are closed. */
   abandoning(run: Run): Promise<void>
   /** The books were closed. */
   abandoned(run: Run): Promise<void>
 }
 
-/** A function that looks once. A run is closed where it was found without a workflow twice, and nothing happened between. */
+/** A function that checks once. A run is closed if it was found without a workflow twice, with no progress in between. */
 export function orphanCleanup(deps: OrphanCleanupDeps): () => Promise<void> {
   const { ledger, logger } = deps
-  /** What each run without a workflow had done when it was found. */
+  /** The progress of each run without a workflow when it was found. */
   const found = new Map<number, string>()
   return async () => {
     const live = await ledger.liveRuns()
@@ -30,7 +30,7 @@ export function orphanCleanup(deps: OrphanCleanupDeps): () => Promise<void> {
         found.delete(run.id)
         continue
       }
-      // A workflow ends after its books are closed: read after it was found to be gone, a run that is live is left over.
+      // A workflow ends after its books are closed: a run that is still live after its workflow was found gone is orphaned.
       const now = await ledger.run(run.id)
       if (!now || !LIVE_STATES.includes(now.state)) continue
       const done = JSON.stringify([

@@ -2,7 +2,7 @@
 
 import type { BlockReason } from '../core/errors.ts'
 
-/** By itself, on request, or because it cannot go on. */
+/** By itself, on request, or because it cannot continue. */
 export type RunOutcome =
   | { readonly kind: 'finished' }
   | { readonly kind: 'cancelled'; readonly message?: string }

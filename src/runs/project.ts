@@ -1,5 +1,5 @@
-// The project that a ledger is of. A Temporal namespace may serve several: by its id a project's queues, schedules and runs are
-// told from those of others.
+// The project of a ledger. A Temporal namespace may serve several: its id keeps a project's queues, schedules and runs apart from
+// those of others.
 
 import type { Ledger } from '../ledger/ledger.ts'
 
@@ -22,5 +22,5 @@ export async function projectOf(ledger: Pick<Ledger, 'project' | 'runs'>): Promi
   }
 }
 
-/** Stands for the project of a ledger that is not made yet: nothing is its own. */
+/** The project of a ledger that does not exist yet: nothing belongs to it. */
 export const NO_PROJECT: Project = { id: 'none', began: () => Promise.resolve(false) }
