@@ -1,10 +1,10 @@
-// What a cell would have to hold to be accepted, in words with an example: from what the service said of the property when the
-// run was staged, and from how the mapping reads the cell.
+// What a cell must contain to be accepted, in words with an example: from what the service said of the property when the run was
+// staged, and from how the mapping reads the cell.
 
 import type { ImportConfig, PropertyMapping } from '../core/sync.ts'
 import type { PropertyFacts } from '../ledger/ledger.ts'
 
-/** Options that are listed. */
+/** Options listed at most. */
 const optionsShown = 20
 
 /** `a, b and 3 more` */
@@ -13,13 +13,13 @@ function some(words: readonly string[]): string {
   return rest > 0 ? `${words.slice(0, optionsShown).join(', ')} and ${rest} more` : words.join(', ')
 }
 
-/** 2026-01-31 as a format says, such as `31.01.2026`. */
+/** 2026-01-31 in a given format, such as `31.01.2026`. */
 const exampleDay = (format: string): string =>
   format.replaceAll(/YYYY|MM|DD|M|D/g, (part) =>
     part === 'YYYY' ? '2026' : part.startsWith('M') ? '1'.padStart(part.length, '0') : '31',
   )
 
-/** One value: what it is, and an example of it where there is one. */
+/** One value: what it is, and an example if there is one. */
 function valueOf(
   type: string | undefined,
   mapping: PropertyMapping,
@@ -68,7 +68,7 @@ function valueOf(
 }
 
 /**
- * Such as `a day as DD.MM.YYYY, such as 31.01.2026`; empty where nothing is known of the property.
+ * A text such as `a day as DD.MM.YYYY, such as 31.01.2026`; empty if nothing is known of the property.
  * @param config of the run's import @param facts of the property (`Run.schema`)
  */
 export function acceptedValues(

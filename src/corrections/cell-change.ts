@@ -1,5 +1,5 @@
-// What a spreadsheet does to a cell that nobody touched. Promise kept here: `different` is said of what a person wrote, as far
-// as anybody can tell from the two texts.
+// What a spreadsheet changes in a cell that no person touched. Promise kept here: `different` means that a person wrote it, as
+// far as the two texts show.
 
 import { isNumberFormatOf } from './number-formats.ts'
 import { isTimeFormatOf } from './time-formats.ts'
@@ -12,9 +12,9 @@ import { isTimeFormatOf } from './time-formats.ts'
  */
 export type CellChange = 'same' | 'damaged' | 'different'
 
-/** Characters that a cell of a workbook holds. */
+/** Characters that a cell of a workbook can hold. */
 const cellCharsMax = 32_767
-/** Longer ones are no numbers or times that a spreadsheet would rewrite. */
+/** Longer texts are no numbers or times that a spreadsheet would rewrite. */
 const shortCharsMax = 400
 
 /** How spreadsheets write truth values, by language. */
@@ -31,7 +31,7 @@ const truths = new Map([
 export const truthValue = (text: string): boolean | null =>
   truths.get(text.trim().toLowerCase()) ?? null
 
-/** Without what nobody sees: forms of Unicode, kinds of line breaks and spaces, space at both ends. */
+/** Without invisible differences: Unicode forms, kinds of line breaks and spaces, space at both ends. */
 function visible(text: string): string {
   return text
     .normalize('NFC')
@@ -41,7 +41,7 @@ function visible(text: string): string {
     .trim()
 }
 
-/** Whether `found` is `stored` in UTF-8, read as windows-1252 or one of its kind, in which 0x80 to 0x9F differ. */
+/** Whether `found` is `stored` in UTF-8, read as windows-1252 or a related encoding, in which 0x80 to 0x9F differ. */
 function isMisread(stored: string, found: string): boolean {
   const bytes = Buffer.from(stored)
   if (bytes.length === stored.length || bytes.length !== found.length) return false
@@ -51,7 +51,7 @@ function isMisread(stored: string, found: string): boolean {
   })
 }
 
-/** @param stored as it was @param found as a spreadsheet wrote it */
+/** @param stored the original text @param found the text that a spreadsheet wrote */
 export function compareCells(stored: string, found: string): CellChange {
   if (stored === found) return 'same'
   const was = visible(stored)
@@ -66,6 +66,6 @@ export function compareCells(stored: string, found: string): CellChange {
   const number = isNumberFormatOf(was, is)
   if (number !== 'different') return number
   if (isTimeFormatOf(was, is)) return 'same'
-  // A typed apostrophe says only that a cell is text.
+  // A typed apostrophe only marks a cell as text.
   return was.startsWith("'") && !is.startsWith("'") ? compareCells(was.slice(1), is) : 'different'
 }

@@ -1,21 +1,21 @@
 // Numbers as spreadsheets rewrite them: without leading and trailing zeros, with a comma for a point, in powers of ten, with 15
-// digits. A text is taken for every number that it may be: `1.234` is one thing in English and another in German.
+// digits. A text is read as every number that it may be: `1.234` means one thing in English and another in German.
 
 /** `coefficient` times ten to the `exponent`. */
 interface Reading {
   readonly coefficient: bigint
   /** Without zeros at the end. */
   readonly exponent: number
-  /** The place of its last written digit, as a power of ten. */
+  /** The position of its last written digit, as a power of ten. */
   readonly lastPlace: number
   readonly isScientific: boolean
-  /** `%`, a currency's sign, or nothing. */
+  /** `%`, a currency sign, or nothing. */
   readonly sign: string
 }
 
 /** Digits that spreadsheets keep. */
 const kept = 15
-/** Digits from which a decimal that lost its end may have been cut to the width of a cell. */
+/** From this many digits on, a decimal without its end may have been cut to the width of a cell. */
 const cutDigitsMin = 9
 const doubleMagnitudeMax = 308
 const exponentMax = 9_999
@@ -80,11 +80,11 @@ function compare(was: Reading, is: Reading): 'same' | 'damaged' | 'different' {
   if (was.coefficient === 0n || is.coefficient === 0n)
     return was.coefficient === is.coefficient ? 'same' : 'different'
   if (was.coefficient === is.coefficient && was.exponent === is.exponent) return 'same'
-  // What no double holds becomes the greatest that there is.
+  // A number too large for a double becomes the greatest double.
   if (is.isScientific && magnitude(is) === doubleMagnitudeMax && magnitude(was) > magnitude(is))
     return 'damaged'
   if (magnitude(was) > magnitude(is) + 1 || magnitude(is) > magnitude(was) + 1) return 'different'
-  // In powers of ten: whatever was rounded away, or cut off, is less than one unit of what is left.
+  // In powers of ten: what was rounded or cut off is less than one unit of what is left.
   const shown = magnitude(is) - is.lastPlace + 1
   if (is.isScientific && shown >= 3)
     return distanceTwice(was, is, is.lastPlace) <= 2n ? 'damaged' : 'different'
@@ -92,7 +92,7 @@ function compare(was: Reading, is: Reading): 'same' | 'damaged' | 'different' {
   const place = magnitude(was) - kept + 1
   if (digitsOf(was) > kept && is.exponent >= place)
     return distanceTwice(was, is, place) <= 2n ? 'same' : 'different'
-  // Rounded to the width of a cell: only decimals are.
+  // Rounded to the width of a cell: this happens only to decimals.
   const isCut = was.exponent < is.lastPlace && is.lastPlace <= 0 && shown >= cutDigitsMin
   return isCut && distanceTwice(was, is, is.lastPlace) <= 1n ? 'same' : 'different'
 }

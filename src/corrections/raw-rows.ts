@@ -1,15 +1,15 @@
-// The rows of a run as they were read, by their ordinals: what corrections are compared with.
+// The rows of a run as they were read, by ordinal: corrections are compared with them.
 
 import type { Json } from '../core/json.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
-/** The rows of at most 1,000 ordinals of a closed run; without those that a retry would not take. */
+/** The rows of at most 1,000 ordinals of a closed run, without those that a retry would not take. */
 export async function rawRows(
   ledger: Ledger,
   run: number,
   ordinals: readonly number[],
 ): Promise<ReadonlyMap<number, readonly Json[]>> {
-  // Neighbours as one range: rows mostly come in their order.
+  // Adjacent ordinals form one range: rows mostly come in order.
   const ranges: [number, number][] = []
   for (const ordinal of [...new Set(ordinals)].toSorted((a, b) => a - b)) {
     const last = ranges.at(-1)

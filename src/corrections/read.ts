@@ -1,5 +1,6 @@
-// Rows come back from a spreadsheet. Promises kept here: what a person changed is taken, whatever column it is in; what only a
-// spreadsheet changed is not, except in the column that was in error; each row comes once; memory does not grow with the files.
+// Reads rows back from a spreadsheet. Promises kept here: every change that a person made counts, in any column; a change that
+// only a spreadsheet made does not, except in the column that was in error; each row comes once; memory does not grow with the
+// files.
 
 import type { Json } from '../core/json.ts'
 import { CSV_RECORD_BYTES_MAX, LEDGER_ROWS_MAX } from '../core/limits.ts'
@@ -9,34 +10,34 @@ import { rejectColumnNames, parseRowReference, rowReference } from './reject-col
 import { compareCells } from './cell-change.ts'
 import { openTable, type SpreadsheetTable } from './spreadsheet-table.ts'
 
-/** Bytes of text after which a page is handed over although it has few rows. */
+/** Bytes of text after which a page is yielded although it has few rows. */
 const PAGE_BYTES_MAX = 4 * CSV_RECORD_BYTES_MAX
 
 /** A row as a person corrected it: cells in the order of the run's columns. */
 export interface SpreadsheetRow {
-  /** Of the row in the run that left it over. */
+  /** The row's ordinal in the run that left it over. */
   readonly ordinal: number
   readonly raw: readonly Json[]
 }
 
-/** What a file of corrections had, and had not. */
+/** Which columns a file of corrections had, and which it lacked. */
 export interface CorrectionsFile {
   readonly file: string
   readonly rows: number
-  /** Columns of the run that it lacks: their cells stay as they were. */
+  /** Columns of the run that it lacks: their cells stay unchanged. */
   readonly missing: readonly string[]
-  /** Columns of somebody's own: they are not read. */
+  /** Columns that a person added: they are not read. */
   readonly ignored: readonly string[]
 }
 
-/** What reading corrections found. */
+/** The result of reading corrections. */
 export interface CorrectionsAccount {
   readonly rows: number
-  /** Rows without a changed cell; they are handed over all the same. */
+  /** Rows without a changed cell; they are yielded anyway. */
   readonly unchanged: number
   /** Cells that a person changed, by column, in the order of the run's columns. */
   readonly changed: ReadonlyMap<string, number>
-  /** Cells that only looked different and are as they were, by column, in the order of the run's columns. */
+  /** Cells that only looked different and keep their value, by column, in the order of the run's columns. */
   readonly restored: ReadonlyMap<string, number>
   readonly files: readonly CorrectionsFile[]
 }
@@ -46,18 +47,18 @@ export interface CorrectionsOptions {
   readonly run: number
   /** Its columns (`Run.sourceColumns`). */
   readonly columns: readonly string[]
-  /** The rows of at most 1,000 ordinals as the ledger holds them; without those that are not left. */
+  /** The rows of at most 1,000 ordinals as the ledger holds them, without those that are not left. */
   readonly rawOf: (ordinals: readonly number[]) => Promise<ReadonlyMap<number, readonly Json[]>>
 }
 
 /** Corrections, to be read once. */
 export interface Corrections {
   /**
-   * All rows of all files, in their order, at most 1,000 a page.
+   * All rows of all files, in order, at most 1,000 a page.
    * @throws SourceError corrections_header, corrections_row, corrections_workbook, and those of CSV files, with file and line
    */
   pages(signal?: AbortSignal): AsyncGenerator<readonly SpreadsheetRow[], void, undefined>
-  /** What was read so far; whole after the last page. */
+  /** The result so far; complete after the last page. */
   account(): CorrectionsAccount
 }
 
@@ -164,7 +165,7 @@ class Reading implements Corrections {
     return page
   }
 
-  /** @throws SourceError where the row has no reference, or one to another run */
+  /** @throws SourceError if the row has no reference, or one to another run */
   #ordinalOf(table: SpreadsheetTable, row: SourceRow): number {
     const { run } = this.#options
     const reference = parseRowReference(textAt(table, row, this.#names.row))
@@ -209,7 +210,8 @@ class Reading implements Corrections {
       return restoreCellType(text, was)
     })
     if (isChanged) return raw
-    // What has other cells than there are columns stands under the wrong ones until a person says that it does not.
+    // If the number of cells differs from the number of columns, the cells are under the wrong columns until a person says
+    // otherwise.
     if (old.length !== raw.length && !this.#isConfirmed(table, row)) {
       this.#unchanged += 1
       return old
@@ -218,13 +220,13 @@ class Reading implements Corrections {
     return raw
   }
 
-  /** Whether a person emptied the cell that says what is wrong with the row: it is right as it stands. */
+  /** Whether a person emptied the cell that says what is wrong with the row: then the row is right as it is. */
   #isConfirmed(table: SpreadsheetTable, row: SourceRow): boolean {
     const { reason } = this.#names
     return table.positions.has(reason) && textAt(table, row, reason).trim() === ''
   }
 
-  /** Where a row is for the first time: the files are read again, because nobody remembers that of a million rows. */
+  /** Where a row first occurs: the files are read again, because this is not kept in memory for a million rows. */
   async #placeOf(ordinal: number): Promise<string> {
     for (const file of this.#files) {
       const table = await this.#open(file)
@@ -244,13 +246,13 @@ class Reading implements Corrections {
 const textAt = (table: SpreadsheetTable, row: SourceRow, name: string): string =>
   unescapeFormula(cellText(row.cells[table.positions.get(name) ?? -1]))
 
-/** The column that a text names, as it was written or as a spreadsheet rewrote it. */
+/** The column that a text names, in its original form or as a spreadsheet rewrote it. */
 function columnOf(columns: readonly string[], text: string): string | undefined {
   if (text === '' || columns.includes(text)) return text
   return columns.find((name) => compareCells(name, text) !== 'different')
 }
 
-/** Rows of a table, at most 1,000 at once, fewer where they are huge. */
+/** Rows of a table, at most 1,000 at once, fewer if they are huge. */
 async function* pagesOf(
   table: SpreadsheetTable,
 ): AsyncGenerator<readonly SourceRow[], void, undefined> {
@@ -268,11 +270,11 @@ async function* pagesOf(
   if (waiting.length > 0) yield waiting
 }
 
-/** A set of ordinals: one bit each, in pieces, because a file may have a few of very many rows. */
+/** A set of ordinals: one bit each, in blocks, because a file may have a few of very many rows. */
 class Ordinals {
   readonly #pieces = new Map<number, Uint8Array>()
 
-  /** False where it was in the set already. */
+  /** False if it was already in the set. */
   add(ordinal: number): boolean {
     const bits = 8_192
     const key = Math.floor(ordinal / bits)

@@ -1,6 +1,6 @@
-// The columns that follow the original ones in a file of rejects, and the reference by which a row is found again.
+// The columns that follow the original ones in a file of rejects, and the reference that identifies a row.
 
-/** What is told of each row; `names` says how the columns are called. */
+/** What the file says of each row; `names` gives the names of the columns. */
 export const REJECT_COLUMNS = [
   'line',
   'row',
@@ -14,10 +14,7 @@ export const REJECT_COLUMNS = [
 ] as const
 type Part = (typeof REJECT_COLUMNS)[number]
 
-/**
- * Their names: `_line`, `_row` and so on; with one more underscore, all of them, while an original column has one of the
- * names.
- */
+/** The column names: `_line`, `_row` and so on; if an original column has one of the names, all get one more underscore. */
 export function rejectColumnNames(columns: readonly string[]): Readonly<Record<Part, string>> {
   let prefix = '_'
   while (REJECT_COLUMNS.some((part) => columns.includes(prefix + part))) prefix += '_'
@@ -28,13 +25,13 @@ export function rejectColumnNames(columns: readonly string[]): Readonly<Record<P
 }
 
 /**
- * Nothing that a spreadsheet would take for a number, a date or a formula.
- * @param lastTried the later run whose attempt the cells are of
+ * A text that no spreadsheet takes for a number, a date or a formula.
+ * @param lastTried the later run whose attempt the cells show
  */
 export const rowReference = (run: number, ordinal: number, lastTried?: number): string =>
   `run ${run} row ${ordinal}${lastTried === undefined ? '' : `, as in run ${lastTried}`}`
 
-/** Null where `text` is no reference. */
+/** Null if `text` is not a reference. */
 export function parseRowReference(text: string): { run: number; ordinal: number } | null {
   const match =
     /^\s*run\s+(\d{1,15})\s+row\s+(\d{1,15})(?:,\s*as\s+in\s+run\s+\d{1,15})?\s*$/i.exec(text)

@@ -1,4 +1,5 @@
-// Rejects as lines of CSV for a spreadsheet: the original columns, then what is wrong with the row and what would be accepted.
+// Writes rejects as lines of CSV for a spreadsheet: the original columns, then what is wrong with the row and what would be
+// accepted.
 
 import type { Json } from '../core/json.ts'
 import type { ImportSync } from '../core/sync.ts'
@@ -7,7 +8,7 @@ import { acceptedValues } from './accepted-values.ts'
 import { cellText, csvCell } from './cells.ts'
 import { rejectColumnNames, REJECT_COLUMNS, rowReference } from './reject-columns.ts'
 
-/** Excel takes a file without it for one of its own old encodings. */
+/** Without it, Excel reads the file in one of its own old encodings. */
 export const BYTE_ORDER_MARK = '\uFEFF'
 
 export interface RejectsSheet {
@@ -16,7 +17,7 @@ export interface RejectsSheet {
   propertyOf(item: ReportedItem): string | null
 }
 
-/** What was expected; of several cells, each with its column. */
+/** What was expected; for several cells, each with its column. */
 const detailOf = ({ detail, column, more }: ReportedItem): string =>
   more.length === 0
     ? (detail ?? '')
@@ -27,9 +28,9 @@ export const rejectReason = (item: ReportedItem): string =>
   item.reason ?? item.code ?? (item.inDoubt ? 'in_doubt' : item.state)
 
 /**
- * How the rows of a run are written. `header` and `line` give lines of CSV; `propertyOf` the property that an error is about,
- * null where it is about the whole record.
- * @param exact whether cells that a spreadsheet would run as formulas stay as they are
+ * How the rows of a run are written. `header` and `line` return lines of CSV; `propertyOf` returns the property that an error is
+ * about, null if it is about the whole record.
+ * @param exact whether cells that a spreadsheet would run as formulas stay unchanged
  */
 export function createRejectsSheet(
   run: Pick<Run, 'id' | 'config' | 'schema' | 'sourceColumns'>,

@@ -1,5 +1,5 @@
-// A file that a spreadsheet saved, as rows under the columns that are looked for. Promise kept here: the separator is the one
-// under which the row reference is found, and no row is read under a wrong one.
+// A file that a spreadsheet saved, as rows under the wanted columns. Promise kept here: the separator is the one with which the
+// row reference is found, and no row is read with a wrong one.
 
 import { CSV_RECORD_BYTES_MAX } from '../core/limits.ts'
 import { SourceError } from '../core/errors.ts'
@@ -11,10 +11,10 @@ import type { SourceRow } from '../sources/source.ts'
 import { unescapeFormula } from './cells.ts'
 import { compareCells } from './cell-change.ts'
 
-/** What is told of a row comes on top of the row; and a text in another alphabet is longer in UTF-8. */
+/** The columns about the error add to the row; and a text in another alphabet is longer in UTF-8. */
 const recordBytesMax = 4 * CSV_RECORD_BYTES_MAX
 const DELIMITERS = [',', ';', '\t']
-/** What a wrong separator, or a wrong idea of quotes, leads to. */
+/** Codes that a wrong separator, or a wrong use of quotes, leads to. */
 const DIALECT_CODES = ['csv_quote', 'csv_quote_unclosed', 'csv_ragged_row', 'csv_row_too_long']
 const WORKBOOK = Buffer.from('PK\u0003\u0004')
 
@@ -25,9 +25,9 @@ export interface TableRows {
 }
 
 export interface SpreadsheetTable {
-  /** Where each wanted column is; without those that are not there. */
+  /** The position of each wanted column that exists. */
   readonly positions: ReadonlyMap<string, number>
-  /** Names of the header that nobody looked for. */
+  /** Names in the header that were not wanted. */
   readonly ignored: readonly string[]
   readonly fault: CsvFault
   /** Rows with as many cells as the header, or fewer. Read at most once. */
@@ -37,7 +37,7 @@ export interface SpreadsheetTable {
 
 /**
  * Opens a file and reads its header.
- * @param wanted names of columns @param needed those of them without which nothing can be done
+ * @param wanted names of columns @param needed the required ones among them
  * @throws SourceError corrections_header, corrections_workbook, and those of CSV files
  */
 export async function openTable(
@@ -57,7 +57,7 @@ export async function openTable(
   )
 }
 
-/** Null where the first needed column is not in the header, read with this delimiter. */
+/** Null if the first needed column is not in the header, read with this delimiter. */
 async function tryDelimiter(
   path: string,
   delimiter: string,
@@ -67,11 +67,11 @@ async function tryDelimiter(
 ): Promise<SpreadsheetTable | null> {
   const file = await openFile(path, fault)
   try {
-    // Excel leaves empty cells at the end of a row out.
+    // Excel omits empty cells at the end of a row.
     const dialect = { delimiter, quote: '"', recordBytesMax, shortRows: true }
     const reader = new RecordReader(dialect, fault)
     const batches = readBatches(file, reader, fault)
-    // The first batch may be broken behind a header that tells whether this is the right delimiter.
+    // The first batch may be broken after a header that shows whether this is the right delimiter.
     const first = await batches.next().catch((error: unknown) => {
       if (error instanceof SourceError && DIALECT_CODES.includes(error.code)) return error
       throw error
@@ -148,7 +148,7 @@ async function* notWorkbook(
   }
 }
 
-/** Says of bytes that do not fit what a person can do in a spreadsheet. */
+/** For bytes that do not fit, the error says what a person can do in a spreadsheet. */
 const saying =
   (fault: CsvFault): CsvFault =>
   (code, message, place) =>
@@ -160,11 +160,11 @@ const saying =
       place,
     )
 
-/** What LibreOffice leaves of a byte order mark and of the quotes that follow it. */
+/** Removes what LibreOffice leaves of a byte order mark and of the quotes that follow it. */
 const unmarked = (name: string): string =>
   /^(?:\uFEFF|ï»¿)/.test(name) ? name.replace(/^(?:\uFEFF|ï»¿)"?|"$/g, '') : name
 
-/** Which cell of the header is which column: by its name, else by what a spreadsheet made of the name. */
+/** Finds the column of each cell of the header: by its name, else by what a spreadsheet made of the name. */
 function find(
   header: readonly string[],
   wanted: readonly string[],

@@ -1,14 +1,14 @@
 // Days and times as spreadsheets rewrite them: in the order and with the words of a language, with two digits of the year, with
-// seconds or without. A text is taken for every day that it may be: 01/02/2026 is one in January and one in February.
+// or without seconds. A text is read as every day that it may be: 01/02/2026 is one in January and one in February.
 
 interface Day {
-  /** Null where the text has none: a spreadsheet adds the current one. */
+  /** Null if the text has none: a spreadsheet adds the current one. */
   readonly year: number | null
   readonly isShortYear: boolean
   readonly month: number
-  /** Null where the text is a month. */
+  /** Null if the text is a month. */
   readonly day: number | null
-  /** How it is written: two texts of one form have the same order. Empty where the month is a word. */
+  /** Its form: two texts of one form have the same order. Empty if the month is a word. */
   readonly form: string
   readonly order: string
 }
@@ -23,7 +23,7 @@ interface Clock {
 }
 
 interface Moment {
-  /** None where there is a time alone. */
+  /** Empty for a time alone. */
   readonly days: readonly Day[]
   readonly clock: Clock | null
 }
@@ -41,12 +41,12 @@ function wordsOfCalendars(): NonNullable<typeof words> {
   const bare = (name: string) => name.toLowerCase().replaceAll('.', '')
   for (const language of languages)
     for (const length of ['long', 'short'] as const)
-      // With the day beside it some languages decline the name.
+      // Next to a day, some languages decline the name.
       for (const day of ['numeric', undefined] as const) {
         const month = new Intl.DateTimeFormat(language, { month: length, day, timeZone: 'UTC' })
         for (let index = 0; index < 12; index++)
           for (const part of month.formatToParts(Date.UTC(2026, index, 1)))
-            // Some have numbers for names.
+            // Some languages use numbers as names.
             if (part.type === 'month' && /\p{L}/u.test(part.value))
               months.set(bare(part.value), index + 1)
         const weekday = new Intl.DateTimeFormat(language, { weekday: length, timeZone: 'UTC' })
@@ -72,7 +72,7 @@ function clockOf(match: RegExpExecArray): Clock | null {
   return { hour, minute, second, fraction, zone: zone.toUpperCase() }
 }
 
-/** The day that numbers mean in an order such as `dmy`; null where they are none. */
+/** The day that numbers mean in an order such as `dmy`; null if they are not a day. */
 function dayIn(order: string, numbers: readonly string[], form: string): Day | null {
   const part = (letter: string) => {
     const index = order.indexOf(letter)
@@ -135,7 +135,7 @@ function isSameClock(was: Clock | null, is: Clock | null): boolean {
   const [a, b] = [was ?? midnight, is ?? midnight]
   if (a.hour !== b.hour || a.minute !== b.minute || a.zone !== b.zone) return false
   if (b.second === null) return is !== null || (a.second ?? 0) === 0
-  // Fractions are cut.
+  // Fractions are truncated.
   return (
     (a.second ?? 0) === b.second && a.fraction.padEnd(b.fraction.length, '0').startsWith(b.fraction)
   )
