@@ -122,7 +122,7 @@ export async function planImport(
     for (const ask of asks)
       for (const line of wrapped(ask, 0)) terminal.out(terminal.style('yellow', line))
     for (const warning of staged.warnings)
-      terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 300)}`))
+      terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
     if (groups.length > 0)
       terminal.out(
         table(

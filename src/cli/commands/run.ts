@@ -273,7 +273,7 @@ export async function startRun(
       const about = runPurposeText(ended)
       if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
       for (const warning of ended.warnings)
-        terminal.out(terminal.style('yellow', `  ${safeText(warning, 300)}`))
+        terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
       if (account) printRunAccount(terminal, ended, account)
       const next = account?.findings
         ? nextStepOf(context, ended, account.findings)

@@ -218,7 +218,7 @@ export async function status(context: CommandContext): Promise<number> {
     for (const { run } of rows) {
       const stands = run && (run.state === 'paused' || run.state === 'blocked')
       if (stands && run.message)
-        context.terminal.out(`Run ${run.id} of ${run.sync}: ${safeText(run.message, 600)}`)
+        context.terminal.out(`Run ${run.id} of ${run.sync}: ${safeText(run.message, 2_000)}`)
     }
     for (const { run, quotaWait } of rows)
       if (run && quotaWait !== null)
@@ -343,5 +343,5 @@ function printHead(terminal: Terminal, run: Run, work: string): void {
   terminal.out(`  ${key}${work}`)
   if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
   for (const warning of run.warnings)
-    terminal.out(terminal.style('yellow', `  warning: ${safeText(warning, 300)}`))
+    terminal.out(terminal.style('yellow', `  warning: ${safeText(warning, 1_000)}`))
 }

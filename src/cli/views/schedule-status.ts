@@ -60,7 +60,7 @@ export function scheduleLines(
 ): string[] {
   if (views === null)
     return [
-      `Whether the schedules are on the Temporal server is not known: ${safeText(unknown!, 300)}`,
+      `Whether the schedules are on the Temporal server is not known: ${safeText(unknown!, 1_000)}`,
     ]
   return [...views.values()].flatMap(({ sync, state, when, note, configured }) => {
     if (!configured || state === 'active') return []
@@ -73,6 +73,6 @@ export function scheduleLines(
       return [
         `${of}: the schedule of its name on the Temporal server is not ours; see ${hint('schedules plan')}`,
       ]
-    return [`${of}: its schedule is paused: ${safeText(note ?? 'no reason given', 300)}`]
+    return [`${of}: its schedule is paused: ${safeText(note ?? 'no reason given', 1_000)}`]
   })
 }

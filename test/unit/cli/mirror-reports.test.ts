@@ -99,6 +99,13 @@ async function mirrored(...streams: readonly StreamBooks[]): Promise<number> {
   return id
 }
 
+test('status: the message of a run that is blocked is whole, with the command in it', async () => {
+  const { id } = await openRun(ledger)
+  const message = `blocked: auth: ${'the key of the connection is refused. '.repeat(20)}records-sync run contacts`
+  await ledger.setRunState(id, 'blocked', 'auth', message)
+  expect((await said(config, status)).out.join(' ')).toContain(message)
+})
+
 test('status: a reconciliation does not take the place of the last import', async () => {
   const imported = await openRun(ledger)
   await ledger.closeRun(imported.id, { state: 'complete', books: await ledger.books(imported.id) })

@@ -1,0 +1,28 @@
+// What `status` says of schedules: commands that a person is to type are whole.
+
+import { expect, test } from 'vitest'
+import { scheduleLines } from '../../../src/cli/views/schedule-status.ts'
+
+const sync = 'contacts_of_all_branches_and_partners_with_a_long_name_as_it_may_be'.slice(0, 63)
+const view = { sync, configured: true, when: 'every day', lastRun: null, next: null } as const
+const told = (note: string) =>
+  scheduleLines(
+    { hint: (command) => `records-sync ${command}` },
+    { views: new Map([[sync, { ...view, state: 'paused', note }]]), unknown: null },
+  ).join('\n')
+
+test('the note of a schedule that was paused for a refused key is whole, with the command in it', () => {
+  // The longest that a worker writes, as the server takes no more.
+  const command = `records-sync schedules resume ${sync}.`
+  const note = `Paused by records-sync: ${'its key is refused. '.repeat(25)}${command} It said: ${'x'.repeat(300)}`
+  expect(note.length).toBeGreaterThan(900)
+  expect(told(note)).toContain(command)
+  expect(told(note)).toMatch(/x{300}$/)
+})
+
+test('what hinders the look at the schedules is whole too', () => {
+  const command = 'records-sync dev --temporal-port 7233'
+  const unknown = `${'No Temporal server answers. '.repeat(20)}${command}`
+  const [line] = scheduleLines({ hint: (text) => text }, { views: null, unknown })
+  expect(line).toContain(command)
+})
