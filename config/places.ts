@@ -29,9 +29,14 @@ export async function placedMapping(
     const place = isMirror ? placeInMirror : placeInImport
     const placed = (problem: MappingProblem) =>
       formatIssue(file, { message: problem.message, ...place(document, sync, problem) })
+    // In the order of the file, in which a person mends them.
+    const found = error.found
+      .map((problem) => ({ problem, at: place(document, sync, problem) }))
+      .toSorted((a, b) => a.at.line - b.at.line || a.at.column - b.at.column)
+      .map(({ problem }) => problem)
     return isMirror
-      ? new MirrorInvalid(error.sync, error.found, placed)
-      : new MappingError(error.sync, error.found, placed)
+      ? new MirrorInvalid(error.sync, found, placed)
+      : new MappingError(error.sync, found, placed)
   } catch {
     return error
   }

@@ -25,7 +25,7 @@ import {
 } from '../shared/context.ts'
 import { nextStepOf } from '../views/differences.ts'
 import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
-import { followRun, innermostMessage } from '../shared/follow.ts'
+import { followRun, innermostMessage, isConfigFailure } from '../shared/follow.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
 import { LedgerUnreachable, createLedgerRetry } from '../shared/ledger-retry.ts'
 import {
@@ -35,7 +35,7 @@ import {
 } from '../views/progress-line.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { checkNoLiveRun } from '../shared/second-run.ts'
-import { formatNumber, safeText } from '../shared/terminal.ts'
+import { formatNumber, messageLines, safeText } from '../shared/terminal.ts'
 import { ServerAway, waitForEnd } from '../shared/wait-for-end.ts'
 
 export interface RunOptions {
@@ -262,10 +262,11 @@ export async function startRun(
           JSON.stringify({ ...(ended ? runToJson(ended, account) : {}), error: { message } }),
         )
       else {
-        terminal.err(terminal.style('red', safeText(message, 2_000)))
+        for (const line of messageLines(safeText(message, 4_000)))
+          terminal.err(terminal.style('red', line))
         if (ended && account) printRunAccount(terminal, ended, account)
       }
-      return EXIT.stopped
+      return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
     }
     if (context.json) terminal.out(JSON.stringify(runToJson(ended, account)))
     else {

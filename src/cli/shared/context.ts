@@ -2,7 +2,13 @@
 
 import { relative, resolve } from 'node:path'
 import type { Config } from '../../../config/index.ts'
-import { ConfigError, LedgerError, SyncError } from '../../core/errors.ts'
+import {
+  ConfigError,
+  LedgerError,
+  MappingError,
+  MirrorInvalid,
+  SyncError,
+} from '../../core/errors.ts'
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
 import type { QuotaStore } from '../../core/ports.ts'
@@ -10,7 +16,7 @@ import { isComplete, type RunState } from '../../core/states.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
 import { temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
-import { createTerminal, safeText, type Terminal } from './terminal.ts'
+import { createTerminal, messageLines, safeText, type Terminal } from './terminal.ts'
 
 /** So long a Temporal server that only does not answer in time is waited for. */
 const slowMaxMs = 60_000
@@ -130,7 +136,8 @@ export function reportError(
   const message = error instanceof Error ? error.message : String(error)
   if (context.json) context.terminal.out(JSON.stringify({ error: { code, message } }))
   else {
-    context.terminal.err(context.terminal.style('red', message))
+    for (const line of messageLines(message))
+      context.terminal.err(context.terminal.style('red', line))
     for (const line of databaseMessageLines(error, context.terminal)) context.terminal.err(line)
     if (
       !(error instanceof SyncError) &&
@@ -140,5 +147,7 @@ export function reportError(
     )
       context.terminal.err(error.stack)
   }
-  return error instanceof ConfigError ? EXIT.usage : EXIT.stopped
+  const isOfConfig =
+    error instanceof ConfigError || error instanceof MappingError || error instanceof MirrorInvalid
+  return isOfConfig ? EXIT.usage : EXIT.stopped
 }

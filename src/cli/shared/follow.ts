@@ -1,6 +1,7 @@
 // Follows a run: a live line from the ledger until the workflow ends, or enough of it is known. Ctrl-C detaches; the run goes on.
 
 import type { WorkflowHandle } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/common'
 import { LIVE_STATES } from '../../core/states.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
@@ -23,6 +24,20 @@ export function innermostMessage(error: unknown): string {
     current = current.cause
   }
   return message
+}
+
+/**
+ * Whether the run wrote nothing because its configuration is wrong. A mirror of which some tables failed has failed, whatever the
+ * cause.
+ */
+export function isConfigFailure(error: unknown): boolean {
+  let current = error
+  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
+    const type = current instanceof ApplicationFailure ? current.type : null
+    if (type === 'ConfigInvalid' || type === 'MappingInvalid') return true
+    current = current.cause
+  }
+  return false
 }
 
 /** Waits for the workflow's end and shows its progress. */

@@ -178,6 +178,15 @@ export function wrapped(text: string, indent: number, width = 100): string[] {
   return lines.map((line) => ' '.repeat(indent) + line)
 }
 
+/** Longer lines of a message are broken at words. */
+const MESSAGE_CHARS_MAX = 400
+
+/** A message as lines: a long one, such as all that is wrong with a mapping, in lines that can be read. */
+export const messageLines = (message: string): string[] =>
+  message
+    .split('\n')
+    .flatMap((line) => (line.length > MESSAGE_CHARS_MAX ? wrapped(line, 0) : [line]))
+
 /** `1 h 02 min`, `3 min 05 s`, `12 s` */
 export function elapsedText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))

@@ -46,21 +46,29 @@ const commands = [
 
 test.each(commands)('%s: every wrong name of a mapping', async (_, command) => {
   const config = await project('svc_contact', [
-    'svc_external_id: idd',
-    'svc_frst_name: name',
+    // Not in the order of names, in which they are looked at.
     'svc_last_name: { column: nmae }',
+    'svc_frst_name: name',
+    'svc_external_id: idd',
   ])
   const { code, out, err } = await command(config)
-  expect(code).not.toBe(0)
+  expect(code).toBe(2)
+  const longest = Math.max(
+    ...[...out, ...err].map((line) => line.replaceAll(config, 'FILE').length),
+  )
+  expect(longest).toBeLessThanOrEqual(100)
   const text = [...out, ...err].join(' ').replaceAll(config, 'FILE').replace(/ +/g, ' ')
+  // In the order of the file.
+  const places = [...text.matchAll(/FILE:(\d+):\d+/g)].map(([, line]) => Number(line))
+  expect(places).toEqual([11, 12, 13])
   expect(text).toContain('Mapping of sync "people": ')
   expect(text).toContain(
-    'FILE:11:26: column "idd" (for svc_external_id) is not in the source; did you mean `id`?',
+    'FILE:13:26: column "idd" (for svc_external_id) is not in the source; did you mean `id`?',
   )
   expect(text).toContain('FILE:12:9: property svc_frst_name does not exist on svc_contact')
   expect(text).toContain('did you mean `svc_first_name`?')
   expect(text).toContain('svc_contact has: ')
-  expect(text).toContain('FILE:13:34: column "nmae" (for svc_last_name) is not in the source')
+  expect(text).toContain('FILE:11:34: column "nmae" (for svc_last_name) is not in the source')
   expect(text).toContain('did you mean `name`?; it has: id, name')
 })
 
