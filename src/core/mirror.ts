@@ -38,15 +38,36 @@ export interface Holder {
   readonly owner: string
   /** The project that fills them; null if a release that had no projects made them. */
   readonly project: string | null
+  /** The sync of that project whose tables they are; null if a release that noted none made them, or they were taken over. */
+  readonly sync: string | null
+}
+
+/** Who asks for the tables of a schema. */
+export interface HolderClaim {
+  readonly owner: string
+  readonly project: string
+  /** Null: any sync of the project. */
+  readonly sync: string | null
 }
 
 /** Two projects in one schema would undo each other's work, and each report its own counts. `where`: such as `The schema crm`. */
-export const ofOtherProject = (
-  where: string,
-  { owner, project }: Holder,
-  ours: string,
-): SyncError =>
+const ofOtherProject = (where: string, { owner, project }: Holder, ours: string): SyncError =>
   new SyncError(
     'warehouse_other_project',
     `${where} holds the mirror of ${owner}, which the project ${project} keeps with a ledger of its own; this is the project ${ours}. Name another \`schema\` for this mirror. Where that ledger is lost and this project is to go on with its tables: records-sync take-over SYNC --from ${project}`,
   )
+
+/** Two mirrors of one project in one schema would do the same: one undoes what the settings of the other one keep. */
+const ofOtherSync = (where: string, holder: Holder, { project, sync }: HolderClaim): SyncError =>
+  new SyncError(
+    'warehouse_other_sync',
+    `${where} holds the tables that the sync "${holder.sync}" of this project keeps; this is "${sync}". Name another \`schema\` for this mirror. Where "${holder.sync}" was renamed, or is no more: records-sync take-over ${sync} --from ${project}`,
+  )
+
+/** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` where the tables are not those of the claim */
+export function checkHolder(where: string, holder: Holder, claim: HolderClaim): void {
+  if (holder.project !== null && holder.project !== claim.project)
+    throw ofOtherProject(where, holder, claim.project)
+  if (holder.sync !== null && claim.sync !== null && holder.sync !== claim.sync)
+    throw ofOtherSync(where, holder, claim)
+}

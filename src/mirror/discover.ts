@@ -1,9 +1,10 @@
 // What a run has to do: the object types that are mirrored, and the definitions of their associations, which are a table of
-// their own. Promise kept here: nothing is written into a schema that mirrors another org, or that another project fills.
+// their own. Promise kept here: nothing is written into a schema that mirrors another org, or that another project or
+// sync fills.
 
 import type { AssociationWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
-import { ofOtherProject, type Holder } from '../core/mirror.ts'
+import { checkHolder, type Holder } from '../core/mirror.ts'
 import type { MirrorSync } from '../core/sync.ts'
 import type { Window } from '../core/watermark.ts'
 import type { Ledger } from '../ledger/ledger.ts'
@@ -25,7 +26,7 @@ export interface DiscoverJob {
 
 /**
  * Asks the service what there is: four requests, in a window three.
- * @throws SyncError `warehouse_other_mirror`, `warehouse_other_project`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
+ * @throws SyncError `warehouse_other_mirror`, `warehouse_other_project`, `warehouse_other_sync`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
 export async function discoverStreams(
   deps: MirrorDeps,
@@ -35,7 +36,8 @@ export async function discoverStreams(
   const { mirror: config } = job.sync
   const reader = new Reader(deps)
   const self = await reader.ask((options) => client.readSelf(options))
-  await tables.own(`${client.origin} org ${self.org_id}`, await deps.ledger.project())
+  const project = await deps.ledger.project()
+  await tables.own(`${client.origin} org ${self.org_id}`, project, job.sync.name)
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
   const { names: mirrored } = selectTypes(config, types)
@@ -73,15 +75,14 @@ export async function discoverStreams(
   return { streams, sortable }
 }
 
-/** @throws SyncError `warehouse_other_project` where another project fills the tables */
-export async function checkProject(
+/** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` where another project, or sync, fills the tables */
+export async function checkKeeper(
   place: string,
   holder: Holder,
-  ledger: Pick<Ledger, 'project'>,
+  { ledger, sync }: { readonly ledger: Pick<Ledger, 'project'>; readonly sync: string },
 ): Promise<void> {
-  const ours = await ledger.project()
-  if (holder.project !== null && holder.project !== ours)
-    throw ofOtherProject(`The warehouse ${place}`, holder, ours)
+  const { owner } = holder
+  checkHolder(`The warehouse ${place}`, holder, { owner, project: await ledger.project(), sync })
 }
 
 /** Those of them that the run is limited to. */

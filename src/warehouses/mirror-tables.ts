@@ -161,15 +161,16 @@ export interface MirrorTables {
   /** Whether the database can hold such an id. A batch takes no other. */
   holdsId(id: string): boolean
   /**
-   * Makes the schema where it is missing, and notes whose records it mirrors (such as `https://… org 7`) and for which project. A
-   * schema without a project becomes that of the first one that asks.
+   * Makes the schema where it is missing, and notes whose records it mirrors (such as `https://… org 7`) and for which project and
+   * sync. A schema without a project, or without a sync, becomes that of the first one that asks.
+   * @param sync default: any of the project's
    * @throws SyncError `warehouse_other_mirror` where it holds those of somebody else, or tables that no mirror made;
-   *   `warehouse_other_project` where another project fills it
+   *   `warehouse_other_project` where another project fills it, `warehouse_other_sync` where another sync does
    */
-  own(owner: string, project: string): Promise<void>
+  own(owner: string, project: string, sync?: string | null): Promise<void>
   /** Whose records the schema mirrors and for which project, as `own` noted it; null where no mirror made it. */
   holder(): Promise<Holder | null>
-  /** Makes the schema of the project `from` that of another one. False where it is not `from`'s. */
+  /** Makes the schema of the project `from` that of another one, or the same, and of whichever sync asks next. False where it is not `from`'s. */
   takeOver(from: string, to: string): Promise<boolean>
   /**
    * The streams there are, or those of them that `of` names; live columns first in the order in which they were made.

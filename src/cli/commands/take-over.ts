@@ -32,7 +32,10 @@ export async function takeOverCommand(
         'nothing_to_take_over',
         `The warehouse ${place} is kept by no project, so the first one that runs keeps it: ${hint(`run ${name}`)}`,
       )
-    const isOurs = holder.project === project
+    // Also from another sync of this project, such as one that was renamed.
+    const isOurs =
+      holder.project === project &&
+      (holder.sync === null || holder.sync === name || from !== project)
     if (!isOurs && !(await tables.takeOver(from, project)))
       throw new SyncError(
         'not_taken_over',
@@ -42,7 +45,7 @@ export async function takeOverCommand(
     else if (isOurs) terminal.out(`${name}: ${place} is kept by this project (${project}) already`)
     else
       terminal.out(
-        `${name}: ${place} is kept by this project (${project}) from now on, and every run of ${from} is refused there. The next run goes on where the tables stand: ${hint(`run ${name}`)}`,
+        `${name}: ${place} is kept by this project (${project}) from now on, and every run of ${from === project ? `the sync "${holder.sync}"` : from} is refused there. The next run goes on where the tables stand: ${hint(`run ${name}`)}`,
       )
     return EXIT.done
   } finally {

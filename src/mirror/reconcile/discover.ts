@@ -20,7 +20,7 @@ export interface DiscoverReconcileJob {
  * Asks the service what there is: three requests. The streams are those of records; edges and association definitions are
  * not compared.
  * @throws SyncError `reconcile_unread` where the mirror never ran, `warehouse_other_mirror`,
- *   `warehouse_other_project`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
+ *   `warehouse_other_project`, `warehouse_other_sync`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
 export async function discoverReconcile(
   deps: MirrorDeps,
@@ -35,7 +35,7 @@ export async function discoverReconcile(
   const reader = new Reader(deps)
   const self = await reader.ask((options) => client.readSelf(options))
   // There are tables, so this looks whose they are; where no project is noted yet, it notes this one.
-  await tables.own(`${client.origin} org ${self.org_id}`, await ledger.project())
+  await tables.own(`${client.origin} org ${self.org_id}`, await ledger.project(), sync.name)
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))
   const names = limitStreams({ sync, only: scope.only }, selectTypes(sync.mirror, types).names)

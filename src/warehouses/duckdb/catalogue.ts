@@ -1,9 +1,10 @@
 // The schema of a mirror: its books of owner, streams and columns, its tables, and whether they are what the books say.
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
+import type { HolderClaim } from '../../core/mirror.ts'
 import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import { FILE, type Ask } from './attached.ts'
-import { noteProject } from './holder.ts'
+import { noteHolder } from './holder.ts'
 import { quoteIdentifier, quoteLiteral, rowsOf, columnType } from './sql.ts'
 import { tableIn, type SchemaPlace } from './schema.ts'
 
@@ -34,8 +35,9 @@ const textOfType = ({ holds, list }: ColumnType): string => (list ? `${holds}[]`
 export async function ownSchema(
   ask: Ask,
   { place, schema }: SchemaPlace,
-  { owner, project }: { readonly owner: string; readonly project: string },
+  claim: HolderClaim,
 ): Promise<void> {
+  const { owner, project, sync } = claim
   const other = (sentence: string) =>
     new SyncError(
       'warehouse_other_mirror',
@@ -45,7 +47,9 @@ export async function ownSchema(
   const there = await tablesIn(ask, schema)
   if (there.size === 0) {
     await ask(`CREATE SCHEMA IF NOT EXISTS ${FILE}.${quoteIdentifier(schema)}`)
-    await ask(`CREATE TABLE ${books.mirror} (owner VARCHAR, version INTEGER, project VARCHAR)`)
+    await ask(
+      `CREATE TABLE ${books.mirror} (owner VARCHAR, version INTEGER, project VARCHAR, sync VARCHAR)`,
+    )
     await ask(
       `CREATE TABLE ${books.streams} (name VARCHAR, table_name VARCHAR, fence BIGINT, position VARCHAR)`,
     )
@@ -54,7 +58,7 @@ export async function ownSchema(
          field_type VARCHAR, type VARCHAR, live BOOLEAN, ordinal INTEGER)`,
     )
     await ask(
-      `INSERT INTO ${books.mirror} VALUES (${[quoteLiteral(owner), LAYOUT, quoteLiteral(project)].join()})`,
+      `INSERT INTO ${books.mirror} VALUES (${[quoteLiteral(owner), LAYOUT, quoteLiteral(project), sync === null ? 'NULL' : quoteLiteral(sync)].join()})`,
     )
     return
   }
@@ -72,7 +76,7 @@ export async function ownSchema(
     throw other(
       `was made by another version of records-sync (layout ${String(version)}; expected ${LAYOUT})`,
     )
-  await noteProject(ask, { place, schema }, project)
+  await noteHolder(ask, { place, schema }, claim)
 }
 
 /** The streams in the books, each of them checked against its table. In a transaction. */

@@ -1,6 +1,6 @@
 // Whose tables those of a schema are: the row of the books that says so.
 
-import { ofOtherProject, type Holder } from '../../core/mirror.ts'
+import { checkHolder, type Holder, type HolderClaim } from '../../core/mirror.ts'
 import type { Ask } from './attached.ts'
 import { tableColumns, tableIn, type SchemaPlace } from './schema.ts'
 import { quoteLiteral } from './sql.ts'
@@ -11,28 +11,33 @@ const BOOK = '_records_sync_mirror'
 export async function readHolder(ask: Ask, schema: string): Promise<Holder | null> {
   const columns = await tableColumns(ask, schema, BOOK)
   if (columns.length === 0) return null
-  // An older release made it without the column.
-  const column = columns.includes('project') ? 'project' : 'NULL'
-  const [row] = await ask(`SELECT owner, ${column} FROM ${tableIn(schema, BOOK)}`)
-  const [owner = null, project = null] = (row ?? []) as (string | null)[]
-  return owner === null ? null : { owner, project }
+  // An older release made it without the columns.
+  const stored = (name: string) => (columns.includes(name) ? name : 'NULL')
+  const [row] = await ask(
+    `SELECT owner, ${stored('project')}, ${stored('sync')} FROM ${tableIn(schema, BOOK)}`,
+  )
+  const [owner = null, project = null, sync = null] = (row ?? []) as (string | null)[]
+  return owner === null ? null : { owner, project, sync }
 }
 
-/** Notes the project where there is none. In a transaction. @throws SyncError `warehouse_other_project` */
-export async function noteProject(
+/** Notes project and sync where there are none. In a transaction. @throws SyncError as `checkHolder` */
+export async function noteHolder(
   ask: Ask,
   { place, schema }: SchemaPlace,
-  project: string,
+  claim: HolderClaim,
 ): Promise<void> {
   const holder = (await readHolder(ask, schema))!
-  if (holder.project === project) return
-  if (holder.project !== null) throw ofOtherProject(`The warehouse ${place}`, holder, project)
+  checkHolder(`The warehouse ${place}`, holder, claim)
   const book = tableIn(schema, BOOK)
-  await ask(`ALTER TABLE ${book} ADD COLUMN IF NOT EXISTS project VARCHAR`)
-  await ask(`UPDATE ${book} SET project = ${quoteLiteral(project)}`)
+  for (const column of ['project', 'sync'] as const) {
+    const value = claim[column]
+    if (holder[column] === value || value === null) continue
+    await ask(`ALTER TABLE ${book} ADD COLUMN IF NOT EXISTS ${column} VARCHAR`)
+    await ask(`UPDATE ${book} SET ${column} = ${quoteLiteral(value)}`)
+  }
 }
 
-/** False where the schema is not the project's. In a transaction. */
+/** No sync of it keeps the schema then, until the next one asks. False where it is not the project's. In a transaction. */
 export async function takeOver(
   ask: Ask,
   schema: string,
@@ -40,6 +45,7 @@ export async function takeOver(
 ): Promise<boolean> {
   const holder = await readHolder(ask, schema)
   if (holder === null || holder.project !== from) return false
-  await ask(`UPDATE ${tableIn(schema, BOOK)} SET project = ${quoteLiteral(to)}`)
+  const free = holder.sync === null ? '' : ', sync = NULL'
+  await ask(`UPDATE ${tableIn(schema, BOOK)} SET project = ${quoteLiteral(to)}${free}`)
   return true
 }

@@ -101,8 +101,8 @@ class DuckdbMirror implements MirrorTables {
     return !LONE_SURROGATE.test(id)
   }
 
-  own(owner: string, project: string): Promise<void> {
-    return this.#use((ask) => ownSchema(ask, this.#home, { owner, project }), true)
+  own(owner: string, project: string, sync: string | null = null): Promise<void> {
+    return this.#use((ask) => ownSchema(ask, this.#home, { owner, project, sync }), true)
   }
 
   async holder(): Promise<Holder | null> {

@@ -1,10 +1,11 @@
 // The schema of a mirror: its books of owner, streams and columns, its tables, and whether they are what the books say.
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
+import type { HolderClaim } from '../../core/mirror.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import { checkTableHooks } from './table-hooks.ts'
 import type { Lease, RowValues } from './connections.ts'
-import { noteProject } from './holder.ts'
+import { noteHolder } from './holder.ts'
 import { quoteIdentifier, sqlType, columnType, typeText } from './sql.ts'
 import { tableIn, type SchemaPlace } from './schema.ts'
 
@@ -35,9 +36,10 @@ const booksIn = (home: SchemaPlace) => ({
 export async function ownSchema(
   lease: Lease,
   home: SchemaPlace,
-  { owner, project }: { readonly owner: string; readonly project: string },
+  claim: HolderClaim,
 ): Promise<void> {
   const { schema, place } = home
+  const { owner, project, sync } = claim
   const refuse = (code: string, sentence: string) =>
     new SyncError(`warehouse_${code}`, `The warehouse ${place} ${sentence}`)
   const books = booksIn(home)
@@ -68,7 +70,7 @@ export async function ownSchema(
         'other_mirror',
         `holds the mirror of ${found?.[0] ?? 'nobody'}, not of ${owner}; name another \`schema\` for this mirror`,
       )
-    return await noteProject(lease, home, project)
+    return await noteHolder(lease, home, claim)
   }
   if (hasTables === 't')
     throw refuse(
@@ -78,14 +80,20 @@ export async function ownSchema(
   // Asking first, because making what is there already needs a permission that the owner of the schema may lack.
   if (exists !== 't') await lease.ask(`CREATE SCHEMA ${quoteIdentifier(schema)}`)
   await lease.ask(
-    `CREATE TABLE ${books.mirror} (owner text NOT NULL, version integer NOT NULL, project text);
+    `CREATE TABLE ${books.mirror} (owner text NOT NULL, version integer NOT NULL, project text,
+       sync text);
      CREATE TABLE ${books.streams} (name text PRIMARY KEY, table_name text NOT NULL UNIQUE,
        fence bigint NOT NULL DEFAULT 0, position text);
      CREATE TABLE ${books.columns} (stream text NOT NULL, column_name text NOT NULL, property text NOT NULL,
        part text NOT NULL, field_type text NOT NULL, type text NOT NULL, live boolean NOT NULL,
        ordinal integer NOT NULL, PRIMARY KEY (stream, column_name));`,
   )
-  await lease.ask(`INSERT INTO ${books.mirror} VALUES ($1, $2, $3)`, [owner, LAYOUT, project])
+  await lease.ask(`INSERT INTO ${books.mirror} VALUES ($1, $2, $3, $4)`, [
+    owner,
+    LAYOUT,
+    project,
+    sync,
+  ])
 }
 
 /** The streams of the books, none where there are no books yet; each of them checked against its table. */

@@ -62,9 +62,9 @@ class PostgresMirror implements MirrorTables {
     return !UNSTORABLE.test(id)
   }
 
-  own(owner: string, project: string): Promise<void> {
+  own(owner: string, project: string, sync: string | null = null): Promise<void> {
     return this.#connections.use(this.#needs.own, (lease) =>
-      lease.transaction(() => ownSchema(lease, this.#home, { owner, project })),
+      lease.transaction(() => ownSchema(lease, this.#home, { owner, project, sync })),
     )
   }
 

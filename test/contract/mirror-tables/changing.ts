@@ -72,7 +72,7 @@ export function changingTests(place: OpenPlace): void {
       const error = await errorOf(other.own('https://api.example.com org 8', PROJECT))
       expect(error.code).toBe('warehouse_other_mirror')
       expect(error.message).toContain('org 7')
-      expect(await other.holder()).toEqual({ owner: OWNER, project: PROJECT })
+      expect(await other.holder()).toMatchObject({ owner: OWNER, project: PROJECT })
       expect(await (await scene.another('nobodys')).holder()).toBeNull()
       await scene.tables.own(OWNER, PROJECT)
       expect(await scene.tables.streams()).toEqual([contacts])
@@ -87,10 +87,10 @@ export function changingTests(place: OpenPlace): void {
       expect(error.message).toContain(`${OWNER}, which the project ${PROJECT} keeps`)
       expect(error.message).toContain('this is the project 00000002')
       expect(error.message).toContain(`records-sync take-over SYNC --from ${PROJECT}`)
-      expect(await theirs.holder()).toEqual({ owner: OWNER, project: PROJECT })
+      expect(await theirs.holder()).toMatchObject({ owner: OWNER, project: PROJECT })
       // It names whom it takes the schema from, so that only what was looked at is taken.
       expect(await theirs.takeOver('00000003', '00000002')).toBe(false)
-      expect(await theirs.holder()).toEqual({ owner: OWNER, project: PROJECT })
+      expect(await theirs.holder()).toMatchObject({ owner: OWNER, project: PROJECT })
       expect(await theirs.takeOver(PROJECT, '00000002')).toBe(true)
       await theirs.own(OWNER, '00000002')
       expect(await theirs.streams()).toEqual([contacts])
@@ -103,13 +103,13 @@ export function changingTests(place: OpenPlace): void {
       const scene = await sceneOf(place)
       await scene.merge(contacts, [[at(1), [contact('1', 'x')]]], { position: 'mine' })
       await scene.place.alter('ALTER TABLE "crm"."_records_sync_mirror" DROP COLUMN project')
-      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: null })
+      expect(await scene.tables.holder()).toMatchObject({ owner: OWNER, project: null })
       expect(await scene.tables.takeOver(PROJECT, '00000002')).toBe(false)
       const refused = await errorOf(scene.tables.own('https://api.example.com org 8', '00000002'))
       expect(refused.code).toBe('warehouse_other_mirror')
-      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: null })
+      expect(await scene.tables.holder()).toMatchObject({ owner: OWNER, project: null })
       await scene.tables.own(OWNER, '00000002')
-      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: '00000002' })
+      expect(await scene.tables.holder()).toMatchObject({ owner: OWNER, project: '00000002' })
       expect((await errorOf(scene.tables.own(OWNER, PROJECT))).code).toBe('warehouse_other_project')
       expect((await scene.tables.claim(contacts.name)).position).toBe('mine')
       expect(await scene.names(contacts)).toEqual({ '1': 'x' })
@@ -125,6 +125,46 @@ export function changingTests(place: OpenPlace): void {
       expect(owned.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
       const refused = owned.find((result) => result.status === 'rejected')
       expect(refused?.reason).toMatchObject({ code: 'warehouse_other_project' })
+    })
+
+    it('is one sync of its project, until that one gives the schema up', async () => {
+      const scene = await sceneOf(place)
+      await scene.tables.own(OWNER, PROJECT, 'crm')
+      await scene.tables.own(OWNER, PROJECT, 'crm')
+      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: PROJECT, sync: 'crm' })
+      const other = await scene.another()
+      const error = await errorOf(other.own(OWNER, PROJECT, 'copy'))
+      expect(error).toMatchObject({ code: 'warehouse_other_sync' })
+      expect(error.message).toContain(other.place)
+      expect(error.message).toContain('the sync "crm" of this project keeps')
+      expect(error.message).toContain(`records-sync take-over copy --from ${PROJECT}`)
+      // Another project is refused as another project, whatever its sync is called.
+      expect((await errorOf(other.own(OWNER, '00000002', 'crm'))).code).toBe(
+        'warehouse_other_project',
+      )
+      expect(await other.takeOver(PROJECT, PROJECT)).toBe(true)
+      await other.own(OWNER, PROJECT, 'copy')
+      expect((await errorOf(scene.tables.own(OWNER, PROJECT, 'crm'))).code).toBe(
+        'warehouse_other_sync',
+      )
+      expect(await scene.tables.streams()).toEqual([contacts])
+    })
+
+    it('is the first sync that comes, where an older release noted none', async () => {
+      const scene = await sceneOf(place)
+      await scene.place.alter('ALTER TABLE "crm"."_records_sync_mirror" DROP COLUMN sync')
+      expect(await scene.tables.holder()).toEqual({ owner: OWNER, project: PROJECT, sync: null })
+      // One that was taken over by an older release has no such column either.
+      expect(await scene.tables.takeOver(PROJECT, '00000002')).toBe(true)
+      expect(await scene.tables.takeOver('00000002', PROJECT)).toBe(true)
+      const handles = [await scene.another(), await scene.another()]
+      const owned = await Promise.allSettled(
+        handles.map((tables, index) => tables.own(OWNER, PROJECT, `sync ${index}'`)),
+      )
+      expect(owned.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+      const refused = owned.find((result) => result.status === 'rejected')
+      expect(refused?.reason).toMatchObject({ code: 'warehouse_other_sync' })
+      expect((await scene.tables.holder())?.sync).toMatch(/^sync [01]'$/)
     })
 
     it('gets one schema of two that ask at the same time', async () => {

@@ -143,6 +143,7 @@ const tablesFailing = (error: Error, more: Partial<MirrorTables> = {}) => {
     holder: async () => ({
       owner: `${client.origin} org ${service.orgId}`,
       project: await ledger.project(),
+      sync: sync.name,
     }),
     streams: failing(error),
     close: async () => {},
@@ -270,7 +271,9 @@ test('a run that was closed is left alone, and closing it again says how it ende
 })
 
 test('tables of another org: nothing is read into them, and the run waits for the right key', async () => {
-  const holding = (owner: string) => ({ holder: async () => ({ owner, project: null }) })
+  const holding = (owner: string) => ({
+    holder: async () => ({ owner, project: null, sync: null }),
+  })
   const owner = (orgId: number) => holding(`${client.origin} org ${orgId}`)
   openTables = tablesFailing(new QuotaWait(60_000), owner(service.orgId + 1))
   await ledger.setRunState(run, 'blocked', 'auth', 'the key was revoked')
@@ -301,7 +304,7 @@ test('a schema that is gone in the middle of a run blocks it: the streams that w
 })
 
 test('a schema that another project took over in the middle of a run: nothing more is written into it', async () => {
-  const holder = { owner: `${client.origin} org ${service.orgId}`, project: '00000002' }
+  const holder = { owner: `${client.origin} org ${service.orgId}`, project: '00000002', sync: null }
   openTables = tablesFailing(new QuotaWait(60_000), { holder: async () => holder })
   const { nonRetryable, message } = await attempt()
   expect(nonRetryable).toBe(true)
