@@ -15,7 +15,7 @@ import type { Window } from '../src/core/watermark.ts'
 import type { StreamBooks } from '../src/ledger/ledger.ts'
 import { withTableHeartbeat } from '../src/mirror/table-heartbeat.ts'
 import { closeMirror } from '../src/mirror/close.ts'
-import { checkKeeper, discoverStreams } from '../src/mirror/discover.ts'
+import { checkTablesHolder, discoverStreams } from '../src/mirror/discover.ts'
 import {
   DEFAULT_MIRROR_TUNING,
   type DiscoveredStreams,
@@ -149,7 +149,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     const holder = await tables.holder()
     if (holder !== null) {
       // Looked at again by each activity: the schema may have been taken over since the run began.
-      await checkKeeper(tables.place, holder, { ledger, sync: sync.name })
+      await checkTablesHolder(tables.place, holder, { ledger, sync: sync.name })
       return await deps.connect(from, parseOrgRef(holder.owner), sight)
     }
     if (!isFirst)

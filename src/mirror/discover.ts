@@ -76,7 +76,7 @@ export async function discoverStreams(
 }
 
 /** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` where another project, or sync, fills the tables */
-export async function checkKeeper(
+export async function checkTablesHolder(
   place: string,
   holder: Holder,
   { ledger, sync }: { readonly ledger: Pick<Ledger, 'project'>; readonly sync: string },

@@ -1,7 +1,6 @@
 // Follows a run: a live line from the ledger until the workflow ends, or enough of it is known. Ctrl-C detaches; the run goes on.
 
-import type { WorkflowHandle } from '@temporalio/client'
-import { ApplicationFailure } from '@temporalio/common'
+import { ApplicationFailure, type WorkflowHandle } from '@temporalio/client'
 import { LIVE_STATES } from '../../core/states.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
