@@ -29,6 +29,8 @@ export interface EdgesRun {
   began: string
   /** The changed ones are of this version and later ones; null for none. */
   from: string | null
+  /** Edges to records that were marked as deleted at that time or later are looked at with the changed ones; null for ever. */
+  endsFrom?: string | null
   /** Last id that the look through all has come to in this run. */
   reached?: string
   /** Whether that look came to its end. */
@@ -57,10 +59,23 @@ export interface EdgesPosition {
   clock?: ClockReading
   /** What the key saw when no edge that it had seen was missing. */
   sight?: KeyVisibility
-  /** Edges that were deleted unasked since the last look through all ended. */
+  /** When the look through all of them began that ended last. */
+  sweptFrom?: string
+  /** What the key saw when the look began that is under way, or the last one. */
+  lookedWith?: KeyVisibility
+  /** Why that key may see other edges than the one of the look before, until a look with it ends. */
+  other?: string
+  /** Associations that were looked at. */
+  associations?: readonly string[]
+  /** Edges to records that were marked as deleted before that time were looked at. */
+  endsSeenAt?: string
+  /** Edges that were deleted unasked, and since when: a look that ends `full_every_hours` later counts from zero. */
   spent?: number
+  spentSince?: string
   /** Edges that the service does not tell and that stay, because a person rejected their deletion. */
   kept?: number
+  /** When it was rejected. */
+  keptSince?: string
   run: EdgesRun
 }
 
@@ -94,6 +109,7 @@ export function edgesPosition(
     after: null,
     gone: 0,
     old: 0,
+    endsFrom: position.endsSeenAt ?? null,
     ...kept,
     tally: isSame ? readTally(position.run.tally) : EMPTY_TALLY(),
     began,

@@ -1,9 +1,10 @@
 // Edges that go: those that their record does not tell any more, and, after a look through all records, those of records that are
-// gone. Promises kept here: how many they are is known before the first goes; many of them wait for a person, and where the key
+// gone; a record whose row is gone is not asked for. Promises kept here: how many they are is known before the first goes; many of them wait for a person, and where the key
 // sees less than before each of them does; none of a record that is there goes but by an answer that was asked for then.
 
 import { otherKeyText } from './last-visibility.ts'
 import { deletionPermission, whyAsked } from './deletions.ts'
+import { changedOwners } from './edges-owners.ts'
 import type { EdgesWork } from './edges-work.ts'
 import { OWNERS_MAX } from './edges-position.ts'
 import { formatInstant } from './instant.ts'
@@ -17,6 +18,13 @@ export class EdgesRemoval {
 
   constructor(work: EdgesWork) {
     this.#work = work
+  }
+
+  /** Those of these records whose rows are there. */
+  async thereOf(owners: readonly string[]): Promise<readonly string[]> {
+    const { deps, source } = this.#work
+    const values = { column: '_id', values: owners }
+    return await deps.tables.ids(source, { after: null, limit: owners.length, owners: values })
   }
 
   /** Edges of these records that this run has not seen. `old`: those of them that the end of the look finds as well. */
@@ -38,8 +46,8 @@ export class EdgesRemoval {
     const { run, spent = 0, kept = 0 } = position
     const ofGone = run.isLast === true ? Math.max(0, (await this.#countOld()) - run.old) : 0
     const rows = run.gone + ofGone
-    // What was rejected is asked about again at the end of a look through all.
-    const isKnown = rows > 0 && rows <= kept && run.isLast !== true
+    // What was rejected is asked about again at the end of a look through all that is not of the same day.
+    const isKnown = rows > 0 && rows <= kept && !this.#endsDay(position.keptSince)
     let may: ReturnType<typeof deletionPermission> = 'granted'
     if (rows > 0 && !isKnown) {
       const { rows: of } = await deps.tables.count(stream)
@@ -47,7 +55,7 @@ export class EdgesRemoval {
       const share = `${rows} of ${of} rows`
       may = deletionPermission(rows, of, job.config, job.verdict, { isLess, spent })
       if (may === 'ask') {
-        const before = spent === 0 || isLess ? '' : ` with ${spent} since the last look through all`
+        const before = spent === 0 || isLess ? '' : ` with ${spent} that went before`
         const why = whyAsked(job.config, isLess)
         await this.#store()
         await note('approval', `${share} would be deleted,${before} ${why}; approve or reject it`)
@@ -71,17 +79,18 @@ export class EdgesRemoval {
     const { deps, source, position, endsAtMs } = this.#work
     const { run } = position
     const { tables, clock } = deps
-    const ends = [
-      ...(run.from === null ? [] : [{ after: null, versionFrom: run.from, to: null }]),
-      ...(run.reached === undefined ? [] : [{ after: position.after, to: run.reached }]),
+    const limit = OWNERS_MAX
+    type Page = (after: string | null) => Promise<readonly string[]>
+    const changed: Page = (after) => changedOwners(tables, this.#work, { after, limit })
+    const every: Page = (after) => tables.ids(source, { after, limit })
+    const { reached } = run
+    const looks: { page: Page; from: string | null; to: string | null }[] = [
+      { page: changed, from: null, to: null },
+      ...(reached === undefined ? [] : [{ page: every, from: position.after, to: reached }]),
     ]
-    for (const { to, ...choice } of ends)
-      for (let { after } = choice as { after: string | null }; run.gone > 0;) {
-        const ids: readonly string[] = await tables.ids(source, {
-          ...choice,
-          after,
-          limit: OWNERS_MAX,
-        })
+    for (const { page, from, to } of looks)
+      for (let after = from; run.gone > 0;) {
+        const ids = await page(after)
         const { gone } = await this.goneOf(ids)
         if (gone.length > 0) {
           // A slice does one of these at least, so every activity comes further.
@@ -100,7 +109,7 @@ export class EdgesRemoval {
     const { run } = position
     const owners = [...new Set(gone.map((id) => (JSON.parse(id) as string[])[1]!))]
     const before = (await this.goneOf(owners)).old
-    await readOwners(owners, 'mirror')
+    await readOwners(await this.thereOf(owners), 'mirror')
     run.gone -= gone.length
     run.old -= before
     for (let from = 0; from < gone.length; from += PAGE)
@@ -121,12 +130,22 @@ export class EdgesRemoval {
     const { deps, job, stream, fence, position, snapshot } = this.#work
     const { tally } = position.run
     position.spent = (position.spent ?? 0) + ids.length
+    position.spentSince ??= formatInstant(deps.clock.now())
     tally.deleted += ids.length
     const at = formatInstant(deps.clock.now())
     const how = job.config.deletions
     const deleted = await deps.tables.delete(stream, fence, snapshot(), { before, ids, how, at })
     tally.deleted += deleted - ids.length
     position.spent += deleted - ids.length
+  }
+
+  /** Whether a look through all ends, and one is due by the time of full listings since then. */
+  #endsDay(since: string | undefined): boolean {
+    const { deps, job, position } = this.#work
+    if (position.run.isLast !== true) return false
+    const everyMs = job.config.full_every_hours * 3_600_000
+    const isDue = since === undefined || deps.clock.now() - Date.parse(since) >= everyMs
+    return position.run.full || isDue
   }
 
   async #countOld(): Promise<number> {
@@ -176,12 +195,19 @@ export class EdgesRemoval {
     const at = Date.parse(run.began)
     position.version = formatInstant(at - job.config.overlap_seconds * 1_000)
     position.clock = { at, aheadMs: deps.client.clockAheadMs() }
+    position.endsSeenAt = position.version
+    if (isRefused) position.keptSince = formatInstant(deps.clock.now())
     if (run.isLast === true) {
+      if (this.#endsDay(position.spentSince) || job.verdict?.approved === true) {
+        position.spent = 0
+        delete position.spentSince
+      }
+      if (position.startedAt !== null) position.sweptFrom = position.startedAt
       position.after = null
       position.startedAt = null
       position.sweptAt = formatInstant(deps.clock.now())
-      position.spent = 0
-      position.kept = stay
+      position.kept = isRefused || isKnown ? rows : 0
+      delete position.other
     } else {
       if (run.reached !== undefined) position.after = run.reached
       position.kept = (position.kept ?? 0) + stay

@@ -1,7 +1,7 @@
 // What the work on a type's edges shares with their removal.
 
 import type { StreamBooks } from '../ledger/ledger.ts'
-import type { MirrorStream } from '../warehouses/mirror-tables.ts'
+import type { LinkEnd, MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { EdgesPosition } from './edges-position.ts'
 import type { MirrorDeps } from './ports.ts'
 import type { Opened } from './position.ts'
@@ -14,6 +14,9 @@ export interface EdgesParts {
   readonly position: EdgesPosition
   readonly opened: Opened
   readonly endsAtMs: number
+  readonly ends: readonly LinkEnd[]
+  /** Whether rows of records that are gone are removed. */
+  readonly isHard: boolean
   /** Associations that are to be mirrored and are not listed: nothing is known of their edges. */
   readonly unlisted: ReadonlySet<string>
   /** What the key sees of what the edges need. */

@@ -7,13 +7,15 @@ import { forEachConcurrent } from '../core/concurrency.ts'
 import { listNames } from '../core/visibility.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
+import { ageText, noteOtherLook } from './edges-look.ts'
+import { changedAmong, changedOwners, linkEnds } from './edges-owners.ts'
 import { edgesPosition, OWNERS_MAX, type EdgesPosition } from './edges-position.ts'
 import { EdgesRemoval } from './edges-removal.ts'
 import type { EdgesParts } from './edges-work.ts'
 import { lostSinceLastRun } from './last-visibility.ts'
 import { Merger } from './merger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
-import { addMerge, isSameRun, type StreamRunState } from './position.ts'
+import { addMerge } from './position.ts'
 import { Reader } from './reader.ts'
 import { edgesStream, openedRun } from './streams.ts'
 import { textStream } from './text-table.ts'
@@ -54,14 +56,18 @@ export async function mirrorEdges(deps: MirrorDeps, job: RecordsJob): Promise<St
   const unlisted = job.config.associations.filter(
     (association) => !definitions.some((one) => one.name === association),
   )
-  const ends = definitions
-    .filter((one) => one.source === type && job.config.associations.includes(one.name))
-    .map(({ target }) => target)
+  const listed = definitions.filter(
+    (one) => one.source === type && job.config.associations.includes(one.name),
+  )
+  const needed = [type, ...listed.map(({ target }) => target)]
+  noteOtherLook(position, job.sight, { needed, associations: listed.map((one) => one.name) })
   const sight = job.sight && {
     ...job.sight,
-    types: job.sight.types?.filter((one) => one === type || ends.includes(one)) ?? null,
+    types: job.sight.types?.filter((one) => needed.includes(one)) ?? null,
   }
-  const parts = { source, stream, fence, position, opened, endsAtMs }
+  const ends = await linkEnds(tables, source, listed)
+  const isHard = job.config.deletions === 'hard'
+  const parts = { source, stream, fence, position, opened, endsAtMs, ends, isHard }
   return await new Edges(deps, job, { ...parts, unlisted: new Set(unlisted), sight }).run()
 }
 
@@ -121,15 +127,15 @@ class Edges {
     return { state: 'done' }
   }
 
-  /** The records that changed since the last run. None before the first look through all of them. */
+  /** The records that changed since the last run, and those of edges whose end is gone. None before the first look through all of them. */
   async #changed(): Promise<boolean> {
     const { tables, clock, tuning } = this.#deps
     const { run } = this.#position
     const endsAtMs = clock.now() + tuning.stream_ms
     if (run.from !== null)
       for (;;) {
-        const choice = { after: run.after, limit: OWNERS_MAX, versionFrom: run.from }
-        const ids = await tables.ids(this.#parts.source, choice)
+        const choice = { after: run.after, limit: OWNERS_MAX }
+        const ids = await changedOwners(tables, this.#parts, choice)
         await this.#look(ids, 'mirror')
         run.after = ids.at(-1) ?? run.after
         await this.#store()
@@ -141,19 +147,18 @@ class Edges {
     return true
   }
 
-  /** Every record, from where the last run ended; not more often than listings are complete. */
+  /** Every record, from where the last run ended; each of them once in a run, at most. */
   async #all(): Promise<boolean> {
     const { tables, clock } = this.#deps
     const position = this.#position
     const { run } = position
-    let isDue = await this.#isLookDue()
-    while (isDue) {
+    while (run.isLast !== true) {
       const after = run.reached ?? position.after
       // Where one was left that had not come anywhere, this is another.
       if (after === null) position.startedAt = run.began
-      const choice = { after, limit: OWNERS_MAX }
-      const ids = await tables.ids(this.#parts.source, choice)
-      const isSeen = await this.#seen(choice)
+      const ids = await tables.ids(this.#parts.source, { after, limit: OWNERS_MAX })
+      // Those were looked at already.
+      const isSeen = await changedAmong(tables, this.#parts, { after, ids })
       await this.#look(
         ids.filter((id) => !isSeen.has(id)),
         'backfill',
@@ -163,47 +168,19 @@ class Edges {
       run.isLast = ids.length < OWNERS_MAX
       // What is gone has to be found again by a run after this one, if this one does not come to its end.
       if (!run.isLast && run.gone === 0) position.after = run.reached!
-      isDue = !run.isLast
       await this.#store()
-      if (!isDue || clock.now() < this.#parts.endsAtMs) continue
+      if (run.isLast || clock.now() < this.#parts.endsAtMs) continue
       if (run.full) return false
-      const { rows } = await tables.count(this.#parts.source)
-      this.#say(`the look through all ${rows} records goes on with the next run`)
       break
     }
+    const age = ageText(position, (await tables.count(this.#parts.source)).rows)
+    if (position.other !== undefined)
+      if (run.isLast === true) this.#say(position.other)
+      else this.#differ(position.other)
+    if (age !== null) this.#say(age)
     run.phase = 'remove'
     await this.#store()
     return true
-  }
-
-  /** Those of them that this run has looked at already, because they changed. */
-  async #seen(choice: {
-    readonly after: string | null
-    readonly limit: number
-  }): Promise<ReadonlySet<string>> {
-    const { from } = this.#position.run
-    if (from === null) return new Set()
-    return new Set(
-      await this.#deps.tables.ids(this.#parts.source, { ...choice, versionFrom: from }),
-    )
-  }
-
-  async #isLookDue(): Promise<boolean> {
-    const { startedAt, after, sweptAt, run } = this.#position
-    if (run.isLast === true) return false
-    // One that is under way goes on, whether it has come anywhere or not.
-    if (run.full || startedAt !== null || after !== null || sweptAt === null) return true
-    const everyMs = this.#job.config.full_every_hours * 3_600_000
-    if (this.#deps.clock.now() - Date.parse(sweptAt) >= everyMs) return true
-    return await this.#werePutBack()
-  }
-
-  /** Whether this run found records put back from a backup: their times say nothing of when they changed. */
-  async #werePutBack(): Promise<boolean> {
-    const text = await this.#deps.tables.position(this.#parts.source.name)
-    const place = text === null ? null : (JSON.parse(text) as { run?: StreamRunState })
-    if (!place?.run || !isSameRun(place.run, this.#parts.opened)) return false
-    return (place.run.tally.reverted ?? 0) > 0
   }
 
   /** No moment that it tells is before what another worker told. */
@@ -218,7 +195,7 @@ class Edges {
   /** Reads the edges of these records, and counts those that are gone. */
   async #look(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
     if (ids.length === 0) return
-    await this.#readOwners(ids, priority)
+    await this.#readOwners(await this.#removal.thereOf(ids), priority)
     const { gone, old } = await this.#removal.goneOf(ids)
     this.#position.run.gone += gone.length
     this.#position.run.old += old

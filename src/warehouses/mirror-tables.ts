@@ -133,6 +133,13 @@ export interface Owners {
   readonly values: readonly string[]
 }
 
+/** One end of a link: a text column (by its name) with ids of another table; `among`: only of rows that have one of its values. */
+export interface LinkEnd {
+  readonly column: string
+  readonly of: MirrorStream
+  readonly among: Owners | null
+}
+
 /** Rows to mark or remove: they are there, were last seen before `before`, and are among `ids` or belong to `owners`. */
 export interface Deletion {
   readonly before: string
@@ -222,6 +229,21 @@ export interface MirrorTables {
       readonly owners?: Owners
       /** Only rows that `groups` counts with these values. */
       readonly equals?: readonly ColumnEquals[]
+    },
+  ): Promise<readonly string[]>
+  /**
+   * The different values of a text column of rows that are there and lead to a row that is gone, in the order of their bytes, above
+   * `after`: one that was marked as deleted at `deletedFrom` or later (null: ever), or, with `isMissing`, one that the table lacks.
+   */
+  ownersOfGone(
+    stream: MirrorStream,
+    column: string,
+    choice: {
+      readonly after: string | null
+      readonly limit: number
+      readonly ends: readonly LinkEnd[]
+      readonly deletedFrom: string | null
+      readonly isMissing: boolean
     },
   ): Promise<readonly string[]>
   /**

@@ -30,7 +30,7 @@ import { type SchemaPlace } from './schema.ts'
 import { realFile } from './file-gate.ts'
 import { readHolder, takeOver } from './holder.ts'
 import { openBatch } from './merge.ts'
-import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
+import { countRows, deleteRows, readGroups, readIds, readOwnersOfGone, readRows } from './rows.ts'
 import { LONE_SURROGATE } from './staged-cells.ts'
 import { releaseStaging, openStaging, type Staging } from './staging.ts'
 
@@ -187,6 +187,10 @@ class DuckdbMirror implements MirrorTables {
     choice: Parameters<MirrorTables['ids']>[1],
   ): Promise<readonly string[]> {
     return this.#use((ask) => readIds(ask, this.#home.schema, stream, choice))
+  }
+
+  ownersOfGone(...choice: Parameters<MirrorTables['ownersOfGone']>): Promise<readonly string[]> {
+    return this.#use((ask) => readOwnersOfGone(ask, this.#home.schema, ...choice))
   }
 
   rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly StoredRow[]> {

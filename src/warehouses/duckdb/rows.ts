@@ -128,6 +128,37 @@ export async function readIds(
   return rows.map(([id]) => JSON.parse(id as string) as string)
 }
 
+/** As JSON, like the ids. */
+export async function readOwnersOfGone(
+  ask: Ask,
+  schema: string,
+  stream: MirrorStream,
+  name: string,
+  choice: Parameters<MirrorTables['ownersOfGone']>[2],
+): Promise<string[]> {
+  const { after, limit, ends, deletedFrom, isMissing } = choice
+  const column = `own.${quoteIdentifier(name)}`
+  const since = deletedFrom === null ? '' : ` AND far."_deleted_at" >= ${instant(deletedFrom)}`
+  const isGone = ends.map((end) => {
+    const id = `own.${quoteIdentifier(end.column)}`
+    const far = `SELECT 1 FROM ${tableIn(schema, end.of.table)} AS far WHERE far."_id" = ${id}`
+    const gone = `EXISTS (${far} AND far."_deleted_at" IS NOT NULL${since})`
+    const lacks = isMissing ? ` OR NOT EXISTS (${far})` : ''
+    const among = end.among
+      ? `own.${quoteIdentifier(end.among.column)} IN ${rowsOf(end.among.values)} AND `
+      : ''
+    return `(${among}(${gone}${lacks}))`
+  })
+  if (isGone.length === 0) return []
+  const above = after === null ? '' : ` AND ${column} > ${quoteLiteral(after)}`
+  const rows = await ask(
+    `SELECT to_json(owner) FROM (SELECT DISTINCT ${column} AS owner FROM ${tableIn(schema, stream.table)} AS own
+     WHERE own."_deleted_at" IS NULL AND ${column} IS NOT NULL${above} AND (${isGone.join(' OR ')})
+     ORDER BY owner LIMIT ${limit}) ORDER BY owner`,
+  )
+  return rows.map(([owner]) => JSON.parse(owner as string) as string)
+}
+
 /** One JSON text each: the driver takes U+FEFF away where a text begins with it. */
 export async function readRows(
   ask: Ask,

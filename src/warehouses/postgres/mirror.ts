@@ -28,7 +28,7 @@ import { UNSTORABLE } from './copy.ts'
 import { openBatch } from './merge.ts'
 import { requiredGrants, type RequiredGrants } from './failures.ts'
 import { readHolder, takeOver } from './holder.ts'
-import { countRows, deleteRows, readGroups, readIds, readRows } from './rows.ts'
+import { countRows, deleteRows, readGroups, readIds, readOwnersOfGone, readRows } from './rows.ts'
 
 /**
  * Nothing is asked of the server before the first call. The rows of a batch are lost with its connection, or when they cannot
@@ -149,6 +149,12 @@ class PostgresMirror implements MirrorTables {
   ): Promise<readonly RowGroup[]> {
     return this.#connections.use(this.#needs.read, (lease) =>
       readGroups(lease, this.#home, stream, columns, within),
+    )
+  }
+
+  ownersOfGone(...choice: Parameters<MirrorTables['ownersOfGone']>): Promise<readonly string[]> {
+    return this.#connections.use(this.#needs.read, (lease) =>
+      readOwnersOfGone(lease, this.#home, ...choice),
     )
   }
 

@@ -145,6 +145,41 @@ export async function readIds(
   return rows.map(([id]) => id!)
 }
 
+/** Whatever collations a person gave the columns, texts are compared by their bytes. */
+export async function readOwnersOfGone(
+  lease: Lease,
+  home: SchemaPlace,
+  stream: MirrorStream,
+  name: string,
+  choice: Parameters<MirrorTables['ownersOfGone']>[2],
+): Promise<string[]> {
+  const { after, limit, ends, deletedFrom, isMissing } = choice
+  const values: unknown[] = []
+  const value = (one: unknown): string => `$${values.push(one)}`
+  const column = `own.${quoteIdentifier(name)} COLLATE "C"`
+  const since =
+    deletedFrom === null ? '' : ` AND far."_deleted_at" >= ${value(deletedFrom)}::timestamptz`
+  const isGone = ends.map((end) => {
+    const id = `own.${quoteIdentifier(end.column)} COLLATE "C"`
+    const far = `SELECT 1 FROM ${tableIn(home, end.of.table)} AS far WHERE far."_id" COLLATE "C" = ${id}`
+    const gone = `EXISTS (${far} AND far."_deleted_at" IS NOT NULL${since})`
+    const lacks = isMissing ? ` OR NOT EXISTS (${far})` : ''
+    const among = end.among
+      ? `own.${quoteIdentifier(end.among.column)} = ANY (${value(end.among.values)}::text[]) AND `
+      : ''
+    return `(${among}(${gone}${lacks}))`
+  })
+  if (isGone.length === 0) return []
+  const above = after === null ? '' : ` AND ${column} > ${value(after)}`
+  const { rows } = await lease.ask(
+    `SELECT DISTINCT ${column} FROM ${tableIn(home, stream.table)} AS own
+     WHERE own."_deleted_at" IS NULL AND ${column} IS NOT NULL${above} AND (${isGone.join(' OR ')})
+     ORDER BY 1 LIMIT ${value(limit)}`,
+    values,
+  )
+  return rows.map(([owner]) => owner!)
+}
+
 export async function readRows(
   lease: Lease,
   home: SchemaPlace,

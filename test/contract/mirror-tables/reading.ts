@@ -252,6 +252,56 @@ export function readingTests(place: OpenPlace): void {
       expect(await ids(all)).toEqual(['4'])
     })
 
+    it('of owners with a link to a row that is gone', async () => {
+      const others: MirrorStream = { ...contacts, name: 'others', table: 'others' }
+      const scene = await sceneOf(place, [contacts, others])
+      const ends = ['marked', 'early', 'removed', 'there', "d'Arc"]
+      await scene.merge(others, [[at(1), ends.map((id) => contact(id, 'x'))]])
+      const { fence } = await scene.tables.claim(others.name)
+      const deletion = { before: at(5), how: 'soft' } as const
+      const gone = async (id: string, at: string, how: 'soft' | 'hard') =>
+        await scene.tables.delete(others, fence, 'p', { ...deletion, ids: [id], at, how })
+      await gone('marked', at(6), 'soft')
+      await gone('early', at(3), 'soft')
+      await gone("d'Arc", at(6), 'soft')
+      await gone('removed', at(6), 'hard')
+      const links = [
+        ['1', 'é', 'marked'],
+        ['2', 'a', 'early'],
+        ['3', 'B', 'removed'],
+        ['4', 'c', 'there'],
+        ['5', 'é', 'there'],
+        ['6', '😀', "d'Arc"],
+        ['7', 'é', "d'Arc"],
+        ['8', 'ｆ', 'never'],
+        ['9', 'z', 'marked'],
+      ] as const
+      await scene.merge(contacts, [
+        [at(1), links.map(([id, owner, name]) => contact(id, name, { owner }))],
+      ])
+      const own = await scene.tables.claim(contacts.name)
+      const nine = { before: at(5), ids: ['9'], how: 'soft', at: at(6) } as const
+      await scene.tables.delete(contacts, own.fence, 'p', nine)
+      const all = {
+        after: null,
+        limit: 99,
+        ends: [{ column: 'name', of: others, among: null }],
+        deletedFrom: null,
+        isMissing: false,
+      }
+      const owners = (choice: object) =>
+        scene.tables.ownersOfGone(contacts, 'owner', { ...all, ...choice })
+      expect(await owners({})).toEqual(['a', 'é', '😀'])
+      expect(await owners({ deletedFrom: at(6) })).toEqual(['é', '😀'])
+      expect(await owners({ deletedFrom: at(7) })).toEqual([])
+      expect(await owners({ isMissing: true })).toEqual(['B', 'a', 'é', 'ｆ', '😀'])
+      expect(await owners({ isMissing: true, after: 'a', limit: 2 })).toEqual(['é', 'ｆ'])
+      const among = { column: 'owner', values: ['a', 'é'] }
+      const some = [{ column: 'name', of: others, among }]
+      expect(await owners({ ends: some, isMissing: true })).toEqual(['a', 'é'])
+      expect(await owners({ ends: [] })).toEqual([])
+    })
+
     it('are of the rows of some owners', async () => {
       const scene = await sceneOf(place)
       const owned = ['ada', 'ben', 'cy', 'ada'].map((owner, index) =>

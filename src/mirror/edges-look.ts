@@ -1,0 +1,50 @@
+// The look through the edges of all records: with which view of them it began, and how old what it has not come to may be.
+
+import { formatNumber } from '../core/format.ts'
+import { listNames, otherVisibility, type KeyVisibility } from '../core/visibility.ts'
+import type { EdgesPosition } from './edges-position.ts'
+
+/**
+ * Begins the look again where the key may see other edges than the one that it began with, or where associations were added.
+ * `needed`: types that the edges lead from and to.
+ */
+export function noteOtherLook(
+  position: EdgesPosition,
+  now: KeyVisibility | null | undefined,
+  {
+    needed,
+    associations,
+  }: { readonly needed: readonly string[]; readonly associations: readonly string[] },
+): void {
+  const { lookedWith, sight } = position
+  const then = lookedWith ?? sight
+  const seen = (view: KeyVisibility | undefined, type: string) => view?.types?.includes(type)
+  const types = needed.filter((type) => {
+    const [is, was] = [seen(now ?? undefined, type), seen(lookedWith, type)]
+    return is !== undefined && was !== undefined && is !== was
+  })
+  const other = now && then ? otherVisibility(now, then) : null
+  const reason = other ?? (types.length > 0 ? `its permissions for ${listNames(types)}` : null)
+  if (reason !== null)
+    position.other = `the key (key#${now!.key}) may see other links than that of the last look through all records (key#${then!.key}): ${reason}`
+  const isMore = associations.some((name) => position.associations?.includes(name) === false)
+  if (reason !== null || isMore) {
+    position.after = null
+    position.startedAt = null
+    if (isMore) delete position.sweptFrom
+  }
+  position.associations = associations
+  if (now) position.lookedWith = now
+}
+
+/** How old the edges may be that this run has not read, as a sentence; null where it has read all of them. */
+export function ageText({ run, startedAt, sweptFrom }: EdgesPosition, records: number) {
+  if (run.isLast === true)
+    return startedAt === null || startedAt >= run.began
+      ? null
+      : `all ${formatNumber(records)} records were looked at since ${secondOf(startedAt)}`
+  const others = sweptFrom ? `may be as old as ${secondOf(sweptFrom)}` : 'are not read yet'
+  return `the look through all ${formatNumber(records)} records goes on with the next run; the links of the others ${others}`
+}
+
+const secondOf = (instant: string): string => `${instant.slice(0, 19).replace('T', ' ')} UTC`
