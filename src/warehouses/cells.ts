@@ -1,22 +1,22 @@
-// What both drivers need to turn values into cells, and to refuse those that cannot be any.
+// What both drivers need to convert values to cells, and to refuse values that cannot be cells.
 
 import { SyncError } from '../core/errors.ts'
 import { decimalOfNumber } from '../core/decimal.ts'
 import type { Json } from '../core/json.ts'
 
-/** Turns one value that is not NULL into a cell. @throws NoCell */
+/** Converts one value that is not NULL to a cell. @throws NoCell */
 export type CellOf<Value> = (value: Value) => Json
 
 /** A value that cannot be a cell; thrown by a `CellOf`, which knows neither row nor column. */
 export class NoCell extends Error {}
 
-/** `17`, `0.1`, never with an exponent; the shortest text that means this double. */
+/** `17`, `0.1`, never with an exponent; the shortest text of this double. */
 export function numberCell(value: number): string {
   if (!Number.isFinite(value)) throw new NoCell('NaN or infinite; expected a finite number')
   return decimalOfNumber(value)
 }
 
-/** An instant of no end, as both databases have them. */
+/** For an infinite instant, which both databases have. */
 export function infiniteCell(): NoCell {
   return new NoCell('infinite; expected a time of the calendar')
 }

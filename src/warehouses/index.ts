@@ -1,10 +1,10 @@
-// Opens a warehouse, whatever drives it. Drivers are loaded when they are needed.
+// Opens a warehouse with any driver. Drivers are loaded on demand.
 
 import type { WarehouseOptions, Warehouse, WarehousePlace } from './warehouse.ts'
 
 /**
  * @param name in the configuration, for messages
- * @throws SyncError `warehouse_…`; Blocked where it is locked or away
+ * @throws SyncError `warehouse_…`; Blocked if it is locked or unavailable
  */
 export async function openWarehouse(
   name: string,

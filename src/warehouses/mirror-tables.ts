@@ -1,6 +1,6 @@
-// The tables of one mirror in a warehouse: a schema of their own, written by merges. Promises kept here: what a merge, or a
-// deletion, changes and the position that says so change in one transaction; a row never gives way to an older version of itself
-// that was asked for earlier; whoever was overtaken (fences) changes nothing; a reader sees whole merges only.
+// The tables of one mirror in a warehouse: a schema of their own, written by merges. Promises kept here: the changes of a merge,
+// or of a deletion, and the position that records them are one transaction; a row is never replaced by an older version of itself
+// that was asked for earlier; a writer that was overtaken (fences) changes nothing; a reader sees only whole merges.
 
 import type { Holder } from '../core/mirror.ts'
 
@@ -10,26 +10,28 @@ export interface ColumnType {
   readonly list: boolean
 }
 
-/** A column that holds a property, or the unit of a currency property. */
+/** A column for a property, or for the unit of a currency property. */
 export interface MirrorColumn {
-  /** Name in the warehouse: at most 63 bytes, unlike the table's others whatever their case, and no `SYSTEM_COLUMNS`. */
+  /**
+   * Name in the warehouse: at most 63 bytes, different from the table's other names in any case, and not one of `SYSTEM_COLUMNS`.
+   */
   readonly name: string
   readonly property: string
   readonly part: 'value' | 'unit'
   /** Field type of the property when the column was made, such as `number`, or `number[]` of a multi-value property. */
   readonly fieldType: string
   readonly type: ColumnType
-  /** Whether it is still written: false once its property is gone, or has a field type that asks for another column. */
+  /** Whether it is still written: false once its property is gone, or has a field type that needs another column. */
   readonly live: boolean
 }
 
 /**
- * A table of the mirror: the records of an object type, or what else has ids. Beside `columns` it has these:
- * `_id` text · `_version` instant, null where the record has none · `_first_seen_at`, `_last_seen_at` instants ·
- * `_deleted_at` instant, null for what is there · `_run` whole number · `_misfits` JSON object, null where everything fitted.
+ * A table of the mirror: the records of an object type, or anything else with ids. Besides `columns` it has these: `_id` text ·
+ * `_version` instant, null if the record has none · `_first_seen_at`, `_last_seen_at` instants · `_deleted_at` instant, null for
+ * a present row · `_run` whole number · `_misfits` JSON object, null if everything fitted.
  */
 export interface MirrorStream {
-  /** Such as `svc_contact`; unique in the mirror. */
+  /** A name such as `svc_contact`; unique in the mirror. */
   readonly name: string
   readonly table: string
   readonly columns: readonly MirrorColumn[]
@@ -38,15 +40,15 @@ export interface MirrorStream {
 export { DECIMAL, OWN_COLUMNS } from '../core/mirror.ts'
 
 /**
- * One value, in its one form: decimals as canonical text (`-12.5`), dates `YYYY-MM-DD`, instants
- * `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`, JSON as its text. Whoever makes it has checked it against `ColumnType`.
+ * One value, in its one form: decimals as canonical text (`-12.5`), dates `YYYY-MM-DD`, instants `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`,
+ * JSON as its text. The code that makes it has checked it against `ColumnType`.
  */
 export type MirrorValue = string | boolean
 export type MirrorCell = MirrorValue | readonly MirrorValue[] | null
 
 export interface MirrorRow {
   readonly id: string
-  /** When the record was changed last, as an instant; null where that is not known. */
+  /** When the record was last changed, as an instant; null if that is not known. */
   readonly version: string | null
   /** One for each live column of the stream, in their order. */
   readonly cells: readonly MirrorCell[]
@@ -54,25 +56,25 @@ export interface MirrorRow {
   readonly misfits: string | null
 }
 
-/** A row as the table holds it, in the forms of `MirrorRow`: what a merge of the same row would leave as it is. */
+/** A row as the table holds it, in the forms of `MirrorRow`: a merge of the same row would leave it unchanged. */
 export interface StoredRow extends MirrorRow {
   /** Whether it is marked as deleted. */
   readonly isDeleted: boolean
 }
 
-/** What a merge did, in rows; the sum of the first four is the number of different ids in it. */
+/** The result of a merge, in rows; the sum of the first four is the number of different ids in it. */
 export interface MergeCounts {
   readonly inserted: number
-  /** Had other content, or had been deleted. */
+  /** Rows that had other content, or had been deleted. */
   readonly changed: number
   readonly unchanged: number
-  /** Left alone: the answer came late, and what the table has was asked for after it. */
+  /** Rows left alone: the answer came late, and the table's row was asked for after it. */
   readonly older: number
-  /** Of `changed`: the service tells an older version than before, and was asked for it later. */
+  /** Part of `changed`: the service returned an older version than before, and was asked for it later. */
   readonly reverted: number
 }
 
-/** Of the numbers that a merge answers, in the order of `MergeCounts`. */
+/** From the numbers that a merge returns, in the order of `MergeCounts`. */
 export function mergeCounts(row: readonly unknown[]): MergeCounts {
   const [inserted, changed, unchanged, older, reverted] = row.map(Number) as [
     number,
@@ -84,7 +86,7 @@ export function mergeCounts(row: readonly unknown[]): MergeCounts {
   return { inserted, changed, unchanged, older, reverted }
 }
 
-/** Rows on their way into a table; held in a place of their own until they are merged, outside of this process's heap. */
+/** Rows on their way into a table; kept separately until they are merged, outside this process's heap. */
 export interface MirrorBatch {
   /** Rows added so far. */
   readonly rows: number
@@ -94,28 +96,28 @@ export interface MirrorBatch {
    */
   add(rows: readonly MirrorRow[], seenAt: string): Promise<void>
   /**
-   * Merges what was added, one row for each id: the one with the highest version, then the latest `seenAt`. It counts as seen
-   * when the latest of them was. A row of the table gives way to one that was seen later, whatever its version, and to one of a
-   * higher version. Then the batch is used up.
-   * @throws FenceLost; Blocked where the warehouse is locked, away or full. The batch can be merged again after that.
+   * Merges what was added, one row for each id: the one with the highest version, then the latest `seenAt`. It counts as seen at
+   * the latest `seenAt` of that id. It replaces a row of the table if it was seen later, whatever its version, or if its version
+   * is higher. Then the batch is used up.
+   * @throws FenceLost; Blocked if the warehouse is locked, unavailable or full. The batch can be merged again after that.
    */
   merge(into: {
     readonly run: number
     readonly fence: number
     readonly position: string
   }): Promise<MergeCounts>
-  /** Forgets what was not merged. Safe at any time, and twice. */
+  /** Discards what was not merged. Safe at any time, and twice. */
   drop(): Promise<void>
 }
 
-/** A share of a table's rows that are there: with an instant column (by its name) in `[from, to)`; null is no bound. */
+/** A part of a table's present rows: those with an instant column (by its name) in `[from, to)`; null is no bound. */
 export interface InstantRange {
   readonly column: string
   readonly from: string | null
   readonly to: string | null
 }
 
-/** A value that `groups` gave of a column (its name), which holds no lists and no JSON. */
+/** A value that `groups` returned for a column (its name), which holds no lists and no JSON. */
 export interface ColumnEquals {
   readonly column: string
   readonly value: MirrorValue | null
@@ -140,10 +142,10 @@ export interface LinkEnd {
   readonly among: Owners | null
 }
 
-/** Rows to mark or remove: they are there, were last seen before `before`, and are among `ids` or belong to `owners`. */
+/** Rows to mark or remove: they are present, were last seen before `before`, and are among `ids` or belong to `owners`. */
 export interface Deletion {
   readonly before: string
-  /** At most 10,000. Default: whatever their id. */
+  /** At most 10,000. Default: any id. */
   readonly ids?: readonly string[]
   readonly owners?: Owners
   /** `soft` sets `_deleted_at` to `at`; `hard` removes the row. */
@@ -151,7 +153,7 @@ export interface Deletion {
   readonly at: string
 }
 
-/** New tables, new columns and columns that are not written any more; nothing is ever dropped. */
+/** New tables, new columns and columns that are no longer written; nothing is ever dropped. */
 export interface StreamChange {
   readonly name: string
   readonly table: string
@@ -161,61 +163,68 @@ export interface StreamChange {
   readonly revive: readonly string[]
 }
 
-/** The drivers implement this; `test/contract/mirror-tables.suite.ts` holds for each of them. Closed when idle by themselves. */
+/**
+ * The interface of the drivers; `test/contract/mirror-tables.suite.ts` holds for each of them. They close by themselves when
+ * idle.
+ */
 export interface MirrorTables {
-  /** Name of the warehouse in the configuration, where it is, and the schema, for messages. */
+  /** Name of the warehouse in the configuration, its address, and the schema, for messages. */
   readonly place: string
-  /** Whether the database can hold such an id. A batch takes no other. */
+  /** Whether the database can hold such an id. A batch accepts no other. */
   holdsId(id: string): boolean
   /**
-   * Makes the schema where it is missing, and notes whose records it mirrors (such as `https://… org 7`) and for which project and
-   * sync. A schema without a project, or without a sync, becomes that of the first one that asks.
+   * Creates the schema if it is missing, and records whose records it mirrors (such as `https://… org 7`) and for which project
+   * and sync. A schema without a project, or without a sync, becomes that of the first one that asks.
    * @param sync default: any of the project's
-   * @throws SyncError `warehouse_other_mirror` where it holds those of somebody else, or tables that no mirror made;
-   *   `warehouse_other_project` where another project fills it, `warehouse_other_sync` where another sync does
+   * @throws SyncError `warehouse_other_mirror` if it holds another owner's records, or tables that no mirror made;
+   *   `warehouse_other_project` if another project fills it, `warehouse_other_sync` if another sync does
    */
   own(owner: string, project: string, sync?: string | null): Promise<void>
-  /** Whose records the schema mirrors and for which project, as `own` noted it; null where no mirror made it. */
+  /** Whose records the schema mirrors and for which project, as `own` recorded it; null if no mirror made it. */
   holder(): Promise<Holder | null>
-  /** Makes the schema of the project `from` that of another one, or the same, and of whichever sync asks next. False where it is not `from`'s. */
+  /**
+   * Transfers the schema from project `from` to another one, or the same, and to the next sync that asks. False if it is not
+   * `from`'s.
+   */
   takeOver(from: string, to: string): Promise<boolean>
   /**
-   * The streams there are, or those of them that `of` names; live columns first in the order in which they were made.
-   * @throws SyncError `warehouse_altered` where a table of theirs, or a column, is missing or has another type: which, and
-   *   what to do
+   * All streams, or those that `of` names; live columns first in the order of their creation.
+   * @throws SyncError `warehouse_altered` if a table of theirs, or a column, is missing or has another type: which, and what to
+   *   do
    */
   streams(of?: readonly string[]): Promise<readonly MirrorStream[]>
-  /** Names of all streams, whatever became of their tables, in their order. */
+  /** Names of all streams, whatever happened to their tables, in order. */
   streamNames(): Promise<readonly string[]>
-  /** Names of the tables of all streams, whatever became of them. */
+  /** Names of the tables of all streams, whatever happened to them. */
   tableNames(): Promise<readonly string[]>
-  /** In one transaction. @throws SyncError `warehouse_altered` where a name is taken by somebody else's table or column */
+  /** In one transaction. @throws SyncError `warehouse_altered` if a name is taken by a table or column that is not ours */
   change(changes: readonly StreamChange[]): Promise<void>
-  /** Takes a stream over: whoever held it before can change nothing more. A stream that was never written has no position. */
+  /** Takes a stream over: its previous writer can change nothing more. A stream that was never written has no position. */
   claim(stream: string): Promise<{ readonly fence: number; readonly position: string | null }>
-  /** The position of a stream, which nobody is taken over for; null where it was never written. */
+  /** The position of a stream, without taking it over; null if it was never written. */
   position(stream: string): Promise<string | null>
   /** Stores a position alone. @throws FenceLost */
   move(stream: string, fence: number, position: string): Promise<void>
   /** Makes room for rows. Its columns are those of `stream` as given. */
   batch(stream: MirrorStream): Promise<MirrorBatch>
-  /** Deletes and stores the position. Returns the number of rows. @throws FenceLost */
+  /** Deletes rows and stores the position. Returns the number of rows. @throws FenceLost */
   delete(stream: MirrorStream, fence: number, position: string, deletion: Deletion): Promise<number>
-  /** Rows that are there. `misfits`: those of them that have some. */
+  /** The number of present rows. `misfits`: of those that have some. */
   count(
     stream: MirrorStream,
     within?: InstantRange,
   ): Promise<{ readonly rows: number; readonly misfits: number }>
   /**
-   * Rows that are there, by their values of some columns (names; at least one), in no order. Values are as `rows` gives them, and
-   * as different as their JSON texts: whatever collation a person gave a column, case, accents and spaces tell them apart.
+   * Counts present rows, grouped by their values of some columns (names; at least one), in no order. Values are in the forms of
+   * `rows`, and differ if their JSON texts differ: whatever collation a person gave a column, case, accents and spaces
+   * distinguish them.
    */
   groups(
     stream: MirrorStream,
     columns: readonly string[],
     within?: InstantRange,
   ): Promise<readonly RowGroup[]>
-  /** Ids of rows that are there, in the order of their bytes, above `after`. */
+  /** Ids of present rows, in the order of their bytes, above `after`. */
   ids(
     stream: MirrorStream,
     choice: {
@@ -247,10 +256,10 @@ export interface MirrorTables {
     },
   ): Promise<readonly string[]>
   /**
-   * The rows of at most 1,000 ids, deleted ones too, in no order; cells of the live columns of `stream` as given. A value that
-   * a person put there and that has no form (a decimal of too many digits, an infinite date) is a text that no record has.
+   * The rows of at most 1,000 ids, including deleted ones, in no order; cells of the live columns of `stream` as given. A value
+   * that a person wrote and that has no valid form (a decimal of too many digits, an infinite date) is a text that no record has.
    */
   rows(stream: MirrorStream, ids: readonly string[]): Promise<readonly StoredRow[]>
-  /** Ends what is going on; what was not merged is forgotten. Safe twice. */
+  /** Ends running work; discards what was not merged. Safe twice. */
   close(): Promise<void>
 }

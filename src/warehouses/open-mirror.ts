@@ -1,4 +1,4 @@
-// Opens the tables of a mirror, whatever drives the warehouse. Drivers are loaded when they are needed.
+// Opens the tables of a mirror with any driver. Drivers are loaded on demand.
 
 import type { MirrorTables } from './mirror-tables.ts'
 import type { WarehouseOptions, WarehousePlace } from './warehouse.ts'

@@ -1,11 +1,11 @@
-// Whether another process of this machine is there: what one that is gone left behind can be removed.
+// Whether another process of this machine is running: what an ended one left behind can be removed.
 
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Of another user: it may not be asked, and it is there.
+    // It belongs to another user: it may not be signalled, and it is running.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'
   }
 }

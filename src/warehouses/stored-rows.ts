@@ -1,5 +1,5 @@
-// Rows of a mirror's table as they are read back: the texts that both databases write of values, in the forms of
-// `MirrorRow`. Promise kept here: what a merge wrote comes back as it was given; anything else never looks like it.
+// Reads back rows of a mirror's table: from the texts that both databases write for values to the forms of `MirrorRow`. Promise
+// kept here: what a merge wrote comes back as it was given; anything else never looks like it.
 
 import { canonicalDecimal } from '../core/decimal.ts'
 import { SyncError } from '../core/errors.ts'
@@ -17,8 +17,8 @@ import type {
 } from './mirror-tables.ts'
 
 /**
- * What a database writes of a value: its text, instants in UTC and without their zone (`2026-01-31 08:15:00.5`), booleans as
- * `true` and `false`; of a list, those of its items; null of NULL.
+ * The text that a database writes for a value: instants in UTC and without their zone (`2026-01-31 08:15:00.5`), booleans as
+ * `true` and `false`; for a list, the texts of its items; null for NULL.
  */
 export type WrittenRow = string | null | readonly WrittenRow[]
 
@@ -27,15 +27,15 @@ export const STORED_COLUMNS = ['_id', '_version', '_deleted_at', '_misfits'] as 
 
 const INSTANT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?$/
 
-/** Before and after the calendar, and without end, it is the database's own text. */
+/** Outside the calendar, and for infinite instants, it is the database's own text. */
 const instant = (text: string): string => (INSTANT.test(text) ? instantCell(text) : text)
 
-/** Whatever order, white space and form of numbers a database, or a person, gave it: the canonical text. */
+/** The canonical text, whatever order, white space and form of numbers a database, or a person, gave it. */
 function json(text: string): string {
   try {
     return canonicalJson(parseJson(text))
   } catch {
-    // Nested too deep for a program, or no JSON.
+    // Nested too deep for a program, or not JSON.
     return text
   }
 }
@@ -49,7 +49,7 @@ const FORMS: Readonly<Record<ColumnType['holds'], (text: string) => MirrorValue>
   json,
 }
 
-/** A list that holds another, or NULL, is a text: the cells of records are lists. */
+/** A list that contains another list, or NULL, is a text: the cells of records are lists. */
 function cellOf(written: WrittenRow, { holds }: ColumnType): MirrorCell {
   const form = FORMS[holds]
   if (written === null) return null
@@ -77,7 +77,7 @@ export function storedRow(row: readonly WrittenRow[], live: readonly MirrorColum
   }
 }
 
-/** Groups as a database has them: values that it writes in several ways are one. */
+/** Groups as a database returns them: values that it writes in several ways become one. */
 export function storedGroups(
   groups: Iterable<{ readonly written: readonly WrittenRow[]; readonly rows: number }>,
   columns: readonly MirrorColumn[],
@@ -91,7 +91,7 @@ export function storedGroups(
   return [...held.values()]
 }
 
-/** Columns of a stream by their names. */
+/** Columns of a stream, by name. */
 export const columnsNamed = (
   { name: stream, columns }: MirrorStream,
   names: readonly string[],
@@ -102,12 +102,14 @@ export const columnsNamed = (
     throw new SyncError('column_unfit', `The stream ${stream} has no column ${name}`)
   })
 
-/** How rows with a value are found: without one, by the value itself, or by the text that the database writes of it. */
+/**
+ * How rows with a value are found: by the absence of one, by the value itself, or by the text that the database writes for it.
+ */
 export type StoredMismatch =
   | { readonly by: 'null' }
   | { readonly by: 'value' | 'text'; readonly text: string }
 
-/** @throws SyncError `column_unfit` for columns that have too many ways to write a value: an error of ours */
+/** @throws SyncError `column_unfit` for columns with too many ways to write a value: an error of ours */
 export function compareStored(
   { name, type: { holds, list } }: MirrorColumn,
   value: ColumnEquals['value'],

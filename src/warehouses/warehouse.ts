@@ -1,11 +1,11 @@
-// A warehouse as its users see it: a database that answers queries. Promise kept here: reading changes nothing in it, and a
-// message of its driver, which may quote values, never gets out.
+// The interface of a warehouse: a database that answers queries. Promise kept here: reading changes nothing in it, and no message
+// of its driver, which may quote values, gets out.
 
 import type { Json } from '../core/json.ts'
 import type { ColumnOrder } from '../core/watermark.ts'
 
 /**
- * A DuckDB file (absolute path), the folder from which paths in its queries count, the folders whose files they may read (by
+ * A DuckDB file (absolute path), the folder that paths in its queries are relative to, the folders whose files they may read (by
  * default that folder), and what they never read; or a PostgreSQL's URL, never shown.
  */
 export type WarehousePlace =
@@ -18,7 +18,7 @@ export type WarehousePlace =
   | { readonly url: string }
 
 export interface WarehouseOptions {
-  /** How long a file that another process holds, or a connection, is waited for. Default 30,000 ms. */
+  /** How long to wait for a file that another process holds, or for a connection. Default 30,000 ms. */
   readonly waitMs?: number
   readonly signal?: AbortSignal | undefined
 }
@@ -26,30 +26,30 @@ export interface WarehouseOptions {
 export interface ReadOptions {
   /** Ends the query, also while its rows are read. */
   readonly signal?: AbortSignal | undefined
-  /** Rows that are wanted at most: so many come at least, if there are. */
+  /** Rows that are wanted at most: at least this many come, if they exist. */
   readonly rowsMax?: number
 }
 
 /** An open warehouse; one reading at a time. */
 export interface Warehouse {
-  /** Name in the configuration, and where it is, for messages. */
+  /** Name in the configuration, and address, for messages. */
   readonly place: string
   /**
-   * Runs one query, a SELECT, in a transaction that may only read. Row after row is made as `chunks` asks for it: memory does
-   * not grow with their number.
-   * @throws SyncError `query_refused` with the warehouse's code and the place in the query, `query_column` for a column
-   *   whose values cannot be cells; Blocked where the warehouse is away
+   * Runs one query, a SELECT, in a transaction that may only read. Rows are made as `chunks` asks for them: memory does not grow
+   * with their number.
+   * @throws SyncError `query_refused` with the warehouse's code and the place in the query, `query_column` for a column whose
+   *   values cannot be cells; Blocked if the warehouse is unavailable
    */
   read(query: string, options?: ReadOptions): Promise<Reading>
-  /** Ends what is being read. Safe at any time, and twice. */
+  /** Ends the reading. Safe at any time, and twice. */
   close(): Promise<void>
 }
 
 /** The answer of a query. */
 export interface Reading {
-  /** As the query names them: some may be empty, or the same. */
+  /** The query's own names: some may be empty, or the same. */
   readonly columns: readonly string[]
-  /** How the warehouse orders the values of each column; null where that is not known. */
+  /** How the warehouse orders the values of each column; null if that is not known. */
   readonly orders: readonly (ColumnOrder | null)[]
   /**
    * The rows in the query's order, in chunks of at most `rowsMax`, as cells:

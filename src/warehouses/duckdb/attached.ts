@@ -1,6 +1,6 @@
-// A DuckDB file, attached to a database in memory for one transaction at a time. Promises kept here: between two of them the
-// file is closed, so that others can open it; nobody in this process has it open at the same time (file-gate.ts); every wait
-// has an end.
+// A DuckDB file, attached to a database in memory for one transaction at a time. Promises kept here: between two transactions the
+// file is closed, so that others can open it; nothing else in this process has it open at the same time (file-gate.ts); every
+// wait is bounded.
 
 import { existsSync } from 'node:fs'
 import { chmod, link, rename, rm } from 'node:fs/promises'
@@ -26,7 +26,7 @@ const INTERRUPT_MS = 50
 /** Name of the file in SQL, while it is attached. */
 export const FILE = 'warehouse'
 
-/** What a statement answers: its rows, values as JavaScript has them. */
+/** The answer of a statement: its rows, with values as JavaScript has them. */
 export type Ask = (sql: string) => Promise<unknown[][]>
 
 export class AttachedFile {
@@ -38,7 +38,7 @@ export class AttachedFile {
   readonly #signal: AbortSignal
   readonly #working = new Set<Promise<unknown>>()
 
-  /** @param file as `realFile` gives it */
+  /** @param file from `realFile` */
   constructor(place: string, file: string, { waitMs = WAIT_MS, signal }: WarehouseOptions) {
     this.place = place
     this.#file = file
@@ -52,8 +52,8 @@ export class AttachedFile {
 
   /**
    * Runs `work` in one transaction on the file; any error undoes all of it.
-   * @param create whether a file that does not exist is made
-   * @throws Blocked where it is held by others, full or denied; SyncError `warehouse_…`
+   * @param create whether to create a file that does not exist
+   * @throws Blocked if others hold it, or it is full or denied; SyncError `warehouse_…`
    */
   transaction<Result>(
     connection: DuckDBConnection,
@@ -63,7 +63,7 @@ export class AttachedFile {
     return this.guard(async () => {
       const leave = await enterFile(this.#file, 'write', this.#waitMs, this.#signal)
       if (typeof leave === 'string') throw fileBeingRead(this.place, this.#waitMs)
-      // Others are waited for from here on: the wait for this process says nothing of them.
+      // The wait for other processes starts here: the wait inside this process says nothing of them.
       const until = Date.now() + this.#waitMs
       try {
         if (create && !this.exists()) await this.#create(connection)
@@ -81,19 +81,19 @@ export class AttachedFile {
     })
   }
 
-  /** Runs a statement on what is in memory. @throws Blocked where there is no room for it */
+  /** Runs a statement on the database in memory. @throws Blocked if there is no room for it */
   prepare(connection: DuckDBConnection, sql: string): Promise<void> {
     return this.guard(async () => {
       await this.#interruptible(connection, () => connection.run(sql))
     })
   }
 
-  /** An error of the driver in our words. */
+  /** Converts a driver's error to our words. */
   explain(error: unknown): unknown {
     return writeError(error, this.place)
   }
 
-  /** Does some work that `close` waits for; gives its errors in our words. */
+  /** Does work that `close` waits for; converts its errors to our words. */
   async guard<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#signal.throwIfAborted()
     const working = work()
@@ -108,7 +108,7 @@ export class AttachedFile {
     }
   }
 
-  /** Under another name first: of a process that is killed there is a whole file, or none. */
+  /** Creates it under another name first: if the process is killed, the file is whole or absent. */
   async #create(connection: DuckDBConnection): Promise<void> {
     const made = `${this.#file}.${process.pid}.new`
     try {
@@ -116,7 +116,7 @@ export class AttachedFile {
       await connection.run(`DETACH ${FILE}`)
       await chmod(made, 0o600)
       await link(made, this.#file).catch((error: NodeJS.ErrnoException) => {
-        // Another process may have been faster; and not every file system has links.
+        // Another process may have been faster; and not every file system supports links.
         if (error.code !== 'EEXIST') return rename(made, this.#file)
       })
     } finally {
@@ -156,13 +156,13 @@ export class AttachedFile {
       await connection.run('COMMIT')
       return result
     } catch (error) {
-      // After a COMMIT that failed there is none.
+      // After a failed COMMIT there is no transaction.
       await connection.run('ROLLBACK').catch(() => {})
       throw error
     }
   }
 
-  /** An interruption ends the statement that runs; one that has not begun yet is told again. */
+  /** An interruption ends the running statement; one that has not begun yet must be interrupted again. */
   async #interruptible<Part>(
     connection: DuckDBConnection,
     part: () => Promise<Part>,
@@ -182,7 +182,7 @@ export class AttachedFile {
     }
   }
 
-  /** Ends what is going on. */
+  /** Ends running work. */
   async close(): Promise<void> {
     this.#closing.abort(new SyncError('warehouse_closed', `The warehouse ${this.place} was closed`))
     await Promise.allSettled(this.#working)

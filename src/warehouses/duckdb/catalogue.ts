@@ -1,4 +1,4 @@
-// The schema of a mirror: its books of owner, streams and columns, its tables, and whether they are what the books say.
+// The schema of a mirror: its catalogue of owner, streams and columns, its tables, and whether they match the catalogue.
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { HolderClaim } from '../../core/mirror.ts'
@@ -21,7 +21,7 @@ const OWN: readonly (readonly [name: string, type: string])[] = [
   ['_misfits', 'JSON'],
 ]
 
-/** The books. */
+/** The catalogue tables. */
 const booksIn = (schema: string) => ({
   mirror: tableIn(schema, '_records_sync_mirror'),
   streams: tableIn(schema, '_records_sync_streams'),
@@ -31,7 +31,7 @@ const booksIn = (schema: string) => ({
 const lower = (name: string): string => name.toLowerCase()
 const textOfType = ({ holds, list }: ColumnType): string => (list ? `${holds}[]` : holds)
 
-/** Makes the schema and its books where they are missing. In a transaction. */
+/** Creates the schema and its catalogue if they are missing. In a transaction. */
 export async function ownSchema(
   ask: Ask,
   { place, schema }: SchemaPlace,
@@ -79,7 +79,7 @@ export async function ownSchema(
   await noteHolder(ask, { place, schema }, claim)
 }
 
-/** The streams in the books, each of them checked against its table. In a transaction. */
+/** The streams in the catalogue, each checked against its table. In a transaction. */
 export async function readStreams(
   ask: Ask,
   home: SchemaPlace,
@@ -112,7 +112,7 @@ export async function readStreams(
   return read
 }
 
-/** Names of the streams in the books, or of their tables. In a transaction. */
+/** Names of the streams in the catalogue, or of their tables. In a transaction. */
 export async function readNames(
   ask: Ask,
   schema: string,
@@ -191,7 +191,7 @@ export async function changeStreams(
   }
 }
 
-/** Names are free when nothing has them, whatever the case. */
+/** A name is free if nothing has it, in any case. */
 function checkFree(
   { place, schema }: SchemaPlace,
   { table, add }: StreamChange,
@@ -294,7 +294,7 @@ export async function storePosition(
   if (moved.length === 0) throw new FenceLost(null, stream)
 }
 
-/** Types by column, by table, of these. Of a view there is nothing that a mirror could write. */
+/** Types by column, for each of these tables. A view has nothing that a mirror could write. */
 async function columnsIn(
   ask: Ask,
   schema: string,

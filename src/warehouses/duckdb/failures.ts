@@ -1,5 +1,5 @@
-// What DuckDB refuses, in our own words. Its messages quote values and paths: of them only the class of the error, the place
-// in the query, and the number of a process that holds the file are read.
+// DuckDB's refusals, in our own words. Its messages quote values and paths: only the class of the error, the place in the query,
+// and the id of a process that holds the file are read from them.
 
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { refusedCell } from '../cells.ts'
@@ -9,7 +9,7 @@ const RETRY_MS = 10_000
 const CLASS = /^(?:[a-z ]+: )?([A-Z][A-Za-z ]{1,30}) Error:/i
 const PLACE = /^LINE (\d+): (.*)\n( *)\^/m
 
-/** What the file system refuses, whatever DuckDB was doing. */
+/** Refusals of the file system, whatever DuckDB was doing. */
 const FULL = /No space left on device|Disk quota exceeded|max_temp_directory_size/
 const DENIED = /Permission denied|Read-only file system|Operation not permitted/
 const DAMAGED =
@@ -17,14 +17,14 @@ const DAMAGED =
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
 
-/** Whether another process holds the file, and which, where DuckDB says it. */
+/** Whether another process holds the file, and which one, if DuckDB says it. */
 export function lockHolder(error: unknown): { pid: string | undefined } | undefined {
   const message = messageOf(error)
   if (!message.includes('Could not set lock on file')) return undefined
   return { pid: /\(PID (\d+)\)/.exec(message)?.[1] }
 }
 
-/** @param holder who has the file open: `another process (PID 7)` */
+/** @param holder what has the file open: `another process (PID 7)` */
 export function fileLocked(place: string, holder: string, waitMs: number): Blocked {
   return new Blocked(
     'warehouse',
@@ -33,11 +33,11 @@ export function fileLocked(place: string, holder: string, waitMs: number): Block
   )
 }
 
-/** How another process that holds the file is named. */
+/** The text for another process that holds the file. */
 export const processText = (pid: string | undefined): string =>
   pid === undefined ? 'another process' : `another process (PID ${pid})`
 
-/** This process itself reads the file for a query, longer than a mirror waits. */
+/** This process itself reads the file for a query, for longer than a mirror waits. */
 export const fileBeingRead = (place: string, waitMs: number): Blocked =>
   new Blocked(
     'warehouse',
@@ -60,7 +60,7 @@ export function openError(error: unknown, place: string): SyncError {
   return fail('unreadable', 'cannot be opened; expected a DuckDB file that this user may read')
 }
 
-/** Why a query cannot be answered. */
+/** Why a query failed. */
 export function queryError(error: unknown, place: string): SyncError {
   if (error instanceof SyncError) return error
   const kind = kindOf(error)
@@ -77,7 +77,7 @@ export function queryError(error: unknown, place: string): SyncError {
 export function writeError(error: unknown, place: string): unknown {
   if (!(error instanceof Error) || error instanceof SyncError) return error
   const { message } = error
-  // What has no class is none of DuckDB's.
+  // An error without a class is not DuckDB's.
   if (!CLASS.test(message)) return error
   const kind = kindOf(error)
   const block = (reason: 'disk' | 'warehouse', sentence: string) =>
@@ -108,18 +108,18 @@ export function writeError(error: unknown, place: string): unknown {
   )
 }
 
-/** Whether a file was closed although it could not be tidied up: what was committed is in its log, and so not lost. */
+/** Whether a file was closed without the final clean-up: what was committed is in its log, and so not lost. */
 export const isUntidy = (error: unknown): boolean =>
   messageOf(error).includes('but CHECKPOINT during DETACH failed')
 
-/** Why a query that was only looked at is wrong: with its place, which is one of its own text. */
+/** Why a query that was only parsed is wrong: with the place in its own text. */
 export function parseError(error: unknown): SyncError {
   if (error instanceof SyncError) return error
   const found = PLACE.exec(messageOf(error))
   if (!found) return attachDatabaseMessage(refusedCell(kindOf(error)), error)
   const [, line, shown, indent] = found as unknown as [string, string, string, string]
   const column = indent.length + 1 - `LINE ${line}: `.length
-  // A long line is shown in part, and then the column counts from somewhere else.
+  // DuckDB shows only part of a long line, and then the column counts from elsewhere.
   const whole = !shown.startsWith('...') && column > 0
   const place = { line: Number(line), column: whole ? column : undefined }
   return attachDatabaseMessage(refusedCell(kindOf(error), place), error)

@@ -1,6 +1,6 @@
-// Whose turn it is with a DuckDB file, inside of this process. Promise kept here: one writer, or any number of readers, and
-// nobody passes whoever waited longer. DuckDB's own lock is between processes; two openings of one file by one process would
-// not see each other's, and the first to close would take the lock away from the other.
+// Controls access to a DuckDB file inside this process. Promise kept here: one writer, or any number of readers, and none
+// overtakes one that has waited longer. DuckDB's own lock works between processes; two openings of one file by one process would
+// not see each other's lock, and the first to close would release the other's.
 
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -20,7 +20,7 @@ interface Gate {
 
 const gates = new Map<string, Gate>()
 
-/** The one name of a file, also of one that does not exist yet. @throws ENOENT without its folder */
+/** The one name of a file, even if it does not exist yet. @throws ENOENT without its folder */
 export async function realFile(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -31,10 +31,10 @@ export async function realFile(path: string): Promise<string> {
 }
 
 /**
- * Waits until the file may be opened. The function that comes back is to be called once it is closed again. A merge of this
- * process ends by itself, so it is waited for until the signal says otherwise; the answer of a query may be read for hours.
- * @param file as `realFile` gives it
- * @returns `read` where the answers of queries are read that did not end within `waitMs`
+ * Waits until the file may be opened. Call the returned function after closing it again. A merge of this process ends by itself,
+ * so this waits for it until the signal says otherwise; a query's answer may be read for hours.
+ * @param file from `realFile`
+ * @returns `read` if answers of queries are still being read after `waitMs`
  */
 export async function enterFile(
   file: string,
@@ -78,7 +78,7 @@ export async function enterFile(
   }
 }
 
-/** Lets in whoever may go now; forgets a file that nobody uses. */
+/** Admits those that may go now; removes the gate of an unused file. */
 function admit(file: string, gate: Gate): void {
   for (;;) {
     const next = gate.waiting[0]

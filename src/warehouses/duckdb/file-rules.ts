@@ -1,4 +1,4 @@
-// Which files a query may read: those in the folders of its warehouse, and never one that holds a secret.
+// Which files a query may read: those in the folders of its warehouse, and never one that contains a secret.
 
 import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -7,19 +7,19 @@ import { SyncError } from '../../core/errors.ts'
 import { isLedgerFile } from '../../sqlite/own-tables.ts'
 import { quoteLiteral } from './sql.ts'
 
-/** Runs a statement of ours, and gives its rows. */
+/** Runs a statement of ours, and returns its rows. */
 export type AskRows = (sql: string) => Promise<readonly (readonly unknown[])[]>
 
-/** Files that a pattern may stand for. */
+/** Files that a pattern may match. */
 const MATCHES_MAX = 100_000
 const PATTERN = /[*?[{]/
 
 export interface FilePlaces {
-  /** What paths in queries count from. */
+  /** The folder that paths in queries are relative to. */
   readonly folder: string
   /** Folders whose files may be read. Default: `folder`. */
   readonly files?: readonly string[] | undefined
-  /** Files that hold secrets, and folders of ours. */
+  /** Files that contain secrets, and our own folders. */
   readonly secrets?: readonly string[] | undefined
 }
 
@@ -30,7 +30,7 @@ export class FileRules {
     this.#places = places
   }
 
-  /** @param name of a file in a query, or a pattern of names @throws SyncError `query_refused` */
+  /** @param name a file in a query, or a pattern of names @throws SyncError `query_refused` */
   async check(name: string, ask: AskRows): Promise<void> {
     if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name))
       throw refused('names an address', 'expected a file of this machine')
@@ -40,7 +40,7 @@ export class FileRules {
     if (!PATTERN.test(path)) return await this.#checkOne(path, roots, secrets)
     const steps = path.split(sep)
     const first = steps.findIndex((step) => PATTERN.test(step))
-    // Before any name is asked for.
+    // Checked before any name is looked up.
     checkRoot(await real(steps.slice(0, first).join(sep) || sep), roots)
     const found = await ask(`SELECT file FROM glob(${quoteLiteral(path)}) LIMIT ${MATCHES_MAX + 1}`)
     if (found.length > MATCHES_MAX)
@@ -79,13 +79,13 @@ function checkRoot(path: string, roots: readonly string[]): void {
   )
 }
 
-/** Whether it is the folder, or the file, or in it. */
+/** Whether the path is the folder or file itself, or inside it. */
 function isWithin(path: string, folder: string): boolean {
   const rest = relative(folder, path)
   return rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest))
 }
 
-/** The path without links, as far as it exists. */
+/** The path with links resolved, as far as it exists. */
 async function real(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -97,7 +97,7 @@ async function real(path: string): Promise<string> {
 
 interface Identity {
   readonly path: string
-  /** Device and number: the same of a hard link. */
+  /** Device and inode: the same for a hard link. */
   readonly inode: string | null
 }
 

@@ -1,6 +1,6 @@
-// A DuckDB file as a warehouse, opened for reading only, and closed as soon as it was read: one process may write it.
-// The driver ends a stream that failed like one that is complete. So the answer is first put into a temporary table, whose
-// making tells every error, and then read and counted. Memory stays within MEMORY; what is more goes to temporary files.
+// A DuckDB file as a warehouse, opened for reading only, and closed as soon as it was read: one process may write it. The driver
+// ends a failed stream like a complete one. So the answer first goes into a temporary table, whose creation reports every error,
+// and then it is read and counted. Memory stays within MEMORY; the rest goes to temporary files.
 
 import {
   DuckDBInstance,
@@ -34,13 +34,13 @@ const ASK_AGAIN_MS = 250
 const INTERRUPT_MS = 50
 const MEMORY = '512MB'
 
-/** What is read once the answer is in its table. What asks for tables is kept in memory instead: it would find that one. */
+/** Reads the answer from its table. The answer of a query about tables is kept in memory instead: it would find that table. */
 const ANSWER = 'FROM temp.answer'
 
-/** A database of its own for each read: for queries that read files only. */
+/** A database of its own for each reading: for queries that read only files. */
 const NO_FILE = ':memory:'
 
-/** @throws SyncError warehouse_missing, warehouse_not_duckdb, warehouse_unreadable; Blocked where the file stays locked */
+/** @throws SyncError warehouse_missing, warehouse_not_duckdb, warehouse_unreadable; Blocked if the file stays locked */
 export async function openDuckdb(
   name: string,
   { duckdb: path, ...places }: { readonly duckdb: string } & FilePlaces,
@@ -63,7 +63,7 @@ export async function openDuckdb(
   }
 }
 
-/** Waits until nothing in this process writes the file. The function that comes back is for when it is closed again. */
+/** Waits until nothing in this process writes the file. Call the returned function after closing the file again. */
 async function takeTurn(
   path: string,
   place: string,
@@ -71,14 +71,14 @@ async function takeTurn(
   signal: AbortSignal | undefined,
 ): Promise<() => void> {
   if (path === NO_FILE) return () => {}
-  // Of what has not even a folder, the opening tells.
+  // If even the folder is missing, opening the file reports it.
   const file = await realFile(path).catch(() => path)
   const entered = await enterFile(file, 'read', waitMs, signal)
   if (typeof entered === 'string') throw fileBeingRead(place, waitMs)
   return entered
 }
 
-/** From the cache: what one process opens twice has to share its lock, which would go with the first that closes. */
+/** From the cache: two openings in one process must share the lock, because the first to close would release it. */
 async function openFile(
   path: string,
   place: string,
@@ -148,7 +148,7 @@ class DuckdbWarehouse implements Warehouse {
     }
   }
 
-  /** Does some work that ends with the signal, or with `close`. */
+  /** Does work that ends with the signal, or with `close`. */
   async #work<Result>(
     signal: AbortSignal | undefined,
     work: () => Promise<Result>,
@@ -169,7 +169,7 @@ class DuckdbWarehouse implements Warehouse {
     }
   }
 
-  /** The columns as the query names them; a query that is anything but one SELECT is refused. */
+  /** The columns by the query's names; refuses a query that is anything but one SELECT. */
   async #describe(query: string) {
     this.#connection.interrupt()
     await this.#endStream()
@@ -185,7 +185,7 @@ class DuckdbWarehouse implements Warehouse {
     const refuse = (found: string) =>
       new SyncError('query_refused', `expected one SELECT; the query is ${found}`)
     const statements = await this.#connection.extractStatements(query).catch((error: unknown) => {
-      // It says nothing of a text without a statement.
+      // DuckDB gives no message for a text without a statement.
       throw String(error).includes('native callback') ? refuse('empty') : error
     })
     if (statements.count !== 1) throw refuse(`${statements.count} statements`)
@@ -256,7 +256,7 @@ class DuckdbWarehouse implements Warehouse {
     if (waiting.length > 0) yield waiting
   }
 
-  /** An interruption ends the statement that runs; one that has not begun yet is told again. */
+  /** An interruption ends the running statement; one that has not begun yet must be interrupted again. */
   async #interruptUntil(working: Promise<unknown>): Promise<void> {
     const pulse = setInterval(() => this.#connection.interrupt(), INTERRUPT_MS)
     this.#connection.interrupt()
@@ -268,7 +268,7 @@ class DuckdbWarehouse implements Warehouse {
     return new SyncError('warehouse_closed', `The warehouse ${this.place} was closed`)
   }
 
-  /** Reads a stream to its end: one that is left before would keep the file, and its lock, until it is collected. */
+  /** Reads a stream to its end: an abandoned one would keep the file, and its lock, until it is garbage collected. */
   async #endStream(): Promise<void> {
     const stream = this.#stream
     this.#stream = undefined

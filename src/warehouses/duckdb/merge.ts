@@ -1,4 +1,4 @@
-// Rows on their way into a table: one JSON text each, in a temporary table of a database in memory; parsed and merged in SQL.
+// Stages rows for a table: one JSON text each, in a temporary table of a database in memory; parsed and merged in SQL.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DuckDBAppender, DuckDBConnection } from '@duckdb/node-api'
@@ -18,12 +18,14 @@ import { cast, instantExpression, quoteIdentifier } from './sql.ts'
 import { cellsWriter, checkStagedInstant } from './staged-cells.ts'
 import type { Staging } from './staging.ts'
 
-/** Cells that are made into text, or handed over, before others get a turn. */
+/** Cells that are converted to text, or passed to the driver, before other work gets a turn. */
 const TURN_CELLS = 20_000
 const FLUSH_ROWS = 1_000
 const FLUSH_CHARACTERS = 1_000_000
 
-/** One row for each id, with its cells as a list of texts. Made outside of the file, so that it need not be open meanwhile. */
+/**
+ * One row for each id, with its cells as a list of texts. Created outside the file, so that the file need not be open meanwhile.
+ */
 const LATEST = `CREATE OR REPLACE TEMP TABLE latest AS
   SELECT id, version, max(seen) OVER (PARTITION BY id) AS last_seen, misfits, from_json(cells, '["VARCHAR"]') AS cells
   FROM (
@@ -32,7 +34,7 @@ const LATEST = `CREATE OR REPLACE TEMP TABLE latest AS
   )
   QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC NULLS LAST, seen DESC, added DESC) = 1`
 
-/** @throws Blocked where there is no room left for it */
+/** @throws Blocked if there is no room left for it */
 export async function openBatch(
   file: AttachedFile,
   staging: Staging,
@@ -65,7 +67,7 @@ class DuckdbBatch implements MirrorBatch {
   readonly #cells: (row: MirrorRow) => string
   #waiting = { rows: 0, characters: 0 }
   #merging: Promise<unknown> = Promise.resolve()
-  /** Why nothing can be done with it any more. */
+  /** Why the batch can no longer be used. */
   #over: { readonly reason: unknown } | undefined
 
   constructor(
@@ -93,7 +95,7 @@ class DuckdbBatch implements MirrorBatch {
       if (index > 0 && index % turn === 0) await nextTurn()
       cells.push(this.#cells(row))
     }
-    // A merge takes what is there when it begins.
+    // A merge takes the rows that exist when it begins.
     await this.#merging
     for (const [index, row] of rows.entries()) {
       if (index > 0 && index % FLUSH_ROWS === 0) await nextTurn()
@@ -119,7 +121,7 @@ class DuckdbBatch implements MirrorBatch {
     if (waiting.rows >= FLUSH_ROWS || waiting.characters >= FLUSH_CHARACTERS) this.#flush()
   }
 
-  /** Rows that could not be staged are lost, and so is the batch. */
+  /** If rows cannot be staged they are lost, and so is the batch. */
   #flush(): void {
     this.#waiting = { rows: 0, characters: 0 }
     try {
@@ -190,11 +192,11 @@ async function mergeLatest(
     ({ name }, index) => `t.${quoteIdentifier(name)} IS DISTINCT FROM ${values[index]}`,
   )
   const ours = new Set([...OWN_COLUMNS, ...live.map(({ name }) => name)].map(lower))
-  // Columns that are not written any more, or that people added, keep what they hold.
+  // Columns that are no longer written, or that people added, keep their values.
   const kept = (await tableColumns(ask, schema, stream.table)).filter(
     (name) => !ours.has(lower(name)),
   )
-  // The ids alone are asked first: where none of them is there, no other column has to be read.
+  // Reads only the ids first: if none of them exists, no other column has to be read.
   const [present] = await ask(
     `SELECT count(*) FROM ${table} t WHERE t."_id" IN (SELECT id FROM temp.latest)`,
   )
@@ -229,7 +231,7 @@ async function mergeLatest(
   )
   const merged = mergeCounts(counts!)
   const { inserted, changed, unchanged } = merged
-  // No key of the table keeps an id from being there twice.
+  // No key of the table prevents duplicate ids.
   if (Number(written![0]) !== inserted + changed + unchanged || inserted < 0)
     throw new SyncError(
       'warehouse_altered',

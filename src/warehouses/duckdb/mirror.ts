@@ -1,5 +1,5 @@
-// A schema of a DuckDB file as the tables of a mirror. The file is open for one transaction at a time, and closed between
-// them; rows wait for their merge in memory.
+// A schema of a DuckDB file as the tables of a mirror. The file is open for one transaction at a time, and closed in between;
+// rows wait for their merge in memory.
 
 import { dirname } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
@@ -35,7 +35,7 @@ import { LONE_SURROGATE } from './staged-cells.ts'
 import { releaseStaging, openStaging, type Staging } from './staging.ts'
 
 /**
- * The file is made by `own`, where it does not exist; it is not opened before the first call.
+ * `own` creates the file if it does not exist; the file is not opened before the first call.
  * @throws SyncError `warehouse_missing` without its folder, `warehouse_no_file` for a database in memory
  */
 export async function openDuckdbMirror(
@@ -197,7 +197,7 @@ class DuckdbMirror implements MirrorTables {
     return this.#use((ask) => readRows(ask, this.#home.schema, stream, ids))
   }
 
-  /** The file's gate lets one in at a time, so one connection is enough for all calls. */
+  /** The file's gate admits one call at a time, so one connection is enough for all calls. */
   #use<Result>(work: (ask: Ask) => Promise<Result>, create = false): Promise<Result> {
     return this.#attached.transaction(this.#connection, work, create)
   }

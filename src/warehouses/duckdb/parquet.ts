@@ -1,6 +1,6 @@
-// Rows into a Parquet file. Promise kept here: memory does not grow with the rows; what is written is whole, or there is an
-// error; every text is as it was given, whatever characters it has.
-// The rows go by a file of JSON lines: to hand them to the driver value by value takes three times as long.
+// Writes rows to a Parquet file. Promise kept here: memory does not grow with the number of rows; either the file is written
+// whole, or there is an error; every text is as it was given, whatever characters it contains. The rows go through a file of JSON
+// lines: passing them to the driver value by value takes three times as long.
 
 import { chmod, open, rm } from 'node:fs/promises'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -9,10 +9,10 @@ import { quoteLiteral } from './sql.ts'
 import { temporaryFolder } from './temporary.ts'
 
 const MEMORY = '128MB'
-/** A row group is made in memory: so many characters, but at least so many rows, and at most as DuckDB has by default. */
+/** A row group is made in memory: this many characters, but at least this many rows, and at most DuckDB's default. */
 const GROUP = { characters: 16_000_000, rowsMin: 2_048, rowsMax: 122_880 } as const
 
-/** `integer`: of 64 bits; `instant`: a time in UTC, given as ISO 8601. */
+/** `integer`: 64 bits; `instant`: a time in UTC, given as ISO 8601. */
 export type ParquetType = 'text' | 'integer' | 'number' | 'instant'
 
 export interface ParquetColumn {
@@ -31,11 +31,11 @@ const TYPES: Readonly<Record<ParquetType, string>> = {
 }
 
 /**
- * Writes pages of rows, in their order, to a new file; beside it, as `<path>.lines`, is a file of the rows meanwhile. What a
- * failure leaves of the file itself is the caller's to remove.
+ * Writes pages of rows, in order, to a new file; next to it, `<path>.lines` holds the rows meanwhile. The caller removes what a
+ * failure leaves of the file itself.
  * @returns the number of rows
- * @throws SyncError `export_unfit` where a value is not of its column's type, `export_failed` where the file cannot be written;
- *   what `pages` throws
+ * @throws SyncError `export_unfit` if a value is not of its column's type, `export_failed` if the file cannot be written; what
+ *   `pages` throws
  */
 export async function writeParquet(
   path: string,
@@ -122,13 +122,13 @@ async function copy(
   }
 }
 
-/** Rows of a row group. */
+/** Rows per row group. */
 function groupOf(rows: number, characters: number): number {
   const size = Math.floor((GROUP.characters * rows) / Math.max(1, characters))
   return Math.min(GROUP.rowsMax, Math.max(GROUP.rowsMin, size))
 }
 
-/** @throws SyncError where a value is not of its column's type */
+/** @throws SyncError if a value is not of its column's type */
 function check({ name, type }: ParquetColumn, row: ParquetRow, number: number): void {
   const value = Object.hasOwn(row, name) ? row[name] : undefined
   if (value === null || FITS[type](value)) return
@@ -154,7 +154,7 @@ const EXPECTED: Readonly<Record<ParquetType, string>> = {
   instant: 'a time, such as 2026-01-31T08:15:00.000Z',
 }
 
-/** Of an error only its code, or the kind that DuckDB gives it: the rest may quote a value. */
+/** Keeps only the code of an error, or DuckDB's class: the rest may quote a value. */
 function unwritten(path: string, error: unknown): SyncError {
   const { code, message } =
     error instanceof Error ? (error as NodeJS.ErrnoException) : { message: '' }

@@ -1,35 +1,35 @@
-// What a query may do beside answering: nothing. Its tree, as DuckDB parses it, is looked through before it is prepared: tables
-// come from functions that are known to read only, and files from the folders that the warehouse names. Views and macros that
-// the query uses are looked through as well.
+// Ensures that a query only reads. Checks its tree, as DuckDB parses it, before preparing it: tables must come from functions
+// that are known to read only, and files from the folders that the warehouse names. Checks the views and macros that the query
+// uses as well.
 
 import { SyncError } from '../../core/errors.ts'
 import type { AskRows, FileRules } from './file-rules.ts'
 import { quoteLiteral } from './sql.ts'
 
-/** Functions that are tables of the files which their first argument names. */
+/** Table functions that read the files named by their first argument. */
 const OF_FILES = new Set(
   `glob parquet_bloom_probe parquet_file_metadata parquet_full_metadata parquet_kv_metadata parquet_metadata parquet_scan
    parquet_schema read_blob read_csv read_csv_auto read_json read_json_auto read_json_objects read_json_objects_auto
    read_ndjson read_ndjson_auto read_ndjson_objects read_parquet read_text sniff_csv`.split(/\s+/),
 )
-/** Functions that are other tables, and change nothing. */
+/** Other table functions, which change nothing. */
 const OF_VALUES = new Set(
   `generate_series icu_calendar_names json_each json_tree pg_timezone_names range repeat repeat_row
    summary test_all_types test_vector_types unnest`.split(/\s+/),
 )
 const OF_CATALOGUE = /^(?:duckdb_[a-z_]+|pragma_[a-z_]+)$/
-/** Functions of values that do something else. */
+/** Scalar functions with side effects. */
 const WITH_EFFECTS = new Set(['write_log'])
 
-/** Views and macros within each other. */
+/** Depth of views and macros inside each other. */
 const DEPTH_MAX = 16
 
 export interface CheckedQuery {
-  /** Whether it asks what tables there are: it would find those that an answer is put into. */
+  /** Whether it lists tables: it would find those that an answer is put into. */
   readonly asksCatalogue: boolean
 }
 
-/** What a query names as a file; `table`: schema and name of the table that it may be instead. */
+/** A file that a query names; `table`: schema and name of the table that it may be instead. */
 interface NamedFile {
   readonly path: string
   readonly table?: readonly string[]
@@ -44,7 +44,7 @@ const refuse = (what: string, expected: string): SyncError =>
   )
 
 /**
- * Checks a query that is one statement; null where it is no SELECT, which its preparation tells better.
+ * Checks a query that is one statement; null if it is not a SELECT, because preparing it gives the better error.
  * @throws SyncError `query_refused`
  */
 export async function checkQuery(
@@ -101,7 +101,7 @@ function look(
       .join('.')
     names.tables.add(String(node['table_name']).toLowerCase())
     if (/^(?:[^.]*\.)?(?:information_schema|pg_catalog)\./i.test(path)) found.asksCatalogue = true
-    // DuckDB takes a name with a point or a slash for a file where there is no such table.
+    // DuckDB takes a name with a point or a slash for a file if there is no such table.
     else if (/[./\\]/.test(path))
       patterns.push({ path, table: [node['schema_name'], node['table_name']].map(String) })
   }
@@ -135,7 +135,7 @@ function filesOf(call: Node, name: string): string[] {
   })
 }
 
-/** What defines the views and macros of these names. @throws SyncError `query_refused` for a table function that nobody knows */
+/** The definitions of the views and macros of these names. @throws SyncError `query_refused` for an unknown table function */
 async function definitionsOf(
   { tables, functions }: { tables: ReadonlySet<string>; functions: ReadonlySet<string> },
   ask: AskRows,
@@ -162,7 +162,7 @@ async function definitionsOf(
   ]
 }
 
-/** Whether there is a table or a view of that schema, or of any, and name: DuckDB then looks for no file. */
+/** Whether there is a table or view of that name, in that schema or in any: DuckDB then looks for no file. */
 async function isTable(
   [schema = '', name = '']: readonly string[],
   ask: AskRows,
@@ -175,14 +175,14 @@ async function isTable(
   return rows.length > 0
 }
 
-/** The tree of a query; null of what is none. */
+/** The tree of a query; null if the text is not one. */
 async function treeOf(query: string, ask: AskRows): Promise<Node | null> {
   const rows = await ask(`SELECT json_serialize_sql(${quoteLiteral(query)})`)
   const tree = JSON.parse(String(rows[0]![0])) as Node
   return tree['error'] === true ? null : tree
 }
 
-/** The tree of what a view or a macro stands for: of a CREATE VIEW, what follows the AS that a query follows. */
+/** The tree of the definition of a view or a macro: for a CREATE VIEW, what follows the AS that a query follows. */
 async function definitionTree(text: string, ask: AskRows): Promise<Node | null> {
   if (!/^CREATE\s/i.test(text)) return await treeOf(text, ask)
   for (const { index } of text.matchAll(/\sAS\s+/gi)) {

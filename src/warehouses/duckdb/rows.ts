@@ -1,5 +1,5 @@
-// Rows of a mirror's table: the number and the ids of those that are there, how they are marked as deleted or removed, and
-// what a row holds.
+// Rows of a mirror's table: counts and lists the ids of present rows, marks rows as deleted or removes them, and reads what a row
+// holds.
 
 import {
   columnsNamed,
@@ -50,7 +50,7 @@ function inside(within: InstantRange | undefined): string[] {
   ]
 }
 
-/** Bytes have no collation, which a person may have given the column. Any character can be in a JSON text. */
+/** Compares bytes, which have no collation; a person may have given the column one. A JSON text can contain any character. */
 function equal(stream: MirrorStream, { column, value }: ColumnEquals): string {
   const [found] = columnsNamed(stream, [column])
   const finding = compareStored(found!, value)
@@ -74,7 +74,7 @@ export async function countRows(
   return { rows: Number(row![0]), misfits: Number(row![1]) }
 }
 
-/** JSON texts are compared by their bytes, whatever the collation of a column. */
+/** Compares JSON texts by their bytes, whatever the collation of a column. */
 export async function readGroups(
   ask: Ask,
   schema: string,
@@ -121,7 +121,7 @@ export async function readIds(
     ...(owners ? [`${quoteIdentifier(owners.column)} IN ${rowsOf(owners.values)}`] : []),
     ...equals.map((one) => equal(stream, one)),
   ].join(' AND ')
-  // As JSON: the driver takes U+FEFF away where a text begins with it.
+  // As JSON: the driver drops U+FEFF at the beginning of a text.
   const rows = await ask(
     `SELECT to_json("_id") FROM ${tableIn(schema, stream.table)} WHERE ${where} ORDER BY "_id" LIMIT ${limit}`,
   )
@@ -159,7 +159,7 @@ export async function readOwnersOfGone(
   return rows.map(([owner]) => JSON.parse(owner as string) as string)
 }
 
-/** One JSON text each: the driver takes U+FEFF away where a text begins with it. */
+/** One JSON text each: the driver drops U+FEFF at the beginning of a text. */
 export async function readRows(
   ask: Ask,
   schema: string,
@@ -170,8 +170,8 @@ export async function readRows(
   const written = [...OWN, ...live.map(({ name, type }) => columnText(quoteIdentifier(name), type))]
   const table = tableIn(schema, stream.table)
   const among = `"_id" IN ${rowsOf(ids)}`
-  // By the places of the rows, the other columns are read where some of the rows are; by a condition on ids, everywhere. A
-  // column may have the name of the place.
+  // Addressed by row position, the other columns are read only near those rows; by a condition on ids, everywhere. A column may
+  // have the name of the position.
   const hasPlaces = !(await tableColumns(ask, schema, stream.table)).some((name) =>
     /^rowid$/i.test(name),
   )
@@ -180,7 +180,7 @@ export async function readRows(
   return rows.map(([row]) => storedRow(JSON.parse(row as string) as WrittenRow[], live))
 }
 
-/** Gives the number of rows. */
+/** Returns the number of rows. */
 export async function deleteRows(
   ask: Ask,
   schema: string,

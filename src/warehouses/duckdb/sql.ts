@@ -1,4 +1,4 @@
-// Names, texts and types as DuckDB's SQL writes them.
+// Names, texts and types in DuckDB's SQL.
 
 import { DECIMAL, type ColumnType } from '../mirror-tables.ts'
 
@@ -21,11 +21,11 @@ const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
   json: 'JSON',
 }
 
-/** The type, as the catalogue names it. */
+/** The type, by its name in the database's catalogue. */
 export const columnType = ({ holds, list }: ColumnType): string =>
   `${TYPES[holds]}${list ? '[]' : ''}`
 
-/** An expression of a text that is one value. A wide decimal is parsed in 8 µs, one of 18 digits in 0.05. */
+/** An expression that parses the text of one value. A wide decimal is parsed in 8 µs, one of 18 digits in 0.05. */
 function castOne(text: string, holds: ColumnType['holds']): string {
   switch (holds) {
     case 'text':
@@ -39,17 +39,17 @@ function castOne(text: string, holds: ColumnType['holds']): string {
   }
 }
 
-/** An expression of a text that is an instant; the time zone of the session is UTC. */
+/** An expression that parses the text of an instant; the time zone of the session is UTC. */
 export const instantExpression = (text: string): string => `${text}::TIMESTAMP::TIMESTAMPTZ`
 
-/** The value of a type that an expression of its text stands for: of a list, a JSON array of texts. */
+/** Parses a value of a type from an expression of its text: for a list, a JSON array of texts. */
 export function cast(text: string, { holds, list }: ColumnType): string {
   if (!list) return castOne(text, holds)
   const items = `from_json(${text}, '["VARCHAR"]')`
   return holds === 'text' ? items : `list_transform(${items}, lambda x: ${castOne('x', holds)})`
 }
 
-/** An expression of the text of one value; of an instant in UTC. Only those without end have no such timestamp. */
+/** An expression of the text of one value; for an instant, in UTC. Only infinite instants have no such timestamp. */
 const textOfOne = (value: string, holds: ColumnType['holds']): string =>
   holds === 'instant'
     ? `coalesce(make_timestamp(epoch_us(${value}))::VARCHAR, ${value}::VARCHAR)`

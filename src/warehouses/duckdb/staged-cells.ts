@@ -1,5 +1,5 @@
-// Rows as the texts in which they wait for their merge. Promise kept here: what arrives is what was given, character by
-// character and digit by digit, or the row is refused.
+// The texts in which rows wait for their merge. Promise kept here: a row arrives exactly as it was given, character by character
+// and digit by digit, or it is refused.
 
 import { SyncError } from '../../core/errors.ts'
 import {
@@ -17,7 +17,7 @@ const PATTERNS = {
   date: /^\d{4}-\d\d-\d\d$/,
   instant: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/,
 }
-/** Half of a surrogate pair, which no text in UTF-8 has. */
+/** Half of a surrogate pair, which UTF-8 cannot contain. */
 export const LONE_SURROGATE = /\p{Surrogate}/u
 
 type Fits = (value: MirrorValue) => boolean
@@ -42,7 +42,7 @@ export function checkStagedInstant(column: string, value: string): void {
 
 /**
  * Makes the text of a row's cells: a JSON array.
- * @throws SyncError `row_unfit` for a row that is not made for these columns
+ * @throws SyncError `row_unfit` for a row that does not have these columns
  */
 export function cellsWriter(columns: readonly MirrorColumn[]): (row: MirrorRow) => string {
   const fits = columns.map(({ type }) => {
@@ -65,7 +65,7 @@ export function cellsWriter(columns: readonly MirrorColumn[]): (row: MirrorRow) 
       throw unfit(name, `${type.holds}${type.list ? ', a list' : ''}`)
     }
     const text = JSON.stringify(cells)
-    // Half of a surrogate pair is written as its number; so is, after two backslashes, what only looks like it.
+    // JSON writes half of a surrogate pair as its number; a text that only looks like that comes after two backslashes.
     if (text.includes(String.raw`\ud`)) checkWhole(columns, cells)
     if (LONE_SURROGATE.test(id)) throw unfit('_id', 'whole characters')
     if (misfits !== null && LONE_SURROGATE.test(misfits))

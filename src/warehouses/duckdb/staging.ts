@@ -5,7 +5,7 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
 import { temporaryFolder } from './temporary.ts'
 
 const MEMORY_MB = 256
-/** DuckDB counts a whole block for every column that is written, although little of it is touched. */
+/** DuckDB counts a whole block for every written column, although little of it is used. */
 const COLUMN_MB = 1
 
 export class Staging {
@@ -41,7 +41,7 @@ export class Staging {
     }
   }
 
-  /** Makes room for merges into a table of so many columns. */
+  /** Makes room for merges into a table with this many columns. */
   async widen(connection: DuckDBConnection, columns: number): Promise<void> {
     const memoryMb = MEMORY_MB + columns * COLUMN_MB
     if (memoryMb <= this.#memoryMb) return
@@ -58,7 +58,7 @@ export class Staging {
 const stagings = new Map<string, { users: number; readonly made: Promise<Staging> }>()
 let made = 0
 
-/** @param file as `realFile` gives it */
+/** @param file from `realFile` */
 export async function openStaging(file: string): Promise<Staging> {
   let shared = stagings.get(file)
   if (!shared) {
@@ -74,7 +74,7 @@ export async function openStaging(file: string): Promise<Staging> {
   }
 }
 
-/** To be called once by everybody who opened it, with connections closed. The last one ends it. */
+/** Each opener calls it once, with connections closed. The last call closes the database. */
 export async function releaseStaging(file: string): Promise<void> {
   const shared = stagings.get(file)!
   if (--shared.users > 0) return

@@ -1,5 +1,5 @@
-// Where DuckDB puts what does not fit into its memory: a folder of this process, which other users cannot enter, nor make
-// before it. It goes with the process; what a killed one left behind goes with the next that needs one.
+// Where DuckDB puts what does not fit into its memory: a folder of this process, which other users can neither enter nor create
+// first. It is removed with the process; what a killed process left is removed by the next one that needs such a folder.
 
 import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ const PREFIX = 'records-sync-tmp'
 const hashOf = (text: string, length: number): string =>
   createHash('sha256').update(text).digest('hex').slice(0, length)
 
-/** Whose process numbers these are: those of another container mean nothing here. */
+/** The namespace of these process ids: those of another container mean nothing here. */
 function numberSpace(): string {
   let space = ''
   try {
@@ -24,23 +24,23 @@ function numberSpace(): string {
 
 let home: string | undefined
 
-/** A folder of this process alone, for what it does with one file. DuckDB makes it where it needs it. */
+/** A folder of this process alone, for its work on one file. DuckDB creates it when needed. */
 export function temporaryFolder(purpose: string, path: string): string {
   return join(homeOfProcess(), `${purpose}-${hashOf(path, 16)}`)
 }
 
-/** Made anew where somebody tidied up the system's folder. */
+/** Created again if the system's temporary folder was cleaned. */
 function homeOfProcess(): string {
   if (home !== undefined && existsSync(home)) return home
   const space = numberSpace()
   removeLeftovers(tmpdir(), space)
-  // With 700, and under a name that was free: whoever makes such a folder first gets another one.
+  // With mode 700, and under a free name: if another user creates such a folder first, this process gets another one.
   const made = mkdtempSync(join(tmpdir(), `${PREFIX}-${space}-${process.pid}-`))
   process.once('exit', () => rmSync(made, { recursive: true, force: true }))
   return (home = made)
 }
 
-/** Removes what processes of ours left that have ended. */
+/** Removes what our ended processes left behind. */
 export function removeLeftovers(folder: string, space: string = numberSpace()): void {
   const pattern = new RegExp(`^${PREFIX}-${space}-(\\d+)-[A-Za-z0-9]{6}$`)
   for (const name of readdirSync(folder)) {

@@ -48,7 +48,7 @@ const NUMERIC: ReadonlySet<DuckDBTypeId> = new Set([
   DuckDBTypeId.DECIMAL,
 ])
 
-/** What of a type cannot be a cell, in words; undefined where all of it can. */
+/** What about a type cannot be a cell, in words; undefined if all its values can. */
 export function refusedIn(type: DuckDBType): string | undefined {
   switch (type.typeId) {
     case DuckDBTypeId.LIST:
@@ -65,7 +65,7 @@ export function refusedIn(type: DuckDBType): string | undefined {
   }
 }
 
-/** How values of a type are ordered, where their cells tell it. */
+/** The order of a type's values, if their cells show it. */
 export function orderOf({ typeId, alias }: DuckDBType): ColumnOrder | null {
   if (NUMERIC.has(typeId)) return 'number'
   if (TIMES.has(typeId)) return 'time'
@@ -74,12 +74,12 @@ export function orderOf({ typeId, alias }: DuckDBType): ColumnOrder | null {
   return typeId === DuckDBTypeId.VARCHAR && alias !== 'JSON' ? 'text' : null
 }
 
-/** The shortest decimal that means this 32-bit number: it comes widened to a double, with digits that it never had. */
+/** The shortest decimal of this 32-bit number: the driver widens it to a double, with digits that it never had. */
 function floatCell(value: number): string {
   if (!Number.isFinite(value)) return numberCell(value)
   for (let digits = 1; ; digits++) {
     const shorter = Number(value.toPrecision(digits))
-    // Nine digits tell any two of them apart.
+    // Nine digits distinguish any two of them.
     if (Math.fround(shorter) === value || digits === 9) return decimalOfNumber(shorter)
   }
 }
@@ -89,7 +89,7 @@ const finite = (value: DuckDBValue, write: () => string): string => {
   return write()
 }
 
-/** How values of a type become cells. A list becomes an array of cells; what holds more than that becomes JSON text. */
+/** How values of a type become cells. A list becomes an array of cells; deeper nesting becomes JSON text. */
 export function cellOf(type: DuckDBType): Cell {
   if (TIMES.has(type.typeId)) return (value) => finite(value, () => instantCell(String(value)))
   switch (type.typeId) {

@@ -1,23 +1,23 @@
-// The temporary table that holds the rows of a batch, and how its rows compare with those of their table.
+// The temporary table that holds the rows of a batch, and how its rows compare with the rows of the target table.
 
 import type { MirrorColumn, MirrorStream } from '../mirror-tables.ts'
 import { quoteIdentifier } from './sql.ts'
 
 export const BATCH = 'pg_temp.records_sync_batch'
 
-/** Of each id the row that counts; of rows that are alike the last one, so that it is the same whenever it is asked for. */
+/** For each id the row that counts; of equal rows the last one, so that the result is always the same. */
 export const BEST = `(SELECT DISTINCT ON (id) *, max(seen_at) OVER (PARTITION BY id) AS last_seen
       FROM ${BATCH} ORDER BY id, version DESC NULLS LAST, seen_at DESC, ctid DESC)`
 
-/** The columns of the temporary table have numbers, so that no name of a property is like one of ours. */
+/** The columns of the temporary table are numbered, so that no property's name clashes with ours. */
 export const numbered = (stream: MirrorStream) =>
   stream.columns.filter(({ live }) => live).map((column, index) => ({ ...column, as: `c${index}` }))
 
 export const MISFITS_DIFFER = 't."_misfits"::text IS DISTINCT FROM b.misfits::text'
 
 /**
- * Whether a row of the table (`t`) holds another value than a row of the batch (`b`). By their bytes: a person may have given the
- * column a collation that takes some texts for the same.
+ * Whether a row of the table (`t`) holds another value than a row of the batch (`b`). Compares bytes: a person may have given the
+ * column a collation that treats some texts as equal.
  */
 export const differs = ({ name, as, type }: MirrorColumn & { readonly as: string }): string =>
   `t.${quoteIdentifier(name)}${type.holds === 'text' ? ' COLLATE "C"' : ''} IS DISTINCT FROM b.${as}`

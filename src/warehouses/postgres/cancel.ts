@@ -1,10 +1,10 @@
-// Ends what runs on a server: a statement does not notice that whoever asked for it has gone.
+// Cancels statements on a server: a statement does not notice that its client has gone.
 
 import pg, { type ClientBase, type ClientConfig } from 'pg'
 
 const CANCEL_MAX_MS = 5_000
 
-/** Asks the server, over another connection, to end what these do. Rejects where it cannot be asked. */
+/** Asks the server, over another connection, to cancel the statements of these. Rejects if it cannot be asked. */
 export async function cancelStatements(
   config: ClientConfig,
   clients: readonly ClientBase[],

@@ -1,4 +1,4 @@
-// The schema of a mirror: its books of owner, streams and columns, its tables, and whether they are what the books say.
+// The schema of a mirror: its catalogue of owner, streams and columns, its tables, and whether they match the catalogue.
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
 import type { HolderClaim } from '../../core/mirror.ts'
@@ -11,7 +11,7 @@ import { tableIn, type SchemaPlace } from './schema.ts'
 
 const LAYOUT = 1
 const SERVER_MIN = 13
-/** PostgreSQL's own bound. Columns that were dropped count. */
+/** PostgreSQL's own limit. Dropped columns count. */
 const COLUMNS_MAX = 1_600
 
 /** The columns that every table has, with their types. */
@@ -25,14 +25,14 @@ const OWN: readonly (readonly [name: string, type: string])[] = [
   ['_misfits', 'json'],
 ]
 
-/** The books. */
+/** The catalogue tables. */
 const booksIn = (home: SchemaPlace) => ({
   mirror: tableIn(home, '_records_sync_mirror'),
   streams: tableIn(home, '_records_sync_streams'),
   columns: tableIn(home, '_records_sync_columns'),
 })
 
-/** Makes the schema and its books where they are missing. In a transaction. */
+/** Creates the schema and its catalogue if they are missing. In a transaction. */
 export async function ownSchema(
   lease: Lease,
   home: SchemaPlace,
@@ -77,7 +77,7 @@ export async function ownSchema(
       'other_mirror',
       `has tables that no mirror made; name another \`schema\` for this mirror`,
     )
-  // Asking first, because making what is there already needs a permission that the owner of the schema may lack.
+  // Checked first, because creating what exists already needs a permission that the owner of the schema may lack.
   if (exists !== 't') await lease.ask(`CREATE SCHEMA ${quoteIdentifier(schema)}`)
   await lease.ask(
     `CREATE TABLE ${books.mirror} (owner text NOT NULL, version integer NOT NULL, project text,
@@ -96,7 +96,7 @@ export async function ownSchema(
   ])
 }
 
-/** The streams of the books, none where there are no books yet; each of them checked against its table. */
+/** The streams of the catalogue, none if there is no catalogue yet; each checked against its table. */
 export async function readStreams(
   lease: Lease,
   home: SchemaPlace,
@@ -119,14 +119,14 @@ export async function readStreams(
     if (row[2] !== null) stream.columns.push(columnOf(row))
   }
   const tables = [...streams.values()].map(({ table }) => table)
-  // What was added since the books were read does no harm.
+  // What was added since the catalogue was read does no harm.
   const found = await tablesOf(lease, home, tables)
   for (const stream of streams.values()) checkTable(home, stream, found.get(stream.table))
   await checkTableHooks(lease, home, tables)
   return [...streams.values()]
 }
 
-/** Names of the streams of the books, or of their tables; none where there are no books yet. */
+/** Names of the streams of the catalogue, or of their tables; none if there is no catalogue yet. */
 export async function readNames(
   lease: Lease,
   home: SchemaPlace,
@@ -156,13 +156,13 @@ function columnOf([, , name, property, part, fieldType, type, live]: RowValues):
 interface Found {
   /** Columns by name, with their types. */
   readonly columns: Map<string, string>
-  /** Those that an index keeps unique. */
+  /** Columns that an index keeps unique. */
   readonly unique: Set<string>
-  /** Columns, and those that were dropped. */
+  /** The number of columns, including dropped ones. */
   readonly taken: number
 }
 
-/** What there is by these names: tables, or anything that a table cannot have the name of. */
+/** What exists under these names: tables, or anything whose name a table cannot have. */
 async function tablesOf(
   lease: Lease,
   { schema }: SchemaPlace,
@@ -182,7 +182,7 @@ async function tablesOf(
   for (const [table, isTable, taken, column, type, isUnique] of rows) {
     const one = found.get(table!) ?? { columns: new Map(), unique: new Set(), taken: Number(taken) }
     found.set(table!, one)
-    // Of a view there is nothing that a mirror could write.
+    // A view has nothing that a mirror could write.
     if (column === null || isTable !== 't') continue
     one.columns.set(column!, type!)
     if (isUnique === 't') one.unique.add(column!)
@@ -211,7 +211,7 @@ function checkTable(home: SchemaPlace, stream: MirrorStream, found: Found | unde
     if (there === undefined) throw altered(`${table}.${name} is missing; expected type ${type}`)
     if (there !== type) throw altered(`${table}.${name} has type ${there}; expected ${type}`)
   }
-  // Without it every row of a merge would read the whole table.
+  // Without this index every row of a merge would read the whole table.
   if (!found.unique.has('_id'))
     throw altered(`${table}._id has no index that keeps it unique; expected its primary key`)
 }
@@ -241,7 +241,7 @@ export async function changeStreams(
   for (const change of changes) await applyChange(lease, home, change, known.has(change.name))
 }
 
-/** What would fail is refused before anything is written. */
+/** Refuses what would fail, before anything is written. */
 function checkChange(
   home: SchemaPlace,
   { name, table, add }: StreamChange,
@@ -282,7 +282,7 @@ async function applyChange(
     )
   if (!known) {
     const own = OWN.map(([column, type]) =>
-      // In the order of bytes, as ids are asked for.
+      // In the order of bytes, in which ids are requested.
       column === '_id'
         ? '"_id" text COLLATE "C" PRIMARY KEY'
         : `${quoteIdentifier(column)} ${type}`,
@@ -316,7 +316,7 @@ async function applyChange(
   )
 }
 
-/** A stream's next fence, and its position. @throws SyncError `warehouse_altered` where the books do not know it */
+/** A stream's next fence, and its position. @throws SyncError `warehouse_altered` if the catalogue does not contain it */
 export async function claimStream(
   lease: Lease,
   home: SchemaPlace,
@@ -335,7 +335,7 @@ export async function claimStream(
   return { fence: Number(row[0]), position: row[1] ?? null }
 }
 
-/** The position of a stream; null where it has none. */
+/** The position of a stream; null if it has none. */
 export async function readPosition(
   lease: Lease,
   home: SchemaPlace,
@@ -348,7 +348,7 @@ export async function readPosition(
   return rows[0]?.[0] ?? null
 }
 
-/** Stores a position. Whoever does so holds the stream until the end of the transaction. @throws FenceLost */
+/** Stores a position. The writer then holds the stream until the end of the transaction. @throws FenceLost */
 export async function storePosition(
   lease: Lease,
   home: SchemaPlace,

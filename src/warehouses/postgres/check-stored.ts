@@ -1,5 +1,5 @@
-// Whether a table took what was written to it. Triggers are welcome as long as every row is stored as it was written, and every
-// deletion is done: that is looked at inside the transaction, which keeps nothing where it is not so.
+// Checks that a table took what was written to it. Triggers are welcome as long as every row is stored as it was written, and
+// every deletion is done: this is checked inside the transaction, which is rolled back otherwise.
 
 import { Blocked, type SyncError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
@@ -24,13 +24,14 @@ export interface Merged {
   readonly written: number
   /** Ids of rows that were left alone, as an array of the server. */
   readonly older: string
-  /** Ids of rows that the table had seen, or marked as deleted, after this batch did. */
+  /** Ids of rows that the table saw, or marked as deleted, later than this batch did. */
   readonly later: string
 }
 
 /**
- * Looks whether the table took the rows of the batch. After the merge, in its transaction: what works on the table now did so then.
- * @throws SyncError `warehouse_altered`; Blocked where another session took rows away meanwhile
+ * Checks whether the table took the rows of the batch. Runs after the merge, in its transaction: triggers and rules on the table
+ * now were there during the merge.
+ * @throws SyncError `warehouse_altered`; Blocked if another session removed rows meanwhile
  */
 export async function checkMergeStored(
   lease: Lease,
@@ -57,7 +58,7 @@ export async function checkMergeStored(
     ['_deleted_at', `t."_deleted_at" IS NOT NULL AND ${NOT_LATER}`],
     ...columns.map((column) => [column.name, differs(column)] as const),
   ] as const
-  // What waits for the end of the transaction does its work now.
+  // Deferred constraints and triggers run now.
   await lease.ask('SET CONSTRAINTS ALL IMMEDIATE')
   const { rows } = await lease.ask(
     `SELECT part, count(*) FROM (
@@ -81,7 +82,7 @@ export async function checkMergeStored(
 const NOT_LATER = 'b.id <> ALL ($3::text[])'
 
 /**
- * Looks whether a deletion left rows that it should have taken: those that `where` still finds.
+ * Checks whether a deletion left rows that it should have taken: those that `where` still finds.
  * @throws SyncError `warehouse_altered`
  */
 export async function checkRowsDeleted(

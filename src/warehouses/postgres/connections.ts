@@ -1,5 +1,5 @@
-// The connections of a mirror to its PostgreSQL: made when they are needed, closed when idle, replaced when lost.
-// Promises kept here: every wait has a bound; what runs on the server ends with `close` and with the signal.
+// The connections of a mirror to its PostgreSQL: opened when needed, closed when idle, replaced when lost. Promises kept here:
+// every wait is bounded; statements on the server end with `close` and with the signal.
 
 import pg, { type PoolClient } from 'pg'
 import { SyncError } from '../../core/errors.ts'
@@ -24,11 +24,11 @@ const SETTINGS = {
 /** The values of a row, as the server writes them. */
 export type RowValues = readonly (string | null)[]
 
-/** A connection, for as long as somebody needs it. Its errors are the driver's own. */
+/** A connection, for as long as it is needed. Its errors are the driver's own. */
 export interface Lease {
   readonly client: PoolClient
   ask(text: string, values?: readonly unknown[]): Promise<{ rows: RowValues[]; count: number }>
-  /** Runs `work` in one transaction; any error undoes all of it. `settings`: statements that hold for it alone. */
+  /** Runs `work` in one transaction; any error undoes all of it. `settings`: statements that apply to it alone. */
   transaction<Result>(work: () => Promise<Result>, settings?: string): Promise<Result>
   /** Gives the connection back, or closes it. Safe twice. */
   release(how: 'back' | 'closed'): void
@@ -70,7 +70,7 @@ export class PostgresConnections {
       idleTimeoutMillis: IDLE_MS,
       allowExitOnIdle: true,
     })
-    // A connection that ends is taken out of the pool; whoever was using it is told by the statement that fails.
+    // The pool removes a connection that ends; its user learns of it from the statement that fails.
     this.#pool.on('error', () => {})
     this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#signal = signal
@@ -79,7 +79,7 @@ export class PostgresConnections {
 
   readonly #onAbort = () => void this.close()
 
-  /** Does `work` on a connection. `needs`: what a person has to grant where the user lacks the right. */
+  /** Does `work` on a connection. `needs`: what a person must grant if the user lacks the right. */
   async use<Result>(needs: string, work: (lease: Lease) => Promise<Result>): Promise<Result> {
     const lease = await this.lease()
     try {
@@ -92,7 +92,7 @@ export class PostgresConnections {
     }
   }
 
-  /** @throws Blocked where no connection can be had; SyncError `warehouse_closed` */
+  /** @throws Blocked if no connection can be opened; SyncError `warehouse_closed` */
   async lease(): Promise<Lease> {
     this.#check()
     let client: PoolClient
@@ -108,7 +108,7 @@ export class PostgresConnections {
     return lease
   }
 
-  /** An error in our words. */
+  /** Converts an error to our words. */
   explain(error: unknown, needs: string): unknown {
     if (error instanceof SyncError) return error
     if (this.#signal?.aborted) return this.#signal.reason
@@ -146,13 +146,13 @@ export class PostgresConnections {
 function leaseOf(client: PoolClient, onRelease: () => void): Lease {
   let held = true
   const ask: Lease['ask'] = async (text, values) => {
-    // Values as text. Several statements at once are allowed where there are no values.
+    // Values as text. Several statements at once are allowed if there are no values.
     const answer = (await client.query<(string | null)[]>({
       text,
       ...(values && { values: [...values] }),
       rowMode: 'array',
       types: { getTypeParser: () => (value: string) => value },
-      // The server's own bound comes first; this one is for a server that does not answer at all.
+      // The server's own limit comes first; this one is for a server that does not answer at all.
       query_timeout: STATEMENT_MAX_MS + 5_000,
     } as pg.QueryArrayConfig)) as pg.QueryArrayResult<(string | null)[]>
     return { rows: answer.rows, count: answer.rowCount ?? 0 }

@@ -1,5 +1,5 @@
-// Rows as the text format of COPY, and the stream that takes them to the server.
-// Promise kept here: what arrives is what was given, character by character, or the row is refused.
+// Rows in the text format of COPY, and the stream that sends them to the server. Promise kept here: a row arrives exactly as it
+// was given, character by character, or it is refused.
 
 import type { PoolClient } from 'pg'
 import { from as copyFrom, type CopyStreamQuery } from 'pg-copy-streams'
@@ -23,7 +23,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\r': String.raw`\r`,
   '\t': String.raw`\t`,
 }
-/** What no text of PostgreSQL holds: U+0000, and one half of a surrogate pair without the other. */
+/** What no PostgreSQL text can hold: U+0000, and one half of a surrogate pair without the other. */
 export const UNSTORABLE = /[\0\ud800-\udfff]/u
 const DECIMAL = /^-?\d+(?:\.\d+)?$/
 const DATE = /^\d{4}-\d\d-\d\d$/
@@ -34,7 +34,7 @@ function escaped(text: string): string {
   return SPECIAL.test(text) ? text.replaceAll(SPECIALS, (special) => ESCAPES[special]!) : text
 }
 
-/** A value as PostgreSQL reads its type; undefined where it does not fit. Only texts can have anything to escape. */
+/** A value in the form in which PostgreSQL reads its type; undefined if it does not fit. Only texts may need escaping. */
 type Write = (value: MirrorValue) => string | undefined
 
 const matching =
@@ -56,7 +56,7 @@ const WRITE: Readonly<Record<ColumnType['holds'], Write>> = {
 const item = (value: string): string =>
   `"${ITEM_SPECIAL.test(value) ? value.replaceAll(ITEM_SPECIALS, String.raw`\$&`) : value}"`
 
-/** A cell as a field of a line; undefined where it does not fit. */
+/** A cell as a field of a line; undefined if it does not fit. */
 function fieldOf({ holds, list }: ColumnType): (cell: MirrorCell) => string | undefined {
   const write = WRITE[holds]
   if (list)
@@ -80,7 +80,7 @@ const unfit = (column: string, expected: string): SyncError =>
   )
 
 /**
- * Makes lines of rows: id, version, time of the request, misfits, then the cells.
+ * Writes lines of rows: id, version, time of the request, misfits, then the cells.
  * @throws SyncError `row_unfit` for a cell that is not of its column's type, or that PostgreSQL cannot store
  */
 export function linesWriter(
@@ -129,12 +129,12 @@ export function checkInstant(column: string, value: string): void {
   if (!INSTANT.test(value)) throw unfit(column, 'an instant')
 }
 
-/** Longest time in which the server may take nothing. */
+/** Longest time in which the server may accept nothing. */
 const STALLED_MS = 120_000
 
 type Done = (error?: Error | null) => void
 
-/** A COPY that goes on. Its errors are the driver's own. */
+/** A COPY in progress. Its errors are the driver's own. */
 export class Copy {
   readonly #stream: CopyStreamQuery
   readonly #failed: Promise<never>
@@ -146,7 +146,7 @@ export class Copy {
     this.#failed.catch(() => {})
   }
 
-  /** One after the other: the stream must not hold more than one piece. Resolves when the server can take more. */
+  /** One after the other: the stream must not hold more than one piece. Resolves when the server can accept more. */
   write(lines: string): Promise<void> {
     const written = this.#last.then(() =>
       this.#within((done) => this.#stream.write(lines, 'utf8', done)),
@@ -161,7 +161,7 @@ export class Copy {
     await this.#within((done) => this.#stream.end(done))
   }
 
-  /** A COPY that failed tells it by an event only: it must not be written to any more, and calls nothing back. */
+  /** A failed COPY reports it only by an event: it must not be written to any more, and invokes no callback. */
   async #within(begin: (done: Done) => void): Promise<void> {
     await Promise.race([this.#failed, Promise.resolve()])
     let timer: NodeJS.Timeout | undefined

@@ -1,5 +1,5 @@
-// What PostgreSQL refuses, in our own words: of a query its SQLSTATE and the place in it, of a mirror what a person has to do,
-// of the rest what postgres/failures.ts says.
+// PostgreSQL's refusals, in our own words: for a query its SQLSTATE and the place in it, for a mirror what a person must do, for
+// the rest what src/postgres/failures.ts says.
 
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { attachDatabaseMessage } from '../../core/database-message.ts'
@@ -10,12 +10,12 @@ import { refusedCell } from '../cells.ts'
 export const LOCK_MAX_MS = 30_000
 export const STATEMENT_MAX_MS = 600_000
 const RETRY_MS = 10_000
-/** Of a page of 8 kB, what a row may have. */
+/** The part of an 8 kB page that a row may use. */
 const ROW_BYTES_MAX = 8_160
-/** SQLSTATEs that are the query's own: syntax, names and rights, values, what is not supported or raised; parameters. */
+/** SQLSTATEs that the query itself causes: syntax, names and rights, values, what is not supported or raised; parameters. */
 const QUERYS_OWN = /^(0A|20|21|22|23|25|26|2F|34|38|39|3F|42|44|54|P0|XX|08P01)/
 
-/** The error in our words. `offset`: characters before the query in the text that was sent; null where it is no query. */
+/** The error in our words. `offset`: characters before the query in the text that was sent; null if it is not a query. */
 export function queryError(
   error: unknown,
   place: string,
@@ -38,7 +38,7 @@ function subject(lockMaxMs: number, statementMaxMs: number): PostgresSubject {
   }
 }
 
-/** What a mirror's user must be allowed, for each kind of its work; said where it is not. */
+/** What a mirror's user must be allowed, for each kind of its work; the error names it if it is missing. */
 export type RequiredGrants = Readonly<Record<'own' | 'change' | 'read' | 'write' | 'stage', string>>
 
 export function requiredGrants(schema: string): RequiredGrants {
@@ -52,21 +52,21 @@ export function requiredGrants(schema: string): RequiredGrants {
   }
 }
 
-/** SQLSTATEs of a mirror's own statements that say what a person has to mend, and the end of the sentence. */
+/** SQLSTATEs of a mirror's own statements that a person must resolve, and the end of the sentence. */
 const TO_MEND: Readonly<Record<string, string>> = {
   '25006':
     'cannot be written: it is a standby, or its user may only read; name the primary in its URL, or set default_transaction_read_only off',
   '53200': 'has no memory left for a merge; give it more, or run fewer streams at once',
   '53400': 'lets its user have too little room for temporary files; raise temp_file_limit',
 }
-/** What is gone or other than it was: schema, table, column, type, function. */
+/** What is missing or was changed: schema, table, column, type, function. */
 const ALTERED = /^(3F000|42P01|42703|42704|42804|42883|42809|42P07|42701|42710)$/
-/** PostgreSQL refuses a merge where a rule would rewrite it. */
+/** PostgreSQL refuses a merge if a rule would rewrite it. */
 const RULED = '0A000'
-/** Constraints that people added, or a column of theirs that demands a value. */
+/** Constraints that people added, or a column of theirs that requires a value. */
 const CONSTRAINED = /^23/
 
-/** The error of a statement of a mirror. `needs`: what to grant where the user may not run it. */
+/** The error of a mirror's statement. `needs`: what to grant if the user may not run it. */
 export function writeError(error: unknown, place: string, needs: string): unknown {
   const code = sqlStateOf(error)
   const blocked = (sentence: string) =>
@@ -105,7 +105,7 @@ function constraintOf(error: Error): string {
   return `the column ${where}.${column}, which someone added and which demands a value`
 }
 
-/** Where in the query the server points to: 1-based characters of the text that was sent. */
+/** The place in the query that the server reports: 1-based characters of the text that was sent. */
 function placeOf(error: Error, { text, offset }: { text: string; offset: number }) {
   const position = 'position' in error ? Number(error.position) : Number.NaN
   if (!(position > offset)) return undefined

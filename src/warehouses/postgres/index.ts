@@ -1,5 +1,5 @@
 // A PostgreSQL database as a warehouse: one connection, one transaction that may only read and sees one state, and a cursor on
-// the server, so that rows are made as they are asked for.
+// the server, so that rows are made on request.
 
 import pg, { type FieldDef } from 'pg'
 import { SyncError } from '../../core/errors.ts'
@@ -15,7 +15,7 @@ const WAIT_MS = 30_000
 const FETCH_ROWS_MAX = 1_000
 const DECLARE = 'DECLARE answer NO SCROLL CURSOR FOR '
 
-/** @throws SyncError warehouse_url; Blocked where it cannot be reached, or refuses us */
+/** @throws SyncError warehouse_url; Blocked if it cannot be reached, or refuses the connection */
 export async function openPostgres(
   name: string,
   { url }: { url: string },
@@ -42,7 +42,7 @@ export async function openPostgres(
   }
   signal?.throwIfAborted()
   const client = new pg.Client(config)
-  // A connection that ends is told by the statement that fails, or by the next one.
+  // If the connection ends, the statement that fails reports it, or the next one.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -110,7 +110,7 @@ class PostgresWarehouse implements Warehouse {
     }
   }
 
-  /** The types of the columns: a domain is already its base type; the elements of an array are told by the catalogue. */
+  /** The types of the columns: a domain already has its base type; the database's catalogue gives the elements of an array. */
   async #types(fields: readonly FieldDef[], signal: AbortSignal | undefined): Promise<PgType[]> {
     const oids = [...new Set(fields.map((field) => field.dataTypeID))]
     if (oids.length === 0) return []
@@ -125,7 +125,7 @@ class PostgresWarehouse implements Warehouse {
     return fields.map(({ dataTypeID: oid }) => ({ oid, element: elements.get(oid) ?? 0 }))
   }
 
-  /** Runs one statement, its values as text. It is cancelled on the server where the signal, or `close`, says so. */
+  /** Runs one statement, its values as text. The signal, or `close`, cancels it on the server. */
   async #ask(
     text: string,
     query: { text: string; offset: number } | null,
@@ -140,7 +140,7 @@ class PostgresWarehouse implements Warehouse {
       const working = this.#client.query<(string | null)[]>({
         text,
         rowMode: 'array',
-        // Lets one statement through, whatever the text holds.
+        // Allows one statement only, whatever the text contains.
         queryMode: 'extended',
         types: { getTypeParser: () => (value: string) => value },
       } as pg.QueryArrayConfig)
@@ -155,7 +155,7 @@ class PostgresWarehouse implements Warehouse {
     }
   }
 
-  /** Asks the server, over another connection, to end what this one does; where that fails, the connection ends. */
+  /** Asks the server, over another connection, to cancel this one's statement; if that fails, the connection is closed. */
   async #cancel(): Promise<void> {
     try {
       await cancelStatements(this.#config, [this.#client])

@@ -1,4 +1,4 @@
-// Rows on their way into a table: copied into a temporary table on a connection of its own, then merged in one transaction.
+// Stages rows for a table: copies them into a temporary table on a connection of its own, then merges them in one transaction.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SyncError } from '../../core/errors.ts'
@@ -19,16 +19,16 @@ import { STATEMENT_MAX_MS, type RequiredGrants } from './failures.ts'
 import { quoteIdentifier, sqlType } from './sql.ts'
 import { checkMergeStored } from './check-stored.ts'
 
-/** Cells that are made into text before others get a turn. */
+/** Cells that are converted to text before other work gets a turn. */
 const TURN_CELLS = 20_000
-/** The planner knows nothing of a temporary table: rows are found by the index of the ids, never by reading a whole table. */
+/** The planner has no statistics of a temporary table: rows are found by the index of the ids, never by reading a whole table. */
 const MERGE_SETTINGS = `SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;
   SET LOCAL work_mem = '64MB'; SET LOCAL statement_timeout = ${STATEMENT_MAX_MS}`
 
 /**
- * One statement, so that what is judged is what is written. It judges the best row of each id (what does not differ is touched
- * only: long values are not stored again), and gives the counts, the number of rows that were written, and the ids of those that
- * were left alone, or that the table knew later news of.
+ * One statement, so that what it compares is what it writes. It compares the best row of each id (unchanged rows are only
+ * touched: long values are not stored again), and returns the counts, the number of rows written, and the ids of rows that were
+ * left alone, or that the table has later information about.
  */
 function mergeText(home: SchemaPlace, stream: MirrorStream): string {
   const columns = numbered(stream)
@@ -71,7 +71,7 @@ function mergeText(home: SchemaPlace, stream: MirrorStream): string {
     coalesce(array_agg(id) FILTER (WHERE verdict <> 'older' AND later), '{}') FROM judged`
 }
 
-/** @throws Blocked where the warehouse is away or denies it */
+/** @throws Blocked if the warehouse is unavailable or denies it */
 export async function openBatch(
   connections: PostgresConnections,
   home: SchemaPlace,
@@ -81,7 +81,7 @@ export async function openBatch(
   const lease = await connections.lease()
   try {
     const columns = numbered(stream).map(({ as, type }) => `, ${as} ${sqlType(type)}`)
-    // It may go on for as long as rows come. That the table is there need not survive a crash.
+    // It may stay open for as long as rows come. The temporary table need not survive a crash.
     await lease.ask(
       `SET statement_timeout = 0; BEGIN; SET LOCAL synchronous_commit = off; DROP TABLE IF EXISTS ${BATCH};
        CREATE TEMPORARY TABLE records_sync_batch (id text COLLATE "C" NOT NULL, version timestamptz,
@@ -96,7 +96,7 @@ export async function openBatch(
 
 type Into = Parameters<MirrorBatch['merge']>[0]
 
-/** Where the connection is lost, or a COPY failed, the rows are lost too: then `merge` throws why, whenever it is asked. */
+/** If the connection is lost, or a COPY failed, the rows are lost too: then every call of `merge` throws the cause. */
 class PostgresBatch implements MirrorBatch {
   rows = 0
   readonly #connections: PostgresConnections
@@ -107,7 +107,7 @@ class PostgresBatch implements MirrorBatch {
   readonly #lines: (rows: readonly MirrorRow[], seenAt: string) => string
   #copy: Copy | undefined
   #merging: Promise<unknown> = Promise.resolve()
-  /** Why nothing can be done with it any more. */
+  /** Why the batch can no longer be used. */
   #over: { readonly reason: unknown } | undefined
 
   constructor(
@@ -133,7 +133,7 @@ class PostgresBatch implements MirrorBatch {
       if (first > 0) await nextTurn()
       parts.push(this.#lines(rows.slice(first, first + turn), seenAt))
     }
-    // A merge takes what is there when it begins.
+    // A merge takes the rows that exist when it begins.
     await this.#merging
     await this.#work(async () => {
       this.#copy ??= new Copy(this.#lease.client, `COPY ${BATCH} FROM STDIN`)
@@ -189,11 +189,11 @@ class PostgresBatch implements MirrorBatch {
     if (this.#over) throw this.#over.reason
   }
 
-  /** What the server says of a value that the lines told it. */
+  /** The server's error about a value in the lines. */
   #unfit(error: unknown): SyncError | undefined {
     if (!sqlStateOf(error).startsWith('22')) return undefined
     const { where } = error as { where?: string }
-    // The column comes before the value.
+    // The column precedes the value.
     const found = /\b(id|version|seen_at|misfits|c(\d+))\b/.exec(where ?? '')
     const column = numbered(this.#stream)[Number(found?.[2])]?.name ?? found?.[1] ?? 'unknown'
     return new SyncError(
@@ -207,7 +207,7 @@ class PostgresBatch implements MirrorBatch {
     this.#lease.release(how)
   }
 
-  /** The temporary table goes with its connection. */
+  /** The temporary table is dropped with its connection. */
   async drop(): Promise<void> {
     this.#end('closed')
   }

@@ -1,5 +1,5 @@
-// A schema of a PostgreSQL database as the tables of a mirror. Any number of processes may work on it: who writes a stream
-// holds the row of its fence until the end of his transaction. Whatever is lost with a connection, the next call has another.
+// A schema of a PostgreSQL database as the tables of a mirror. Any number of processes may work on it: the writer of a stream
+// holds the row of its fence until the end of its transaction. After a lost connection, the next call opens another.
 
 import type { Holder } from '../../core/mirror.ts'
 import type {
@@ -31,9 +31,9 @@ import { readHolder, takeOver } from './holder.ts'
 import { countRows, deleteRows, readGroups, readIds, readOwnersOfGone, readRows } from './rows.ts'
 
 /**
- * Nothing is asked of the server before the first call. The rows of a batch are lost with its connection, or when they cannot
- * be copied: then `merge` throws the same again and again, and the batch has to be dropped. After any other failure of a merge
- * it can be merged again.
+ * Makes no request to the server before the first call. The rows of a batch are lost with its connection, or if they cannot be
+ * copied: then `merge` throws the same error every time, and the batch must be dropped. After any other failure of a merge, it
+ * can be merged again.
  * @throws SyncError `warehouse_url`
  */
 export async function openPostgresMirror(

@@ -1,5 +1,5 @@
-// Rows of a mirror's table: the number and the ids of those that are there, how they are marked as deleted or removed, and
-// what a row holds.
+// Rows of a mirror's table: counts and lists the ids of present rows, marks rows as deleted or removes them, and reads what a row
+// holds.
 
 import {
   columnsNamed,
@@ -36,7 +36,7 @@ const OWN = STORED_COLUMNS.map((name) =>
 const exactText = ({ name, type }: Pick<MirrorColumn, 'name' | 'type'>): string =>
   `${columnText(quoteIdentifier(name), type)} COLLATE "C"`
 
-/** What a text stands for that `sourceCellText` made. */
+/** The value of a text that `sourceCellText` made. */
 const writtenOf = (text: string | null, column: MirrorColumn | undefined): WrittenRow =>
   text !== null && column?.type.list ? (JSON.parse(text) as WrittenRow) : text
 
@@ -45,7 +45,7 @@ class Conditions {
   readonly values: unknown[] = []
   readonly #texts = ['"_deleted_at" IS NULL']
 
-  /** The parameter that stands for `value`. */
+  /** Adds a parameter for `value`. */
   value(value: unknown): string {
     return `$${this.values.push(value)}`
   }
@@ -198,7 +198,7 @@ export async function readRows(
   })
 }
 
-/** Gives the number of rows. */
+/** Returns the number of rows. */
 export async function deleteRows(
   lease: Lease,
   home: SchemaPlace,

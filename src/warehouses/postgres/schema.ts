@@ -1,8 +1,8 @@
-// Where the schema of a mirror is, and what its tables are called in SQL.
+// The location of a mirror's schema, and the SQL names of its tables.
 
 import { quoteIdentifier } from './sql.ts'
 
-/** Where a mirror is: the name of its schema, and of the place for messages. */
+/** The location of a mirror: the name of its schema, and the text for messages. */
 export interface SchemaPlace {
   readonly place: string
   readonly schema: string

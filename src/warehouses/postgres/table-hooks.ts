@@ -1,21 +1,21 @@
-// What people put beside the rows of a table that sees our statements: triggers, rules, row security. Rules and row security make
-// statements do something else without a word, so they are refused; what triggers do is looked at in taken.ts.
+// What people added to a table that affects our statements: triggers, rules, row security. Rules and row security silently make
+// statements do something else, so they are refused; check-stored.ts checks what triggers do.
 
 import { SyncError } from '../../core/errors.ts'
 import type { SchemaPlace } from './schema.ts'
 import type { Lease } from './connections.ts'
 
-/** Names that a message has. */
+/** Names that a message lists. */
 const NAMED_MAX = 3
 
 export interface TableHooks {
   readonly table: string
   readonly kind: 'trigger' | 'rule' | 'security'
-  /** Of a trigger or rule, with its table, as SQL writes it. */
+  /** The name of a trigger or rule, with its table, as in SQL. */
   readonly name: string
 }
 
-/** What people put on tables of a schema, and on their partitions, that sees our statements. */
+/** What people added to tables of a schema, and to their partitions, that affects our statements. */
 export async function readTableHooks(
   lease: Lease,
   { schema }: SchemaPlace,
@@ -46,7 +46,7 @@ export async function readTableHooks(
   }))
 }
 
-/** @throws SyncError `warehouse_altered` where a table has a rule, or row security that holds for the mirror's user */
+/** @throws SyncError `warehouse_altered` if a table has a rule, or row security that applies to the mirror's user */
 export async function checkTableHooks(
   lease: Lease,
   home: SchemaPlace,

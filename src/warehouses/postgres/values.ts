@@ -1,4 +1,4 @@
-// PostgreSQL's values as cells (docs/warehouses.md, "Values"): all of them come as text.
+// PostgreSQL's values as cells (docs/warehouses.md, "Values"): all of them arrive as text.
 
 import pg from 'pg'
 import type { Json } from '../../core/json.ts'
@@ -6,7 +6,7 @@ import { decimalOfNumber } from '../../core/decimal.ts'
 import type { ColumnOrder } from '../../core/watermark.ts'
 import { infiniteCell, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
 
-/** A type as the catalogue tells it. `element`: the type of an array's elements, 0 where it is no array. */
+/** A type from the database's catalogue. `element`: the type of an array's elements, 0 if it is not an array. */
 export interface PgType {
   readonly oid: number
   readonly element: number
@@ -27,7 +27,7 @@ const exact: CellOf<string> = (value) => {
 const CELLS: Readonly<Record<number, CellOf<string>>> = {
   // bool
   16: (value) => value === 't',
-  // float4: its text is the shortest that means it as 32 bits, and so is the shortest of that text as 64.
+  // float4: its text is the shortest for 32 bits, and therefore also the shortest of that number as 64 bits.
   700: (value) => (/\d/.test(value) ? decimalOfNumber(Number(value)) : exact(value)),
   // float8
   701: (value) => numberCell(Number(value)),
@@ -46,24 +46,24 @@ const TIMES: ReadonlySet<number> = new Set([1082, 1114, 1184])
 /** name, text, bpchar, varchar, uuid. */
 const TEXTS: ReadonlySet<number> = new Set([19, 25, 1042, 1043, 2950])
 
-/** How values of a type are ordered, where their cells tell it. */
+/** The order of a type's values, if their cells show it. */
 export function orderOf({ oid }: PgType): ColumnOrder | null {
   if (NUMBERS.has(oid)) return 'number'
   if (TIMES.has(oid)) return 'time'
   return TEXTS.has(oid) ? 'text' : null
 }
 
-/** The driver's own parser of arrays, whose declared type is another than what it is. */
+/** The driver's own array parser; its declared type is wrong. */
 const arrays = pg.types.arrayParser as unknown as {
   create(text: string, element: CellOf<string>): { parse(): Json[] }
 }
 
-/** What of a type cannot be a cell, in words; undefined where all of it can. */
+/** What about a type cannot be a cell, in words; undefined if all its values can. */
 export function refusedIn({ oid, element }: PgType): string | undefined {
   return oid === BYTES || element === BYTES ? 'bytes (bytea)' : undefined
 }
 
-/** How values of a type become cells. An array becomes an array of cells; what is nested in it becomes JSON text. */
+/** How values of a type become cells. An array becomes an array of cells; deeper nesting becomes JSON text. */
 export function cellOf({ oid, element }: PgType): CellOf<string> {
   if (element === 0) return CELLS[oid] ?? text
   const cell = CELLS[element] ?? text
