@@ -11,7 +11,7 @@ import { atColumn, csvFaults, excerptOf, type CsvFault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
 import { RecordReader, type Dialect } from './records.ts'
 
-/** Codes of a wrong byte: the text before it was read. */
+/** Codes of a wrong byte: the text before that byte has been read. */
 const TEXT_CODES = ['csv_encoding', 'csv_nul']
 
 /** Bytes of text after which a chunk is yielded although it has few rows. */
