@@ -153,7 +153,7 @@ export function createOperationCaller(deps: CallDeps): OperationCaller {
     return words === undefined ? error : new ServiceFailure(words, error)
   }
 
-  /** Notes whose key it is. If the caller belongs to another org, the key does not answer its question. */
+  /** Notes whose key it is. Fails if the caller belongs to another org. */
   async function noteSelf(key: string, self: Self): Promise<void> {
     orgs.note(key, self)
     const home = deps.bound?.home

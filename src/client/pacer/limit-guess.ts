@@ -3,7 +3,7 @@
 
 /** A wait this long indicates a limit per minute. */
 const LONG_WAIT_S = 5
-/** A second refusal within this share of the guess shows that the first was no coincidence. */
+/** A second refusal after this share of the guess, or less, shows that the first was no coincidence. */
 const CONFIRM_SHARE = 0.05
 /** So few accepted requests between two refusals show it too. */
 const CONFIRM_MIN = 16

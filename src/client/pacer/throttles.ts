@@ -104,7 +104,7 @@ export class EvenSpacing {
     this.tokens += 1
   }
 
-  /** Spreads out what was saved up instead of sending it at once. */
+  /** Drops what was saved up beyond `most`, so that it is not sent at once. */
   slow(most = 1): void {
     this.tokens = Math.min(this.tokens, most)
   }
