@@ -404,6 +404,8 @@ export interface StageCounts {
   readonly newer?: number
   readonly unchanged: number
   readonly invalid: number
+  /** Those of `planned` that were accepted as they are, before the ledger was put back from a backup. */
+  readonly distrusted?: number
 }
 
 /**
@@ -421,6 +423,11 @@ export interface Ledger {
    * by whatever path.
    */
   copy(): Promise<string>
+  /**
+   * The last run before the ledger was put back from a backup; 0 if it never was. What was accepted until then may be older than
+   * what the service holds: a run does not believe it, and a watermark that was reached does not count.
+   */
+  restoredAfter(): Promise<number>
   /** The runs that are not closed, oldest first: one of each sync at most. */
   liveRuns(): Promise<readonly Run[]>
   /** Opens a run, in one transaction, or says which live run holds the sync. */

@@ -11,6 +11,7 @@ export type RunMethods = Pick<
   Ledger,
   | 'project'
   | 'copy'
+  | 'restoredAfter'
   | 'liveRuns'
   | 'openRun'
   | 'run'

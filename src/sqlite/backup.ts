@@ -2,13 +2,13 @@
 
 import { closeSync, constants, openSync, rmSync, statSync } from 'node:fs'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { removeChangeCounter } from './change-counter.ts'
+import { markAsBackup } from './change-counter.ts'
 
 const BUSY_MAX_MS = 10_000
 
 /**
- * Copies one state of the file, including what is in its WAL but without its change counter, into a new file that only its owner
- * may read. Returns its bytes.
+ * Copies one state of the file, including what is in its WAL, into a new file that only its owner may read, and marks it as a
+ * backup. Returns its bytes.
  * @throws of the file system (`EEXIST` if the file exists) and of SQLite; then there is no copy
  */
 export function backupFile(path: string, to: string): number {
@@ -22,7 +22,7 @@ export function backupFile(path: string, to: string): number {
     }
     const copy = new DatabaseSync(to)
     try {
-      removeChangeCounter(copy)
+      markAsBackup(copy)
       const rows = copy.prepare('PRAGMA quick_check').all() as { quick_check: string }[]
       if (rows[0]?.quick_check !== 'ok') throw new Error('The copy is damaged')
     } finally {

@@ -1,5 +1,5 @@
 // Whether a SQLite file went back in time while it was open: overwritten in place, it has the same inode, and SQLite itself does
-// not check. The header's `application_id` counts up as long as the file is written; a backup has none. It is read inside
+// not check. The header's `application_id` counts up as long as the file is written; a backup has -1. It is read inside
 // transactions, and, whenever the file was written, also from the file on disk, past the write-ahead log.
 
 import { statSync } from 'node:fs'
@@ -10,6 +10,8 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 /** It counts at most this often, so that 31 bits last. */
 const COUNT_MS = 1_000
 const NUMBER = 'PRAGMA application_id'
+/** The number of a backup, until it is opened for writing. */
+const BACKUP = -1
 
 export class ChangeCounter {
   readonly #path: string
@@ -17,22 +19,28 @@ export class ChangeCounter {
   readonly #number: { get(): unknown }
   /** The highest numbers that were seen: through the log, and in the file. */
   #seen = 0
-  #seenInFile = 0
+  #seenInFile = BACKUP
   #modified: bigint | null = null
   #countedAt = -Infinity
   #isOver = false
   /** The number that the present transaction stores. */
   #next: number | null = null
 
-  /** For a file that is open for writing, and in no transaction. */
-  constructor(path: string, db: DatabaseSyncInstance) {
+  /**
+   * For a file that is open for writing, and in no transaction.
+   * @param whenRestored a statement for a backup that is opened for the first time; it counts with the number, or not at all
+   */
+  constructor(path: string, db: DatabaseSyncInstance, whenRestored?: string) {
     this.#path = path
     this.#db = db
     this.#number = db.prepare(NUMBER)
     this.#isBackInFile()
-    // A file without a number could not be told from a backup.
-    if (this.#seenInFile === 0) {
+    // A file without a number could not be told from an older copy.
+    if (this.#seenInFile <= 0) {
       db.exec('BEGIN IMMEDIATE')
+      // Asked again: another process may have opened it meanwhile.
+      if (whenRestored !== undefined && numberOf(this.#number.get()) === BACKUP)
+        db.exec(whenRestored)
       this.count()
       db.exec('COMMIT')
       this.counted()
@@ -70,7 +78,7 @@ export class ChangeCounter {
   count(): void {
     this.#next = null
     if (performance.now() - this.#countedAt < COUNT_MS) return
-    this.#next = numberOf(this.#number.get()) + 1
+    this.#next = Math.max(0, numberOf(this.#number.get())) + 1
     this.#db.exec(`${NUMBER} = ${this.#next}`)
   }
 
@@ -114,7 +122,7 @@ export class ChangeCounter {
 const numberOf = (row: unknown): number =>
   Number((row as { application_id: number }).application_id)
 
-/** Removes the number from a copy. */
-export function removeChangeCounter(copy: DatabaseSyncInstance): void {
-  copy.exec(`${NUMBER} = 0`)
+/** Marks a copy as a backup, in place of its number. */
+export function markAsBackup(copy: DatabaseSyncInstance): void {
+  copy.exec(`${NUMBER} = ${BACKUP}`)
 }

@@ -33,6 +33,8 @@ export interface FileSubject {
   readonly hints: { readonly missing: string; readonly older: string }
   /** Applied in order; `user_version` holds the number of those applied. */
   readonly migrations: readonly string[]
+  /** A statement that is run once in a backup that takes the file's place (`backup.ts`), when it is opened for writing. */
+  readonly whenRestored?: string
   /** How long to wait for a lock of another process; this process is blocked meanwhile. Default 10,000 ms. */
   readonly busyMaxMs?: number
   /** `reason` says what a person has to repair: the disk, or the file. */
@@ -183,7 +185,7 @@ export function openSqliteFile(
     }
     db.exec('PRAGMA cache_size = -32768')
     migrate(db, path, readOnly, subject)
-    age = readOnly ? null : new ChangeCounter(path, db)
+    age = readOnly ? null : new ChangeCounter(path, db, subject.whenRestored)
   } catch (error) {
     throw translate(error, path, subject)
   }

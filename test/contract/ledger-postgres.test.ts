@@ -55,7 +55,14 @@ ledgerSuite('PostgreSQL', async () => {
     },
     signing: async () => signing,
     query: async (text) => (await outside.query<Record<string, unknown>>(text)).rows,
+    async restored() {
+      await outside.query(
+        'UPDATE records_sync.project SET restored_after = (SELECT coalesce(max(id), 0) FROM records_sync.runs)',
+      )
+      return handles[1]!
+    },
     async cleanup() {
+      await outside.query('UPDATE records_sync.project SET restored_after = 0')
       for (const table of TABLES) await outside.query(`DELETE FROM records_sync.${table}`)
     },
   }

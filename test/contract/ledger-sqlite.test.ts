@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
+import { backupFile } from '../../src/sqlite/backup.ts'
 import { SIGNING_KEY } from './ledger/scene.ts'
 import { ledgerSuite } from './ledger.suite.ts'
 
@@ -13,8 +14,8 @@ ledgerSuite('SQLite', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-'))
   const handles: Ledger[] = []
   const path = join(folder, 'ledger.sqlite')
-  const open = async (signingKey: string | null = null) => {
-    const ledger = openSqliteLedger(path, { signingKey })
+  const open = async (signingKey: string | null = null, file = path) => {
+    const ledger = openSqliteLedger(file, { signingKey })
     handles.push(ledger)
     return ledger
   }
@@ -29,6 +30,11 @@ ledgerSuite('SQLite', async () => {
       } finally {
         db.close()
       }
+    },
+    async restored() {
+      const copy = join(folder, `restored-${handles.length}.sqlite`)
+      backupFile(path, copy)
+      return await open(null, copy)
     },
     async cleanup() {
       await Promise.all(handles.map((ledger) => ledger.close()))

@@ -8,6 +8,7 @@ import { interleavingTests } from './ledger/interleavings.ts'
 import { pushingTests } from './ledger/pushing.ts'
 import { reconcilingTests } from './ledger/reconciling.ts'
 import { retryingTests } from './ledger/retrying.ts'
+import { restoringTests } from './ledger/restoring.ts'
 import { runTests } from './ledger/runs.ts'
 import type { Open } from './ledger/scene.ts'
 import { sealingTests } from './ledger/sealing.ts'
@@ -30,5 +31,6 @@ export function ledgerSuite(name: string, open: Open): void {
     reconcilingTests(open)
     sealingTests(open)
     exportingTests(open)
+    restoringTests(open)
   })
 }

@@ -312,16 +312,26 @@ async function byId(
   }
 }
 
-/** What was sent last: marks by property. `same`: exactly this item. Null where it is not known. */
-type Base = { readonly marks: ReadonlyMap<string, string>; readonly isSame: boolean } | null
+/**
+ * What was sent last: marks by property. `isSame`: exactly this item. `isOld`: the ledger was put back from a backup since, so
+ * other values may have been sent after it. Null where it is not known.
+ */
+type Base = {
+  readonly marks: ReadonlyMap<string, string>
+  readonly isSame: boolean
+  readonly isOld: boolean
+} | null
 
 function bases(deps: ImportDeps, config: ImportConfig) {
   const configOf = runConfigs(deps.ledger, config)
+  let restored: Promise<number> | undefined
   return async ({ accepted, hash }: UncomparedItem): Promise<Base> => {
     if (accepted === null || accepted.hash === null) return null
     const isSame = accepted.hash === hash
-    if (accepted.marks === null) return isSame ? { marks: new Map(), isSame } : null
-    return { marks: parseBaseline(accepted.marks, await configOf(accepted.run)), isSame }
+    restored ??= deps.ledger.restoredAfter()
+    const isOld = accepted.run <= (await restored)
+    if (accepted.marks === null) return isSame ? { marks: new Map(), isSame, isOld } : null
+    return { marks: parseBaseline(accepted.marks, await configOf(accepted.run)), isSame, isOld }
   }
 }
 
@@ -331,7 +341,7 @@ const wasSent = (base: Base, field: string, ours: Values, type: string): boolean
 
 /** Who changed a field last that differs: base is what we sent last, ours the source, theirs what the service holds. */
 function sideOf(base: Base, field: string, ours: Values, theirs: Values, type: string): ChangedBy {
-  if (base === null) return 'unknown'
+  if (base === null || base.isOld) return 'unknown'
   if (base.isSame) return 'service'
   const mark = base.marks.get(field)
   // A property that was left out then: the source says something about it for the first time.

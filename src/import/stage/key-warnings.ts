@@ -22,9 +22,14 @@ export async function keyWarnings(
   { counts, isExact }: { counts: StageCounts; isExact: boolean },
 ): Promise<readonly string[]> {
   const { loose, merged, variants } = await ledger.keyCounts(run)
-  const { newer = 0 } = counts
+  const { newer = 0, distrusted = 0 } = counts
   const superseded = counts.superseded - newer
   return [
+    ...(distrusted > 0
+      ? [
+          `${rows(distrusted)} ${distrusted === 1 ? 'is' : 'are'} sent again although the ledger has ${distrusted === 1 ? 'it' : 'them'} as accepted: it was put back from a backup, and the service may hold newer values`,
+        ]
+      : []),
     ...(superseded > 0
       ? [
           `${rows(superseded)} superseded: a later row has the same key${

@@ -20,6 +20,7 @@ export function incrementalMethods(db: PostgresDatabase): IncrementalMethods {
          WHERE destination = ${own}
            AND watermark IS NOT NULL AND state IN (${completeStates})
            AND id > ${newestRunElsewhere(own)}
+           AND id > (SELECT restored_after FROM project)
          ORDER BY id DESC LIMIT 1`,
         [sync, origin, orgId, objectType, matchingProperty],
       )

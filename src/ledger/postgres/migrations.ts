@@ -301,4 +301,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX differences_record ON differences (hashtextextended(record_id, run))
     WHERE ordinal IS NOT NULL AND record_id IS NOT NULL;
   `,
+  `
+  -- The last run before the ledger was put back from a backup: what was accepted until then may be older than what the service holds.
+  ALTER TABLE project ADD COLUMN restored_after integer NOT NULL DEFAULT 0;
+  `,
 ]

@@ -29,6 +29,9 @@ export function runMethods(db: PostgresDatabase, now: () => string): RunMethods 
         ['server', 'database', 'project'].map((part) => String(row?.[part])).join('/'),
       )
     },
+    async restoredAfter() {
+      return Number((await db.one('SELECT restored_after FROM project'))?.['restored_after'] ?? 0)
+    },
     async liveRuns() {
       const rows = await db.all(
         `SELECT ${RUN_COLUMNS} FROM runs WHERE mode = 'run' AND state IN (${liveStates}) ORDER BY id`,

@@ -163,12 +163,17 @@ export function stageMethods(db: PostgresDatabase): StageMethods {
     async finishStage(run, fence, source, onSlice) {
       const counts = { planned: 0, superseded: 0, unchanged: 0, invalid: 0 }
       let newerRows = 0
+      let distrusted = 0
+      const project = await db.one('SELECT restored_after FROM project')
       const segments: { first: number; last: number; planned: number }[] = []
       const elsewhere = await db.one(
         `SELECT ${newestRunElsewhere('runs.destination')} AS run FROM runs WHERE id = $1`,
         [run],
       )
-      const believed = source.believes === false ? null : { after: Number(elsewhere?.['run']) }
+      const believed =
+        source.believes === false
+          ? null
+          : { after: Number(elsewhere?.['run']), restored: Number(project?.['restored_after']) }
       for (let first = 1; first <= source.rows; first += LEDGER_ROWS_MAX) {
         const last = Math.min(first + LEDGER_ROWS_MAX - 1, source.rows)
         const slice = await db.transaction(async (session) => {
@@ -178,6 +183,7 @@ export function stageMethods(db: PostgresDatabase): StageMethods {
         counts.planned += slice.planned
         counts.superseded += slice.superseded
         newerRows += slice.newer
+        distrusted += slice.distrusted
         counts.unchanged += slice.unchanged
         counts.invalid += slice.invalid
         if (slice.planned > 0) {
@@ -211,7 +217,11 @@ export function stageMethods(db: PostgresDatabase): StageMethods {
           ],
         )
       })
-      return { ...counts, ...(newerRows > 0 && { newer: newerRows }) }
+      return {
+        ...counts,
+        ...(newerRows > 0 && { newer: newerRows }),
+        ...(distrusted > 0 && { distrusted }),
+      }
     },
 
     async keepSample(run, fence, rows) {
@@ -294,13 +304,14 @@ export function stageMethods(db: PostgresDatabase): StageMethods {
 /**
  * Decides about the items of a slice (run, first, last), and drops the payloads of those that are not sent. What is asked of
  * another table is asked item by item, one look into an index each: no plan can make a search of the whole table out of it.
- * @param believed what was accepted by runs after this one is left out as unchanged; null: nothing is
+ * @param believed what was accepted by runs after both of these is left out as unchanged, and those up to `restored`, before the
+ *   ledger was put back from a backup, are counted; null: nothing is
  */
 async function decide(
   session: Session,
   slice: readonly [number, number, number],
   destination: number | null,
-  believed: { readonly after: number } | null,
+  believed: { readonly after: number; readonly restored: number } | null,
 ) {
   const lastOfKey = `(SELECT later.ordinal FROM items AS later
     WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
@@ -331,9 +342,17 @@ async function decide(
         `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
          WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND hash = ${ofKey('hash')}
            AND ${ofKey('run')} > $5 AND ${ofSameRecord} IS NULL`,
-        [...slice, destination, believed.after],
+        [...slice, destination, Math.max(believed.after, believed.restored)],
       )
     : 0
+  const distrusted =
+    believed && believed.restored > 0
+      ? await session.one(
+          `SELECT count(*) AS items FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned'
+           AND hash = ${ofKey('hash')} AND ${ofKey('run')} <= $5`,
+          [...slice, destination, believed.restored],
+        )
+      : undefined
   if (superseded + unchanged > 0)
     await session.run(
       `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
@@ -347,5 +366,12 @@ async function decide(
     slice,
   )
   const invalid = Number(row?.['invalid'])
-  return { planned: Number(row?.['planned']), superseded, newer, unchanged, invalid }
+  return {
+    planned: Number(row?.['planned']),
+    superseded,
+    newer,
+    unchanged,
+    invalid,
+    distrusted: Number(distrusted?.['items'] ?? 0),
+  }
 }

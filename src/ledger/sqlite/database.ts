@@ -19,6 +19,8 @@ const subject: FileSubject = {
   code: 'ledger',
   hints: { missing: 'it is made by the first run', older: 'run a sync first' },
   migrations: MIGRATIONS,
+  whenRestored:
+    'UPDATE project SET restored_after = (SELECT max(0, coalesce(max(id), 0)) FROM runs)',
   fail: (code, message, reason) =>
     new LedgerError(
       code,

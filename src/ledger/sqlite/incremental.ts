@@ -21,6 +21,7 @@ export function incrementalMethods(db: SqliteDatabase): IncrementalMethods {
            WHERE destination = ${own}
              AND watermark IS NOT NULL AND state IN (${completeStates})
              AND id > ${newestRunElsewhere(own)}
+             AND id > (SELECT restored_after FROM project)
            ORDER BY id DESC LIMIT 1`,
         )
         .get(sync, origin, orgId, objectType, matchingProperty)

@@ -279,4 +279,8 @@ export const MIGRATIONS: readonly string[] = [
   -- The records that rows of a run were found under.
   CREATE INDEX differences_record ON differences (run, record_id) WHERE ordinal IS NOT NULL AND record_id IS NOT NULL;
   `,
+  `
+  -- The last run before the ledger was put back from a backup: what was accepted until then may be older than what the service holds.
+  ALTER TABLE project ADD COLUMN restored_after INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

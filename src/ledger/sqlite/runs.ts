@@ -21,6 +21,9 @@ export function runMethods(db: SqliteDatabase, now: () => string): RunMethods {
     async copy() {
       return copyMark(String(fileNumber(db.path)))
     },
+    async restoredAfter() {
+      return Number(db.sql('SELECT restored_after FROM project').get()?.['restored_after'] ?? 0)
+    },
     async liveRuns() {
       return db
         .sql(`SELECT * FROM runs WHERE mode = 'run' AND state IN (${liveStates}) ORDER BY id`)

@@ -164,6 +164,16 @@ export function stageMethods(db: SqliteDatabase): StageMethods {
         `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid
          FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?`,
       )
+      const countDistrusted = db.sql(
+        `SELECT count(*) AS items FROM items WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned' AND EXISTS
+           (SELECT 1 FROM accepted WHERE accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+             AND accepted.key = items.key AND accepted.hash = items.hash AND accepted.run <= ?4)`,
+      )
+      const restored = Number(
+        db.sql('SELECT restored_after FROM project').get()?.['restored_after'],
+      )
+      const after = Math.max(restored, elsewhere)
+      let distrusted = 0
       const counts = { planned: 0, superseded: 0, unchanged: 0, invalid: 0 }
       let newerRows = 0
       const segments: { first: number; last: number; planned: number }[] = []
@@ -174,11 +184,13 @@ export function stageMethods(db: SqliteDatabase): StageMethods {
           const newer = giveWay.run(run, first, last).changes
           const superseded = newer + supersede.run(run, first, last).changes
           const same =
-            source.believes === false ? 0 : unchanged.run(run, first, last, elsewhere).changes
+            source.believes === false ? 0 : unchanged.run(run, first, last, after).changes
           if (superseded + same > 0) drop.run(run, first, last)
           counts.superseded += superseded
           newerRows += newer
           counts.unchanged += same
+          if (restored > 0 && source.believes !== false)
+            distrusted += Number(countDistrusted.get(run, first, last, restored)?.['items'])
           const row = countPlanned.get(run, first, last)
           counts.invalid += Number(row?.['invalid'])
           return Number(row?.['planned'])
@@ -210,7 +222,11 @@ export function stageMethods(db: SqliteDatabase): StageMethods {
           run,
         )
       })
-      return { ...counts, ...(newerRows > 0 && { newer: newerRows }) }
+      return {
+        ...counts,
+        ...(newerRows > 0 && { newer: newerRows }),
+        ...(distrusted > 0 && { distrusted }),
+      }
     },
 
     async keepSample(run, fence, rows) {

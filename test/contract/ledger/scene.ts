@@ -23,6 +23,8 @@ export interface Opened {
   signing(): Promise<Ledger>
   /** Asks the tables themselves, as users do. */
   query(text: string): Promise<readonly Record<string, unknown>[]>
+  /** The ledger as it is now, after it was put back from a backup as `docs/ledger.md` says. */
+  restored(): Promise<Ledger>
   cleanup(): Promise<void>
 }
 export type Open = () => Promise<Opened>

@@ -79,6 +79,8 @@ export interface Scene<Service extends SceneService = RunningService> {
   readonly service: Service
   readonly client: RecordsClient
   readonly ledger: Ledger
+  /** Goes on with the ledger at the path. */
+  replaceLedger(path: string): Promise<void>
   readonly folder: string
   /** Writes the source. */
   rows(columns: readonly string[], rows: readonly (readonly string[])[]): void
@@ -125,7 +127,7 @@ export async function importSceneOn<Service extends SceneService>(
   const csv = join(folder, 'rows.csv')
   const service = await start()
   const client = new RecordsClient({ baseUrl: service.url, key: service.key })
-  const ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
+  let ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
   onTestFinished(async () => {
     await client.close()
     await service.close()
@@ -233,7 +235,13 @@ export async function importSceneOn<Service extends SceneService>(
   return {
     service,
     client,
-    ledger,
+    get ledger() {
+      return ledger
+    },
+    async replaceLedger(path) {
+      await ledger.close()
+      ledger = await openLedger({ sqlite: path })
+    },
     folder,
     rows(columns, rows) {
       const lines = [columns, ...rows].map((row) => row.map(cell).join(','))
