@@ -406,7 +406,7 @@ const mirroring = z.strictObject({
   deletions_max_percent: betweenNumbers(0, 100)
     .default(10)
     .describe(
-      'Percent of the rows of a table, 0 to 100: a run that would delete more of them asks first, and `records-sync approve` answers.',
+      'Percent of the rows of a table, 0 to 100: a run that would delete more of them, and more than 10 rows, asks first, and `records-sync approve` answers. With `0` it asks before it deletes any row.',
     ),
   full_every_hours: betweenNumbers(1, 8_760)
     .default(24)

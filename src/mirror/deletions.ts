@@ -16,7 +16,7 @@ import type { RecordsWork } from './records-work.ts'
 export const CONFIRM_MAX = 200
 /** Ids of rows that are deleted by one statement. */
 const DELETED_MAX = 1_000
-/** Deletions that never wait for approval: a share of a small table says nothing. */
+/** Deletions that wait for approval only where the limit is 0: a share of a small table says nothing. */
 const UNASKED_ROWS = 10
 /** Share by which two counts may differ while people work. */
 const DRIFT = 0.01
@@ -131,7 +131,9 @@ export function deletionPermission(
   { isLess, spent = 0 }: { readonly isLess: boolean; readonly spent?: number },
 ): 'granted' | 'refused' | 'ask' {
   const all = rows + spent
-  const isLittle = all <= UNASKED_ROWS || all * 100 <= (of + spent) * config.deletions_max_percent
+  const percent = config.deletions_max_percent
+  const unasked = percent === 0 ? 0 : UNASKED_ROWS
+  const isLittle = all <= unasked || all * 100 <= (of + spent) * percent
   if (isLittle && !isLess) return 'granted'
   if (verdict === null) return 'ask'
   if (!verdict.approved) return 'refused'

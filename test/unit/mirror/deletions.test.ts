@@ -31,10 +31,17 @@ test.each([
   ).toBe(may)
 })
 
-test('a limit of 0 lets only a few go, one of 100 all of them', () => {
+test.each([1, 10, 11])('a limit of 0 asks for %i of a million rows', (rows) => {
+  const none = { deletions_max_percent: 0 }
+  const less = { isLess: false }
+  expect(deletionPermission(rows, 1_000_000, none, null, less)).toBe('ask')
+  expect(deletionPermission(rows, 1_000_000, none, { approved: true, rows }, less)).toBe('granted')
+})
+
+test('a limit that is not 0 lets ten rows go, one of 100 all of them', () => {
   expect(
-    deletionPermission(11, 1_000_000, { deletions_max_percent: 0 }, null, { isLess: false }),
-  ).toBe('ask')
+    deletionPermission(10, 1_000_000, { deletions_max_percent: 0.001 }, null, { isLess: false }),
+  ).toBe('granted')
   expect(
     deletionPermission(1_000, 1_000, { deletions_max_percent: 100 }, null, { isLess: false }),
   ).toBe('granted')
