@@ -2,7 +2,7 @@
 // have it open at once. Promises kept here: a foreign message never leaves this file; nothing is read from or written to a
 // file that its path no longer leads to.
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import {
   DatabaseSync,
   type DatabaseSyncInstance,
@@ -125,7 +125,9 @@ function migrate(
   if (readOnly)
     throw fail(
       `${code}_older`,
-      `The ${noun} ${path} has not been set up by this release yet; ${hints.older}`,
+      sizeOf(path) === 0
+        ? `The ${noun} ${path} is empty: nothing has set it up yet, or it was emptied. If it was in use, stop every process that has it open and put a backup in its place; otherwise ${hints.older}`
+        : `The ${noun} ${path} has not been set up by this release yet; ${hints.older}`,
       'file',
     )
   db.exec('BEGIN IMMEDIATE')
@@ -137,6 +139,15 @@ function migrate(
   } catch (error) {
     if (db.isTransaction) db.exec('ROLLBACK')
     throw error
+  }
+}
+
+/** Bytes of a file; -1 where it cannot be asked. */
+function sizeOf(path: string): number {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? -1
+  } catch {
+    return -1
   }
 }
 
@@ -169,6 +180,13 @@ export function openSqliteFile(
     throw subject.fail(
       `${subject.code}_mounted`,
       `The ${subject.noun} ${path} is mounted by itself, without its folder: SQLite would keep its log in this container only, so whoever else has the file would not see the last writes, and they would be lost with the container. Mount the folder that it is in`,
+      'file',
+    )
+  // A new file has content before it has a log. SQLite would delete the log.
+  if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > 0)
+    throw subject.fail(
+      `${subject.code}_corrupt`,
+      `The ${subject.noun} ${path} is empty, but its log ${path}-wal is not: it was emptied or overwritten`,
       'file',
     )
   let db: DatabaseSyncInstance

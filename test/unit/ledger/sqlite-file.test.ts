@@ -151,6 +151,29 @@ describe('opening', () => {
     expect(await readFile(path, 'utf8')).toBe(text)
   })
 
+  it('refuses a file that was emptied, and leaves its log as it is', async () => {
+    const killed = openSqliteLedger(path)
+    await openRun(killed)
+    await writeFile(path, '')
+    const log = await readFile(`${path}-wal`)
+    expect(log.length).toBeGreaterThan(0)
+    for (const readOnly of [true, false])
+      expect(await errorOf(() => openSqliteLedger(path, { readOnly }))).toMatchObject({
+        code: 'ledger_corrupt',
+        message: `The ledger ${path} is empty, but its log ${path}-wal is not: it was emptied or overwritten. Stop every process that has it open, remove its -wal and -shm files, and put a backup in its place`,
+      })
+    expect(await readFile(`${path}-wal`)).toEqual(log)
+    await killed.close().catch(() => {})
+  })
+
+  it('says of an empty file without a log that it was emptied, or is new', async () => {
+    await writeFile(path, '')
+    expect(await errorOf(() => openSqliteLedger(path, { readOnly: true }))).toMatchObject({
+      code: 'ledger_older',
+      message: `The ledger ${path} is empty: nothing has set it up yet, or it was emptied. If it was in use, stop every process that has it open and put a backup in its place; otherwise run a sync first`,
+    })
+  })
+
   it('refuses a file of a newer release, and leaves it as it is', async () => {
     const newer = MIGRATIONS.length + 1
     outside(`CREATE TABLE theirs (id INTEGER); PRAGMA user_version = ${newer}`)
