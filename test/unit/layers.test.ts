@@ -357,7 +357,7 @@ describe('the layers', () => {
     ['src/warehouses/duckdb/index.ts', "import { DuckDBInstance } from '@duckdb/node-api'"],
     ['src/warehouses/postgres/index.ts', "import { resolveUrl } from '../../postgres/url.ts'"],
     ['src/sqlite/database.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
-    ['src/service/store/data-file.ts', "import { openDatabase } from '../sqlite/database.ts'"],
+    ['src/service/store/data-file.ts', "import { openSqliteFile } from '../../sqlite/database.ts'"],
     ['workflows/import.ts', "import type { Activities } from '../activities/index.ts'"],
     ['activities/index.ts', "import type { Source } from '../src/sources/source.ts'"],
     ['src/worker.ts', "import { openCsv } from './sources/csv/index.ts'"],

@@ -76,7 +76,7 @@ beforeAll(async () => {
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const file = join(folder, 'dist', 'workflows', 'import.js')
   const code = readFileSync(file, 'utf8')
-  const place = /^ +await inLanes\(/gm
+  const place = /^ +await forEachConcurrent\(/gm
   if (code.match(place)?.length !== 1) throw new Error('the place for another step is gone')
   const imports = "import { patched as isNew, sleep as rest } from '@temporalio/workflow'\n"
   const step = "if (isNew('rest')) await rest(1)\n"

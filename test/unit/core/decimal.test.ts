@@ -108,7 +108,7 @@ describe('decimalOfNumber', () => {
   })
 })
 
-describe('exactNumber', () => {
+describe('exactDouble', () => {
   it.each([
     ['0', 0],
     ['-0', 0],

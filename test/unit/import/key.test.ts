@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
 import { itemKey } from '../../../src/import/mapping/key.ts'
 
-describe('keyOf', () => {
+describe('itemKey', () => {
   it.each<[what: string, value: Json | undefined, type: string, key: string | null]>([
     ['trimmed', ' a b\t', 'text', 'a b'],
     ['a no-break space trimmed', '\u00a0a\u00a0', 'text', 'a'],

@@ -56,7 +56,7 @@ const problem = (status: BatchItemResult['status'], more: object = {}): BatchIte
   },
 })
 
-describe('outcomeOf', () => {
+describe('itemOutcome', () => {
   const record = { id: 'r1', object_type: 'svc_contact', properties: {} }
 
   it.each([
@@ -155,7 +155,7 @@ describe('refusedOutcome', () => {
   })
 })
 
-describe('takeApart', () => {
+describe('splitRefusedBatch', () => {
   it('sends the rest together and what is pointed at alone', () => {
     const failure = refusal({
       errors: [
