@@ -23,10 +23,10 @@ afterEach(async () => {
 function startWorker(shutdownForceMs: number | null = null) {
   const file = (name: string) => JSON.stringify(new URL(name, `file://${main}`).href)
   const own = `
-    const { worker } = await import(${file('worker.js')})
-    const { createContext } = await import(${file('context.js')})
+    const { workerCommand } = await import(${file('commands/worker.js')})
+    const { createContext } = await import(${file('shared/context.js')})
     const context = createContext({ config: ${JSON.stringify(project.configFile)}, json: true })
-    process.exit(await worker(context, { shutdownForceMs: ${shutdownForceMs} }))`
+    process.exit(await workerCommand(context, { shutdownForceMs: ${shutdownForceMs} }))`
   const args =
     shutdownForceMs === null
       ? [main, '--config', project.configFile, 'worker']
