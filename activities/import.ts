@@ -32,6 +32,7 @@ import { verify } from '../src/import/verify/verify.ts'
 import { withHeartbeat } from '../src/runs/heartbeat.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
 import type { Extent, Source } from '../src/sources/source.ts'
+import { countHeldBack, heldBackText } from '../src/core/held-back.ts'
 import type { RunCounters, Run } from '../src/ledger/ledger.ts'
 import {
   createSharedActivities,
@@ -245,6 +246,8 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
             ? openLeftoverRows(ledger, retry, old)
             : await deps.openSource(sync, env.signal, extent),
         )
+        const held = retry ? await countHeldBack(ledger, retry.of) : 0
+        if (held > 0) await ledger.addWarnings(run, [heldBackText(held, retry!.of)])
         for (const warning of result.warnings) logger.info({ run, warning }, 'mapping_warning')
         logger.info({ run, rows: result.rows, planned: result.planned }, 'run_staged')
         return {

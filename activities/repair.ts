@@ -4,6 +4,7 @@
 import type { ReconcileScope, RetryTask } from '../src/core/purpose.ts'
 import { LIVE_STATES } from '../src/core/states.ts'
 import type { SyncConfig } from '../src/core/sync.ts'
+import { countHeldBack, heldBackText } from '../src/core/held-back.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'
 import { findSyncByName, type BackfillActivityDeps } from './backfill.ts'
 import { createSharedActivities } from './shared.ts'
@@ -31,6 +32,9 @@ export function repairActivities(deps: BackfillActivityDeps): RepairActivities {
         if (LIVE_STATES.includes(run.state))
           return cannot(`it is ${run.state}; cancel it, or wait for its end`)
         const [left] = await ledger.retryRows(of, choice, { after: 0, limit: 1 })
+        const held = left ? 0 : await countHeldBack(ledger, of)
+        if (held > 0)
+          return cannot(`nothing else is left to be sent again. ${heldBackText(held, of)}`)
         const chosen = Object.keys(choice).length > 0 ? ' that was chosen' : ''
         if (!left) return cannot(`nothing${chosen} is left to be sent again`)
         return { sync: run.sync, problem: null }

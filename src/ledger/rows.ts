@@ -9,6 +9,7 @@ import {
   type DifferenceKind,
   type ChangedBy,
 } from '../core/differences.ts'
+import { KEY_CHANGED } from '../core/held-back.ts'
 import { parseJson, type Json } from '../core/json.ts'
 import {
   countReadBackDifferent,
@@ -61,6 +62,10 @@ export const STREAM_RUNS_MAX = 20
  */
 export const isLeft = (item: string): string =>
   `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
+
+/** Whether a retry takes an item, as SQL. */
+export const isRetried = (item: string): string =>
+  `coalesce(${item}.reason, '') <> '${KEY_CHANGED}'`
 
 /** Of an item that nothing is told of. */
 export const NO_HEALTH = {

@@ -8,6 +8,7 @@ import {
 } from '../../core/differences.ts'
 import { reconcileScopeOf } from '../../core/purpose.ts'
 import { isComplete, LIVE_STATES } from '../../core/states.ts'
+import { countHeldBack } from '../../core/held-back.ts'
 import type { DifferenceGroup, Ledger, Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
@@ -17,6 +18,8 @@ export interface RunDifferences {
   readonly found: DifferenceCounts
   readonly left: DifferenceCounts
   readonly groups: readonly DifferenceGroup[]
+  /** Rows that no retry sends, because their records have another key now. */
+  readonly held: number
 }
 
 const GROUPS_SHOWN = 20
@@ -48,7 +51,8 @@ const WHO = {
 export async function readRunDifferences(ledger: Ledger, run: Run): Promise<RunDifferences | null> {
   if (run.purpose !== 'reconcile') return null
   const counts = await ledger.differenceCounts(run.id)
-  return { ...counts, groups: await ledger.differenceGroups(run.id) }
+  const held = run.kind === 'import' ? await countHeldBack(ledger, run.id) : 0
+  return { ...counts, groups: await ledger.differenceGroups(run.id), held }
 }
 
 /** Extra records that an import's reconciliation has deleted, or that were gone when it wanted to. */
@@ -116,14 +120,15 @@ export function printRunDifferences(
 export function nextStepOf(
   context: Pick<CommandContext, 'hint'>,
   run: Run,
-  { left }: RunDifferences,
+  { left, held }: RunDifferences,
 ): string | null {
   if (sumOfDifferences(left) === 0) return null
   if (run.kind === 'mirror') return `Mend them: ${context.hint(`reconcile ${run.sync} --repair`)}`
-  const sendable = sumOfDifferences(left) - left.extra
-  return sendable > 0
-    ? `Send what differs: ${context.hint(`retry ${run.id}`)}`
-    : reconcileScopeOf(run.config)?.deleteExtra === true && LIVE_STATES.includes(run.state)
-      ? null
-      : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`
+  const sendable = sumOfDifferences(left) - left.extra - held
+  if (sendable > 0) return `Send what differs: ${context.hint(`retry ${run.id}`)}`
+  if (held > 0)
+    return `Change the key back at the service, or in the source; the rows: ${context.hint(`rejects ${run.id}`)}`
+  return reconcileScopeOf(run.config)?.deleteExtra === true && LIVE_STATES.includes(run.state)
+    ? null
+    : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`
 }

@@ -16,6 +16,7 @@ import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { isWholeScope, type ReconcileScope } from '../../core/purpose.ts'
 import type { ImportConfig } from '../../core/sync.ts'
 import type { CorrectedRow } from '../../ledger/corrected.ts'
+import { KEY_CHANGED } from '../../core/held-back.ts'
 import type {
   AcceptedRecord,
   ItemComparison,
@@ -37,8 +38,6 @@ import {
   type MatchingProperty,
 } from '../mapping/types.ts'
 
-/** Reason of a row whose record has another key now. */
-const KEY_CHANGED = 'key_changed'
 const MOVED =
   'the record that this row was written to has another key now; change it back there, or the key in the source'
 

@@ -3,6 +3,7 @@
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
 import { remainingRanges } from '../ranges.ts'
+import { isRetried } from '../rows.ts'
 import type { PostgresDatabase } from './session.ts'
 import { leftOf, withRaw } from './left.ts'
 import { RUN_COLUMNS, runOfRow } from './runs.ts'
@@ -23,6 +24,7 @@ export function retryMethods(db: PostgresDatabase): RetryMethods {
          WHERE ($4::text[] IS NULL OR now.code = ANY ($4::text[]))
            AND ($5::text[] IS NULL OR now.reason = ANY ($5::text[])
              OR (now.in_doubt = 1 AND 'in_doubt' = ANY ($5::text[])))
+           AND ${isRetried('now')}
          ORDER BY own.ordinal LIMIT $6`
       const chosen: { ordinal: number; line: number; raw: Json[] }[] = []
       for (const [first, last] of remainingRanges(choice.rows, after)) {

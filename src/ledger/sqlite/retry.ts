@@ -3,6 +3,7 @@
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { Ledger } from '../ledger.ts'
 import { remainingRanges } from '../ranges.ts'
+import { isRetried } from '../rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import { leftOf, withRaw } from './left.ts'
 import { runOfRow } from './runs.ts'
@@ -24,6 +25,7 @@ export function retryMethods(db: SqliteDatabase): RetryMethods {
          WHERE (?4 IS NULL OR now.code IN (SELECT value FROM json_each(?4)))
            AND (?5 IS NULL OR now.reason IN (SELECT value FROM json_each(?5))
              OR (now.in_doubt = 1 AND 'in_doubt' IN (SELECT value FROM json_each(?5))))
+           AND ${isRetried('now')}
          ORDER BY own.ordinal LIMIT ?6`,
       )
       const chosen: { ordinal: number; line: number; raw: Json[] }[] = []

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Difference } from '../../../src/core/differences.ts'
 import { FenceLost } from '../../../src/core/errors.ts'
 import { isBalanced } from '../../../src/core/states.ts'
+import { countHeldBack } from '../../../src/core/held-back.ts'
 import type { ItemComparison, Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -233,6 +234,10 @@ export function reconcilingTests(open: Open): void {
       ).toEqual([{ verified: 'equal' }])
       expect(await ledger.progress(run)).toMatchObject({ planned: 2 })
       await close(ledger, run)
+      // What is held back is left over, and no retry takes it.
+      const taken = await ledger.retryRows(run, {}, first)
+      expect(taken.map(({ ordinal }) => ordinal)).toEqual([2, 4])
+      expect(await countHeldBack(ledger, run)).toBe(1)
       expect(await accepted(ledger, [row(1, 'k1'), row(2, 'k2', 'old'), row(3, 'k3')])).toEqual([
         1, 2,
       ])

@@ -18,7 +18,12 @@ const said = (state: RunState, compared: number): string => {
     style: (_: string, text: string) => text,
   }
   const run = { kind: 'import', state, counts } as unknown as Run
-  printRunDifferences(terminal, run, { found: noDifferences(), left: noDifferences(), groups: [] })
+  printRunDifferences(terminal, run, {
+    found: noDifferences(),
+    left: noDifferences(),
+    groups: [],
+    held: 0,
+  })
   return lines.join('\n')
 }
 
