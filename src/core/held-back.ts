@@ -1,5 +1,4 @@
-// Rows that a reconciliation holds back: the record that each was written to has another key now. Sent by its own key such a
-// row becomes a second record, so no retry takes it.
+// Rows that no retry takes: sent by its own key such a row becomes a second record, or has become one.
 
 /** The part of the ledger that is asked. */
 interface Rejects {
@@ -13,17 +12,24 @@ interface Rejects {
 
 /** Reason of a row whose record has another key now. */
 export const KEY_CHANGED = 'key_changed'
+/** Reason of a row whose record the key in use does not find, and may not see. */
+export const NOT_VISIBLE = 'not_visible'
+/** Reason of a row whose key has two records at the service, or may have two. */
+export const SECOND_RECORD = 'second_record'
+
+/** Reasons of rows that no retry takes. */
+export const HELD_BACK_REASONS: readonly string[] = [KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD]
 
 /** Rows that a run, or a retry of it, holds back. */
 export async function countHeldBack(ledger: Rejects, run: number): Promise<number> {
   const groups = await ledger.rejectGroups(run, { isLeft: true })
   return groups
-    .filter(({ reason, isMore }) => reason === KEY_CHANGED && isMore !== true)
+    .filter(({ reason, isMore }) => HELD_BACK_REASONS.includes(reason ?? '') && isMore !== true)
     .reduce((sum, { items }) => sum + items, 0)
 }
 
 /** `1 row of run 12 is held back: …` */
 export const heldBackText = (rows: number, run: number): string =>
-  `${rows === 1 ? '1 row' : `${rows} rows`} of run ${run} ${rows === 1 ? 'is' : 'are'} held back: the ${
-    rows === 1 ? 'record of the row has' : 'records of the rows have'
-  } another key at the service now (${KEY_CHANGED}); change it back there, or the key in the source`
+  `${rows === 1 ? '1 row' : `${rows} rows`} of run ${run} ${rows === 1 ? 'is' : 'are'} held back: sent by ${
+    rows === 1 ? 'its key it' : 'their keys they'
+  } may become second records; what to do is told with each row (${HELD_BACK_REASONS.join(', ')})`

@@ -674,6 +674,11 @@ export interface Ledger {
    * key is accepted with it in the run's destination.
    */
   recordsOfRows(run: number, recordIds: readonly string[]): Promise<ReadonlySet<string>>
+  /** The records that are accepted for at most 1,000 keys in the run's destination, and the runs that they are from. */
+  acceptedRecords(
+    run: number,
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, { readonly recordId: string; readonly run: number }>>
   /** Removes the differences of records that seemed extra and are not. */
   dropExtra(run: number, records: readonly { key: string; recordId: string }[]): Promise<void>
   /**

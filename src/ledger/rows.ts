@@ -9,7 +9,7 @@ import {
   type DifferenceKind,
   type ChangedBy,
 } from '../core/differences.ts'
-import { KEY_CHANGED } from '../core/held-back.ts'
+import { HELD_BACK_REASONS } from '../core/held-back.ts'
 import { parseJson, type Json } from '../core/json.ts'
 import {
   countReadBackDifferent,
@@ -65,7 +65,7 @@ export const isLeft = (item: string): string =>
 
 /** Whether a retry takes an item, as SQL. */
 export const isRetried = (item: string): string =>
-  `coalesce(${item}.reason, '') <> '${KEY_CHANGED}'`
+  `coalesce(${item}.reason, '') NOT IN (${HELD_BACK_REASONS.map((reason) => `'${reason}'`).join(', ')})`
 
 /** Of an item that nothing is told of. */
 export const NO_HEALTH = {

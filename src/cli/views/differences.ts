@@ -18,7 +18,7 @@ export interface RunDifferences {
   readonly found: DifferenceCounts
   readonly left: DifferenceCounts
   readonly groups: readonly DifferenceGroup[]
-  /** Rows that no retry sends, because their records have another key now. */
+  /** Rows that no retry sends, because each may become a second record. */
   readonly held: number
 }
 
@@ -127,7 +127,7 @@ export function nextStepOf(
   const sendable = sumOfDifferences(left) - left.extra - held
   if (sendable > 0) return `Send what differs: ${context.hint(`retry ${run.id}`)}`
   if (held > 0)
-    return `Change the key back at the service, or in the source; the rows: ${context.hint(`rejects ${run.id}`)}`
+    return `Rows are held back, as each may become a second record; why: ${context.hint(`rejects ${run.id}`)}`
   return reconcileScopeOf(run.config)?.deleteExtra === true && LIVE_STATES.includes(run.state)
     ? null
     : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`

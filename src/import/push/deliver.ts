@@ -17,6 +17,7 @@ import type {
   SentBatch,
 } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
+import { secondRecordReader } from './second-records.ts'
 import { sendDeadline } from './send-deadline.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
 import { itemOutcome, refusedOutcome, splitRefusedBatch } from './outcome.ts'
@@ -67,6 +68,7 @@ export function createDelivery(
   const { run, config, schema, segment, fence } = job
   const marksOf = schema && createItemHasher(config, schema)
   const readAnswer = answerReader(config, schema)
+  const noteSecondRecords = secondRecordReader(deps, job)
   let requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   let failuresInRow = 0
@@ -156,7 +158,8 @@ export function createDelivery(
           const told = result.answer.data[index]!
           return readAnswer(item, marked(item, itemOutcome(item, told)), told.record)
         })
-        await ledger.settle(run, segment, fence, batch, result.ended, outcomes)
+        const told = await noteSecondRecords(batch.items, outcomes)
+        await ledger.settle(run, segment, fence, batch, result.ended, told)
         return 0
       }
       // This sending was not carried out; an earlier one may have been, and then the batch stays in doubt.

@@ -16,7 +16,7 @@ import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { isWholeScope, type ReconcileScope } from '../../core/purpose.ts'
 import type { ImportConfig } from '../../core/sync.ts'
 import type { CorrectedRow } from '../../ledger/corrected.ts'
-import { KEY_CHANGED } from '../../core/held-back.ts'
+import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/held-back.ts'
 import type {
   AcceptedRecord,
   ItemComparison,
@@ -27,6 +27,7 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { differingFields } from '../verify/compare.ts'
 import { lookUpItems, lookUpKeys, payloadProperties } from '../verify/look-up.ts'
 import { createItemHasher, baselineHash, parseBaseline } from '../verify/baseline-hashes.ts'
+import { hiddenFrom } from '../key-view.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
 import { isNormalised, readDigest } from '../verify/read-back.ts'
@@ -40,6 +41,9 @@ import {
 
 const MOVED =
   'the record that this row was written to has another key now; change it back there, or the key in the source'
+
+const SEVERAL = 'the service has more than one record with this key; delete those that are too many'
+const UNSEEN = 'the record may still be there, and a repair would make a second one'
 
 type Values = Readonly<Record<string, Json>>
 
@@ -227,14 +231,20 @@ function comparer(
   const typeOf = propertyTypes(config, schema)
   const marksOf = createItemHasher(config, schema)
   const baseOf = bases(deps, config)
+  const hidden = hiddenFrom(deps, { run, config })
 
   const compareOne = async (
     item: UncomparedItem,
     found: RecordRepresentation | undefined,
+    isOneOfSeveral: boolean,
   ): Promise<ItemComparison> => {
     const record = found ?? (await byId(deps, config, item.accepted))
     // Sent by its key it would become a second record.
-    const held = record && !found ? { reason: KEY_CHANGED, detail: MOVED } : null
+    const held = isOneOfSeveral
+      ? { reason: SECOND_RECORD, detail: SEVERAL }
+      : record && !found
+        ? { reason: KEY_CHANGED, detail: MOVED }
+        : null
     const about = { stream: config.object_type, key: item.key, ordinal: item.ordinal }
     const result = {
       ordinal: item.ordinal,
@@ -247,9 +257,31 @@ function comparer(
       // What we never wrote is missing because nobody has sent it yet.
       const whose = recordId !== null ? 'service' : item.accepted ? 'unknown' : 'source'
       const whole = { kind: 'missing', field: null, whose, ours: null, theirs: null } as const
-      return { ...result, kind: 'missing', differences: [{ ...about, recordId, ...whole }] }
+      const reason = recordId === null ? null : await hidden(item.accepted!.run)
+      return {
+        ...result,
+        kind: 'missing',
+        differences: [{ ...about, recordId, ...whole }],
+        held: reason === null ? null : { reason: NOT_VISIBLE, detail: `${UNSEEN}: ${reason}` },
+      }
     }
     const sent = payloadProperties(item)
+    if (isOneOfSeveral)
+      return {
+        ...result,
+        kind: 'different',
+        differences: [
+          {
+            ...about,
+            recordId: record.id,
+            kind: 'different',
+            field: matching.name,
+            whose: 'unknown',
+            ours: shown(sent[matching.name]),
+            theirs: shown((record.properties as Values)[matching.name]),
+          },
+        ],
+      }
     const now = record.properties as Values
     const differing = differingFields(sent, now, typeOf)
     if (differing.length === 0) return { ...result, kind: null, differences: [] }
@@ -283,7 +315,8 @@ function comparer(
     const found = await lookUpItems(deps, config, matching, items, names)
     const compared: ItemComparison[] = []
     try {
-      for (const item of items) compared.push(await compareOne(item, found.get(item.key)))
+      for (const item of items)
+        compared.push(await compareOne(item, found.get(item.key), found.several.has(item.key)))
     } finally {
       if (compared.length > 0) await deps.ledger.recordCompared(run, compared)
     }

@@ -15,6 +15,10 @@ type Sent = Readonly<Record<string, Json>>
 /** Records by key, and by id, for what the service keeps under another form of its key. */
 class Found extends Map<string, RecordRepresentation> {
   readonly byId = new Map<string, RecordRepresentation>()
+  /** Keys that more than one record has. */
+  readonly several = new Set<string>()
+  /** Records by the exact value of the matching property: other forms of a key are other values. */
+  readonly byValue = new Map<string, string>()
 }
 
 /** The properties of an item's payload. */
@@ -116,7 +120,11 @@ async function readAll(
       const held = record.properties[matching.name] as Json
       for (const value of Array.isArray(held) ? held : [held]) {
         const key = itemKey(value as Json, matching.type, matching.folds)
-        if (key !== null) found.set(key, record)
+        if (key === null) continue
+        const exact = canonicalJson(value as Json)
+        if ((found.byValue.get(exact) ?? record.id) !== record.id) found.several.add(key)
+        found.byValue.set(exact, record.id)
+        found.set(key, record)
       }
     }
     deps.beat()

@@ -6,6 +6,7 @@
 import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../core/sync.ts'
+import { SECOND_RECORD } from '../../core/held-back.ts'
 import type { RunSchema, VerificationResult, WrittenItem } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
@@ -41,6 +42,21 @@ const ownValueText = (property: string): string =>
   `${property}: the service holds another value than was sent; if it keeps one of its own there on purpose, write \`compare: false\` into the mapping of the property: it is then not compared, and its rows are sent once more, and not again`
 
 const OTHER_RECORDS = `the service answered rows with records of other keys than were sent (${ANSWERED_OTHER_RECORD}): what it wrote there is not known; look at these records`
+
+const SECOND_RECORDS = `rows were written to a second record of their key, or may have been (${SECOND_RECORD}): look at the records of each key at the service, with a key that sees all of them, and delete those that are too many`
+const SEVERAL = 'the service has more than one record with this key; delete those that are too many'
+
+/** Whatever the record says: it is not the only one of its key. */
+const ofSeveral = (item: WrittenItem, isFound: boolean): ReturnType<typeof readBackResult> => ({
+  verdict: 'different',
+  field: null,
+  readBack: null,
+  seen: null,
+  told:
+    isFound && item.answered !== SECOND_RECORD
+      ? { reason: SECOND_RECORD, detail: SEVERAL, column: null, value: null }
+      : null,
+})
 
 /** Another record was written, as far as the service says; that the right one is as it was sent does not tell which. */
 const stillOther = (read: ReturnType<typeof readBackResult>): ReturnType<typeof readBackResult> =>
@@ -100,8 +116,14 @@ export async function verify(
         typeOf,
         lastRead,
       })
-      const verdict = item.answered === ANSWERED_OTHER_RECORD ? stillOther(read) : read
-      for (const field of read.others ?? []) if (field !== matching.name) others.add(field)
+      const isOneOfSeveral = found.several.has(item.key)
+      const verdict =
+        isOneOfSeveral || item.answered === SECOND_RECORD
+          ? ofSeveral(item, isOneOfSeveral)
+          : item.answered === ANSWERED_OTHER_RECORD
+            ? stillOther(read)
+            : read
+      for (const field of verdict.others ?? []) if (field !== matching.name) others.add(field)
       result.read++
       result[verdict.verdict]++
       return {
@@ -120,7 +142,13 @@ export async function verify(
     await ledger.recordVerified(run, verdicts)
     const strange = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
     if (strange > 0) deps.logger.warn({ run, items: strange }, 'other_records_answered')
-    const warnings = [...[...others].map(ownValueText), ...(strange > 0 ? [OTHER_RECORDS] : [])]
+    const isSecond = ({ key, answered }: WrittenItem) =>
+      answered === SECOND_RECORD || found.several.has(key)
+    const warnings = [
+      ...[...others].map(ownValueText),
+      ...(strange > 0 ? [OTHER_RECORDS] : []),
+      ...(items.some(isSecond) ? [SECOND_RECORDS] : []),
+    ]
     const news = warnings.filter((warning) => !told.has(warning))
     if (news.length > 0) await ledger.addWarnings(run, news)
     for (const warning of news) told.add(warning)

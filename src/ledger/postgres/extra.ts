@@ -7,7 +7,7 @@ import type { PostgresDatabase } from './session.ts'
 
 export const extraMethods = (
   db: PostgresDatabase,
-): Pick<Ledger, 'recordsOfRows' | 'dropExtra'> => ({
+): Pick<Ledger, 'recordsOfRows' | 'acceptedRecords' | 'dropExtra'> => ({
   async recordsOfRows(run, recordIds) {
     const ofRecord = (table: string) =>
       `hashtextextended(${table}.record_id, ${table}.run) = hashtextextended(asked.record_id, $1)
@@ -26,6 +26,23 @@ export const extraMethods = (
       [run, recordIds],
     )
     return new Set(rows.map((row) => String(row['record_id'])))
+  },
+
+  async acceptedRecords(run, keys) {
+    const rows = await db.all(
+      `SELECT asked.key, own.record_id, own.run FROM unnest($2::text[]) AS asked (key)
+         JOIN LATERAL (SELECT record_id, run FROM accepted
+           WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
+             AND hashtextextended(accepted.key, 0) = hashtextextended(asked.key, 0)
+             AND accepted.key = asked.key AND accepted.record_id IS NOT NULL LIMIT 1) AS own ON true`,
+      [run, keys],
+    )
+    return new Map(
+      rows.map((row) => [
+        String(row['key']),
+        { recordId: String(row['record_id']), run: Number(row['run']) },
+      ]),
+    )
   },
 
   async dropExtra(run, records) {

@@ -4,7 +4,9 @@ import type { Ledger } from '../ledger.ts'
 import { subjectOf } from '../rows.ts'
 import type { SqliteDatabase } from './database.ts'
 
-export const extraMethods = (db: SqliteDatabase): Pick<Ledger, 'recordsOfRows' | 'dropExtra'> => ({
+export const extraMethods = (
+  db: SqliteDatabase,
+): Pick<Ledger, 'recordsOfRows' | 'acceptedRecords' | 'dropExtra'> => ({
   async recordsOfRows(run, recordIds) {
     const ask = db.sql(
       `SELECT 1 FROM items INDEXED BY items_record WHERE run = ?1 AND record_id = ?2
@@ -18,6 +20,20 @@ export const extraMethods = (db: SqliteDatabase): Pick<Ledger, 'recordsOfRows' |
        LIMIT 1`,
     )
     return new Set(recordIds.filter((id) => ask.get(run, id) !== undefined))
+  },
+
+  async acceptedRecords(run, keys) {
+    // Key by key: in a JSON list SQLite ends a text at U+0000.
+    const find = db.sql(
+      `SELECT record_id, run FROM accepted
+       WHERE destination = (SELECT destination FROM runs WHERE id = ?) AND key = ? AND record_id IS NOT NULL`,
+    )
+    return new Map(
+      keys.flatMap((key) => {
+        const row = find.get(run, key)
+        return row ? [[key, { recordId: String(row['record_id']), run: Number(row['run']) }]] : []
+      }),
+    )
   },
 
   async dropExtra(run, records) {

@@ -243,6 +243,9 @@ export function reconcilingTests(open: Open): void {
       ])
       const next = await reconcile([row(1, 'k1', 'b'), row(2, 'k2')])
       const known = (await ledger.uncompared(next.run, first)).map((item) => item.accepted)
+      expect(await ledger.acceptedRecords(next.run, ['k9', 'k1'])).toEqual(
+        new Map([['k1', { recordId: 'found 1', run }]]),
+      )
       expect(known).toEqual([
         { key: 'k1', recordId: 'found 1', hash: 'hash of a', marks: 'now 1', run, readBack: null },
         expect.objectContaining({ key: 'k2', marks: 'marks of 1' }),

@@ -1,0 +1,94 @@
+// Rows that were written to another record than the sync wrote their keys to before. Where the record of before is still there,
+// or the key in use may not see it, the key has two records at the service, and the run says so.
+
+import { forEachConcurrent } from '../../core/concurrency.ts'
+import { ServiceFailure } from '../../core/errors.ts'
+import type { Json } from '../../core/json.ts'
+import type { ImportConfig } from '../../core/sync.ts'
+import { SECOND_RECORD } from '../../core/held-back.ts'
+import type { ItemOutcome, PlannedItem, RunSchema } from '../../ledger/ledger.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { hiddenFrom } from '../key-view.ts'
+import { itemKey } from '../mapping/key.ts'
+import { stagedMatchingProperty } from '../mapping/types.ts'
+import type { ImportDeps } from '../ports.ts'
+
+const WRITTEN_ANEW = 'this key was written to another record before'
+
+/** Notes with each outcome of a batch that its key has a second record now, or may have one. Before the batch is settled. */
+export function secondRecordReader(
+  deps: ImportDeps,
+  job: { run: number; config: ImportConfig; schema: RunSchema | null },
+): (
+  items: readonly PlannedItem[],
+  outcomes: readonly ItemOutcome[],
+) => Promise<readonly ItemOutcome[]> {
+  const { ledger, client, signal, priority, tuning } = deps
+  const { run, config, schema } = job
+  const matching = stagedMatchingProperty(config, schema)
+  const hidden = hiddenFrom(deps, job)
+
+  /** The record of an id; null where the key finds none. */
+  const read = async (id: string) => {
+    try {
+      return await withHeartbeat(
+        deps,
+        client.readRecord(config.object_type, id, { signal, priority }),
+      )
+    } catch (error) {
+      if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
+        return null
+      throw error
+    }
+  }
+
+  /** Why the key has a second record, or may have one; null where it has not. */
+  const look = async (
+    key: string,
+    state: ItemOutcome['state'],
+    before: { readonly recordId: string; readonly run: number },
+  ): Promise<string | null> => {
+    const record = await read(before.recordId)
+    if (record === null) {
+      const reason = await hidden(before.run)
+      return reason === null ? null : `${before.recordId} may still be there: ${reason}`
+    }
+    const held = [(record.properties[matching.name] as Json | undefined) ?? []].flat() as Json[]
+    const keys = held.flatMap((value) => itemKey(value, matching.type, matching.folds) ?? [])
+    if (keys.includes(key)) return `${before.recordId}, which is still there with the same key`
+    // The key has moved to a record that was there, or the record of before is that of another row.
+    if (state === 'updated') return null
+    const own = await ledger.stagedKeys(run, keys, { upTo: Number.MAX_SAFE_INTEGER })
+    return own.size > 0 ? null : `${before.recordId}, which is still there with another key`
+  }
+
+  return async (items, outcomes) => {
+    const written = outcomes.filter(
+      ({ state, recordId }) => (state === 'created' || state === 'updated') && recordId !== null,
+    )
+    if (written.length === 0) return outcomes
+    const keyOf = new Map(items.map(({ ordinal, key }) => [ordinal, key]))
+    const accepted = await ledger.acceptedRecords(
+      run,
+      written.map(({ ordinal }) => keyOf.get(ordinal)!),
+    )
+    const told = new Map<number, string>()
+    await forEachConcurrent(written, tuning.in_flight, async ({ ordinal, recordId, state }) => {
+      const key = keyOf.get(ordinal)!
+      const before = accepted.get(key)
+      if (before === undefined || before.recordId === recordId) return
+      // The answer is booked whatever becomes of the looking.
+      const found = await look(key, state, before).catch(
+        () => `${before.recordId}, which could not be read now`,
+      )
+      if (found !== null) told.set(ordinal, `${WRITTEN_ANEW}: ${found}`)
+    })
+    const column = config.properties[matching.name]?.column ?? null
+    const field = `/properties/${matching.name}`
+    return outcomes.map((outcome) => {
+      const detail = told.get(outcome.ordinal)
+      if (detail === undefined) return outcome
+      return { ...outcome, answered: { reason: SECOND_RECORD, field, detail, column, value: null } }
+    })
+  }
+}

@@ -1,0 +1,88 @@
+// A key that sees less than the one that wrote before finds no record of a row that has one, and writes a second: the run says
+// so, a repair does not do it, and two records of one key are a difference.
+
+import { expect, test } from 'vitest'
+import { RecordsClient } from '../../../src/client/index.ts'
+import { ADMINISTRATOR } from '../../../src/service/auth/keys.ts'
+import { CONTACT, importScene } from './scene.ts'
+
+const NAMES = { svc_external_id: { column: 'id' }, svc_first_name: { column: 'name' } }
+const HEAD = ['id', 'name']
+const ADA = { ...ADMINISTRATOR, id: 'usr_ada' }
+
+/** A run has written k0 to k2; the record of k0 is private now, and `lesser` is a key that does not see it. */
+async function privateScene() {
+  const scene = await importScene(NAMES, {}, { users: [ADA] })
+  const rows = (first: string) =>
+    scene.rows(HEAD, [
+      ['k0', first],
+      ['k1', 'Bea'],
+      ['k2', 'Cleo'],
+    ])
+  rows('Ann')
+  await scene.run()
+  const { id } = (await scene.held('k0'))!
+  await scene.client.updateRecord(CONTACT, id, { svc_private: true } as never)
+  const key = scene.service.mintKey({ userId: 'usr_ada', reach: 'user' })
+  const client = new RecordsClient({ baseUrl: scene.service.url, key })
+  const lesser = { connect: async () => ({ client, keyFingerprint: 'lesser' }) }
+  return { scene, rows, id, client, lesser }
+}
+
+test('a row that a lesser key writes to a second record is told, and so are the two records', async () => {
+  const { scene, rows, client, lesser } = await privateScene()
+  try {
+    rows('Anna')
+    const end = await scene.run(lesser)
+    expect(end.books.states).toMatchObject({ created: 1, unchanged: 2 })
+    expect(end.state).toBe('complete_with_differences')
+    const [item] = await scene.ledger.report(end.run, {
+      states: ['created'],
+      after: 0,
+      limit: 9,
+      readBack: true,
+    })
+    expect(item).toMatchObject({ reason: 'second_record' })
+    expect(item!.detail).toMatch(/key#lesser.* has reach user.*run 1.*key#test/)
+    const { warnings } = (await scene.ledger.run(end.run))!
+    expect(warnings.join()).toContain('second record')
+    expect(await scene.ledger.retryRows(end.run, {}, { after: 0, limit: 9 })).toEqual([])
+    // A key that sees both of them calls that a difference, and sends nothing.
+    const looked = await scene.reconcile({ repair: true })
+    expect(looked.differences).toMatchObject([{ key: 'k0', kind: 'different', repaired: false }])
+    expect(looked.books.states).toMatchObject({ unchanged: 2, unsent: 1 })
+    expect(looked.state).toBe('complete_with_rejects')
+  } finally {
+    await client.close()
+  }
+})
+
+test('a repair leaves what a lesser key does not find, and says why', async () => {
+  const { scene, client, lesser } = await privateScene()
+  try {
+    const end = await scene.reconcile({ repair: true }, lesser)
+    expect(end.books.states).toMatchObject({ created: 0, unchanged: 2, unsent: 1 })
+    expect(end.differences).toMatchObject([{ key: 'k0', kind: 'missing', repaired: false }])
+    expect(end.state).toBe('complete_with_rejects')
+    expect(scene.service.records(CONTACT)).toHaveLength(3)
+    expect(await scene.ledger.retryRows(end.run, {}, { after: 0, limit: 9 })).toEqual([])
+  } finally {
+    await client.close()
+  }
+})
+
+test('a record that is deleted, and made anew, is no second one', async () => {
+  const { scene, rows, id, client } = await privateScene()
+  await client.close()
+  await scene.client.deleteRecord(CONTACT, id)
+  rows('Anna')
+  expect(await scene.run()).toMatchObject({ state: 'complete', books: { states: { created: 1 } } })
+})
+
+test('a row whose record has another key now, and that makes a second one, is told', async () => {
+  const { scene, rows, id, client } = await privateScene()
+  await client.close()
+  await scene.client.updateRecord(CONTACT, id, { svc_external_id: 'renamed' } as never)
+  rows('Anna')
+  expect((await scene.run()).state).toBe('complete_with_differences')
+})
