@@ -21,7 +21,7 @@ import {
   type ImportTuning,
 } from '../src/import/ports.ts'
 import { push, type PushResult } from '../src/import/push/push.ts'
-import { compareRun, readMatching } from '../src/import/reconcile/reconcile.ts'
+import { compareRun } from '../src/import/reconcile/reconcile.ts'
 import { hasLimits, readsAll, reviewLimits } from '../src/import/review.ts'
 import { rowErrors, type RowError } from '../src/import/row-errors.ts'
 import { checkDrained, checkSingleWritesDrained } from '../src/import/push/drain.ts'
@@ -185,7 +185,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       const result = await deleteExtra(importDeps, {
         run,
         config,
-        readMatching: () => readMatching(importDeps, { config, schema: row.schema }),
+        schema: row.schema,
       })
       const { refused, remaining } = result
       if (refused > 0) logger.warn({ run, refused }, 'deletions_refused')

@@ -38,6 +38,8 @@ export interface Difference {
   /** JSON texts of the values, at most REPORT_VALUE_CHARS_MAX characters; null if there is none, or for a record as a whole. */
   readonly ours: string | null
   readonly theirs: string | null
+  /** Of an extra record of an import: digest of what was read of it. */
+  readonly version?: string
 }
 
 /** Records that differ by kind. */

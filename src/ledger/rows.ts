@@ -311,6 +311,7 @@ export const DIFFERENCE_COLUMNS = [
   'whose',
   'ours',
   'theirs',
+  'version',
 ] as const
 
 export const differenceValues = (difference: Difference): readonly (string | number | null)[] => [
@@ -324,6 +325,7 @@ export const differenceValues = (difference: Difference): readonly (string | num
   difference.whose,
   difference.ours,
   difference.theirs,
+  difference.version ?? null,
 ]
 
 /** Of `differences`. */
@@ -337,6 +339,7 @@ export const differenceOfRow = (row: Row): Difference & { readonly repaired: boo
   whose: row['whose'] as ChangedBy,
   ours: text(row['ours']),
   theirs: text(row['theirs']),
+  ...(row['version'] != null && { version: String(row['version']) }),
   repaired: Number(row['repaired']) === 1,
 })
 

@@ -171,3 +171,61 @@ it('what the service answers as deleted and still holds stays extra, in every ru
   expect(mended.state).toBe('complete')
   expect(made.ids()).toHaveLength(5)
 })
+
+it('what has changed, has another key or is gone since it was compared is not deleted; each refusal has its code', async () => {
+  const made = await scene()
+  file(made, [...numbered('a', 8), 'left'])
+  await made.run()
+  file(made, ['left'])
+  const change = async (key: string, properties: Record<string, string>) =>
+    await made.client.updateRecord(CONTACT, (await held(key))!.id, properties)
+  const held = async (key: string) => {
+    const filter = { property: KEY, op: 'eq', value: key } as const
+    return (await made.client.queryRecords(CONTACT, { filter })).data[0]
+  }
+  const refused = (await held('a7'))!.id
+  const refuses = (client: ImportClient): ImportClient =>
+    clientWith(client, {
+      batchDelete: async (...given) => {
+        const [, input] = given
+        if (!('items' in input)) throw new Error('items were expected')
+        const items = input.items.filter(({ id }) => id !== refused)
+        const answer = await client.batchDelete(given[0], { items }, given[2])
+        const problem = { code: 'permission_denied', status: 403, title: 'no' }
+        let next = 0
+        const data = input.items.map(({ id }, index) =>
+          id === refused ? { index, status: 403, problem } : { ...answer.data[next++], index },
+        )
+        return { ...answer, data } as unknown as Awaited<ReturnType<RecordsClient['batchDelete']>>
+      },
+    })
+  const end = await made.reconcile(DELETES, {
+    through: refuses,
+    beforeClose: async () => {
+      await change('a1', { [KEY]: 'person-1' })
+      await change('a2', { acme_first_name: 'Zoe' })
+      await made.client.deleteRecord(CONTACT, (await held('a3'))!.id)
+    },
+  })
+  expect(end).toMatchObject({
+    state: 'complete_with_differences',
+    message: '8 differ: 8 extra; 5 of them mended',
+  })
+  expect(
+    made
+      .held()
+      .map((text) => text.split(' ')[1])
+      .toSorted(),
+  ).toEqual(['a2', 'a7', 'left', 'person-1'])
+  const warnings = await warningsOf(made, end.run)
+  expect(warnings).toContainEqual(
+    expect.stringMatching(/^extra records .* changed .*another key now: 2$/),
+  )
+  expect(warnings).toContain(
+    'extra records that the service refused to delete (403 permission_denied): 1',
+  )
+  // Compared again, the edited one is extra as it is now; the one with another key is not.
+  const again = await made.reconcile(DELETES)
+  expect(again.differences.map(({ key }) => key).toSorted()).toEqual(['a2', 'a7'])
+  expect(again.state).toBe('complete')
+})

@@ -2,25 +2,30 @@
 // the id that was found for its key in this run, and counts as deleted once the service has no record of that id under the key.
 // A record of a row of the run stays, whatever key it seemed extra by; so does one that another sync has written meanwhile.
 
-import { BATCH_ITEMS_MAX, IN_VALUES_MAX } from '../../contract/index.ts'
+import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { REJECT_STATES, type ItemState } from '../../core/states.ts'
 import type { ImportConfig } from '../../core/sync.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Ledger, RunSchema } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { foldCase } from '../mapping/key.ts'
-import type { MatchingProperty } from '../mapping/types.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
 import { lookUpKeys } from '../verify/look-up.ts'
 import type { ImportDeps } from '../ports.ts'
+import { readRecordById, recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204, 404]
 
 /** States of rows whose record is not known, or not by an answer. */
 const OPEN_STATES: readonly ItemState[] = [...REJECT_STATES, 'planned', 'sent']
 
-type ExtraRecord = { readonly key: string; readonly recordId: string }
+interface ExtraRecord {
+  readonly key: string
+  readonly recordId: string
+  /** Of the run that found it; none in runs of earlier versions. */
+  readonly version?: string | undefined
+}
 
 /** Extra records of a run that were not deleted, and why. */
 export interface NotDeleted {
@@ -34,16 +39,16 @@ export interface NotDeleted {
   readonly own: number
   /** A row that was not taken has their key but for capitals. */
   readonly unclear: number
+  /** They have changed at the service since they were compared, or have another key now. */
+  readonly changed: number
+  /** Of those that were refused: how many by status and code. */
+  readonly codes: Readonly<Record<string, number>>
 }
 
 /** Deletes what is left of the extra records of a run, 50 a request; asks once for each 100 whether they are gone. */
 export async function deleteExtra(
   deps: ImportDeps,
-  {
-    run,
-    config,
-    readMatching,
-  }: { run: number; config: ImportConfig; readMatching: () => Promise<MatchingProperty> },
+  { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): Promise<NotDeleted> {
   const { ledger, signal } = deps
   const place = await stepPosition(ledger, run, 'delete_extra', {
@@ -53,9 +58,11 @@ export async function deleteExtra(
     written: 0,
     own: 0,
     unclear: 0,
+    changed: 0,
+    codes: {},
   })
-  const kept = { ...place.kept }
-  let matching: MatchingProperty | null = null
+  const kept = { ...place.kept, codes: { ...place.kept.codes } as Record<string, number> }
+  let reading: RecordReading | null = null
   let openKeys: ReadonlySet<string> | null = null
   // Bounded by the differences of the run: every page goes on after the one before it.
   for (;;) {
@@ -65,35 +72,42 @@ export async function deleteExtra(
       run,
       choice as typeof choice & { kind: 'extra' },
     )
-    const listed = rows.map(({ key, recordId }) => ({ key: key!, recordId: recordId! }))
+    const listed = rows.map(({ key, recordId, version }) => ({
+      key: key!,
+      recordId: recordId!,
+      version,
+    }))
     if (listed.length > 0) openKeys ??= await keysOfOpenRows(ledger, run)
-    const unclear = listed.filter(({ key }) => openKeys?.has(foldCase(key)))
-    const known = listed.filter((record) => !unclear.includes(record))
+    const own = await ledger.recordsOfRows(run, recordIds(listed))
+    const ofRows = listed.filter(({ recordId }) => own.has(recordId))
+    if (ofRows.length > 0) await ledger.dropExtra(run, ofRows)
+    const others = listed.filter(({ recordId }) => !own.has(recordId))
+    const unclear = others.filter(({ key }) => openKeys?.has(foldCase(key)))
+    const clear = others.filter((record) => !unclear.includes(record))
+    reading ??= clear.length > 0 ? await recordReading(deps, { config, schema }) : null
+    const { same, gone } = await lookAgain(deps, config, reading, clear)
+    if (gone.length > 0) await ledger.recordDeleted(run, gone)
     const answered: ExtraRecord[] = []
-    for (let first = 0; first < known.length; first += BATCH_ITEMS_MAX) {
-      const some = known.slice(first, first + BATCH_ITEMS_MAX)
-      // Asked for again right before the request.
-      const own = await ledger.recordsOfRows(run, recordIds(some))
-      const ofRows = some.filter(({ recordId }) => own.has(recordId))
-      if (ofRows.length > 0) await ledger.dropExtra(run, ofRows)
-      const others = some.filter(({ recordId }) => !own.has(recordId))
-      const elsewhere = await ledger.writtenElsewhere(run, others)
-      const records = others.filter(({ key }) => !elsewhere.has(key))
-      const gone = records.length > 0 ? await deleteRecords(deps, { run, config, records }) : []
-      if (records.length > 0) await place.sent()
-      answered.push(...gone)
-      kept.own += ofRows.length
+    for (let first = 0; first < same.length; first += BATCH_ITEMS_MAX) {
+      const some = same.slice(first, first + BATCH_ITEMS_MAX)
+      const elsewhere = await ledger.writtenElsewhere(run, some)
       kept.written += elsewhere.size
-      kept.refused += records.length - gone.length
+      const records = some.filter(({ key }) => !elsewhere.has(key))
+      if (records.length === 0) continue
+      const refusals = await deleteRecords(deps, { run, config, records })
+      await place.sent()
+      answered.push(...records.filter((_, index) => refusals[index] === null))
+      for (const code of refusals) {
+        if (code === null) continue
+        kept.refused++
+        kept.codes[code] = (kept.codes[code] ?? 0) + 1
+      }
     }
-    if (answered.length > 0) {
-      matching ??= await readMatching()
-      const keys = answered.map(({ key }) => key)
-      const { byId: held } = await lookUpKeys(deps, config, matching, keys, [matching.name])
-      const gone = answered.filter(({ recordId }) => !held.has(recordId))
-      await ledger.recordDeleted(run, gone)
-      kept.remaining += answered.length - gone.length
-    }
+    const { same: remaining, gone: deleted } = await lookAfter(deps, config, reading, answered)
+    await ledger.recordDeleted(run, deleted)
+    kept.own += ofRows.length
+    kept.changed += clear.length - same.length - gone.length
+    kept.remaining += remaining.length
     kept.unclear += unclear.length
     if (next === null) return kept
     kept.after = next
@@ -101,13 +115,57 @@ export async function deleteExtra(
   }
 }
 
+interface Looked {
+  readonly same: readonly ExtraRecord[]
+  readonly gone: readonly ExtraRecord[]
+}
+
+/** Those that still answer under their key, whatever they hold, and those that do not. */
+async function lookAfter(
+  deps: ImportDeps,
+  config: ImportConfig,
+  reading: RecordReading | null,
+  records: readonly ExtraRecord[],
+): Promise<Looked> {
+  if (reading === null || records.length === 0) return { same: [], gone: [] }
+  const { matching } = reading
+  const keys = records.map(({ key }) => key)
+  const { byId } = await lookUpKeys(deps, config, matching, keys, [matching.name])
+  return {
+    same: records.filter(({ recordId }) => byId.has(recordId)),
+    gone: records.filter(({ recordId }) => !byId.has(recordId)),
+  }
+}
+
+/** Those that are as they were compared, under the same key, and those that are gone. */
+async function lookAgain(
+  deps: ImportDeps,
+  config: ImportConfig,
+  reading: RecordReading | null,
+  records: readonly ExtraRecord[],
+): Promise<Looked> {
+  if (reading === null || records.length === 0) return { same: [], gone: [] }
+  const keys = records.map(({ key }) => key)
+  const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
+  const same: ExtraRecord[] = []
+  const gone: ExtraRecord[] = []
+  for (const record of records) {
+    const { key, recordId, version } = record
+    const held = found.get(key)
+    if (held?.id === recordId) {
+      if (version === undefined || version === recordVersion(held, reading)) same.push(record)
+    } else if ((await readRecordById(deps, config, recordId)) === null) gone.push(record)
+  }
+  return { same, gone }
+}
+
 const recordIds = (records: readonly ExtraRecord[]) => records.map(({ recordId }) => recordId)
 
-/** Those that the service answers as deleted. */
+/** What the service answers for each: null where it is deleted, else status and code. */
 async function deleteRecords(
   deps: ImportDeps,
   job: { run: number; config: ImportConfig; records: readonly ExtraRecord[] },
-): Promise<readonly ExtraRecord[]> {
+): Promise<readonly (string | null)[]> {
   const { client, signal, priority } = deps
   const { run, config, records } = job
   const items = recordIds(records).map((id) => ({ id }))
@@ -116,7 +174,17 @@ async function deleteRecords(
   )
   const { data } = await withHeartbeat(deps, deleting)
   deps.beat(records.length)
-  return records.filter((_, index) => DONE.includes(data[index]!.status))
+  return data.map(({ status, problem }) => {
+    if (DONE.includes(status)) return null
+    const error = {
+      state: 'rejected',
+      code: problem?.code ?? null,
+      reason: null,
+      field: null,
+    } as const
+    const { code } = publicError(error, () => false)
+    return code === null ? String(status) : `${status} ${code}`
+  })
 }
 
 /** Keys in small letters of the rows whose record is not known: at a service that folds case, an extra record may be theirs. */
@@ -133,7 +201,8 @@ async function keysOfOpenRows(ledger: Ledger, run: number): Promise<ReadonlySet<
 }
 
 /** What people read of extra records that were not deleted. */
-export function notDeletedTexts({ written, own, unclear, remaining }: NotDeleted): string[] {
+export function notDeletedTexts(result: NotDeleted): string[] {
+  const { written, own, unclear, remaining, changed, codes } = result
   const texts: readonly [number, string][] = [
     [
       written,
@@ -144,6 +213,14 @@ export function notDeletedTexts({ written, own, unclear, remaining }: NotDeleted
       unclear,
       'extra records that were not deleted, because a row that was not taken has the same key but for capitals',
     ],
+    [
+      changed,
+      'extra records that were not deleted, because they have changed at the service since they were compared, or have another key now',
+    ],
+    ...Object.entries(codes).map(([code, count]): [number, string] => [
+      count,
+      `extra records that the service refused to delete (${code})`,
+    ]),
     [remaining, 'extra records that the service answered as deleted, and that are still there'],
   ]
   return texts.filter(([count]) => count > 0).map(([count, text]) => `${text}: ${count}`)

@@ -9,7 +9,6 @@ import {
   type DifferenceKind,
   type ChangedBy,
 } from '../../core/differences.ts'
-import { ServiceFailure } from '../../core/errors.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
@@ -17,27 +16,17 @@ import { isWholeScope, type ReconcileScope } from '../../core/purpose.ts'
 import type { ImportConfig } from '../../core/sync.ts'
 import type { CorrectedRow } from '../../ledger/corrected.ts'
 import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/held-back.ts'
-import type {
-  AcceptedRecord,
-  ItemComparison,
-  RunSchema,
-  UncomparedItem,
-} from '../../ledger/ledger.ts'
-import { withHeartbeat } from '../../runs/heartbeat.ts'
+import type { ItemComparison, RunSchema, UncomparedItem } from '../../ledger/ledger.ts'
 import { differingFields } from '../verify/compare.ts'
 import { lookUpItems, lookUpKeys, payloadProperties } from '../verify/look-up.ts'
 import { createItemHasher, baselineHash, parseBaseline } from '../verify/baseline-hashes.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { stepPosition } from '../step-position.ts'
+import { readRecordById, recordReading, recordVersion, type RecordReading } from './reading.ts'
 import type { ImportDeps } from '../ports.ts'
 import { isNormalised, readDigest } from '../verify/read-back.ts'
 import { runConfigs } from '../run-configs.ts'
-import {
-  isCompared,
-  currentMatchingProperty,
-  propertyTypes,
-  type MatchingProperty,
-} from '../mapping/types.ts'
+import { isCompared, propertyTypes, type MatchingProperty } from '../mapping/types.ts'
 
 const MOVED =
   'the record that this row was written to has another key now; change it back there, or the key in the source'
@@ -65,8 +54,8 @@ export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<b
   const { run } = job
   const deadline = clock.now() + tuning.segment_ms
   const isLate = () => clock.now() >= deadline
-  const matching = await readMatching(deps, job)
-  const compare = comparer(deps, job, matching)
+  const reading = await recordReading(deps, job)
+  const compare = comparer(deps, job, reading.matching)
   // Bounded by the run's items: every pass moves `after` forward.
   for (let after = 0; ;) {
     signal.throwIfAborted()
@@ -81,7 +70,7 @@ export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<b
     if (isLate()) return false
   }
   // What the source lacks can be told only of all of its rows.
-  return isWholeScope(job.scope) ? await findExtra(deps, job, matching, isLate) : true
+  return isWholeScope(job.scope) ? await findExtra(deps, job, reading, isLate) : true
 }
 
 /** Shares of at most 100. */
@@ -92,21 +81,11 @@ function slices<Item>(items: readonly Item[]): (readonly Item[])[] {
   return shares
 }
 
-/** @throws MappingError where it is gone */
-export async function readMatching(
-  deps: ImportDeps,
-  { config, schema }: { readonly config: ImportConfig; readonly schema: RunSchema | null },
-): Promise<MatchingProperty> {
-  const { signal, priority } = deps
-  const reading = deps.client.readObjectType(config.object_type, { signal, priority })
-  return currentMatchingProperty(config, (await withHeartbeat(deps, reading)).properties, schema)
-}
-
 /** Keys that the run's destination has a record for and the source has no row for: those whose record is still there. */
 async function findExtra(
   deps: ImportDeps,
   { run, config }: ReconcileJob,
-  matching: MatchingProperty,
+  reading: RecordReading,
   isLate: () => boolean,
 ): Promise<boolean> {
   const { ledger, signal, tuning } = deps
@@ -138,7 +117,7 @@ async function findExtra(
     }
     const look = async (slice: (typeof parts)[number]) => {
       const keys = slice.map(({ key }) => key)
-      const found = await lookUpKeys(deps, config, matching, keys, [matching.name])
+      const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
       // A record of the key that is another one is not ours.
       const ours = slice.flatMap(({ key, recordId }) =>
         recordId !== null && found.get(key)?.id === recordId ? [{ key, recordId }] : [],
@@ -157,7 +136,7 @@ async function findExtra(
       )
       const extra = others
         .filter(({ key }) => !brought.has(key))
-        .map(({ key }) => extraOf(config, key, found.get(key)!))
+        .map(({ key }) => extraOf(config, key, found.get(key)!, reading))
       if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
       done.set(slice, { syncs: [...elsewhere.values()], rows: [...brought.values()] })
     }
@@ -209,7 +188,12 @@ function correctedText({ records, named }: CorrectedRecords): string {
   return `${staysText(records)}: ${records === 1 ? 'it' : 'they'} came in by a correction of ${named}${more}`
 }
 
-const extraOf = (config: ImportConfig, key: string, record: RecordRepresentation): Difference => ({
+const extraOf = (
+  config: ImportConfig,
+  key: string,
+  record: RecordRepresentation,
+  reading: RecordReading,
+): Difference => ({
   stream: config.object_type,
   key,
   recordId: record.id,
@@ -219,6 +203,7 @@ const extraOf = (config: ImportConfig, key: string, record: RecordRepresentation
   whose: 'source',
   ours: null,
   theirs: null,
+  version: recordVersion(record, reading),
 })
 
 /** Compares at most 100 items with their records. What was compared is booked, whatever becomes of the rest. */
@@ -238,7 +223,9 @@ function comparer(
     found: RecordRepresentation | undefined,
     isOneOfSeveral: boolean,
   ): Promise<ItemComparison> => {
-    const record = found ?? (await byId(deps, config, item.accepted))
+    // By the id that the key was written to, where the key itself finds none: somebody has given the record another key.
+    const id = item.accepted?.recordId ?? null
+    const record = found ?? (id === null ? null : await readRecordById(deps, config, id))
     // Sent by its key it would become a second record.
     const held = isOneOfSeveral
       ? { reason: SECOND_RECORD, detail: SEVERAL }
@@ -320,27 +307,6 @@ function comparer(
     } finally {
       if (compared.length > 0) await deps.ledger.recordCompared(run, compared)
     }
-  }
-}
-
-/** The record that a key was written to, where the key itself finds none: somebody has given it another key. */
-async function byId(
-  deps: ImportDeps,
-  config: ImportConfig,
-  accepted: AcceptedRecord | null,
-): Promise<RecordRepresentation | null> {
-  if (accepted?.recordId == null) return null
-  const { signal, priority } = deps
-  const reading = deps.client.readRecord(config.object_type, accepted.recordId, {
-    signal,
-    priority,
-  })
-  try {
-    return await withHeartbeat(deps, reading)
-  } catch (error) {
-    if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
-      return null
-    throw error
   }
 }
 

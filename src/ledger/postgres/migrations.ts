@@ -305,4 +305,8 @@ export const MIGRATIONS: readonly string[] = [
   -- The last run before the ledger was put back from a backup: what was accepted until then may be older than what the service holds.
   ALTER TABLE project ADD COLUMN restored_after integer NOT NULL DEFAULT 0;
   `,
+  `
+  -- What was read of an extra record, as a digest: another one before it is deleted shows that it has changed.
+  ALTER TABLE differences ADD COLUMN version text;
+  `,
 ]

@@ -651,7 +651,12 @@ export function reconcilingTests(open: Open): void {
       const found = difference(2, { key: 'n2', recordId: 'found otherwise' })
       await ledger.recordCompared(run, [equal(1), different(2, { differences: [found] })])
       const extra = difference(null, { key: 'k5', recordId: 'record 5', kind: 'extra' })
-      const other = difference(null, { key: 'k6', recordId: 'record 6', kind: 'extra' })
+      const other = difference(null, {
+        key: 'k6',
+        recordId: 'record 6',
+        kind: 'extra',
+        version: 'v1',
+      })
       await ledger.noteDifferences(run, [extra, other], { repaired: false })
       const ids = ['record 3', 'record 5', 'record 6', 'record 7', 'found 1', 'found otherwise']
       const own = async () => [...(await ledger.recordsOfRows(run, ids))].toSorted()
@@ -668,7 +673,10 @@ export function reconcilingTests(open: Open): void {
         extra: 1,
         different: 1,
       })
-      expect((await noted(run)).map(({ key }) => key)).toEqual(['n2', 'k6'])
+      expect((await noted(run)).map(({ key, version }) => [key, version])).toEqual([
+        ['n2', undefined],
+        ['k6', 'v1'],
+      ])
     })
 
     it('of records that another sync has written are told, by key or by record', async () => {

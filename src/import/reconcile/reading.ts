@@ -1,0 +1,58 @@
+// What a reconciliation reads of the records of its object type, beside the values that it compares.
+
+import { hash as digestOf } from 'node:crypto'
+import { modificationProperty, type RecordRepresentation } from '../../contract/index.ts'
+import { ServiceFailure } from '../../core/errors.ts'
+import { canonicalJson, type Json } from '../../core/json.ts'
+import type { ImportConfig } from '../../core/sync.ts'
+import type { RunSchema } from '../../ledger/ledger.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { currentMatchingProperty, type MatchingProperty } from '../mapping/types.ts'
+import type { ImportDeps } from '../ports.ts'
+
+export interface RecordReading {
+  readonly matching: MatchingProperty
+  /** Properties that show whether a record has changed: the mapped ones, and the time of its last change where there is one. */
+  readonly names: readonly string[]
+}
+
+/** @throws MappingError where the matching property is gone */
+export async function recordReading(
+  deps: ImportDeps,
+  { config, schema }: { readonly config: ImportConfig; readonly schema: RunSchema | null },
+): Promise<RecordReading> {
+  const { signal, priority } = deps
+  const reading = deps.client.readObjectType(config.object_type, { signal, priority })
+  const type = await withHeartbeat(deps, reading)
+  const matching = currentMatchingProperty(config, type.properties, schema)
+  const modified = modificationProperty(type)?.name
+  const mapped = Object.keys(config.properties)
+  const names = [matching.name, ...mapped, ...(modified === undefined ? [] : [modified])]
+  return { matching, names: [...new Set(names)] }
+}
+
+/** Digest of what was read of a record: another one where it has changed. */
+export function recordVersion(
+  { properties }: RecordRepresentation,
+  { names }: RecordReading,
+): string {
+  const values = names.map((name) => (properties[name] ?? null) as Json)
+  return digestOf('sha256', canonicalJson(values), 'hex').slice(0, 32)
+}
+
+/** The record of an id; null where there is none, or the key does not see it. */
+export async function readRecordById(
+  deps: ImportDeps,
+  config: ImportConfig,
+  id: string,
+): Promise<RecordRepresentation | null> {
+  const { signal, priority } = deps
+  const reading = deps.client.readRecord(config.object_type, id, { signal, priority })
+  try {
+    return await withHeartbeat(deps, reading)
+  } catch (error) {
+    if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
+      return null
+    throw error
+  }
+}
