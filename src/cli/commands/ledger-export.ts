@@ -20,7 +20,8 @@ const COLUMNS: Readonly<Record<ExportName, string>> = {
     purpose of_run properties verified_through`,
   results: `sync run ordinal line key state record_id http_status code reason column field value detail request_id attempts
     replayed in_doubt verified purpose of_run of_ordinal mended_by`,
-  differences: `run number stream subject key record_id ordinal kind field whose ours theirs repaired`,
+  differences: `run number stream subject key record_id ordinal kind field whose ours theirs repaired
+    version`,
   last_accepted: `sync origin org_id object_type matching_property destination key record_id hash run`,
   requests: `run batch attempt operation first last items digest sent_at settled_at status request_id duration_ms`,
   streams: `run stream table_name state mode requests read inserted changed unchanged deleted misfits service_count
