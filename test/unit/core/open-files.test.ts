@@ -44,10 +44,10 @@ test('a command that cannot load its parts for it says how to raise the limit', 
   const folder = await project()
   const ended = async (json: boolean) => {
     const script = `
-      const { createContext, report } = await import('${dist}/src/cli/context.js')
+      const { createContext, reportError } = await import('${dist}/src/cli/shared/context.js')
       const context = createContext({ config: 'records-sync.yaml', json: ${json} })
       ${EXHAUST}
-      process.exitCode = await import('${dist}/src/cli/check.js').catch((error) => report(error, context))`
+      process.exitCode = await import('${dist}/src/cli/commands/check.js').catch((error) => reportError(error, context))`
     return await limited(256, ['--input-type=module', '-e', script], folder)
   }
   const words = await ended(false)
