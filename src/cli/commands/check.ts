@@ -133,11 +133,11 @@ export async function check(
   options: { readonly operations: boolean; readonly fixPermissions?: boolean },
 ): Promise<number> {
   const config = await context.loadConfig()
-  const { createClientRegistry: connector } = await import('../../resources/client-registry.ts')
-  const { createSourceOpeners: sourceOpeners } = await import('../../resources/openers.ts')
+  const { createClientRegistry } = await import('../../resources/client-registry.ts')
+  const { createSourceOpeners } = await import('../../resources/openers.ts')
   const { openSource } = await import('../../sources/index.ts')
   const quotas = await findQuotas(context)
-  const connections = connector({
+  const connections = createClientRegistry({
     configFile: context.configFile,
     env: context.env,
     logger: silentLogger,
@@ -195,7 +195,7 @@ export async function check(
           const client = await clientOf(sync.mirror.from)
           return await checkMirror(context, config, sync, client)
         }
-        const source = await openSource(sync, sourceOpeners(context, connections.connect))
+        const source = await openSource(sync, createSourceOpeners(context, connections.connect))
         try {
           const client = await clientOf(sync.import.to)
           const target = await readTarget(

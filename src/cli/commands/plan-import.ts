@@ -27,7 +27,7 @@ export async function planImport(
   options: PlanOptions,
 ): Promise<number> {
   const { terminal } = context
-  const { createSourceOpeners: sourceOpeners } = await import('../../resources/openers.ts')
+  const { createSourceOpeners } = await import('../../resources/openers.ts')
   const { openSource } = await import('../../sources/index.ts')
   const ledger = await context.openLedger({ readOnly: false })
   let run: number | null = null
@@ -57,7 +57,7 @@ export async function planImport(
       },
     }
     const staged = await stage(deps, { run, sync, keyFingerprint }, (extent) =>
-      openSource(sync, sourceOpeners(context, connect), undefined, extent),
+      openSource(sync, createSourceOpeners(context, connect), undefined, extent),
     )
     terminal.endLive()
     const known = await ledger.knownKeys(run)

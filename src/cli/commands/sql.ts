@@ -17,8 +17,8 @@ export async function sql(
   { limit }: { readonly limit: number },
 ): Promise<number> {
   const { terminal } = context
-  const { createSourceOpeners: sourceOpeners } = await import('../../resources/openers.ts')
-  const { openWarehouse } = sourceOpeners(context, () =>
+  const { createSourceOpeners } = await import('../../resources/openers.ts')
+  const { openWarehouse } = createSourceOpeners(context, () =>
     Promise.reject(new SyncError('not_asked', 'A query needs no connection')),
   )
   const warehouse = await openWarehouse(name)

@@ -2,16 +2,15 @@
 // or the key in use may not see it, the key has two records at the service, and the run says so.
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
-import { ServiceFailure } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../core/sync.ts'
 import { SECOND_RECORD } from '../../core/held-back.ts'
 import type { ItemOutcome, PlannedItem, RunSchema } from '../../ledger/ledger.ts'
-import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { itemKey } from '../mapping/key.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
+import { readRecordById } from '../verify/look-up.ts'
 
 const WRITTEN_ANEW = 'this key was written to another record before'
 
@@ -23,24 +22,10 @@ export function secondRecordReader(
   items: readonly PlannedItem[],
   outcomes: readonly ItemOutcome[],
 ) => Promise<readonly ItemOutcome[]> {
-  const { ledger, client, signal, priority, tuning } = deps
+  const { ledger, tuning } = deps
   const { run, config, schema } = job
   const matching = stagedMatchingProperty(config, schema)
   const hidden = hiddenFrom(deps, job)
-
-  /** The record of an id; null where the key finds none. */
-  const read = async (id: string) => {
-    try {
-      return await withHeartbeat(
-        deps,
-        client.readRecord(config.object_type, id, { signal, priority }),
-      )
-    } catch (error) {
-      if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
-        return null
-      throw error
-    }
-  }
 
   /** Why the key has a second record, or may have one; null where it has not. */
   const look = async (
@@ -48,7 +33,7 @@ export function secondRecordReader(
     state: ItemOutcome['state'],
     before: { readonly recordId: string; readonly run: number },
   ): Promise<string | null> => {
-    const record = await read(before.recordId)
+    const record = await readRecordById(deps, config, before.recordId)
     if (record === null) {
       const reason = await hidden(before.run)
       return reason === null ? null : `${before.recordId} may still be there: ${reason}`

@@ -11,9 +11,9 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { foldCase } from '../mapping/key.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
-import { lookUpKeys } from '../verify/look-up.ts'
+import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
 import type { ImportDeps } from '../ports.ts'
-import { readRecordById, recordReading, recordVersion, type RecordReading } from './reading.ts'
+import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204, 404]
 

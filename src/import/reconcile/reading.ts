@@ -2,7 +2,6 @@
 
 import { hash as digestOf } from 'node:crypto'
 import { modificationProperty, type RecordRepresentation } from '../../contract/index.ts'
-import { ServiceFailure } from '../../core/errors.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../core/sync.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
@@ -38,21 +37,4 @@ export function recordVersion(
 ): string {
   const values = names.map((name) => (properties[name] ?? null) as Json)
   return digestOf('sha256', canonicalJson(values), 'hex').slice(0, 32)
-}
-
-/** The record of an id; null where there is none, or the key does not see it. */
-export async function readRecordById(
-  deps: ImportDeps,
-  config: ImportConfig,
-  id: string,
-): Promise<RecordRepresentation | null> {
-  const { signal, priority } = deps
-  const reading = deps.client.readRecord(config.object_type, id, { signal, priority })
-  try {
-    return await withHeartbeat(deps, reading)
-  } catch (error) {
-    if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
-      return null
-    throw error
-  }
 }

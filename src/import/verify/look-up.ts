@@ -1,7 +1,8 @@
-// Records by key: 100 keys a request.
+// Records by key, 100 keys a request, and by id.
 
 import { IN_VALUES_MAX, type FilterNode, type RecordRepresentation } from '../../contract/index.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
+import { ServiceFailure } from '../../core/errors.ts'
 import { canonicalJson, parseJson, type Json } from '../../core/json.ts'
 import { numberFromDecimal } from '../../core/lossless-number.ts'
 import type { ImportConfig } from '../../core/sync.ts'
@@ -73,6 +74,23 @@ export async function lookUpValues(
   const found = await findValues(deps, config, matching, values, [matching.name])
   const held = [...found.values()].flatMap((record) => [record.properties[matching.name]].flat())
   return new Set(held.map(String))
+}
+
+/** The record of an id; null where there is none, or the key does not see it. */
+export async function readRecordById(
+  deps: ImportDeps,
+  config: ImportConfig,
+  id: string,
+): Promise<RecordRepresentation | null> {
+  const { signal, priority } = deps
+  const reading = deps.client.readRecord(config.object_type, id, { signal, priority })
+  try {
+    return await withHeartbeat(deps, reading)
+  } catch (error) {
+    if (error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem')
+      return null
+    throw error
+  }
 }
 
 /** The value that a key stands for, on the wire; none where it is no number and has to be one. */
