@@ -1,7 +1,7 @@
 // What a backfill asks before it begins: which syncs there are, and whether this one can be limited as a person wants.
 
 import { nearestWord } from '../src/core/suggest.ts'
-import type { SyncConfig } from '../src/core/sync.ts'
+import type { SyncConfig } from '../config/index.ts'
 import type { Window } from '../src/core/watermark.ts'
 import { windowProblem } from '../src/core/windows.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'

@@ -3,7 +3,7 @@
 
 import type { ReconcileScope, RetryTask } from '../src/core/purpose.ts'
 import { LIVE_STATES } from '../src/core/states.ts'
-import type { SyncConfig } from '../src/core/sync.ts'
+import type { SyncConfig } from '../config/index.ts'
 import { countHeldBack, heldBackText } from '../src/core/held-back.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'
 import { findSyncByName, type BackfillActivityDeps } from './backfill.ts'

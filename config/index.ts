@@ -16,4 +16,15 @@ export type { Environment } from './environment.ts'
 export type { NotificationKind } from './operating.ts'
 export { readSecret, secretOrigin, secretRemedy } from './secret.ts'
 export type { SecretSource } from './secret.ts'
+export { findSync } from './sync.ts'
+export type {
+  EmptyPolicy,
+  ImportConfig,
+  ImportSync,
+  MirrorConfig,
+  MirrorSync,
+  PropertyMapping,
+  SchemaChanges,
+  SyncConfig,
+} from './sync.ts'
 export { starterConfig } from './starter.ts'

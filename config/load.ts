@@ -7,13 +7,6 @@ import type { OperationId, RequestOverride } from '../src/contract/index.ts'
 import { ConfigError } from '../src/core/errors.ts'
 import type { Issue } from '../src/core/errors.ts'
 import type { Json } from '../src/core/json.ts'
-import type {
-  ImportConfig,
-  MirrorConfig,
-  PropertyMapping,
-  RecordsFrom,
-  SyncConfig,
-} from '../src/core/sync.ts'
 import { tooManyOpenFiles } from '../src/core/open-files.ts'
 import { parseEvery, type ScheduleConfig } from '../src/core/schedule.ts'
 import { crossCheck } from './checks.ts'
@@ -24,7 +17,9 @@ import type { NotificationKind } from './operating.ts'
 import { SECRET_VARIABLE } from './parts.ts'
 import { configSchema } from './schema.ts'
 import type { ConfigOutput, ImportOutput, SyncOutput } from './schema.ts'
+import type { RecordsFrom } from '../src/sources/settings.ts'
 import type { SecretSource } from './secret.ts'
+import type { ImportConfig, MirrorConfig, PropertyMapping, SyncConfig } from './sync.ts'
 
 export interface ConnectionConfig {
   /** URL of the service, as written. */

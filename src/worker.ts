@@ -12,7 +12,15 @@ import {
   type WorkflowBundle,
 } from '@temporalio/worker'
 import { createActivities, type Activities, type ActivityDeps } from '../activities/index.ts'
-import { loadConfig, placedMapping, readLedgerPlace, readSigningKey } from '../config/index.ts'
+import {
+  findSync,
+  loadConfig,
+  placedMapping,
+  readLedgerPlace,
+  readSigningKey,
+  type ImportSync,
+  type SyncConfig,
+} from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
 import {
   ACTIVITY_KINDS,
@@ -23,7 +31,6 @@ import {
 import { createClientRegistry } from './resources/client-registry.ts'
 import { ConfigError, LedgerError } from './core/errors.ts'
 import { systemClock, type Logger } from './core/ports.ts'
-import { findSync, type ImportSync, type SyncConfig } from './core/sync.ts'
 import { isSameLedger, openLedger, openQuotaStore } from './ledger/open.ts'
 import { createMirrorOpener, createSourceOpeners } from './resources/openers.ts'
 import { createMonitor } from './monitoring/monitor.ts'

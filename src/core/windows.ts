@@ -1,10 +1,11 @@
 // Which sources of an import can be read in a window, and which cannot.
 
 import { queryParameters } from './query-parameters.ts'
-import type { ImportConfig } from './sync.ts'
 
 /** Why a source has no window, in one sentence for people; null if it has one. For records, their type decides. */
-export function windowProblem(from: ImportConfig['from']): string | null {
+export function windowProblem(
+  from: { readonly csv: string } | { readonly records: object } | { readonly query: string },
+): string | null {
   if ('csv' in from)
     return 'a CSV file has no time, so it is always read whole; leave out from and to'
   if ('records' in from) return null

@@ -1,7 +1,7 @@
 // What a cell must contain to be accepted, in words with an example: from what the service said of the property when the run was
 // staged, and from how the mapping reads the cell.
 
-import type { ImportConfig, PropertyMapping } from '../core/sync.ts'
+import type { ImportConfig, PropertyMapping } from '../../config/index.ts'
 import type { PropertyFacts } from '../ledger/ledger.ts'
 
 /** Options listed at most. */

@@ -2,7 +2,7 @@
 // accepted.
 
 import type { Json } from '../core/json.ts'
-import type { ImportSync } from '../core/sync.ts'
+import type { ImportSync } from '../../config/index.ts'
 import type { ReportedItem, Run } from '../ledger/ledger.ts'
 import { acceptedValues } from './accepted-values.ts'
 import { cellText, csvCell } from './cells.ts'

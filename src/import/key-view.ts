@@ -1,6 +1,6 @@
 // What the key of a run does not see of what the key of an earlier run wrote: to such a key a record that exists is missing.
 
-import type { ImportConfig } from '../core/sync.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
 import type { ImportDeps } from './ports.ts'
 

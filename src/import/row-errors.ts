@@ -3,7 +3,7 @@
 
 import { publicError } from '../contract/index.ts'
 import type { ItemState } from '../core/states.ts'
-import type { ImportConfig } from '../core/sync.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** A row that was refused or failed. */

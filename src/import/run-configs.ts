@@ -1,7 +1,7 @@
 // The mappings of earlier runs: in which order marks stand depends on them.
 
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import type { ImportConfig } from '../core/sync.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 
 /** Gives the configuration of a run, each read once. @param unknown that of runs that are not there */

@@ -3,7 +3,7 @@
 // person, and anything at all where the key sees less than before; a listing that lacks what the service itself counts deletes nothing.
 
 import { forEachConcurrent } from '../core/concurrency.ts'
-import type { MirrorConfig } from '../core/sync.ts'
+import type { MirrorConfig } from '../../config/index.ts'
 import type { RecordRepresentation } from '../contract/index.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import { lostSinceLastRun, otherKeyText, storeVisibility } from './last-visibility.ts'

@@ -5,7 +5,7 @@
 import type { AssociationWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { checkHolder, type Holder } from '../core/mirror.ts'
-import type { MirrorSync } from '../core/sync.ts'
+import type { MirrorSync } from '../../config/index.ts'
 import type { Window } from '../core/watermark.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { mirrorDefinitions } from './definitions.ts'

@@ -3,7 +3,7 @@
 
 import { formatInstant } from './instant.ts'
 import type { MappingProblem } from '../core/errors.ts'
-import type { MirrorConfig } from '../core/sync.ts'
+import type { MirrorConfig } from '../../config/index.ts'
 import type { ObjectSummary } from '../contract/index.ts'
 import { isDefinitions } from './definitions.ts'
 import { isEdgesStream, waitingStream } from './streams.ts'

@@ -1,7 +1,7 @@
 // What the steps of a stream's work share: the records of an object type on their way into their table.
 
 import type { ObjectSchema, PropertyWire, RecordRepresentation } from '../contract/index.ts'
-import type { MirrorConfig } from '../core/sync.ts'
+import type { MirrorConfig } from '../../config/index.ts'
 import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { StreamAccount } from './stream-account.ts'
 import type { Merger } from './merger.ts'

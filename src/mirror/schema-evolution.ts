@@ -3,7 +3,7 @@
 
 import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
 import { OWN_COLUMNS, SYSTEM_COLUMNS } from '../core/mirror.ts'
-import type { SchemaChanges } from '../core/sync.ts'
+import type { SchemaChanges } from '../../config/index.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../warehouses/mirror-tables.ts'
 import { fitName, createNamer } from './names.ts'
 import { columnsByProperty, columnFieldType, columnShapes } from './columns.ts'

@@ -3,7 +3,7 @@
 import type { ObjectSchema } from '../contract/index.ts'
 import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
 import { BOOK_TABLES } from '../core/mirror.ts'
-import type { MirrorConfig } from '../core/sync.ts'
+import type { MirrorConfig } from '../../config/index.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { checkDefinitionsName } from './definitions.ts'
 import { mirrorEdges } from './edges.ts'

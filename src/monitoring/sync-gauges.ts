@@ -4,7 +4,7 @@
 
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES, RUN_STATES } from '../core/states.ts'
-import type { SyncConfig } from '../core/sync.ts'
+import type { SyncConfig } from '../../config/index.ts'
 import type { Ledger, SyncHealth } from '../ledger/ledger.ts'
 import { COUNTED_WHEN_CLOSED, MIRROR_OUTCOMES, COUNTED_WHEN_SETTLED } from './ledger-metrics.ts'
 import { overdueAfterSeconds } from './overdue.ts'

@@ -15,7 +15,7 @@ import {
   type Books,
   type ItemState,
 } from '../core/states.ts'
-import type { ImportSync } from '../core/sync.ts'
+import type { ImportSync } from '../../config/index.ts'
 import { runLink, type UiLocation } from '../core/temporal-ui.ts'
 import { publicError } from '../contract/index.ts'
 import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'

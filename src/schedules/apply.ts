@@ -12,7 +12,7 @@ import {
 import { SyncError } from '../core/errors.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
 import { scheduleText } from '../core/schedule.ts'
-import type { SyncConfig } from '../core/sync.ts'
+import type { SyncConfig } from '../../config/index.ts'
 import {
   findLegacySchedule,
   findSchedule,

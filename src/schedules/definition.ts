@@ -10,7 +10,7 @@ import { taskQueueOf } from '../../workflows/queues.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import { scheduleText, type ScheduleConfig } from '../core/schedule.ts'
 import { SYNC_KIND, SYNC_NAME } from '../core/search-attributes.ts'
-import type { SyncConfig } from '../core/sync.ts'
+import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
 
 /** A sync that runs on a schedule. */

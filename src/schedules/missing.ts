@@ -3,7 +3,7 @@
 
 import type { Logger } from '../core/ports.ts'
 import { scheduleText } from '../core/schedule.ts'
-import type { SyncConfig } from '../core/sync.ts'
+import type { SyncConfig } from '../../config/index.ts'
 import {
   findLegacySchedule,
   findSchedule,

@@ -11,7 +11,7 @@ import {
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../core/ports.ts'
 import { taskQueueOf } from '../../workflows/queues.ts'
-import type { SyncConfig } from '../core/sync.ts'
+import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
 import { scheduleIdOf } from './find.ts'
 import { scheduleOptions, workflowIdOf, type ScheduledSync } from './definition.ts'

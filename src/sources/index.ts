@@ -1,12 +1,12 @@
 // The registry of sources: from a sync's configuration to an opened source. A new source is one more line here.
 
 import { SourceError } from '../core/errors.ts'
-import type { ImportSync } from '../core/sync.ts'
 import { windowProblem } from '../core/windows.ts'
 import type { Warehouse } from '../warehouses/warehouse.ts'
 import { openCsv } from './csv/index.ts'
 import { openQuery } from './query/index.ts'
 import { openRecords, type SourceClient } from './records/index.ts'
+import type { SourceSettings } from './settings.ts'
 import { FROM_THE_START, type Source } from './source.ts'
 
 /** Opens what a source refers to by its name in the configuration. */
@@ -20,7 +20,7 @@ export interface SourceOpeners {
  * @throws SourceError if the source cannot be opened, has no usable header, or has no window; Blocked if it cannot be reached now
  */
 export async function openSource(
-  sync: ImportSync,
+  sync: { readonly name: string; readonly import: { readonly from: SourceSettings } },
   openers: SourceOpeners,
   signal?: AbortSignal,
   extent = FROM_THE_START,

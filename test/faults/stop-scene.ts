@@ -2,7 +2,7 @@
 
 import type { RecordsClient } from '../../src/client/index.ts'
 import { silentLogger, systemClock } from '../../src/core/ports.ts'
-import type { ImportSync } from '../../src/core/sync.ts'
+import type { ImportSync } from '../../config/index.ts'
 import { DEFAULT_IMPORT_TUNING, type ImportDeps } from '../../src/import/ports.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 

@@ -2,7 +2,7 @@
 // with something else, is told of, and one that answers with less, or too early, is not.
 
 import { describe, expect, it } from 'vitest'
-import type { ImportConfig } from '../../src/core/sync.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import { importSceneOn } from '../unit/import/scene.ts'
 import { COLUMNS, cells, contactDifferences, mappingOf, rowsOf } from './contacts.ts'
 import { startOtherService } from './index.ts'

@@ -1,6 +1,6 @@
 // Contacts as rows of a file, their mapping, and what the service has to hold of them: worked out here, not by the product.
 
-import type { PropertyMapping } from '../../src/core/sync.ts'
+import type { PropertyMapping } from '../../config/index.ts'
 import { compareDecimals, decimal } from './decimal.ts'
 import type { Naming } from './habits.ts'
 import type { OtherService } from './index.ts'

@@ -3,7 +3,7 @@
 
 import { describe, expect, it } from 'vitest'
 import type { RecordsClient } from '../../src/client/index.ts'
-import type { ImportConfig } from '../../src/core/sync.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import type { ImportClient } from '../../src/import/ports.ts'
 import { clientWith, importSceneOn, type Scene, type SceneService } from '../unit/import/scene.ts'
 import { COLUMNS, cells, mappingOf, rowOf } from './contacts.ts'

@@ -3,7 +3,7 @@
 
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
-import type { ImportConfig } from '../../src/core/sync.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import { importSceneOn } from '../unit/import/scene.ts'
 import { COLUMNS, cells, contactDifferences, mappingOf, rowOf, rowsOf } from './contacts.ts'
 import { startOtherService } from './index.ts'

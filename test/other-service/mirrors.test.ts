@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest'
 import { mirrorSceneOn } from '../unit/mirror/scene.ts'
-import type { MirrorConfig } from '../../src/core/sync.ts'
+import type { MirrorConfig } from '../../config/index.ts'
 import { startOtherService, Num } from './index.ts'
 import type { OtherServiceOptions, Values } from './index.ts'
 import { tableDifferences } from './table.ts'

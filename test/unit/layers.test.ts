@@ -38,7 +38,7 @@ const IMPORTABLE = [
 ]
 const WORK: Rule = {
   value: ['core', 'contract', 'runs'],
-  type: ['client', 'sources', 'warehouses', 'ledger'],
+  type: ['client', 'config', 'sources', 'ledger', 'warehouses'],
   packages: [],
   node: ['node:crypto'],
 }
@@ -70,10 +70,10 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   runs: { value: ['core'], type: ['ledger'], packages: [], node: [] },
   import: WORK,
   mirror: WORK,
-  config: { value: ['core', 'contract'], packages: ['yaml', 'zod'] },
+  config: { value: ['core', 'contract'], type: ['sources'], packages: ['yaml', 'zod'] },
   activities: {
     value: ['core', 'runs', 'import', 'mirror'],
-    type: ['sources', 'warehouses', 'ledger'],
+    type: ['config', 'sources', 'warehouses', 'ledger'],
     packages: ['@temporalio/activity', '@temporalio/common'],
   },
   workflows: {
@@ -84,7 +84,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   },
   schedules: {
     value: ['core', 'workflows'],
-    type: ['runs'],
+    type: ['config', 'runs'],
     packages: ['@temporalio/client', '@temporalio/common'],
     node: ['node:crypto'],
   },
@@ -110,10 +110,15 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     type: ['ledger', 'runs', 'resources'],
     packages: [],
   },
-  report: { value: ['core', 'contract'], type: ['ledger'], packages: [], node: ['node:crypto'] },
+  report: {
+    value: ['core', 'contract'],
+    type: ['config', 'ledger'],
+    packages: [],
+    node: ['node:crypto'],
+  },
   corrections: {
     value: ['core', 'sources'],
-    type: ['ledger'],
+    type: ['config', 'ledger'],
     packages: [],
     node: [],
   },

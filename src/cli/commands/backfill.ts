@@ -1,7 +1,7 @@
 // `records-sync backfill SYNC`: a run limited to a window or to object types, that gives way to other runs.
 
 import { backfill } from '../../../workflows/names.ts'
-import { findSync } from '../../core/sync.ts'
+import { findSync } from '../../../config/index.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { parseTuning, startRun } from './run.ts'
 

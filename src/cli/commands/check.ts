@@ -4,11 +4,15 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, relative } from 'node:path'
-import { placedMapping, readWarehousePlace, type Config } from '../../../config/index.ts'
+import {
+  placedMapping,
+  readWarehousePlace,
+  type Config,
+  type MirrorSync,
+} from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ports.ts'
-import type { MirrorSync } from '../../core/sync.ts'
 import { compileMapping } from '../../import/mapping/map.ts'
 import { readTarget } from '../../import/mapping/target.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'

@@ -3,7 +3,7 @@
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import { LISTED_ALWAYS_MAX } from '../../core/mirror.ts'
-import type { MirrorSync } from '../../core/sync.ts'
+import type { MirrorSync } from '../../../config/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
 import { readMirrorTarget, type MirroredType } from '../shared/mirror-target.ts'

@@ -2,10 +2,9 @@
 // Temporal server.
 
 import { hostname } from 'node:os'
-import { placedMapping } from '../../../config/index.ts'
+import { findSync, placedMapping } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ports.ts'
-import { findSync } from '../../core/sync.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
 import { planImport, type PlanOptions } from './plan-import.ts'

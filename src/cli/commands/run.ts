@@ -1,12 +1,11 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
 import { hostname } from 'node:os'
-import type { Config } from '../../../config/index.ts'
+import { findSync, type Config, type ImportSync, type SyncConfig } from '../../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ports.ts'
-import { findSync, type ImportSync, type SyncConfig } from '../../core/sync.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/tuning.ts'
 import {

@@ -1,7 +1,6 @@
 // Imports that write the same properties of the same type: each knows only what it sent itself.
 
-import type { Config } from '../../../config/index.ts'
-import type { ImportSync } from '../../core/sync.ts'
+import type { Config, ImportSync } from '../../../config/index.ts'
 
 const NAMED_MAX = 5
 

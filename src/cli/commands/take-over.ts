@@ -2,7 +2,7 @@
 // ledger is lost, or that is to keep them no more.
 
 import { ConfigError, SyncError } from '../../core/errors.ts'
-import { findSync } from '../../core/sync.ts'
+import { findSync } from '../../../config/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 
 /** @throws ConfigError for an import; SyncError `nothing_to_take_over`, or `not_taken_over` where it is not that project's */

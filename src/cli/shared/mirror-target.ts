@@ -12,7 +12,7 @@ import {
 import { MirrorInvalid, SyncError, type MappingProblem } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import { LISTED_ALWAYS_MAX } from '../../core/mirror.ts'
-import type { MirrorSync } from '../../core/sync.ts'
+import type { MirrorSync } from '../../../config/index.ts'
 
 /** Object types that are asked for at the same time. */
 const CONCURRENCY = 8

@@ -3,7 +3,7 @@
 // specification has it.
 
 import type { FilterNode } from '../../contract/index.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { isCaseFoldable } from './key.ts'
 import type { ImportDeps } from '../ports.ts'

@@ -5,7 +5,7 @@ import { isCalendarDay } from '../../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber, exactDouble } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type Json } from '../../core/json.ts'
 import { LosslessNumber, plainDecimal, numberFromDecimal } from '../../core/lossless-number.ts'
-import type { PropertyMapping } from '../../core/sync.ts'
+import type { PropertyMapping } from '../../../config/index.ts'
 import { isUnit, meantUnit } from './units.ts'
 
 /** What a coercion needs to know of the property. */

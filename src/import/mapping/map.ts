@@ -6,7 +6,7 @@ import type { PropertyWire } from '../../contract/index.ts'
 import { MappingError, type MappingProblem } from '../../core/errors.ts'
 import { canonicalJson, writeJson, type Json } from '../../core/json.ts'
 import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
-import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../../core/sync.ts'
+import type { EmptyPolicy, ImportConfig, PropertyMapping } from '../../../config/index.ts'
 import type { CellError, RunSchema, StagedItem } from '../../ledger/ledger.ts'
 import type { SourceRow } from '../../sources/source.ts'
 import {

@@ -5,7 +5,7 @@ import type { FieldTypeWire, ObjectSchema, PropertyWire, Self } from '../../cont
 import { MappingError, ServiceFailure, type MappingProblem } from '../../core/errors.ts'
 import { isJsonObject } from '../../core/json.ts'
 import { joinWords, nearestWord, suggestWord } from '../../core/suggest.ts'
-import type { ImportConfig, ImportSync, PropertyMapping } from '../../core/sync.ts'
+import type { ImportConfig, ImportSync, PropertyMapping } from '../../../config/index.ts'
 import { COERCIONS, dateFormatPattern, readWithoutType } from './coerce.ts'
 import { itemKey } from './key.ts'
 import type { ImportDeps } from '../ports.ts'

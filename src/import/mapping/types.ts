@@ -3,7 +3,7 @@
 
 import type { PropertyWire } from '../../contract/index.ts'
 import { MappingError } from '../../core/errors.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
 import { isCaseFoldable } from './key.ts'
 

@@ -4,7 +4,7 @@
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import type { Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { ItemOutcome, PlannedItem, RunSchema } from '../../ledger/ledger.ts'
 import { differingFields } from '../verify/compare.ts'
 import { hasSameLetters } from '../verify/normalised.ts'

@@ -7,7 +7,7 @@ import type { Deadline } from '../../core/deadline.ts'
 import { Blocked, SendDeadlinePassed, QuotaWait, ServiceFailure } from '../../core/errors.ts'
 import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type {
   ItemOutcome,
   PlannedItem,

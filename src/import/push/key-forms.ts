@@ -2,7 +2,7 @@
 // that is there under the form of the row, which earlier versions sent, and under no other, is found by that form only.
 
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema, RunSegment } from '../../ledger/ledger.ts'
 import { IN_VALUES_MAX } from '../../contract/index.ts'
 import { lookUpValues, payloadProperties } from '../verify/look-up.ts'

@@ -4,7 +4,7 @@
 import { Blocked, SyncError } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { PlannedItem, RunSchema, RunSegment } from '../../ledger/ledger.ts'
 import { bodyDigest, createDelivery } from './deliver.ts'
 import { resolveKeyForms } from './key-forms.ts'

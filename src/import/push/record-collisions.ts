@@ -1,7 +1,7 @@
 // Twins: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
 import { batchBodyText } from './deliver.ts'

@@ -1,7 +1,7 @@
 // In doubt is settled by asking: rows whose answer was lost are looked up by key before anyone is told that they failed. For runs
 // that end before their time; one that comes to its end verifies anyway.
 
-import type { ImportSync } from '../../core/sync.ts'
+import type { ImportSync } from '../../../config/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { verify } from '../verify/verify.ts'

@@ -3,7 +3,7 @@
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/held-back.ts'
 import type { ItemOutcome, PlannedItem, RunSchema } from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'

@@ -5,7 +5,7 @@
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { REJECT_STATES, type ItemState } from '../../core/states.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { Ledger, RunSchema } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { foldCase } from '../mapping/key.ts'

@@ -3,7 +3,7 @@
 import { hash as digestOf } from 'node:crypto'
 import { modificationProperty, type RecordRepresentation } from '../../contract/index.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { currentMatchingProperty, type MatchingProperty } from '../mapping/types.ts'

@@ -1,7 +1,7 @@
 // What a person should know about the keys of a run that was staged, one line each.
 
 import { formatNumber } from '../../core/format.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { Ledger, StageCounts } from '../../ledger/ledger.ts'
 import type { Target } from '../mapping/target.ts'
 import { typeOfProperty } from '../mapping/types.ts'

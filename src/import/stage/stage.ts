@@ -5,7 +5,7 @@
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import { joinWords } from '../../core/suggest.ts'
-import type { ImportConfig, ImportSync } from '../../core/sync.ts'
+import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/watermark.ts'
 import type { StageCounts } from '../../ledger/ledger.ts'
 import type { Extent, Source } from '../../sources/source.ts'

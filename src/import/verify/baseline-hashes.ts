@@ -3,7 +3,7 @@
 // else, so that two values of one mark (one in four thousand million) only name the wrong side.
 
 import type { Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
 import { canonicalValue } from './compare.ts'
 import { payloadProperties } from './look-up.ts'

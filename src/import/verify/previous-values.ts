@@ -2,7 +2,7 @@
 // that the service did not take is told from one that it keeps in a form of its own.
 
 import type { Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { KnownBaseline, Ledger, RunSchema, WrittenItem } from '../../ledger/ledger.ts'
 import { NO_VALUE_HASH } from './normalised.ts'
 import { createFieldHasher, parseBaseline, formatBaseline } from './baseline-hashes.ts'

@@ -5,7 +5,7 @@
 import { hash as digestOf } from 'node:crypto'
 import { excerpt } from '../../core/differences.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { ItemNote, UncomparedItem, VerificationResult } from '../../ledger/ledger.ts'
 import { canonicalValue } from './compare.ts'
 import type { PreviousValues } from './previous-values.ts'

@@ -5,7 +5,7 @@
 
 import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
-import type { ImportConfig } from '../../core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/held-back.ts'
 import type { RunSchema, VerificationResult, WrittenItem } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'

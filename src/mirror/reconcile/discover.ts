@@ -3,7 +3,7 @@
 
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
-import type { MirrorSync } from '../../core/sync.ts'
+import type { MirrorSync } from '../../../config/index.ts'
 import { limitStreams } from '../discover.ts'
 import { selectTypes, noteLostTypes } from '../lost-types.ts'
 import { waitingStream } from '../streams.ts'

@@ -3,7 +3,7 @@
 
 import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
 import { SourceError } from '../../core/errors.ts'
-import type { RaggedRows } from '../../core/sync.ts'
+import type { RaggedRows } from '../settings.ts'
 import { SinglePass } from '../single-pass.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'

@@ -2,7 +2,7 @@
 
 import type { SourceError } from '../../core/errors.ts'
 import { queryParameters, bindParameters } from '../../core/query-parameters.ts'
-import type { QueryFrom } from '../../core/sync.ts'
+import type { QueryFrom } from '../settings.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Extent } from '../source.ts'
 

@@ -5,7 +5,7 @@ import { DefaultLogger } from '@temporalio/worker'
 import { expect, test } from 'vitest'
 import { importActivities } from '../../../activities/import.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
-import type { ImportSync } from '../../../src/core/sync.ts'
+import type { ImportSync } from '../../../config/index.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 
 test.each([

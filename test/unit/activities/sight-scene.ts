@@ -10,7 +10,7 @@ import { mirrorActivities, type MirrorActivities } from '../../../activities/mir
 import { RecordsClient } from '../../../src/client/index.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
-import type { MirrorConfig, MirrorSync } from '../../../src/core/sync.ts'
+import type { MirrorConfig, MirrorSync } from '../../../config/index.ts'
 import type { Window } from '../../../src/core/watermark.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { StreamBooks } from '../../../src/ledger/ledger.ts'

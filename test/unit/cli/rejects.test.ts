@@ -9,7 +9,7 @@ import { rejects, type RejectsOptions } from '../../../src/cli/commands/rejects.
 import { acceptedValues } from '../../../src/corrections/accepted-values.ts'
 import { rawRows, readCorrections } from '../../../src/corrections/index.ts'
 import type { Json } from '../../../src/core/json.ts'
-import type { ImportConfig, PropertyMapping } from '../../../src/core/sync.ts'
+import type { ImportConfig, PropertyMapping } from '../../../config/index.ts'
 import { coerceCell, coercionFor } from '../../../src/import/mapping/coerce.ts'
 import type { ItemOutcome, Ledger, RunSchema, StagedItem } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'

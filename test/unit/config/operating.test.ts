@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findSync } from '../../../src/core/sync.ts'
+import { findSync } from '../../../config/index.ts'
 import { importOf, issuesOf, load } from './project.ts'
 
 const good = `connections:

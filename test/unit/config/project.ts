@@ -4,11 +4,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { loadConfig } from '../../../config/index.ts'
-import type { Config, Environment } from '../../../config/index.ts'
+import {
+  findSync,
+  loadConfig,
+  type Config,
+  type Environment,
+  type ImportConfig,
+  type MirrorConfig,
+} from '../../../config/index.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
-import { findSync } from '../../../src/core/sync.ts'
-import type { ImportConfig, MirrorConfig } from '../../../src/core/sync.ts'
 
 /** An empty folder that lives as long as the test. */
 export async function folder(): Promise<string> {

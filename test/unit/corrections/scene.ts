@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { SourceError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/json.ts'
-import type { PropertyMapping } from '../../../src/core/sync.ts'
+import type { PropertyMapping } from '../../../config/index.ts'
 import {
   BYTE_ORDER_MARK,
   readCorrections,

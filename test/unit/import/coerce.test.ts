@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { canonicalDecimal } from '../../../src/core/decimal.ts'
 import type { Json } from '../../../src/core/json.ts'
-import type { PropertyMapping } from '../../../src/core/sync.ts'
+import type { PropertyMapping } from '../../../config/index.ts'
 import { isCalendarDay } from '../../../src/core/calendar.ts'
 import {
   COERCIONS,

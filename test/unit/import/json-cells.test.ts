@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { FieldTypeWire, PropertyWire } from '../../../src/contract/index.ts'
 import { MappingError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/json.ts'
-import type { ImportConfig, PropertyMapping } from '../../../src/core/sync.ts'
+import type { ImportConfig, PropertyMapping } from '../../../config/index.ts'
 import {
   coerceCell,
   coercionFor,

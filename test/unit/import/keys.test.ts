@@ -3,7 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { keyWarnings } from '../../../src/import/stage/key-warnings.ts'
-import type { ImportConfig } from '../../../src/core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import { startOtherService, type OtherServiceOptions } from '../../other-service/index.ts'
 import { importSceneOn } from './scene.ts'
 

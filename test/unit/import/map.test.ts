@@ -7,7 +7,7 @@ import type { FieldTypeWire, PropertyWire, WritableOperation } from '../../../sr
 import { MappingError } from '../../../src/core/errors.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { REPORT_VALUE_CHARS_MAX } from '../../../src/core/limits.ts'
-import type { ImportConfig, PropertyMapping } from '../../../src/core/sync.ts'
+import type { ImportConfig, PropertyMapping } from '../../../config/index.ts'
 import { compileMapping, textHash } from '../../../src/import/mapping/map.ts'
 import type { Target } from '../../../src/import/mapping/target.ts'
 

@@ -2,7 +2,7 @@
 // ends it, and neither counted nor sent again under that setting; but never taken for sent where it was not.
 
 import { expect, test } from 'vitest'
-import type { ImportConfig } from '../../../src/core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { clientWith, importScene } from './scene.ts'
 

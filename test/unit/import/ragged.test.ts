@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { ImportConfig } from '../../../src/core/sync.ts'
+import type { ImportConfig } from '../../../config/index.ts'
 import { rawRows, readCorrections, createRejectsSheet } from '../../../src/corrections/index.ts'
 import { textHash } from '../../../src/import/mapping/map.ts'
 import { importScene } from './scene.ts'

@@ -18,7 +18,7 @@ import {
   type Task,
 } from '../../../src/core/purpose.ts'
 import type { Books, RunState } from '../../../src/core/states.ts'
-import type { ImportConfig, ImportSync } from '../../../src/core/sync.ts'
+import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open.ts'

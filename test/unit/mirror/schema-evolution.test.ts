@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ObjectSchema, PropertyWire } from '../../../src/contract/index.ts'
-import type { SchemaChanges } from '../../../src/core/sync.ts'
+import type { SchemaChanges } from '../../../config/index.ts'
 import { evolveSchema } from '../../../src/mirror/schema-evolution.ts'
 import { columnFieldType } from '../../../src/mirror/columns.ts'
 import type { MirrorStream } from '../../../src/warehouses/mirror-tables.ts'

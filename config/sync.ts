@@ -1,9 +1,10 @@
 // A sync as it is configured and stored in `runs.config`: plain JSON, no secrets, every default filled in. The names are
 // those of the configuration file, so that what is stored is what people wrote.
 
-import { ConfigError } from './errors.ts'
-import type { Json } from './json.ts'
-import type { ScheduleConfig } from './schedule.ts'
+import { ConfigError } from '../src/core/errors.ts'
+import type { Json } from '../src/core/json.ts'
+import type { ScheduleConfig } from '../src/core/schedule.ts'
+import type { SourceSettings } from '../src/sources/settings.ts'
 
 /** What an empty cell means: leave the property alone, clear it, or refuse the row. */
 export type EmptyPolicy = 'omit' | 'clear' | 'reject'
@@ -32,45 +33,9 @@ export interface PropertyMapping {
   readonly compare?: boolean | undefined
 }
 
-/** What a row of a file with too few or too many cells does: it ends the reading, or it alone is set aside. */
-export type RaggedRows = 'refuse' | 'reject'
-
-/** A CSV file as the source of an import. */
-export interface CsvFrom {
-  /** Absolute path. */
-  readonly csv: string
-  readonly delimiter?: string | undefined
-  readonly quote?: string | null | undefined
-  readonly encoding?: string | undefined
-  /** Default: `reject`. */
-  readonly ragged?: RaggedRows | undefined
-}
-
-/** A SQL query as the source of an import. */
-export interface QueryFrom {
-  readonly query: string
-  /** Name of the warehouse that answers it. */
-  readonly warehouse: string
-  /** The value of `:watermark`: the greatest value that this column of the query's answers has had, at first `initial`. */
-  readonly watermark?: { readonly column: string; readonly initial: string } | undefined
-}
-
-/** The records of a Records Service as the source of an import. */
-export interface RecordsFrom {
-  readonly records: {
-    /** Name of the connection whose records they are. */
-    readonly connection: string
-    readonly object_type: string
-    /** A filter tree (specification section 2.11). Default: every readable record. */
-    readonly filter?: Json | undefined
-    /** Names of the properties that are read. Default: every readable one. */
-    readonly properties?: readonly string[] | undefined
-  }
-}
-
 export interface ImportConfig {
   /** Where the rows come from. */
-  readonly from: CsvFrom | QueryFrom | RecordsFrom
+  readonly from: SourceSettings
   /** Name of the service's connection. */
   readonly to: string
   readonly object_type: string
