@@ -1,5 +1,6 @@
 // The activities of an import: thin, over the modules of src/import.
 
+import type { Ledger } from '../src/ledger/ledger.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Priority } from '../src/core/ports.ts'
 import { sumOfDifferences, type DifferenceCounts } from '../src/core/differences.ts'
@@ -132,7 +133,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
       tuning: given,
       priority = 'import',
     }: Omit<Step, 'run'> & { readonly run: number | null },
-    body: (env: Omit<ImportDeps, 'client'>) => Promise<Result>,
+    body: (env: Omit<ImportDeps<Ledger>, 'client'>) => Promise<Result>,
   ): Promise<Result> => {
     const tuning = withDefaults(DEFAULT_IMPORT_TUNING, given)
     return activity(run, tuning, async ({ signal, beat: heartbeat }) => {
@@ -153,7 +154,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   }
 
   /** The client of a run, for its org alone; a run that was blocked asks `/self/` before it goes on. */
-  const clientOf = async (id: number, env: Omit<ImportDeps, 'client'>) => {
+  const clientOf = async (id: number, env: Omit<ImportDeps<Ledger>, 'client'>) => {
     const run = await liveRun(id)
     const sync = run.config as unknown as ImportSync
     const { client, keyFingerprint } = await deps.connect(sync.import.to, await homeOf(run))
@@ -167,7 +168,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   /** What comes before the books of a run are closed that came to its end. Gives what a reconciliation found. */
   const finish = async (
     row: Run,
-    env: Omit<ImportDeps, 'client'>,
+    env: Omit<ImportDeps<Ledger>, 'client'>,
   ): Promise<ReconcileFindings | null> => {
     const run = row.id
     const { sync, importDeps } = await clientOf(run, env)
@@ -205,7 +206,10 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   }
 
   /** A run that ends before its time asks for what is in flight; one that never knew its destination has nothing there. */
-  const settleInFlight = async (run: Run, env: Omit<ImportDeps, 'client'>): Promise<void> => {
+  const settleInFlight = async (
+    run: Run,
+    env: Omit<ImportDeps<Ledger>, 'client'>,
+  ): Promise<void> => {
     if (run.kind === 'mirror' || run.destination === null) return
     await checkDrained({ ledger, clock }, run)
     const { to } = (run.config as unknown as ImportSync).import

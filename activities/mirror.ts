@@ -1,6 +1,7 @@
 // The activities of a mirror: thin, over the modules of src/mirror. The streams of a run work side by side: what one of
 // them notes in the ledger leaves the others' rows alone, and the run is `blocked` for as long as one waits for approval.
 
+import type { Ledger } from '../src/ledger/ledger.ts'
 import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import { sumOfDifferences } from '../src/core/differences.ts'
@@ -183,7 +184,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     { run: id, tuning: given, priority, sight: began = null }: Step,
     isFirst: boolean,
     body: (
-      deps: MirrorDeps,
+      deps: MirrorDeps<Ledger>,
       job: { sync: MirrorSync; keyFingerprint: string; sight: KeyVisibility | null },
     ) => Promise<Result>,
   ): Promise<Result> => {

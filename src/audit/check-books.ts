@@ -9,7 +9,7 @@ import {
   sumOfStates,
   type Books,
 } from '../core/states.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Run, RunClosing, RunReports } from '../ledger/ledger.ts'
 import type { FindingKind } from './finding.ts'
 
 /** The result of the check: the items agree, were removed in their time, or something is wrong. */
@@ -17,7 +17,7 @@ export type BooksCheck = 'booked' | 'pruned' | 'wrong'
 
 /** @param nowMs decides whether the items of the run should still exist */
 export async function checkBooks(
-  ledger: Ledger,
+  ledger: RunClosing & RunReports,
   run: Run,
   nowMs: number,
   tell: (kind: FindingKind, message: string) => void,
@@ -82,7 +82,7 @@ function readBackChanges(booked: Books, now: Books): (readonly [string, number, 
 
 /** Whether items were removed as pruning does: in their time, from the first one on; the remaining ones are as booked. */
 async function isPruned(
-  ledger: Ledger,
+  ledger: RunClosing & RunReports,
   run: Run,
   gone: number,
   booked: Books,

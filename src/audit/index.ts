@@ -3,7 +3,15 @@
 // chain of manifests shows what was changed or removed.
 
 import { LIVE_STATES } from '../core/states.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type {
+  Archive,
+  Run,
+  RunClosing,
+  RunReports,
+  Runs,
+  Streams,
+  Syncs,
+} from '../ledger/ledger.ts'
 import { checkBooks } from './check-books.ts'
 import { ManifestChain } from './manifest-chain.ts'
 import { changedFacts } from './facts.ts'
@@ -21,13 +29,15 @@ interface Sums {
   findings: number
 }
 
+type AuditedLedger = Archive & RunClosing & RunReports & Runs & Streams & Syncs
+
 /**
  * Checks every run of the ledger; not those that are opened meanwhile.
  * @param options.key the signing key; null: signatures are counted, not checked
  * @returns a line for each sync that has runs, in the order of their names
  */
 export async function runAudit(
-  ledger: Ledger,
+  ledger: AuditedLedger,
   options: {
     readonly key: string | null
     readonly nowMs: number
@@ -67,7 +77,7 @@ export async function runAudit(
 }
 
 class SyncAuditor {
-  readonly #ledger: Ledger
+  readonly #ledger: AuditedLedger
   readonly #sync: string
   readonly #nowMs: number
   readonly #tell: ReportFinding
@@ -75,7 +85,7 @@ class SyncAuditor {
   readonly #sums: Sums = { runs: 0, live: 0, unsealed: 0, booked: 0, pruned: 0, findings: 0 }
 
   constructor(
-    ledger: Ledger,
+    ledger: AuditedLedger,
     sync: string,
     { key, nowMs, tell }: { key: string | null; nowMs: number; tell: ReportFinding },
   ) {

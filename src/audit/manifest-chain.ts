@@ -1,6 +1,6 @@
 // The manifests of one sync as a chain: checks each against its own digest and signature, and against the previous one.
 
-import type { Ledger, StoredManifest } from '../ledger/ledger.ts'
+import type { Archive, StoredManifest } from '../ledger/ledger.ts'
 import { manifestDigest, isSigned } from '../ledger/manifest.ts'
 import { previousDigest, parseManifest } from './facts.ts'
 import type { FindingKind } from './finding.ts'
@@ -13,7 +13,7 @@ export class ManifestChain {
   sealed = 0
   signed = 0
   head: { readonly run: number; readonly digest: string } | null = null
-  readonly #ledger: Ledger
+  readonly #ledger: Archive
   readonly #sync: string
   readonly #key: string | null
   #page: readonly StoredManifest[] = []
@@ -22,7 +22,7 @@ export class ManifestChain {
   #wasSigned = false
 
   /** @param key the signing key; null: signatures are not checked */
-  constructor(ledger: Ledger, sync: string, key: string | null) {
+  constructor(ledger: Archive, sync: string, key: string | null) {
     this.#ledger = ledger
     this.#sync = sync
     this.#key = key

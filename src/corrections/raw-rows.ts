@@ -1,11 +1,11 @@
 // The rows of a run as they were read, by ordinal: corrections are compared with them.
 
 import type { Json } from '../core/json.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Leftovers } from '../ledger/ledger.ts'
 
 /** The rows of at most 1,000 ordinals of a closed run, without those that a retry would not take. */
 export async function rawRows(
-  ledger: Ledger,
+  ledger: Leftovers,
   run: number,
   ordinals: readonly number[],
 ): Promise<ReadonlyMap<number, readonly Json[]>> {

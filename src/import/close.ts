@@ -5,7 +5,7 @@ import { differencesText, sumOfDifferences, type DifferenceCounts } from '../cor
 import { formatNumber } from '../core/format.ts'
 import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
 import { readBackText } from '../core/read-back.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { RunClosing } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
 
 /** The closed run's state and books. */
@@ -45,7 +45,7 @@ const partText = ({ read, readToEnd }: Books): string | null =>
 
 /** Closes a run. Safe to call again. @param findings of a reconciliation that came to its end */
 export async function closeImport(
-  ledger: Ledger,
+  ledger: RunClosing,
   run: number,
   ending: RunOutcome,
   findings: ReconcileFindings | null = null,

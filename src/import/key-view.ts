@@ -2,6 +2,7 @@
 
 import type { ImportConfig } from '../../config/index.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
+import type { Runs } from '../ledger/ledger.ts'
 import type { ImportDeps } from './ports.ts'
 
 /**
@@ -9,7 +10,7 @@ import type { ImportDeps } from './ports.ts'
  * key sees all records of the org, or is the one that wrote it.
  */
 export function hiddenFrom(
-  deps: ImportDeps,
+  deps: ImportDeps<Runs>,
   { run }: { readonly run: number; readonly config: ImportConfig },
 ): (earlier: number) => Promise<string | null> {
   const { ledger, client, signal, priority } = deps

@@ -2,7 +2,6 @@
 
 import type { RecordsClient } from '../client/index.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 
 /** The client's operations that an import uses. */
 export type ImportClient = Pick<
@@ -53,8 +52,9 @@ export const DEFAULT_IMPORT_TUNING: ImportTuning = {
   heartbeat_timeout_ms: 60_000,
 }
 
-export interface ImportDeps {
-  readonly ledger: Ledger
+/** `Roles`: those of the ledger that a step uses; most look-ups use none. */
+export interface ImportDeps<Roles = unknown> {
+  readonly ledger: Roles
   readonly client: ImportClient
   readonly clock: Clock
   readonly logger: Logger

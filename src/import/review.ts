@@ -5,7 +5,16 @@ import type { LimitExceeded } from '../core/limit-exceeded.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import { isWholeScope, reconcileScopeOf } from '../core/purpose.ts'
 import type { ImportConfig, ImportSync } from '../../config/index.ts'
-import type { PlannedItem, Run, RunSchema } from '../ledger/ledger.ts'
+import type {
+  AcceptedRecords,
+  Differences,
+  Outbox,
+  PlannedItem,
+  Run,
+  Runs,
+  RunSchema,
+  StepStates,
+} from '../ledger/ledger.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
 import type { ImportDeps } from './ports.ts'
 import { lookUpItems } from './verify/look-up.ts'
@@ -31,7 +40,7 @@ export const hasLimits = (config: ImportConfig): boolean =>
  * @param job.deletes whether the extra records of a reconciliation are deleted
  */
 export async function reviewLimits(
-  deps: ImportDeps,
+  deps: ImportDeps<AcceptedRecords & Differences & Outbox & Runs & StepStates>,
   job: {
     run: number
     config: ImportConfig
@@ -85,7 +94,10 @@ export function readsAll({ purpose, config }: Pick<Run, 'purpose' | 'config'>): 
 }
 
 /** Deletions ask above a share of the records, few of them never. */
-async function deletions({ ledger }: ImportDeps, run: number): Promise<LimitExceeded[]> {
+async function deletions(
+  { ledger }: ImportDeps<Differences & Runs>,
+  run: number,
+): Promise<LimitExceeded[]> {
   const { extra } = (await ledger.differenceCounts(run)).left
   const { read } = await ledger.progress(run)
   const all = read + extra
@@ -118,7 +130,7 @@ async function* pages(
 
 /** Values of the planned items, and how many of them clear a property. */
 async function clearedValues(
-  deps: ImportDeps,
+  deps: ImportDeps<Outbox>,
   run: number,
 ): Promise<{ cleared: number; values: number }> {
   const limit = LEDGER_ROWS_MAX
@@ -139,7 +151,7 @@ async function clearedValues(
 
 /** Planned items that have no record: those that no run has written before are looked up. */
 async function missing(
-  deps: ImportDeps,
+  deps: ImportDeps<AcceptedRecords & StepStates>,
   { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): Promise<number> {
   const reading = deps.client.readObjectType(config.object_type, {

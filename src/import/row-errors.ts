@@ -4,7 +4,7 @@
 import { publicError } from '../contract/index.ts'
 import type { ItemState } from '../core/states.ts'
 import type { ImportConfig } from '../../config/index.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { RunReports } from '../ledger/ledger.ts'
 
 /** A row that was refused or failed. */
 export interface RowError {
@@ -19,7 +19,7 @@ const errorsMax = 10
 
 /** The first rows above `after` in one of the states; at most 10. */
 export async function rowErrors(
-  ledger: Ledger,
+  ledger: RunReports,
   job: { run: number; config: ImportConfig; states: readonly ItemState[]; after: number },
 ): Promise<readonly RowError[]> {
   const { run, config, states, after } = job

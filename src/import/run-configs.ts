@@ -2,11 +2,11 @@
 
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { ImportConfig } from '../../config/index.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Runs } from '../ledger/ledger.ts'
 
 /** Gives the configuration of a run, each read once. @param unknown that of runs that are not there */
 export function runConfigs(
-  ledger: Pick<Ledger, 'run'>,
+  ledger: Pick<Runs, 'run'>,
   unknown: ImportConfig,
 ): (run: number) => Promise<ImportConfig> {
   const configs = new Map<number, Promise<ImportConfig>>()

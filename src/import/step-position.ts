@@ -1,6 +1,6 @@
 // Where a step of a run stands, kept in the ledger: a step that failed or was killed goes on from there instead of beginning anew.
 
-import type { Ledger } from '../ledger/ledger.ts'
+import type { StepStates } from '../ledger/ledger.ts'
 
 /** What is kept beside the streams of a run has a name that no object type has. */
 const PREFIX = '@'
@@ -15,7 +15,7 @@ export interface StepPosition<Kept> {
 
 /** @param beginning where a step begins that never kept a place */
 export async function stepPosition<Kept extends object>(
-  ledger: Pick<Ledger, 'loadStepState' | 'saveStepState' | 'noteRequests'>,
+  ledger: StepStates,
   run: number,
   step: string,
   beginning: Kept,

@@ -22,11 +22,12 @@ import {
 import type {
   AcceptedRecord,
   CellError,
+  CorrectedRow,
   Destination,
   DifferenceGroup,
   ExportName,
-  Ledger,
   PlannedItem,
+  RejectGroup,
   ReportedItem,
   Run,
   StoredManifest,
@@ -36,7 +37,6 @@ import type {
 } from './ledger.ts'
 
 type Row = Readonly<Record<string, unknown>>
-type RejectGroup = Awaited<ReturnType<Ledger['rejectGroups']>>[number]
 
 const text = (value: unknown): string | null => (value === null ? null : String(value))
 const number = (value: unknown): number | null => (value === null ? null : Number(value))
@@ -408,3 +408,11 @@ export function exportPlace(name: ExportName, after: string | null): readonly (s
 
 /** Which copy of a ledger it is, by what only this one has. */
 export const copyMark = (of: string): string => digestOf('sha256', of, 'hex').slice(0, 8)
+
+/** Of a key, the run that brought it in as `retry`, and run and ordinal of the row that was corrected. */
+export const readCorrectedRow = (row: Row): [key: string, corrected: CorrectedRow] => [
+  String(row['key']),
+  row['run'] === null
+    ? { run: Number(row['retry']), ordinal: null }
+    : { run: Number(row['run']), ordinal: Number(row['ordinal']) },
+]

@@ -2,14 +2,14 @@
 // kept here: a run that knows of a table that differs from the service is never plainly complete.
 
 import type { RunState } from '../core/states.ts'
-import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
+import type { RunClosing, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
 
 const NAMED_MAX = 5
 
 /** Closes a run. Safe to call again. */
 export async function closeMirror(
-  ledger: Ledger,
+  ledger: RunClosing & Streams,
   run: number,
   ending: RunOutcome,
 ): Promise<{ readonly state: RunState; readonly message: string | null }> {

@@ -7,7 +7,7 @@ import { SyncError } from '../core/errors.ts'
 import { checkHolder, type Holder } from '../core/mirror.ts'
 import type { MirrorSync } from '../../config/index.ts'
 import type { Window } from '../core/watermark.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { LedgerIdentity, Streams } from '../ledger/ledger.ts'
 import { mirrorDefinitions } from './definitions.ts'
 import { selectTypes, noteLostTypes, placedIn } from './lost-types.ts'
 import type { DiscoveredStreams, MirrorDeps, StreamRef } from './ports.ts'
@@ -29,7 +29,7 @@ export interface DiscoverJob {
  * @throws SyncError `warehouse_other_mirror`, `warehouse_other_project`, `warehouse_other_sync`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
 export async function discoverStreams(
-  deps: MirrorDeps,
+  deps: MirrorDeps<LedgerIdentity & Streams>,
   job: DiscoverJob,
 ): Promise<DiscoveredStreams> {
   const { client, tables } = deps
@@ -79,7 +79,7 @@ export async function discoverStreams(
 export async function checkTablesHolder(
   place: string,
   holder: Holder,
-  { ledger, sync }: { readonly ledger: Pick<Ledger, 'project'>; readonly sync: string },
+  { ledger, sync }: { readonly ledger: LedgerIdentity; readonly sync: string },
 ): Promise<void> {
   const { owner } = holder
   checkHolder(`The warehouse ${place}`, holder, { owner, project: await ledger.project(), sync })

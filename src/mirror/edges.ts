@@ -5,7 +5,7 @@
 import { SyncError } from '../core/errors.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
 import { listNames } from '../core/visibility.ts'
-import type { StreamBooks } from '../ledger/ledger.ts'
+import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import { ageText, noteOtherLook } from './edges-look.ts'
 import { changedAmong, changedOwners, linkEnds } from './edges-owners.ts'
@@ -24,7 +24,10 @@ import type { RecordsJob } from './records-work.ts'
 const COLUMNS = ['association', 'source_id', 'target_id']
 
 /** Works on the edges of a type until they are done, or the activity's time is over. @throws as `mirrorRecords` */
-export async function mirrorEdges(deps: MirrorDeps, job: RecordsJob): Promise<StreamResult> {
+export async function mirrorEdges(
+  deps: MirrorDeps<Runs & Streams>,
+  job: RecordsJob,
+): Promise<StreamResult> {
   const { tables, client, clock, tuning } = deps
   const type = job.stream.name
   const name = edgesStream(type)

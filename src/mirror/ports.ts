@@ -5,7 +5,7 @@ import type { MappingProblem } from '../core/errors.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
 import type { KeyVisibility } from '../core/visibility.ts'
 import type { Window } from '../core/watermark.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Streams } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 
 /** The client's operations that a mirror uses; all of them read. */
@@ -68,8 +68,9 @@ export const DEFAULT_MIRROR_TUNING: MirrorTuning = {
   heartbeat_timeout_ms: 60_000,
 }
 
-export interface MirrorDeps {
-  readonly ledger: Ledger
+/** `Roles`: those of the ledger that a step uses. */
+export interface MirrorDeps<Roles = Streams> {
+  readonly ledger: Roles
   readonly client: MirrorClient
   readonly tables: MirrorTables
   readonly clock: Clock

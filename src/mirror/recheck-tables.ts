@@ -3,13 +3,13 @@
 // not end as complete.
 
 import { Blocked, SyncError } from '../core/errors.ts'
-import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
+import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { StreamRunState } from './position.ts'
 
 /** Notes the streams that are done in the books, and not in the warehouse. */
 export async function recheckTables(
-  ledger: Pick<Ledger, 'run' | 'streams' | 'noteStream'>,
+  ledger: Runs & Streams,
   run: number,
   open: () => Promise<Tables>,
 ): Promise<void> {

@@ -8,6 +8,7 @@ import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { checkDefinitionsName } from './definitions.ts'
 import { mirrorEdges } from './edges.ts'
 import { evolveSchema } from './schema-evolution.ts'
+import type { Runs, Streams } from '../ledger/ledger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
 import { newRunState, newWindowRunState, firstPosition, parsePosition } from './position.ts'
 import { Reader } from './reader.ts'
@@ -19,7 +20,10 @@ import type { RecordsJob } from './records-work.ts'
 const NAMINGS_MAX = 3
 
 /** Works on a stream of either kind, as `mirrorRecords` does. */
-export function mirrorStream(deps: MirrorDeps, job: RecordsJob): Promise<StreamResult> {
+export function mirrorStream(
+  deps: MirrorDeps<Runs & Streams>,
+  job: RecordsJob,
+): Promise<StreamResult> {
   return job.stream.kind === 'edges' ? mirrorEdges(deps, job) : mirrorRecords(deps, job)
 }
 
@@ -27,7 +31,10 @@ export function mirrorStream(deps: MirrorDeps, job: RecordsJob): Promise<StreamR
  * Works on a stream until it is done, its time is over, or a person has to decide.
  * @throws Blocked, ServiceFailure, QuotaWait: it goes on from there; FenceLost where another worker has it; SyncError
  */
-async function mirrorRecords(deps: MirrorDeps, job: RecordsJob): Promise<StreamResult> {
+async function mirrorRecords(
+  deps: MirrorDeps<Runs & Streams>,
+  job: RecordsJob,
+): Promise<StreamResult> {
   const { tables } = deps
   const type = job.stream.name
   const reader = new Reader(deps)

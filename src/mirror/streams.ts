@@ -1,7 +1,7 @@
 // The streams of a run in its books, and what they are called.
 
 import { SyncError } from '../core/errors.ts'
-import type { Ledger, StreamBooks } from '../ledger/ledger.ts'
+import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import { EMPTY_TALLY, type Opened } from './position.ts'
 
 const EDGES = 'edges of '
@@ -27,7 +27,7 @@ export const waitingStream = (stream: string): StreamBooks => ({
 
 /** A run as the position of a stream tells it. */
 export async function openedRun(
-  ledger: Pick<Ledger, 'run' | 'streams'>,
+  ledger: Runs & Streams,
   id: number,
   stream: string,
 ): Promise<Opened> {

@@ -6,7 +6,7 @@ import type { Environment, NotificationConfig, NotificationKind } from '../../co
 import type { Clock, Logger } from '../core/ports.ts'
 import type { Purpose } from '../core/purpose.ts'
 import { isComplete, countReadBackDifferent, countRejects } from '../core/states.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Run, Runs } from '../ledger/ledger.ts'
 import type { RunChange, RunObserver } from '../runs/observers.ts'
 import { postWebhook } from './webhook.ts'
 import { withTimeout } from './timeout.ts'
@@ -20,7 +20,7 @@ export interface NotifierOptions {
   /** Used if the current one cannot be read, which may be the very thing to report. */
   readonly config: { readonly notifications: Notifications }
   readonly env: Environment
-  readonly ledger: Pick<Ledger, 'runs'>
+  readonly ledger: Pick<Runs, 'runs'>
   readonly clock: Clock
   readonly logger: Logger
   readonly metrics: Pick<Metrics, 'notifications'>
@@ -250,7 +250,7 @@ const REGULAR: readonly Purpose[] = ['sync', 'backfill']
 
 /** The previous regular run that ended by itself; null if there is none, or the ledger does not say. */
 async function previousRun(
-  ledger: Pick<Ledger, 'runs'>,
+  ledger: Pick<Runs, 'runs'>,
   sync: string,
   run: number,
 ): Promise<Run | null> {

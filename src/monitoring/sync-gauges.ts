@@ -5,7 +5,7 @@
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES, RUN_STATES } from '../core/states.ts'
 import type { SyncConfig } from '../../config/index.ts'
-import type { Ledger, SyncHealth } from '../ledger/ledger.ts'
+import type { SyncHealth, Syncs } from '../ledger/ledger.ts'
 import { COUNTED_WHEN_CLOSED, MIRROR_OUTCOMES, COUNTED_WHEN_SETTLED } from './ledger-metrics.ts'
 import { overdueAfterSeconds } from './overdue.ts'
 import { COLLECTED, type CollectedPart, type Metrics } from './metrics.ts'
@@ -23,7 +23,7 @@ export interface CollectedConfig {
 
 export interface CollectOptions {
   readonly metrics: Metrics
-  readonly ledger: Pick<Ledger, 'syncHealth'>
+  readonly ledger: Pick<Syncs, 'syncHealth'>
   readonly clock: Clock
   /** The current configuration. */
   loadConfig(): Promise<CollectedConfig>

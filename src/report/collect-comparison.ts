@@ -3,14 +3,14 @@
 import { DIFFERENCE_KINDS, CHANGED_BY } from '../core/differences.ts'
 import { isWholeScope, reconcileScopeOf } from '../core/purpose.ts'
 import type { Books } from '../core/states.ts'
-import type { DifferenceGroup, Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
+import type { DifferenceGroup, Differences, Run, StreamBooks } from '../ledger/ledger.ts'
 import type { ReportComparison, FieldDifferences } from './report-data.ts'
 
 const FIELDS_MAX = 200
 
 /** Null for a run that is not a reconciliation. */
 export async function collectComparison(
-  ledger: Ledger,
+  ledger: Differences,
   run: Run,
   books: Books | null,
   streams: readonly StreamBooks[] | null,

@@ -1,6 +1,6 @@
 // What a run did over time.
 
-import type { Ledger, Run, StreamBooks, TimelinePoint } from '../ledger/ledger.ts'
+import type { Run, RunReports, Runs, StreamBooks, TimelinePoint } from '../ledger/ledger.ts'
 import { secondsBetween } from './format.ts'
 import type { WorkData } from './report-data.ts'
 
@@ -11,7 +11,7 @@ const CHART_SECONDS_MIN = 5
 const RATE_SHARE_SECONDS_MIN = 60
 
 export async function collectWork(
-  ledger: Ledger,
+  ledger: RunReports & Runs,
   run: Run,
   streams: readonly StreamBooks[] | null,
   limit: number | null,

@@ -18,7 +18,17 @@ import {
 import type { ImportSync } from '../../config/index.ts'
 import { runLink, type UiLocation } from '../core/temporal-ui.ts'
 import { publicError } from '../contract/index.ts'
-import type { Ledger, Run, StreamBooks } from '../ledger/ledger.ts'
+import type {
+  Archive,
+  Differences,
+  Leftovers,
+  Run,
+  RunClosing,
+  RunReports,
+  Runs,
+  StreamBooks,
+  Streams,
+} from '../ledger/ledger.ts'
 import { collectComparison } from './collect-comparison.ts'
 import { collectWork } from './collect-work.ts'
 import { secondsBetween } from './format.ts'
@@ -69,7 +79,7 @@ const comparedMeanings: Readonly<Partial<Record<ItemState, string>>> = {
 
 /** The report of a run from the ledger's present state; the run may be live. */
 export async function collectReport(
-  ledger: Ledger,
+  ledger: Archive & Differences & Leftovers & RunClosing & RunReports & Runs & Streams,
   run: Run,
   surroundings: ReportContext,
 ): Promise<ReportData> {
@@ -225,7 +235,7 @@ function figuresOf(
   ]
 }
 
-async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<ErrorsData> {
+async function errorsOf(ledger: RunReports, run: Run, books: Books | null): Promise<ErrorsData> {
   if (books === null) return { rows: 0, groups: [], omitted: 0 }
   const all = await ledger.rejectGroups(run.id)
   // What a reconciliation compared and left unchanged differs, and is not an error.
@@ -249,7 +259,7 @@ async function errorsOf(ledger: Ledger, run: Run, books: Books | null): Promise<
 }
 
 async function provenanceOf(
-  ledger: Ledger,
+  ledger: Archive,
   run: Run,
   ui: UiLocation | null,
 ): Promise<ProvenanceData> {

@@ -1,7 +1,7 @@
 // What is left of a closed import's rejects, and what later runs brought in: retries, their retries, and regular runs.
 
 import { LIVE_STATES, countReadBackDifferent, countRejects, type Books } from '../core/states.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Leftovers, Run } from '../ledger/ledger.ts'
 import { formatNumber } from './format.ts'
 
 export interface LeftoverCounts {
@@ -17,7 +17,7 @@ export interface LeftoverCounts {
  * @param isKept whether rows of the run still exist
  */
 export async function readLeftovers(
-  ledger: Ledger,
+  ledger: Leftovers,
   run: Run,
   isKept: boolean,
 ): Promise<LeftoverCounts | null> {

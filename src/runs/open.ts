@@ -4,7 +4,7 @@ import { AlreadyRunning, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import type { Purpose } from '../core/purpose.ts'
 import type { Logger } from '../core/ports.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Run, RunClosing, Runs } from '../ledger/ledger.ts'
 
 /** Which workflow execution holds or wants a run. */
 export interface RunHolder {
@@ -19,7 +19,7 @@ export const ABANDONED =
 const takeoversMax = 3
 
 /** Closes the books of a run that no workflow works on any more: what was sent is in doubt, what was planned is unsent. */
-export async function closeAbandoned(ledger: Ledger, run: Run): Promise<void> {
+export async function closeAbandoned(ledger: RunClosing, run: Run): Promise<void> {
   await ledger.settleLeftovers(run.id)
   const books = await ledger.books(run.id)
   await ledger.closeRun(run.id, {
@@ -36,7 +36,7 @@ export async function closeAbandoned(ledger: Ledger, run: Run): Promise<void> {
  */
 export async function openOrResumeRun(
   deps: {
-    ledger: Ledger
+    ledger: RunClosing & Runs
     logger: Logger
     isLive(holder: RunHolder): Promise<boolean>
     /** Finishes the work for a run whose workflow is gone, before its books are closed. */

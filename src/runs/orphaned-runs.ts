@@ -4,11 +4,11 @@
 
 import type { Logger } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/states.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Run, RunClosing, Runs, Streams } from '../ledger/ledger.ts'
 import { closeAbandoned, type RunHolder } from './open.ts'
 
 export interface OrphanCleanupDeps {
-  readonly ledger: Ledger
+  readonly ledger: RunClosing & Runs & Streams
   readonly logger: Logger
   isLive(holder: RunHolder): Promise<boolean>
   /** Finishes what must be done before the books are closed. */

@@ -1,7 +1,7 @@
 // The project of a ledger. A Temporal namespace may serve several: its id keeps a project's queues, schedules and runs apart from
 // those of others.
 
-import type { Ledger } from '../ledger/ledger.ts'
+import type { LedgerIdentity, Runs } from '../ledger/ledger.ts'
 
 export interface Project {
   readonly id: string
@@ -11,7 +11,7 @@ export interface Project {
 
 const runsMax = 500
 
-export async function projectOf(ledger: Pick<Ledger, 'project' | 'runs'>): Promise<Project> {
+export async function projectOf(ledger: LedgerIdentity & Runs): Promise<Project> {
   return {
     id: await ledger.project(),
     async began(sync, workflowIds) {

@@ -5,7 +5,7 @@ import { WorkflowNotFoundError, type Client } from '@temporalio/client'
 import type { Worker } from '@temporalio/worker'
 import { SHARED_QUEUE } from '../../workflows/queues.ts'
 import type { Logger } from '../core/ports.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Run, Runs } from '../ledger/ledger.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 /** Whether a workflow of a live run is in the old queue. */
@@ -30,7 +30,7 @@ export interface LegacyQueue {
 
 export function legacyQueue(deps: {
   readonly client: Client
-  readonly ledger: Pick<Ledger, 'liveRuns'>
+  readonly ledger: Pick<Runs, 'liveRuns'>
   readonly logger: Logger
   /** Whether an older release has left schedules of this project. */
   hasOldSchedule(): Promise<boolean>

@@ -4,7 +4,7 @@
 import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 import type { Client } from '@temporalio/client'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Run, Runs } from '../ledger/ledger.ts'
 
 /** The work is retried, perhaps by the right worker, after this time. */
 const againAfter = '5s'
@@ -26,7 +26,7 @@ interface Queue {
 /** Wraps the activities so that they work only for runs of the ledger. */
 export function guardActivities<Activities extends object>(
   activities: Activities,
-  ledger: Pick<Ledger, 'run' | 'liveRuns'>,
+  ledger: Pick<Runs, 'run' | 'liveRuns'>,
   { isAlone, mayOpen }: Queue,
 ): Activities {
   const isOwn = async (input: { readonly run?: number } | undefined): Promise<boolean> => {

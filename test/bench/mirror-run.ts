@@ -6,6 +6,7 @@ import { RecordsClient } from '../../src/client/index.ts'
 import type { Json } from '../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../src/core/ports.ts'
 import type { MirrorSync } from '../../config/index.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { closeMirror } from '../../src/mirror/close.ts'
 import { discoverStreams } from '../../src/mirror/discover.ts'
@@ -49,7 +50,7 @@ const opened = await ledger.openRun({
 })
 if (!('run' in opened)) throw new Error('a run is open')
 const run = opened.run.id
-const deps: MirrorDeps = {
+const deps: MirrorDeps<Ledger> = {
   ledger,
   client,
   tables,

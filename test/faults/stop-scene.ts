@@ -27,7 +27,7 @@ export const stopSync: ImportSync = {
   },
 }
 
-export const stopDeps = (ledger: Ledger, client: RecordsClient): ImportDeps => ({
+export const stopDeps = (ledger: Ledger, client: RecordsClient): ImportDeps<Ledger> => ({
   ledger,
   client,
   clock: systemClock,

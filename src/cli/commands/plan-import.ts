@@ -43,7 +43,7 @@ export async function planImport(
     if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
     run = opened.run.id
     let rows = 0
-    const deps: ImportDeps = {
+    const deps: ImportDeps<Ledger> = {
       ledger,
       client,
       clock: systemClock,

@@ -9,9 +9,13 @@ import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type {
+  AcceptedRecords,
   ItemOutcome,
+  Outbox,
   PlannedItem,
   RequestOutcome,
+  RowStaging,
+  Runs,
   RunSchema,
   RunSegment,
   SentBatch,
@@ -53,8 +57,11 @@ export interface Delivery {
   requests(): number
 }
 
+/** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
+export type DeliveryLedger = AcceptedRecords & Outbox & RowStaging & Runs
+
 export function createDelivery(
-  deps: ImportDeps,
+  deps: ImportDeps<DeliveryLedger>,
   job: {
     run: number
     config: ImportConfig

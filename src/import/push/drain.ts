@@ -3,7 +3,7 @@
 
 import { StillInFlight } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
-import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { Outbox, Run, Runs } from '../../ledger/ledger.ts'
 import { maxWriteAgeMs } from './send-deadline.ts'
 import { DEFAULT_IMPORT_TUNING } from '../ports.ts'
 
@@ -11,7 +11,7 @@ import { DEFAULT_IMPORT_TUNING } from '../ports.ts'
 const RUNS_MAX = 5
 
 interface Deps {
-  readonly ledger: Pick<Ledger, 'openSegments' | 'claimSegment' | 'lastSentAt' | 'runs'>
+  readonly ledger: Outbox & Runs
   readonly clock: Pick<Clock, 'now'>
 }
 

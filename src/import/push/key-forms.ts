@@ -3,7 +3,7 @@
 
 import { parseJson, writeJson, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { RunSchema, RunSegment } from '../../ledger/ledger.ts'
+import type { Outbox, RunSchema, RunSegment } from '../../ledger/ledger.ts'
 import { IN_VALUES_MAX } from '../../contract/index.ts'
 import { lookUpValues, payloadProperties } from '../verify/look-up.ts'
 import type { ImportDeps } from '../ports.ts'
@@ -14,7 +14,7 @@ const ITEMS_MAX = Math.floor(IN_VALUES_MAX / 2)
 
 /** Decides by which form each planned item of a segment is sent whose key has two. What was decided is not asked again. */
 export async function resolveKeyForms(
-  deps: ImportDeps,
+  deps: ImportDeps<Outbox>,
   job: { run: number; config: ImportConfig; schema: RunSchema | null; segment: RunSegment },
 ): Promise<void> {
   const { ledger } = deps

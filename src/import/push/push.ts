@@ -6,7 +6,7 @@ import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { PlannedItem, RunSchema, RunSegment } from '../../ledger/ledger.ts'
-import { bodyDigest, createDelivery } from './deliver.ts'
+import { bodyDigest, createDelivery, type DeliveryLedger } from './deliver.ts'
 import { resolveKeyForms } from './key-forms.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -32,7 +32,7 @@ const refusedBatchesMax = 2
  * @throws Blocked where a person or the service has to mend something first; QuotaWait for a long wait;
  * FenceLost where another worker has taken the segment over
  */
-export async function push(deps: ImportDeps, job: Job): Promise<PushResult> {
+export async function push(deps: ImportDeps<DeliveryLedger>, job: Job): Promise<PushResult> {
   const { client, ledger, clock, tuning } = deps
   const itemsPerRequest = await client.upsertsPerRequest()
   const fence = await ledger.claimSegment(job.run, job.segment)
@@ -52,7 +52,7 @@ export async function push(deps: ImportDeps, job: Job): Promise<PushResult> {
 
 /** `timeUp` aborts at the deadline: a permit that came then would only be given back, and somebody else waits for it. */
 async function pushUntil(
-  deps: ImportDeps,
+  deps: ImportDeps<DeliveryLedger>,
   job: Job & { readonly itemsPerRequest: number; readonly fence: number },
   deadline: number,
   timeUp: AbortSignal,

@@ -2,7 +2,7 @@
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
 import type { ImportConfig } from '../../../config/index.ts'
-import type { RunSchema } from '../../ledger/ledger.ts'
+import type { Runs, RunSchema, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
 import { batchBodyText } from './deliver.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
@@ -21,7 +21,7 @@ const COLLISION_REFUSED =
 
 /** Sends the later row of each pair once more. Returns how many were sent. */
 export async function resolveCollisions(
-  deps: ImportDeps,
+  deps: ImportDeps<Runs & StepStates & Verification>,
   job: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps

@@ -2,7 +2,7 @@
 // that end before their time; one that comes to its end verifies anyway.
 
 import type { ImportSync } from '../../../config/index.ts'
-import type { Run } from '../../ledger/ledger.ts'
+import type { Run, Runs, Verification } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { verify } from '../verify/verify.ts'
 
@@ -11,7 +11,7 @@ const WAIT_MAX_MS = 20_000
 
 /** Asks for what a run has in flight. A service that does not answer leaves it in doubt. */
 export async function resolveInDoubt(
-  deps: ImportDeps,
+  deps: ImportDeps<Runs & Verification>,
   { id: run, schema, config: stored }: Run,
 ): Promise<void> {
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])

@@ -5,7 +5,14 @@ import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/held-back.ts'
-import type { ItemOutcome, PlannedItem, RunSchema } from '../../ledger/ledger.ts'
+import type {
+  AcceptedRecords,
+  ItemOutcome,
+  PlannedItem,
+  RowStaging,
+  Runs,
+  RunSchema,
+} from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { itemKey } from '../mapping/key.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
@@ -16,7 +23,7 @@ const WRITTEN_ANEW = 'this key was written to another record before'
 
 /** Notes with each outcome of a batch that its key has a second record now, or may have one. Before the batch is settled. */
 export function secondRecordReader(
-  deps: ImportDeps,
+  deps: ImportDeps<AcceptedRecords & RowStaging & Runs>,
   job: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): (
   items: readonly PlannedItem[],

@@ -4,6 +4,7 @@
 import { Deadline } from '../../core/deadline.ts'
 import { SendDeadlinePassed, SyncError } from '../../core/errors.ts'
 import { LIVE_STATES } from '../../core/states.ts'
+import type { Runs } from '../../ledger/ledger.ts'
 import type { ImportDeps, ImportTuning } from '../ports.ts'
 
 /** Times that a single write is begun which could not be sent in time. */
@@ -23,7 +24,7 @@ export const maxWriteAgeMs = ({
 
 /** Sends a write that is not noted as a batch: only while its run is open, and soon after that was looked at. */
 export async function sendIfRunIsOpen<Result>(
-  { ledger, tuning, signal }: Pick<ImportDeps, 'ledger' | 'tuning' | 'signal'>,
+  { ledger, tuning, signal }: Pick<ImportDeps<Runs>, 'ledger' | 'tuning' | 'signal'>,
   run: number,
   send: (sendBefore: Deadline) => Promise<Result>,
 ): Promise<Result> {

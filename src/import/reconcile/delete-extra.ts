@@ -6,7 +6,14 @@ import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/inde
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { REJECT_STATES, type ItemState } from '../../core/states.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { Ledger, RunSchema } from '../../ledger/ledger.ts'
+import type {
+  AcceptedRecords,
+  Differences,
+  RunReports,
+  Runs,
+  RunSchema,
+  StepStates,
+} from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { foldCase } from '../mapping/key.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
@@ -47,7 +54,7 @@ export interface NotDeleted {
 
 /** Deletes what is left of the extra records of a run, 50 a request; asks once for each 100 whether they are gone. */
 export async function deleteExtra(
-  deps: ImportDeps,
+  deps: ImportDeps<AcceptedRecords & Differences & RunReports & Runs & StepStates>,
   { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): Promise<NotDeleted> {
   const { ledger, signal } = deps
@@ -163,7 +170,7 @@ const recordIds = (records: readonly ExtraRecord[]) => records.map(({ recordId }
 
 /** What the service answers for each: null where it is deleted, else status and code. */
 async function deleteRecords(
-  deps: ImportDeps,
+  deps: ImportDeps<Runs>,
   job: { run: number; config: ImportConfig; records: readonly ExtraRecord[] },
 ): Promise<readonly (string | null)[]> {
   const { client, signal, priority } = deps
@@ -188,7 +195,7 @@ async function deleteRecords(
 }
 
 /** Keys in small letters of the rows whose record is not known: at a service that folds case, an extra record may be theirs. */
-async function keysOfOpenRows(ledger: Ledger, run: number): Promise<ReadonlySet<string>> {
+async function keysOfOpenRows(ledger: RunReports, run: number): Promise<ReadonlySet<string>> {
   const keys = new Set<string>()
   // Bounded by the rows of the run: every page goes on after the one before it.
   for (let after = 0; ;) {

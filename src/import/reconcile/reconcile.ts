@@ -14,7 +14,15 @@ import { forEachConcurrent } from '../../core/concurrency.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { isWholeScope, type ReconcileScope } from '../../core/purpose.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { CorrectedRow } from '../../ledger/corrected.ts'
+import type {
+  AcceptedRecords,
+  CorrectedRow,
+  Differences,
+  LedgerIdentity,
+  Reconciliation,
+  Runs,
+  StepStates,
+} from '../../ledger/ledger.ts'
 import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/held-back.ts'
 import type { ItemComparison, RunSchema, UncomparedItem } from '../../ledger/ledger.ts'
 import { differingFields } from '../verify/compare.ts'
@@ -44,12 +52,22 @@ export interface ReconcileJob {
   readonly scope: ReconcileScope
 }
 
+type ReconcileLedger = AcceptedRecords &
+  Differences &
+  LedgerIdentity &
+  Reconciliation &
+  Runs &
+  StepStates
+
 /**
  * Compares the planned items of a run that were not compared yet, then looks for what is extra. Returns whether it came to
  * the end before its time was over (`tuning.segment_ms`); what it did is in the ledger.
  * @throws Blocked, ServiceFailure, QuotaWait: called again, it goes on; MappingError where the matching property has gone
  */
-export async function compareRun(deps: ImportDeps, job: ReconcileJob): Promise<boolean> {
+export async function compareRun(
+  deps: ImportDeps<ReconcileLedger>,
+  job: ReconcileJob,
+): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
   const { run } = job
   const deadline = clock.now() + tuning.segment_ms
@@ -83,7 +101,7 @@ function slices<Item>(items: readonly Item[]): (readonly Item[])[] {
 
 /** Keys that the run's destination has a record for and the source has no row for: those whose record is still there. */
 async function findExtra(
-  deps: ImportDeps,
+  deps: ImportDeps<ReconcileLedger>,
   { run, config }: ReconcileJob,
   reading: RecordReading,
   isLate: () => boolean,
@@ -208,7 +226,7 @@ const extraOf = (
 
 /** Compares at most 100 items with their records. What was compared is booked, whatever becomes of the rest. */
 function comparer(
-  deps: ImportDeps,
+  deps: ImportDeps<ReconcileLedger>,
   { run, config, schema }: ReconcileJob,
   matching: MatchingProperty,
 ) {
@@ -320,7 +338,7 @@ type Base = {
   readonly isOld: boolean
 } | null
 
-function bases(deps: ImportDeps, config: ImportConfig) {
+function bases(deps: ImportDeps<LedgerIdentity & Runs>, config: ImportConfig) {
   const configOf = runConfigs(deps.ledger, config)
   let restored: Promise<number> | undefined
   return async ({ accepted, hash }: UncomparedItem): Promise<Base> => {

@@ -3,7 +3,7 @@
 
 import type { Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { LastReading } from '../../ledger/ledger.ts'
+import type { LastReading, Leftovers, RowStaging } from '../../ledger/ledger.ts'
 import type { MappingPlan } from '../mapping/map.ts'
 import type { ImportDeps } from '../ports.ts'
 
@@ -15,7 +15,7 @@ const NO_LINE = 0
  * found by the names of the columns; of a column that the query did not have then they are empty.
  */
 export async function carryOver(
-  deps: Pick<ImportDeps, 'ledger' | 'signal' | 'beat'>,
+  deps: Pick<ImportDeps<Leftovers & RowStaging>, 'ledger' | 'signal' | 'beat'>,
   job: { run: number; fence: number; rows: number; columns: readonly string[]; plan: MappingPlan },
   last: LastReading,
 ): Promise<number> {

@@ -1,14 +1,14 @@
 // A source without a row: an export that broke looks like one that has nothing to say, so it is told.
 
 import { formatNumber } from '../../core/format.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Runs } from '../../ledger/ledger.ts'
 
 /** Earlier runs that are looked through for one that read rows. */
 const CHECKED_MAX = 100
 
 /** What a person should know of a whole reading that gave no row. */
 export async function emptySourceWarning(
-  ledger: Pick<Ledger, 'runs'>,
+  ledger: Pick<Runs, 'runs'>,
   sync: string,
   run: number,
 ): Promise<readonly string[]> {

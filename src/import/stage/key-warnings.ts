@@ -2,7 +2,7 @@
 
 import { formatNumber } from '../../core/format.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { Ledger, StageCounts } from '../../ledger/ledger.ts'
+import type { RowStaging, StageCounts } from '../../ledger/ledger.ts'
 import type { Target } from '../mapping/target.ts'
 import { typeOfProperty } from '../mapping/types.ts'
 
@@ -17,7 +17,7 @@ const rows = (count: number): string => (count === 1 ? '1 row' : `${formatNumber
 
 /** @param isExact whether capitals make another key, although their type is one that some services fold */
 export async function keyWarnings(
-  ledger: Pick<Ledger, 'keyCounts'>,
+  ledger: Pick<RowStaging, 'keyCounts'>,
   run: number,
   { counts, isExact }: { counts: StageCounts; isExact: boolean },
 ): Promise<readonly string[]> {

@@ -4,11 +4,11 @@
 import { createHash } from 'node:crypto'
 import { writeJson } from '../../core/json.ts'
 import type { RetryTask } from '../../core/purpose.ts'
-import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { Leftovers, Run } from '../../ledger/ledger.ts'
 import type { Source, SourceRow } from '../../sources/source.ts'
 
 export function openLeftoverRows(
-  ledger: Pick<Ledger, 'retryRows'>,
+  ledger: Pick<Leftovers, 'retryRows'>,
   { of, choice }: RetryTask,
   old: Pick<Run, 'sourceColumns'>,
 ): Source {

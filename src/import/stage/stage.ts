@@ -7,7 +7,7 @@ import type { ReconcileScope } from '../../core/purpose.ts'
 import { joinWords } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/watermark.ts'
-import type { StageCounts } from '../../ledger/ledger.ts'
+import type { Leftovers, RowStaging, RunClosing, Runs, StageCounts } from '../../ledger/ledger.ts'
 import type { Extent, Source } from '../../sources/source.ts'
 import { carryOver } from './carry-over.ts'
 import { emptySourceWarning } from './empty-source.ts'
@@ -57,7 +57,7 @@ function notComparedText(config: ImportConfig): string[] {
  * @throws MappingError, SourceError before anything was sent; the caller closes the run
  */
 export async function stage(
-  deps: ImportDeps,
+  deps: ImportDeps<Leftovers & RowStaging & RunClosing & Runs>,
   job: StageJob,
   openSource: (extent: Extent) => Promise<Source>,
 ): Promise<StageResult> {

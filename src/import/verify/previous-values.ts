@@ -3,7 +3,7 @@
 
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { KnownBaseline, Ledger, RunSchema, WrittenItem } from '../../ledger/ledger.ts'
+import type { KnownBaseline, Runs, RunSchema, WrittenItem } from '../../ledger/ledger.ts'
 import { NO_VALUE_HASH } from './normalised.ts'
 import { createFieldHasher, parseBaseline, formatBaseline } from './baseline-hashes.ts'
 import { runConfigs } from '../run-configs.ts'
@@ -31,7 +31,7 @@ const BETWEEN = '/'
 
 /** Gives what is known of an item of the run. */
 export function previousValues(
-  ledger: Ledger,
+  ledger: Runs,
   { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
 ): (item: WrittenItem, sent: Values) => Promise<PreviousValues> {
   const markOf = createFieldHasher(schema)

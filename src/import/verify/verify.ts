@@ -7,7 +7,13 @@ import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/held-back.ts'
-import type { RunSchema, VerificationResult, WrittenItem } from '../../ledger/ledger.ts'
+import type {
+  Runs,
+  RunSchema,
+  Verification,
+  VerificationResult,
+  WrittenItem,
+} from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
 import { differingFields } from './compare.ts'
@@ -66,7 +72,7 @@ const stillOther = (read: ReturnType<typeof readBackResult>): ReturnType<typeof 
 
 /** Verifies a run's written items as the sync says, and settles those in doubt. */
 export async function verify(
-  deps: ImportDeps,
+  deps: ImportDeps<Runs & Verification>,
   job: {
     run: number
     config: ImportConfig

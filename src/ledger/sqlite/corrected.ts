@@ -1,7 +1,7 @@
 // Keys that the source has no row of, because a person's correction gave them to rows of it.
 
 import type { Ledger } from '../ledger.ts'
-import { readCorrectedRow } from '../corrected.ts'
+import { readCorrectedRow } from '../rows.ts'
 import type { SqliteDatabase } from './database.ts'
 import { isBroughtIn, originOf } from './origins.ts'
 

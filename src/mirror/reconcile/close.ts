@@ -4,7 +4,15 @@ import { differencesText, sumOfDifferences, type DifferenceCounts } from '../../
 import { formatNumber } from '../../core/format.ts'
 import { isWholeScope, reconcileScopeOf, WHOLE_SCOPE } from '../../core/purpose.ts'
 import type { RunState } from '../../core/states.ts'
-import type { Ledger, Run, StreamBooks } from '../../ledger/ledger.ts'
+import type {
+  Differences,
+  Run,
+  RunClosing,
+  Runs,
+  StepStates,
+  StreamBooks,
+  Streams,
+} from '../../ledger/ledger.ts'
 import type { RunOutcome } from '../../runs/outcome.ts'
 import { streamDifferences, streamFailures } from '../close.ts'
 import { earlierInstant } from '../instant.ts'
@@ -19,7 +27,7 @@ export interface ReconcileClosed {
 
 /** Closes a run. Safe to call again. */
 export async function closeReconcile(
-  ledger: Ledger,
+  ledger: Differences & RunClosing & Runs & StepStates & Streams,
   run: number,
   ending: RunOutcome,
 ): Promise<ReconcileClosed> {
@@ -73,7 +81,7 @@ function differenceText(
  * is the watermark of its stream, and otherwise when the run began.
  */
 async function verifiedThrough(
-  ledger: Ledger,
+  ledger: Differences & RunClosing & Runs & StepStates & Streams,
   id: number,
   streams: readonly StreamBooks[],
 ): Promise<string | null> {

@@ -1,6 +1,7 @@
 // What a reconciliation of a mirror has to do. Promise kept here: none of the tables is written to, and what mirrors another org,
 // or is another project's, is not compared.
 
+import type { LedgerIdentity, Streams } from '../../ledger/ledger.ts'
 import { SyncError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import type { MirrorSync } from '../../../config/index.ts'
@@ -23,7 +24,7 @@ export interface DiscoverReconcileJob {
  *   `warehouse_other_project`, `warehouse_other_sync`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
 export async function discoverReconcile(
-  deps: MirrorDeps,
+  deps: MirrorDeps<LedgerIdentity & Streams>,
   { run, sync, scope }: DiscoverReconcileJob,
 ): Promise<DiscoveredStreams> {
   const { client, tables, ledger } = deps

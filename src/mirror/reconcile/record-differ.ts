@@ -15,6 +15,7 @@ import type {
   MirrorRow,
   MirrorStream,
 } from '../../warehouses/mirror-tables.ts'
+import type { Differences } from '../../ledger/ledger.ts'
 import type { MirrorDeps } from '../ports.ts'
 import { isCursorRefused, type Reader } from '../reader.ts'
 import {
@@ -78,7 +79,7 @@ interface Suspect {
 export class RecordDiffer {
   /** Records that changed since the mirror ran last. */
   readonly pending = new Set<string>()
-  readonly #deps: MirrorDeps
+  readonly #deps: MirrorDeps<Differences>
   readonly #parts: RecordDifferParts
   /** Rows that are known to differ, with the instant at which the table has them: they say nothing of other records there. */
   readonly #known = new Map<string, string | null>()
@@ -87,7 +88,7 @@ export class RecordDiffer {
   #extraCount = 0
   #committing: Promise<void> = Promise.resolve()
 
-  constructor(deps: MirrorDeps, parts: RecordDifferParts) {
+  constructor(deps: MirrorDeps<Differences>, parts: RecordDifferParts) {
     this.#deps = deps
     this.#parts = parts
   }

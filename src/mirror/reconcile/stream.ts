@@ -8,7 +8,7 @@ import { formatNumber } from '../../core/format.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import type { KeyVisibility } from '../../core/visibility.ts'
 import type { MirrorConfig } from '../../../config/index.ts'
-import type { StreamBooks } from '../../ledger/ledger.ts'
+import type { Differences, StepStates, StreamBooks, Streams } from '../../ledger/ledger.ts'
 import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
 import { deletionPermission, whyAsked } from '../deletions.ts'
 import { evolveSchema } from '../schema-evolution.ts'
@@ -42,13 +42,15 @@ export interface ReconcileStreamJob {
   readonly sight?: KeyVisibility | null
 }
 
+type ReconcileLedger = Differences & StepStates & Streams
+
 /**
  * Compares a stream until it is done, its time is over, or a person has to decide about deletions.
  * @throws SyncError `reconcile_unread` where the mirror has to run first, `reconcile_extra` where too much is gone,
  *   `mirror_type`, `warehouse_altered`; Blocked, ServiceFailure, QuotaWait: it goes on from there; FenceLost
  */
 export async function reconcileStream(
-  deps: MirrorDeps,
+  deps: MirrorDeps<ReconcileLedger>,
   job: ReconcileStreamJob,
 ): Promise<StreamResult> {
   const { tables, ledger } = deps
@@ -110,7 +112,7 @@ interface Parts {
 }
 
 class Reconciliation {
-  readonly #deps: MirrorDeps
+  readonly #deps: MirrorDeps<ReconcileLedger>
   readonly #job: ReconcileStreamJob
   readonly #parts: Parts
   readonly #looker: RecordDiffer
@@ -128,7 +130,7 @@ class Reconciliation {
   #refused: string | null = null
   #asked: string | null = null
 
-  constructor(deps: MirrorDeps, job: ReconcileStreamJob, parts: Parts) {
+  constructor(deps: MirrorDeps<ReconcileLedger>, job: ReconcileStreamJob, parts: Parts) {
     const { axis, position, schema, stream, reader, writer } = parts
     this.#deps = deps
     this.#job = job

@@ -187,7 +187,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
     const { id } = opened.run
     const opening = await openMirrorTables('dwh', place, SCHEMA)
     const tables = how.tables ? how.tables(opening) : opening
-    const deps: MirrorDeps = {
+    const deps: MirrorDeps<Ledger> = {
       ledger,
       client: how.through ? how.through(client) : client,
       tables,
@@ -249,7 +249,7 @@ export async function mirrorSceneOn<Service extends SceneService>(
     /** One activity. */
     const work = async <Result>(
       signal: AbortSignal,
-      body: (deps: MirrorDeps) => Promise<Result>,
+      body: (deps: MirrorDeps<Ledger>) => Promise<Result>,
     ): Promise<Result> => {
       const opening = await openMirrorTables('dwh', place, SCHEMA)
       const tables = how.tables ? how.tables(opening) : opening

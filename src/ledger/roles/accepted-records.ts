@@ -1,0 +1,83 @@
+// What the service accepted, by key: the newest values of each key of a destination, and the record that holds them.
+
+import type { PlannedItem } from './outbox.ts'
+
+/** What was accepted for a key. */
+export interface AcceptedRecord {
+  readonly key: string
+  readonly recordId: string | null
+  /** Null while a request is in flight, and if its outcome is not known. */
+  readonly hash: string | null
+  readonly marks: string | null
+  readonly run: number
+  /** Digest of what was read back, if it differed from what was sent; otherwise null. */
+  readonly readBack: string | null
+  /** Whether that is the service's own form of what was accepted. */
+  readonly normalised?: true
+}
+
+/** The row that a correction is of; without an ordinal: a retry whose rows are gone. */
+export interface CorrectedRow {
+  readonly run: number
+  readonly ordinal: number | null
+}
+
+/** A record of a run's destination, under the key that the run knows it by. */
+export interface KeyedRecord {
+  readonly key: string
+  readonly recordId: string
+}
+
+export interface AcceptedRecords {
+  /** How many keys of the run's planned items have an accepted record in the destination. */
+  knownKeys(run: number): Promise<number>
+  /** Planned items above `after`, in ordinal order, whose key has no accepted record in the destination. */
+  keysWithoutRecord(
+    run: number,
+    options: { after: number; limit: number },
+  ): Promise<readonly PlannedItem[]>
+  /** The records that are accepted for at most 1,000 keys in the run's destination, and the runs that they are from. */
+  acceptedRecords(
+    run: number,
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, { readonly recordId: string; readonly run: number }>>
+  /**
+   * A page of the keys of the run's destination that have a record and that no item of the run has, valid or not. `next` is
+   * where the next page goes on; null at the end. A page may be empty.
+   */
+  absentKeys(
+    run: number,
+    options: { after: string | null; limit: number },
+  ): Promise<{
+    /** `place`: where a page behind the key would go on. */
+    readonly keys: readonly (AcceptedRecord & { readonly place: string })[]
+    readonly next: string | null
+  }>
+  /**
+   * Of these records of the run's destination, those that other syncs have written too, with one of the syncs, by key: of the
+   * same origin, org and object type, they have the same record, or the same key of the same matching property.
+   */
+  writtenElsewhere(
+    run: number,
+    records: readonly KeyedRecord[],
+  ): Promise<ReadonlyMap<string, string>>
+  /**
+   * Of these records, those that belong to rows of the run: an item was found under the record or written to it, or an item's
+   * key is accepted with it in the run's destination.
+   */
+  recordsOfRows(run: number, recordIds: readonly string[]): Promise<ReadonlySet<string>>
+  /**
+   * Of these keys of the run's destination, those that a correction brought in: a retry of a row that had no key or another
+   * one, which no run has read from the source since. With the row that was corrected; if that row is gone, with the retry and
+   * no row.
+   */
+  broughtByCorrection(
+    run: number,
+    keys: readonly string[],
+  ): Promise<ReadonlyMap<string, CorrectedRow>>
+  /**
+   * These records were deleted on purpose, and are gone: nothing is accepted for their keys any more, whichever sync wrote
+   * them, and their differences are repaired.
+   */
+  recordDeleted(run: number, records: readonly KeyedRecord[]): Promise<void>
+}

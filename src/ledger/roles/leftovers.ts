@@ -1,0 +1,50 @@
+// What earlier runs leave to the next one: how far they read, and the rows that they did not bring in.
+
+import type { Json } from '../../core/json.ts'
+import type { RetryChoice } from '../../core/purpose.ts'
+import type { Watermark } from '../../core/watermark.ts'
+import type { Destination } from './runs.ts'
+
+/** The last complete run of a destination that noted a watermark: the next one goes on from it. */
+export interface LastReading {
+  readonly run: number
+  readonly watermark: Watermark
+  /** The columns of its rows. */
+  readonly columns: readonly string[]
+}
+
+export interface LeftRow {
+  readonly ordinal: number
+  readonly raw: readonly Json[]
+}
+
+export interface RetriedRow extends LeftRow {
+  readonly line: number
+}
+
+export interface Leftovers {
+  lastReading(destination: Destination): Promise<LastReading | null>
+  /**
+   * Rows above `after`, in ordinal order, that a closed run left over: not accepted, or read back different; each as its
+   * newest attempt had it, in this run, a retry of it, a retry of that one or another retry of the same row. Without those
+   * that an attempt brought in, those whose newest key a later run brought in, and those without a key, for which no run can
+   * show that they were brought in.
+   */
+  leftRows(run: number, options: { after: number; limit: number }): Promise<readonly LeftRow[]>
+  /**
+   * Rows of a closed run that a retry takes, above `after`, in ordinal order: those of `leftRows`, and those without a key,
+   * that are chosen. Codes and reasons are those of the newest attempt. Of a correction: its rows, as they were corrected.
+   */
+  retryRows(
+    run: number,
+    choice: RetryChoice,
+    options: { after: number; limit: number },
+  ): Promise<readonly RetriedRow[]>
+  /** How many rows of a closed run a retry would take, by the run of their newest attempt, in the order of these runs. */
+  leftByRun(run: number): Promise<readonly { readonly run: number; readonly rows: number }[]>
+  /**
+   * Keeps rows of a closed run as a person corrected them; at most 1,000 a call. `correction`: the number that an earlier call
+   * returned, to add to it; null starts a new one. They are removed with the items of the run.
+   */
+  addCorrections(run: number, correction: number | null, rows: readonly LeftRow[]): Promise<number>
+}

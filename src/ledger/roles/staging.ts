@@ -1,0 +1,105 @@
+// Staging: the rows of a source become the items of a run.
+
+import type { Watermark } from '../../core/watermark.ts'
+
+/** What is wrong with a cell. */
+export interface CellError {
+  readonly reason: string
+  readonly column: string | null
+  readonly field: string | null
+  readonly value: string | null
+  readonly detail: string
+}
+
+/** A row as staging found it. */
+export type StagedItem =
+  | {
+      readonly ordinal: number
+      readonly line: number
+      /** Of a retry: the row's ordinal in the retried run. */
+      readonly of?: number
+      readonly raw: string
+      readonly valid: true
+      readonly key: string
+      /** The exact JSON text of the batch item. */
+      readonly payload: string
+      readonly hash: string
+      /** The key as the source spells it, if it is sent in another form. */
+      readonly rawKey?: string
+    }
+  | ({
+      readonly ordinal: number
+      readonly line: number
+      readonly of?: number
+      readonly raw: string
+      readonly valid: false
+      readonly key: string | null
+      /** Its further errors. */
+      readonly more?: readonly CellError[]
+    } & CellError)
+
+/** The source of a staged run. */
+export interface StagedSource {
+  readonly rows: number
+  readonly digest: string
+  readonly rowsPerSegment: number
+  readonly watermark?: Watermark | undefined
+  /**
+   * Whether the run relies on what was accepted, and leaves it out as `unchanged`. Default true; a reconciliation reads the
+   * service instead.
+   */
+  readonly believes?: boolean
+}
+
+/** What staging decided, in rows. */
+export interface StageCounts {
+  readonly planned: number
+  readonly superseded: number
+  /** Those of `superseded` that gave way to a newer row of another run: rows of a retry. */
+  readonly newer?: number
+  readonly unchanged: number
+  readonly invalid: number
+  /** Those of `planned` that were accepted as they are, before the ledger was restored from a backup. */
+  readonly distrusted?: number
+}
+
+/** How the keys of a staged run differ from their forms in the source, and from each other. */
+export interface KeyCounts {
+  /** Rows whose key is sent in another form than the source has it. */
+  readonly loose: number
+  /** Rows without a known key: they have none, or it is unclear which cell holds it. */
+  readonly keyless: number
+  /** Superseded rows whose key the source has in another form than the row that supersedes them. */
+  readonly merged: number
+  /** Keys with capitals whose form in small letters is a key too, of the run or of what was accepted. */
+  readonly variants: number
+}
+
+export interface RowStaging {
+  /** Starts staging from the beginning: a higher fence, and no items. */
+  beginStage(run: number, columns: readonly string[]): Promise<number>
+  /** Writes at most 1,000 items. */
+  stageItems(run: number, fence: number, items: readonly StagedItem[]): Promise<void>
+  /**
+   * Marks superseded and unchanged items, slice by slice, and divides the run into segments. Notes the watermark that was
+   * reached: it counts once the run is closed as complete, in the transaction that closes it.
+   */
+  finishStage(
+    run: number,
+    fence: number,
+    source: StagedSource,
+    onSlice?: () => void,
+  ): Promise<StageCounts>
+  /**
+   * Removes all but about `rows` of the planned items from a staged run, evenly, and from its count of rows: as if its source
+   * had no more. Returns the number of items left planned.
+   */
+  keepSample(run: number, fence: number, rows: number): Promise<number>
+  keyCounts(run: number): Promise<KeyCounts>
+  /** Which of at most 1,000 keys the items of a run have, of the ordinals up to `upTo`. */
+  stagedKeys(
+    run: number,
+    keys: readonly string[],
+    options: { upTo: number },
+  ): Promise<ReadonlySet<string>>
+}
