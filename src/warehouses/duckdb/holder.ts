@@ -29,12 +29,14 @@ export async function noteHolder(
   const holder = (await readHolder(ask, schema))!
   checkHolder(`The warehouse ${place}`, holder, claim)
   const book = tableIn(schema, BOOK)
-  for (const column of ['project', 'sync'] as const) {
-    const value = claim[column]
-    if (holder[column] === value || value === null) continue
+  const changed = (['project', 'sync'] as const).filter(
+    (column) => claim[column] !== null && holder[column] !== claim[column],
+  )
+  // DuckDB alters no table that its transaction has updated: all columns come before the first value.
+  for (const column of changed)
     await ask(`ALTER TABLE ${book} ADD COLUMN IF NOT EXISTS ${column} VARCHAR`)
-    await ask(`UPDATE ${book} SET ${column} = ${quoteLiteral(value)}`)
-  }
+  for (const column of changed)
+    await ask(`UPDATE ${book} SET ${column} = ${quoteLiteral(claim[column]!)}`)
 }
 
 /** No sync of it keeps the schema then, until the next one asks. False where it is not the project's. In a transaction. */
