@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { Config } from '../../../config/index.ts'
-import { UNLIMITED_PER_MINUTE } from '../../client/pacer/state.ts'
+import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
 import { systemClock } from '../../core/ports.ts'

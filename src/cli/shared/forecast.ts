@@ -1,7 +1,7 @@
 // How long so many requests take, and what that rests on: the org's quota as all processes know it, or, where nothing is
 // known of it yet, the limit alone.
 
-import { UNLIMITED_PER_MINUTE } from '../../client/pacer/state.ts'
+import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import { forecastMinutes, readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
 import { SyncError } from '../../core/errors.ts'
 import { BULK_PRIORITIES, type BulkPriority, type QuotaStore } from '../../core/ports.ts'

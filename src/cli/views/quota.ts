@@ -1,7 +1,7 @@
 // The quota of one org on the screen: first what is, as a bar; then why; then who, and what to expect.
 // Promise kept here: no line is longer than the width that was asked for, but for a single long word.
 
-import { UNLIMITED_PER_MINUTE } from '../../client/pacer/state.ts'
+import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import type { QuotaView } from '../../client/pacer/view.ts'
 import { BATCH_ITEMS_MAX } from '../../contract/index.ts'
 import { BULK_PRIORITIES, PRIORITIES, type Priority } from '../../core/ports.ts'

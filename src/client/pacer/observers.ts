@@ -39,6 +39,11 @@ export class OthersLog {
     return Math.max(0, this.raw)
   }
 
+  /** A refusal showed that there are `requests` or more. */
+  atLeast(requests: number): void {
+    this.raw = Math.max(this.raw, requests)
+  }
+
   learn({ limit, remaining, ownUse }: Observation, gap: number, weight: number): void {
     const error = limit - remaining - ownUse - this.raw
     this.meanError += (Math.min(Math.abs(error), ERROR_MAX) - this.meanError) * weight

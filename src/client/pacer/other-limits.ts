@@ -15,10 +15,6 @@ export class OtherLimits {
   /** An unexplained refusal: if a request sent after this time is refused too, the refusal counts. */
   private doubtedAt = -1
 
-  static restore(data: object): OtherLimits {
-    return Object.assign(new OtherLimits(), data)
-  }
-
   /**
    * Whether a refusal is not the minute's: it reports that something remains, or it reports nothing while the pacer assumed far
    * more than nothing, and no other refusal has confirmed it.

@@ -28,10 +28,6 @@ export class ReportedNumbers {
   private same = { remaining: -1, count: 0 }
   private wrongUntil = 0
 
-  static restore(data: object): ReportedNumbers {
-    return Object.assign(new ReportedNumbers(), data)
-  }
-
   /** Accepted requests are answered without Remaining, or with one that is not reliable. */
   isSilent(): boolean {
     return this.unreported >= UNREPORTED_MIN

@@ -4,8 +4,8 @@ import { BULK_PRIORITIES } from '../../core/ports.ts'
 import type { BulkPriority } from '../../core/ports.ts'
 import { OrgQuota } from './org-quota.ts'
 import type { RequestTotals } from './org-quota.ts'
-import { UNLIMITED_PER_MINUTE } from './state.ts'
-import type { LimiterModel } from './state.ts'
+import { UNLIMITED_PER_MINUTE } from './memory.ts'
+import type { LimiterModelName } from './memory.ts'
 import type { ByPriority } from './consumers.ts'
 
 /** Times in ms of the store's clock. */
@@ -16,7 +16,7 @@ export interface QuotaView {
   readonly limitPerMinute: number | null
   /** No answer has reported the limit: it is guessed from refusals. */
   readonly isLimitGuessed: boolean
-  readonly regime: LimiterModel
+  readonly regime: LimiterModelName
   /** The newest Remaining; null if answers do not report it. */
   readonly remaining: number | null
   /** Of a window: when the next one begins. */

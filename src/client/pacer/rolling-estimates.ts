@@ -15,7 +15,7 @@ const SURPLUS_S = 1
 /** Whether Remaining never came near the limit: a bucket that allows only small bursts. */
 export const isSmallBurst = (highest: number, limit: number): boolean => highest < 0.3 * limit
 
-export class RollingModel {
+export class RollingEstimates {
   others = new OthersLog(0)
   bucket = new BucketLevel(0, 0)
   private observations = 0
@@ -26,11 +26,11 @@ export class RollingModel {
   /** The newest Remaining, when its request was sent, and when it came. */
   private newest = { sentAt: -9, remaining: 0, t: -9 }
 
-  static restore(data: object): RollingModel {
-    const model = Object.assign(new RollingModel(), data)
-    model.others = Object.assign(new OthersLog(0), model.others)
-    model.bucket = Object.assign(new BucketLevel(0, 0), model.bucket)
-    return model
+  static restore(data: object): RollingEstimates {
+    const estimates = Object.assign(new RollingEstimates(), data)
+    estimates.others = Object.assign(new OthersLog(0), estimates.others)
+    estimates.bucket = Object.assign(new BucketLevel(0, 0), estimates.bucket)
+    return estimates
   }
 
   /** Both guesses restart; `ownUse` of ours are in the log, `sentAfter` requests have left since. */
@@ -94,9 +94,8 @@ export class RollingModel {
   }
 
   /** Refused: nothing is left, whatever was assumed. */
-  refused(limit: number, ownUse: number, t: number, isLog: boolean): void {
+  refused(limit: number, t: number): void {
     this.forgetSurplus()
-    if (isLog) this.others.raw = Math.max(this.others.raw, limit - ownUse)
     this.bucket.level = Math.min(this.bucket.level, 0)
     this.bucket.at = t
     this.bucket.takenByOthers(this.bucket.othersPerS + 0.05, limit)

@@ -5,7 +5,7 @@ import { WindowState } from './window-state.ts'
 import type { SentRequest } from './in-flight.ts'
 import { PERIOD_S, ResetClock } from './reset-clock.ts'
 
-/** An answer as the window model sees it. */
+/** An answer with its numbers. */
 export interface WindowAnswer {
   readonly limit: number
   readonly remaining: number
@@ -41,7 +41,7 @@ interface TimeSpan {
   readonly to: number
 }
 
-export class WindowModel {
+export class WindowTracker {
   epoch = new WindowState(0, 0, -1, 0, 0)
   /** Null until a reset was seen, or promised. */
   clock: ResetClock | null = null
@@ -58,11 +58,11 @@ export class WindowModel {
   /** A reset that the service documents, and since when it promises it. */
   private promised: (TimeSpan & { readonly since: number }) | null = null
 
-  static restore(data: object): WindowModel {
-    const model = Object.assign(new WindowModel(), data)
-    model.epoch = WindowState.restore(model.epoch)
-    model.clock = model.clock && ResetClock.restore(model.clock)
-    return model
+  static restore(data: object): WindowTracker {
+    const tracker = Object.assign(new WindowTracker(), data)
+    tracker.epoch = WindowState.restore(tracker.epoch)
+    tracker.clock = tracker.clock && ResetClock.restore(tracker.clock)
+    return tracker
   }
 
   /** Another kind of limiter, or a new limit, begins with this Remaining. */
@@ -70,6 +70,12 @@ export class WindowModel {
     this.openWindow(remaining, sentAt, t)
     this.gains = []
     this.jump = null
+  }
+
+  /** The same, if no reset was seen of it. */
+  beginWithoutClock(remaining: number, sentAt: number, t: number): void {
+    this.begin(remaining, sentAt, t)
+    this.clock = null
   }
 
   /**
@@ -92,7 +98,7 @@ export class WindowModel {
   private seeStraggler(
     sent: SentRequest,
     { remaining, accepted, limit }: WindowAnswer,
-    jump: NonNullable<WindowModel['jump']>,
+    jump: NonNullable<WindowTracker['jump']>,
   ): WindowEvidence {
     const near = jump.remaining - 2 * jump.inFlight - 3 - 0.05 * limit
     if (accepted && remaining >= near) {
