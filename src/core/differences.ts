@@ -3,6 +3,7 @@
 
 import { formatNumber } from './format.ts'
 import { REPORT_VALUE_CHARS_MAX } from './limits.ts'
+import { zeroCounts } from './register.ts'
 
 export const DIFFERENCE_KINDS = ['missing', 'extra', 'stale', 'different'] as const
 /**
@@ -45,12 +46,7 @@ export interface Difference {
 /** Records that differ by kind. */
 export type DifferenceCounts = Readonly<Record<DifferenceKind, number>>
 
-export const noDifferences = (): Record<DifferenceKind, number> => ({
-  missing: 0,
-  extra: 0,
-  stale: 0,
-  different: 0,
-})
+export const noDifferences = (): Record<DifferenceKind, number> => zeroCounts(DIFFERENCE_KINDS)
 
 export const sumOfDifferences = (counts: DifferenceCounts): number =>
   DIFFERENCE_KINDS.reduce((sum, kind) => sum + counts[kind], 0)

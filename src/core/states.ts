@@ -1,35 +1,10 @@
 // The states of items and runs, and the books (design section 4).
 // Promise kept here: rows read equals the sum of the item states, always.
 
-/** Every state an item can be in, in the order in which reports list them. */
-export const ITEM_STATES = [
-  'created',
-  'updated',
-  'unchanged',
-  'superseded',
-  'invalid',
-  'rejected',
-  'failed',
-  'unsent',
-  'planned',
-  'sent',
-] as const
-export type ItemState = (typeof ITEM_STATES)[number]
+import { ITEM_STATES, OPEN_STATES, REJECT_STATES, type ItemState } from './item-states.ts'
+import { zeroCounts } from './register.ts'
 
-/** States that an item never leaves. */
-export const TERMINAL_STATES: readonly ItemState[] = [
-  'created',
-  'updated',
-  'unchanged',
-  'superseded',
-  'invalid',
-  'rejected',
-  'failed',
-  'unsent',
-]
-
-/** States of rows that need a person's attention. */
-export const REJECT_STATES: readonly ItemState[] = ['invalid', 'rejected', 'failed', 'unsent']
+export * from './item-states.ts'
 
 export const RUN_STATES = [
   'running',
@@ -105,9 +80,7 @@ export const countRejects = ({ states }: Pick<Books, 'states'>): number =>
   REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
 /** Books with every state at zero. */
-export function emptyStates(): Record<ItemState, number> {
-  return Object.fromEntries(ITEM_STATES.map((state) => [state, 0])) as Record<ItemState, number>
-}
+export const emptyStates = (): Record<ItemState, number> => zeroCounts(ITEM_STATES)
 
 /** The sum of all item states. */
 export function sumOfStates(states: Readonly<Record<ItemState, number>>): number {
@@ -118,8 +91,7 @@ export function sumOfStates(states: Readonly<Record<ItemState, number>>): number
 export function isBalanced(books: Books): boolean {
   return (
     books.read === sumOfStates(books.states) &&
-    books.states.planned === 0 &&
-    books.states.sent === 0
+    OPEN_STATES.every((state) => books.states[state] === 0)
   )
 }
 

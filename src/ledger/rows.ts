@@ -12,11 +12,18 @@ import {
 import { HELD_BACK_REASONS } from '../core/held-back.ts'
 import { parseJson, type Json } from '../core/json.ts'
 import {
+  ACCEPTED_STATES,
+  isWritten,
+  OPEN_STATES,
+  REJECT_STATES,
+  TIMED_STATES,
+  WRITTEN_STATES,
+  type ItemState,
+} from '../core/item-states.ts'
+import {
   countReadBackDifferent,
   COMPLETE_STATES,
   LIVE_STATES,
-  REJECT_STATES,
-  type ItemState,
   type ReadBack,
 } from '../core/states.ts'
 import type {
@@ -41,14 +48,22 @@ type Row = Readonly<Record<string, unknown>>
 const text = (value: unknown): string | null => (value === null ? null : String(value))
 const number = (value: unknown): number | null => (value === null ? null : Number(value))
 
+/** Names of a register as a list of SQL. */
+const listOf = (names: readonly string[]): string => names.map((name) => `'${name}'`).join(', ')
+
+export const acceptedStates = listOf(ACCEPTED_STATES)
+export const openStates = listOf(OPEN_STATES)
+export const timedStates = listOf(TIMED_STATES)
+export const writtenStates = listOf(WRITTEN_STATES)
+
 /** The states of a run that is not over, as a list of SQL. */
-export const liveStates = LIVE_STATES.map((state) => `'${state}'`).join(', ')
+export const liveStates = listOf(LIVE_STATES)
 
 /**
  * The states of a run whose watermark counts, as a list of SQL. What such a run left over, rejected or read back otherwise, is
  * carried into the next one.
  */
-export const completeStates = COMPLETE_STATES.map((state) => `'${state}'`).join(', ')
+export const completeStates = listOf(COMPLETE_STATES)
 
 /** The purposes of runs that bring in what is new, as a list of SQL. */
 export const regularPurposes = "'sync', 'backfill'"
@@ -61,11 +76,11 @@ export const STREAM_RUNS_MAX = 20
  * one has overwritten is none: whoever sends it alone writes what is older over what is newer.
  */
 export const isLeft = (item: string): string =>
-  `(${item}.state IN (${REJECT_STATES.map((state) => `'${state}'`).join(', ')}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
+  `(${item}.state IN (${listOf(REJECT_STATES)}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
 
 /** Whether a retry takes an item, as SQL. */
 export const isRetried = (item: string): string =>
-  `coalesce(${item}.reason, '') NOT IN (${HELD_BACK_REASONS.map((reason) => `'${reason}'`).join(', ')})`
+  `coalesce(${item}.reason, '') NOT IN (${listOf(HELD_BACK_REASONS)})`
 
 /** Of an item that nothing is told of. */
 export const NO_HEALTH = {
@@ -104,7 +119,7 @@ export function addReadBack(
 ): void {
   const { state, verified, normalised, items } = row
   if (normalised) counts.normalised += items
-  else if (state !== 'created' && state !== 'updated') return
+  else if (!isWritten(state)) return
   else if (verified === 'overwritten') counts.overwritten = (counts.overwritten ?? 0) + items
   // What the answer showed counts until it is read.
   else if (verified === 'answered') counts.different += items
@@ -114,7 +129,7 @@ export function addReadBack(
 
 /** Whether an item was accepted and read back otherwise. */
 export const isOtherwise = (item: string): string =>
-  `(${item}.state IN ('created', 'updated') AND ${item}.verified <> 'equal')`
+  `(${item}.state IN (${writtenStates}) AND ${item}.verified <> 'equal')`
 
 /** The marks of what was read back as it was sent, of an upsert of `accepted`; those of an earlier run are of other values. */
 export const marksOnceVerified =

@@ -1,5 +1,7 @@
 // What a run did over its time, in equal shares: requests by when they were sent, items by when their last request was settled.
 
+import { TIMED_STATES, type TimedState } from '../core/item-states.ts'
+import { zeroCounts } from '../core/register.ts'
 import type { TimelinePoint } from './ledger.ts'
 
 /** A request. Times are milliseconds since 1970. */
@@ -10,8 +12,6 @@ export interface TimedRequest {
   readonly settledAt: number | null
   readonly status: number | null
 }
-
-export type TimedState = 'created' | 'updated' | 'rejected' | 'failed'
 
 /**
  * @param first when the first request was sent
@@ -24,10 +24,7 @@ export function timelineBetween(first: number, last: number, points: number) {
     at: new Date(first + share * width).toISOString(),
     requests: 0,
     failedRequests: 0,
-    created: 0,
-    updated: 0,
-    rejected: 0,
-    failed: 0,
+    ...zeroCounts(TIMED_STATES),
   }))
   const shareOf = (time: number) =>
     line[Math.max(0, Math.min(shares - 1, Math.floor((time - first) / width)))]!

@@ -2,20 +2,12 @@
 // not accept; a retry counts nothing twice, because the ledger books nothing twice; counting never fails a call that the ledger
 // has carried out.
 
+import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/item-states.ts'
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/states.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Outcomes that are counted as they are settled. The others are final only when a run is closed. */
-export const COUNTED_WHEN_SETTLED = ['created', 'updated', 'rejected'] as const
-export const COUNTED_WHEN_CLOSED = [
-  'unchanged',
-  'superseded',
-  'invalid',
-  'failed',
-  'unsent',
-] as const
 /** Outcomes of rows of a mirror's tables. */
 export const MIRROR_OUTCOMES = ['inserted', 'changed', 'unchanged', 'deleted'] as const
 

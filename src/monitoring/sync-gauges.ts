@@ -2,11 +2,12 @@
 // could not be read is not on the page, rather than an old value; each place is read at most every 5 seconds, however many
 // requests come, and none is waited for longer than that.
 
+import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/item-states.ts'
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES, RUN_STATES } from '../core/states.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import type { SyncHealth, Syncs } from '../ledger/ledger.ts'
-import { COUNTED_WHEN_CLOSED, MIRROR_OUTCOMES, COUNTED_WHEN_SETTLED } from './ledger-metrics.ts'
+import { MIRROR_OUTCOMES } from './ledger-metrics.ts'
 import { overdueAfterSeconds } from './overdue.ts'
 import { COLLECTED, type CollectedPart, type Metrics } from './metrics.ts'
 import { withTimeout } from './timeout.ts'

@@ -2,6 +2,7 @@
 
 import { DIFFERENCE_KINDS, CHANGED_BY } from '../core/differences.ts'
 import { isWholeScope, reconcileScopeOf } from '../core/purpose.ts'
+import { zeroCounts } from '../core/register.ts'
 import type { Books } from '../core/states.ts'
 import type { DifferenceGroup, Differences, Run, StreamBooks } from '../ledger/ledger.ts'
 import type { ReportComparison, FieldDifferences } from './report-data.ts'
@@ -44,8 +45,6 @@ export async function collectComparison(
 
 /** Merges the groups of one field, whatever their kind and side. */
 function fieldsOf(groups: readonly DifferenceGroup[]): FieldDifferences[] {
-  const zero = <Name extends string>(names: readonly Name[]) =>
-    Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>
   const fields = new Map<string, FieldDifferences>()
   for (const group of groups) {
     const { stream, field, kind, whose, differences, repaired, example } = group
@@ -55,8 +54,8 @@ function fieldsOf(groups: readonly DifferenceGroup[]): FieldDifferences[] {
       field,
       differences: 0,
       repaired: 0,
-      kinds: zero(DIFFERENCE_KINDS),
-      whose: zero(CHANGED_BY),
+      kinds: zeroCounts(DIFFERENCE_KINDS),
+      whose: zeroCounts(CHANGED_BY),
       example_row: null,
     }
     const rows = [before.example_row, example].filter((row) => row !== null)

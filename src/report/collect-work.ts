@@ -28,13 +28,9 @@ export async function collectWork(
     outcomes: isLong
       ? {
           share_seconds: share,
-          points: points.map(({ at, created, updated, rejected, failed }) => ({
-            at,
-            created,
-            updated,
-            rejected,
-            failed,
-          })),
+          points: points.map(
+            ({ requests: _requests, failedRequests: _failed, ...outcomes }) => outcomes,
+          ),
         }
       : null,
     rate: isLong ? rateOf(points, share) : null,

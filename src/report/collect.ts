@@ -10,6 +10,7 @@ import {
   isBalanced,
   ITEM_STATES,
   countReadBackDifferent,
+  meaningOf,
   REJECT_STATES,
   sumOfStates,
   type Books,
@@ -57,25 +58,6 @@ export interface ReportContext {
 
 const GROUPS_MAX = 200
 const RANGES_SHOWN_MAX = 8
-
-const meanings: Readonly<Record<ItemState, string>> = {
-  created: 'new records',
-  updated: 'changed records',
-  unchanged: 'accepted before, not sent again',
-  superseded: 'a later row has the same key',
-  invalid: 'did not map, never sent',
-  rejected: 'refused by the service',
-  failed: 'no known outcome, or retries spent',
-  unsent: 'the run ended before they were sent',
-  planned: 'waiting to be sent',
-  sent: 'in flight',
-}
-/** For a reconciliation, where these states mean something else. */
-const comparedMeanings: Readonly<Partial<Record<ItemState, string>>> = {
-  unchanged: 'equal on both sides',
-  unsent: 'differ, and were left as they are',
-  planned: 'to be compared, or to be mended',
-}
 
 /** The report of a run from the ledger's present state; the run may be live. */
 export async function collectReport(
@@ -136,7 +118,6 @@ const rowsIn = (books: Books, states: readonly ItemState[]): number =>
   states.reduce((sum, state) => sum + books.states[state], 0)
 
 function booksOf(run: Run, books: Books): BooksData {
-  const words = run.purpose === 'reconcile' ? { ...meanings, ...comparedMeanings } : meanings
   return {
     read: books.read,
     sum: sumOfStates(books.states),
@@ -145,7 +126,7 @@ function booksOf(run: Run, books: Books): BooksData {
     states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
       state,
       rows: books.states[state],
-      meaning: words[state],
+      meaning: meaningOf(state, run.purpose),
     })),
     replayed: books.replayed,
     in_doubt: books.inDoubt,

@@ -3,7 +3,7 @@
 
 import type { DifferenceCounts, DifferenceKind, ChangedBy } from '../core/differences.ts'
 import type { Purpose } from '../core/purpose.ts'
-import type { ItemState, RunState } from '../core/states.ts'
+import type { ItemState, RunState, TimedState } from '../core/states.ts'
 
 export interface ReportData {
   /** Version of this format. */
@@ -157,13 +157,7 @@ export interface WorkData {
   /** Outcomes of rows over time, in equal shares; null if the run was too short. */
   readonly outcomes: {
     readonly share_seconds: number
-    readonly points: readonly {
-      readonly at: string
-      readonly created: number
-      readonly updated: number
-      readonly rejected: number
-      readonly failed: number
-    }[]
+    readonly points: readonly ({ readonly at: string } & Readonly<Record<TimedState, number>>)[]
   } | null
   /** Requests over time, in shares of a minute or more; null if the run was too short. */
   readonly rate: {

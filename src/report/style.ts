@@ -3,52 +3,65 @@
 // sign. It contains none of the characters that escaping changes, so it goes through the template like every text.
 
 import { hash as digestOf } from 'node:crypto'
+import type { ChangedBy, DifferenceKind } from '../core/differences.ts'
+import { namesOf } from '../core/register.ts'
+import type { ItemState } from '../core/states.ts'
 
-const light = `
-  --paper: #fff; --ink: #181b20; --soft: #5a626d; --line: #e2e5e9; --wash: #f5f6f8; --link: #1a5aa8;
-  --good: #11694f; --good-wash: #eaf5f0; --look: #8a5200; --look-wash: #fdf4e3;
-  --bad: #a8241c; --bad-wash: #fcecea; --live: #1a5aa8; --live-wash: #eaf1fa;
-  --created: #0e5a4a; --updated: #48a48d; --unchanged: #b7cdc6; --superseded: #dde1e5;
-  --invalid: #e9b04f; --rejected: #cf5a3c; --failed: #85201c; --unsent: #b49cc0;
-  --planned: #d3deeb; --sent: #7ea6d6; --lost: #16181c; --equal: #b7cdc6; --missing: #cf5a3c; --extra: #7b5c93;
-  --stale: #e9b04f; --different: #2c6cab; --request: #6d8fb8; --limit: #85201c;
-  --by-source: #0e5a4a; --by-service: #48a48d; --by-both: #e9b04f; --by-warehouse: #7b5c93; --by-unknown: #c5cad1;`
-const dark = `
-  --paper: #14171b; --ink: #e8eaed; --soft: #a0a8b3; --line: #2c3138; --wash: #1c2025; --link: #8ab8f0;
-  --good: #6fcfae; --good-wash: #16281f; --look: #efbe68; --look-wash: #2c2413;
-  --bad: #f39a8d; --bad-wash: #311b19; --live: #8ab8f0; --live-wash: #17243a;
-  --created: #7fdcc0; --updated: #3d9a82; --unchanged: #47605a; --superseded: #363c44;
-  --invalid: #d99c34; --rejected: #d9694b; --failed: #f6b5ab; --unsent: #8d72a0;
-  --planned: #2f3f55; --sent: #5d8ac2; --lost: #f4f4f4; --equal: #47605a; --missing: #d9694b; --extra: #b796cf;
-  --stale: #d99c34; --different: #5a9bdc; --request: #5d83b3; --limit: #f6b5ab;
-  --by-source: #7fdcc0; --by-service: #3d9a82; --by-both: #d99c34; --by-warehouse: #b796cf; --by-unknown: #59616b;`
+type Colours = readonly [light: string, dark: string]
 
-/** Names of series: each has a class, `c-created`, and a variable, `--created`. */
-export const SERIES = [
-  'created',
-  'updated',
-  'unchanged',
-  'superseded',
-  'invalid',
-  'rejected',
-  'failed',
-  'unsent',
-  'planned',
-  'sent',
-  'lost',
-  'equal',
-  'missing',
-  'extra',
-  'stale',
-  'different',
-  'request',
-  'by-source',
-  'by-service',
-  'by-both',
-  'by-warehouse',
-  'by-unknown',
-] as const
-export type Series = (typeof SERIES)[number]
+const PAGE = {
+  paper: ['#fff', '#14171b'],
+  ink: ['#181b20', '#e8eaed'],
+  soft: ['#5a626d', '#a0a8b3'],
+  line: ['#e2e5e9', '#2c3138'],
+  wash: ['#f5f6f8', '#1c2025'],
+  link: ['#1a5aa8', '#8ab8f0'],
+  good: ['#11694f', '#6fcfae'],
+  'good-wash': ['#eaf5f0', '#16281f'],
+  look: ['#8a5200', '#efbe68'],
+  'look-wash': ['#fdf4e3', '#2c2413'],
+  bad: ['#a8241c', '#f39a8d'],
+  'bad-wash': ['#fcecea', '#311b19'],
+  live: ['#1a5aa8', '#8ab8f0'],
+  'live-wash': ['#eaf1fa', '#17243a'],
+  limit: ['#85201c', '#f6b5ab'],
+} as const satisfies Record<string, Colours>
+
+/** The colours of the series on light and on dark paper. Each has a class, `c-created`, and a variable, `--created`. */
+const SERIES = {
+  created: ['#0e5a4a', '#7fdcc0'],
+  updated: ['#48a48d', '#3d9a82'],
+  unchanged: ['#b7cdc6', '#47605a'],
+  superseded: ['#dde1e5', '#363c44'],
+  invalid: ['#e9b04f', '#d99c34'],
+  rejected: ['#cf5a3c', '#d9694b'],
+  failed: ['#85201c', '#f6b5ab'],
+  unsent: ['#b49cc0', '#8d72a0'],
+  planned: ['#d3deeb', '#2f3f55'],
+  sent: ['#7ea6d6', '#5d8ac2'],
+  lost: ['#16181c', '#f4f4f4'],
+  equal: ['#b7cdc6', '#47605a'],
+  missing: ['#cf5a3c', '#d9694b'],
+  extra: ['#7b5c93', '#b796cf'],
+  stale: ['#e9b04f', '#d99c34'],
+  different: ['#2c6cab', '#5a9bdc'],
+  request: ['#6d8fb8', '#5d83b3'],
+  'by-source': ['#0e5a4a', '#7fdcc0'],
+  'by-service': ['#48a48d', '#3d9a82'],
+  'by-both': ['#e9b04f', '#d99c34'],
+  'by-warehouse': ['#7b5c93', '#b796cf'],
+  'by-unknown': ['#c5cad1', '#59616b'],
+} as const satisfies Record<
+  ItemState | DifferenceKind | `by-${ChangedBy}` | 'lost' | 'equal' | 'request',
+  Colours
+>
+export type Series = keyof typeof SERIES
+
+const variables = (paper: 0 | 1): string =>
+  Object.entries({ ...PAGE, ...SERIES })
+    .map(([name, colours]) => `--${name}: ${colours[paper]};`)
+    .join(' ')
+const [light, dark] = [variables(0), variables(1)]
 
 export const STYLE = `
 :root { color-scheme: light dark; ${light} }
@@ -104,7 +117,9 @@ section.part { margin-top: 4rem; }
 #hatch path { stroke: var(--paper); stroke-width: 1.6; stroke-opacity: 0.75; }
 .swatch { width: 0.8125rem; height: 0.8125rem; margin-right: 0.625rem; vertical-align: -0.06rem; border-radius: 0.15rem; }
 .mini { display: block; width: 100%; height: 0.625rem; border-radius: 0.15rem; margin-top: 0.375rem; }
-${SERIES.map((name) => `.c-${name} { fill: var(--${name}); }`).join('\n')}
+${namesOf(SERIES)
+  .map((name) => `.c-${name} { fill: var(--${name}); }`)
+  .join('\n')}
 
 table { width: 100%; border-collapse: collapse; font-size: 0.9375rem; line-height: 1.45; }
 .tabled { margin-top: 1.25rem; }

@@ -24,7 +24,7 @@ ledgerSuite('SQLite', async () => {
     reopen: () => open(),
     signing: () => open(SIGNING_KEY),
     async query(text) {
-      const db = new DatabaseSync(path, { readOnly: true })
+      const db = new DatabaseSync(path)
       try {
         return db.prepare(text).all() as Record<string, unknown>[]
       } finally {

@@ -9,6 +9,7 @@ import {
   isBalanced,
   ITEM_STATES,
   LIVE_STATES,
+  meaningOf,
   sumOfStates,
   type Books,
 } from '../../core/states.ts'
@@ -22,21 +23,9 @@ import {
 import { printStreams, streamToJson } from './streams.ts'
 import { formatNumber, type Terminal } from '../shared/terminal.ts'
 
-const meanings: Readonly<Record<string, string>> = {
-  created: 'new records',
-  updated: 'changed records',
-  unchanged: 'accepted before, or found equal; not sent',
-  superseded: 'a later row has the same key',
-  invalid: 'did not map; never sent',
-  rejected: 'the service refused the item',
-  failed: 'no known outcome, or retries spent',
-  unsent: 'not sent: cancelled, stopped, or only compared',
-  planned: 'waiting to be sent',
-  sent: 'in flight',
-}
-
-/** The books as lines: each state, then the sum, then whether it balances; those of a run that is at work are open. */
-export function printBooks(terminal: Terminal, books: Books, isLive = false): void {
+/** The books of a run as lines: each state, then the sum, then whether it balances; those of a live run are open. */
+function printBooks(terminal: Terminal, { state, purpose }: Run, books: Books): void {
+  const isLive = LIVE_STATES.includes(state)
   const width = Math.max(
     formatNumber(books.read).length,
     ...ITEM_STATES.map((state) => formatNumber(books.states[state]).length),
@@ -45,7 +34,7 @@ export function printBooks(terminal: Terminal, books: Books, isLive = false): vo
     `  ${name.padEnd(11)} ${formatNumber(value).padStart(width)}  ${terminal.style('dim', meaning)}`
   for (const state of ITEM_STATES)
     if (books.states[state] > 0)
-      terminal.out(line(state, books.states[state], meanings[state] ?? ''))
+      terminal.out(line(state, books.states[state], meaningOf(state, purpose)))
   const sum = sumOfStates(books.states)
   terminal.out(`  ${'─'.repeat(11 + 1 + width)}`)
   terminal.out(line('sum', sum, `rows read ${formatNumber(books.read)}`))
@@ -92,8 +81,7 @@ export async function readRunAccount(ledger: Ledger, run: Run): Promise<RunAccou
 }
 
 export function printRunAccount(terminal: Terminal, run: Run, account: RunAccount): void {
-  if (account.kind === 'import')
-    printBooks(terminal, account.books, LIVE_STATES.includes(run.state))
+  if (account.kind === 'import') printBooks(terminal, run, account.books)
   else printStreams(terminal, account.streams)
   if (!account.findings) return
   terminal.out()

@@ -4,7 +4,7 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { REJECT_STATES, type ItemState } from '../../core/states.ts'
+import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/states.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type {
   AcceptedRecords,
@@ -25,7 +25,7 @@ import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 const DONE: readonly number[] = [200, 204, 404]
 
 /** States of rows whose record is not known, or not by an answer. */
-const OPEN_STATES: readonly ItemState[] = [...REJECT_STATES, 'planned', 'sent']
+const UNSETTLED_STATES: readonly ItemState[] = [...REJECT_STATES, ...OPEN_STATES]
 
 interface ExtraRecord {
   readonly key: string
@@ -199,7 +199,7 @@ async function keysOfOpenRows(ledger: RunReports, run: number): Promise<Readonly
   const keys = new Set<string>()
   // Bounded by the rows of the run: every page goes on after the one before it.
   for (let after = 0; ;) {
-    const page = { states: OPEN_STATES, after, limit: LEDGER_ROWS_MAX }
+    const page = { states: UNSETTLED_STATES, after, limit: LEDGER_ROWS_MAX }
     const items = await ledger.report(run, page)
     for (const { key } of items) if (key !== null) keys.add(foldCase(key))
     if (items.length < LEDGER_ROWS_MAX) return keys

@@ -1,5 +1,6 @@
 // What outlives a run, for whoever checks it or takes it elsewhere: its timeline, the chain of manifests, and tables as rows.
 
+import type { TimedState } from '../../core/item-states.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { ExportName, Ledger, Run } from '../ledger.ts'
 import { sealManifest } from '../manifest.ts'
@@ -10,8 +11,9 @@ import {
   manifestOfRow,
   STREAM_COLUMNS,
   streamOfRow,
+  timedStates,
 } from '../rows.ts'
-import { timelineBetween, type TimedState } from '../timeline.ts'
+import { timelineBetween } from '../timeline.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 
 type AccountMethods = Pick<Ledger, 'timeline' | 'manifests' | 'syncs' | 'exportRows'>
@@ -121,7 +123,7 @@ export function accountMethods(db: PostgresDatabase): AccountMethods {
       for (let first = 1; first <= Number(bounds['ordinals']); first += slice) {
         const rows = await db.all(
           `SELECT batch, state, count(*) AS items FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3
-             AND batch IS NOT NULL AND state IN ('created', 'updated', 'rejected', 'failed') GROUP BY batch, state`,
+             AND batch IS NOT NULL AND state IN (${timedStates}) GROUP BY batch, state`,
           [run, first, first + slice - 1],
         )
         for (const row of rows)

@@ -14,6 +14,8 @@ import {
   plannedOfRow,
   readBackColumnSql,
   writtenOfRow,
+  openStates,
+  writtenStates,
 } from '../rows.ts'
 import { lockChain, sealRun } from './account.ts'
 import type { PostgresDatabase } from './session.ts'
@@ -67,7 +69,7 @@ export function closeMethods(
               AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
               AND accepted.key = items.key LIMIT 1) AS known ON true
          WHERE items.run = $1 AND ordinal > $2 AND (verified = 'answered' AND $3::bigint IS NOT NULL OR verified IS NULL
-           AND ((state IN ('created', 'updated') AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent'))
+           AND ((state IN (${writtenStates}) AND ordinal % $3::bigint = 0) OR in_doubt = 1 OR state = 'sent'))
          ORDER BY ordinal LIMIT $4`,
         [run, after, every, limit],
       )
@@ -155,7 +157,7 @@ export function closeMethods(
            FROM (SELECT run, ordinal, record_id FROM items WHERE run = $1 AND ordinal = $2 OFFSET 0) AS last
            WHERE hashtextextended(items.record_id, items.run) = hashtextextended(last.record_id, last.run)
              AND items.record_id = last.record_id AND items.run + 0 = last.run AND items.ordinal <> last.ordinal
-             AND items.state IN ('created', 'updated')`,
+             AND items.state IN (${writtenStates})`,
           [run, ordinal, reason, detail],
         )
       })
@@ -164,7 +166,7 @@ export function closeMethods(
     async collisions(run, { after, limit }) {
       const rows = await db.all(
         `SELECT ordinal, key, payload, hash, attempts FROM items ${withPayload}
-         WHERE run = $1 AND ordinal > $2 AND twin IS NOT NULL AND state IN ('created', 'updated')
+         WHERE run = $1 AND ordinal > $2 AND twin IS NOT NULL AND state IN (${writtenStates})
            AND ordinal = (SELECT same.ordinal FROM items AS same
              WHERE hashtextextended(same.record_id, same.run) = hashtextextended(items.record_id, items.run)
                AND same.record_id = items.record_id AND same.run + 0 = items.run AND same.state <> 'unchanged'
@@ -189,7 +191,7 @@ export function closeMethods(
         run,
         `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
            state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
-         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN ('sent', 'planned')`,
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN (${openStates})`,
       )
     },
 
@@ -225,7 +227,7 @@ export function closeMethods(
       await inSlices(
         run,
         `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
-           (SELECT state IN ('created', 'updated') AND NOT coalesce(${isLeft('items')}, false)
+           (SELECT state IN (${writtenStates}) AND NOT coalesce(${isLeft('items')}, false)
             FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)`,
       )
       await db.transaction(async (session) => {

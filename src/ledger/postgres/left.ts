@@ -1,7 +1,7 @@
 // What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
-import { isLeft, liveStates } from '../rows.ts'
+import { isLeft, liveStates, acceptedStates } from '../rows.ts'
 import { isOfOlder, itemAt } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
@@ -37,7 +37,7 @@ const newest = `(WITH RECURSIVE
       SELECT
         max(${packed}) FILTER (WHERE runs.state NOT IN (${liveStates}) AND ${isLeft('attempt')}) AS left_over,
         max(${packed}) FILTER (WHERE
-          attempt.state IN ('created', 'updated', 'unchanged') AND coalesce(attempt.verified, 'equal') = 'equal'
+          attempt.state IN (${acceptedStates}) AND coalesce(attempt.verified, 'equal') = 'equal'
           OR attempt.state = 'superseded' AND ${isAccepted(
             'attempt',
             'runs.destination',

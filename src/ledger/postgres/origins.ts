@@ -1,6 +1,8 @@
 // The row that an item was first read from: the item itself, or the row of the run that a retry, or a retry of a retry, is of.
 // Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
 
+import { acceptedStates } from '../rows.ts'
+
 /** An item by both columns of its key, whatever the planner takes the table to be. */
 export const itemAt = (run: string, ordinal: string): string =>
   `LATERAL (SELECT * FROM items AS found WHERE found.run = ${run} AND found.ordinal = ${ordinal} LIMIT 1)`
@@ -16,8 +18,7 @@ export const originOf = (run: string, ordinal: string): string => `(WITH RECURSI
   SELECT min((origin.run::bigint << 32) | origin.ordinal) FROM origin)`
 
 /** Whether `item` is one whose values were accepted. */
-export const isBroughtIn = (item: string): string =>
-  `${item}.state IN ('created', 'updated', 'unchanged')`
+export const isBroughtIn = (item: string): string => `${item}.state IN (${acceptedStates})`
 
 /** Items of `run` with `key`, by the index of keys. */
 export const itemsWith = (run: string, key: string, alias: string): string =>

@@ -2,6 +2,7 @@
 // segment's fence. Locks are taken in one order everywhere: segment, run, items by ordinal, accepted keys by their hash.
 
 import { FenceLost } from '../../core/errors.ts'
+import { isWritten } from '../../core/item-states.ts'
 import type { Ledger, PlannedItem, RequestOutcome, SentBatch, RunSegment } from '../ledger.ts'
 import { plannedOfRow } from '../rows.ts'
 import type { PostgresDatabase, Session } from './session.ts'
@@ -225,7 +226,7 @@ export function pushMethods(db: PostgresDatabase, now: () => string): PushMethod
             refused((item) => (item.inDoubt ? 1 : 0)),
           ],
         )
-        const written = booked.filter(({ state }) => state === 'created' || state === 'updated')
+        const written = booked.filter(({ state }) => isWritten(state))
         await session.run(acceptItems('excluded.marks'), [
           ...itemsAt(run, written),
           written.map(({ marks }) => marks),

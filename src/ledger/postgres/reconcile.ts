@@ -15,6 +15,7 @@ import {
   liveStates,
   subjectOf,
   uncomparedOfRow,
+  writtenStates,
 } from '../rows.ts'
 import type { PostgresDatabase, Session } from './session.ts'
 import { acceptItems, isWanted, itemsAt, wanted, withPayload } from './items.ts'
@@ -265,7 +266,7 @@ export function reconcileMethods(db: PostgresDatabase): ReconcileMethods {
         const last = Number(slice['last'])
         await db.run(
           `UPDATE differences SET repaired = 1 WHERE run = $1 AND number > $2 AND number <= $3 AND repaired = 0
-             AND (SELECT state IN ('created', 'updated') AND coalesce(verified, 'equal') = 'equal'
+             AND (SELECT state IN (${writtenStates}) AND coalesce(verified, 'equal') = 'equal'
                FROM items WHERE items.run = differences.run AND items.ordinal = differences.ordinal)`,
           [run, after, last],
         )

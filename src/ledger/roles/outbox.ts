@@ -1,5 +1,7 @@
 // The outbox: every batch is written down before it is sent, and settled after.
 
+import type { AnsweredState } from '../../core/item-states.ts'
+
 /** The share of a run that one activity works on: items `first` to `last`, by ordinal. */
 export interface RunSegment {
   readonly first: number
@@ -47,7 +49,7 @@ export interface Answered extends ItemNote {
  */
 export interface ItemOutcome {
   readonly ordinal: number
-  readonly state: 'created' | 'updated' | 'rejected' | 'planned' | 'sent'
+  readonly state: AnsweredState
   readonly httpStatus: number | null
   readonly recordId: string | null
   readonly code: string | null

@@ -1,7 +1,7 @@
 // What people ask about a run: its items, its rejects by kind, and what it did when.
 
 import type { Json } from '../../core/json.ts'
-import type { ItemState } from '../../core/states.ts'
+import type { ItemState, TimedState } from '../../core/states.ts'
 import type { CellError } from './staging.ts'
 
 /** An item as reports show it. */
@@ -45,16 +45,12 @@ export interface RejectGroup {
 }
 
 /** What a run did in one share of its time. */
-export interface TimelinePoint {
+export interface TimelinePoint extends Readonly<Record<TimedState, number>> {
   /** Its beginning, ISO 8601 in UTC. */
   readonly at: string
   readonly requests: number
   /** Requests that were not answered 2xx, or not at all. */
   readonly failedRequests: number
-  readonly created: number
-  readonly updated: number
-  readonly rejected: number
-  readonly failed: number
 }
 
 export interface RunReports {

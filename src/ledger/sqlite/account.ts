@@ -1,6 +1,7 @@
 // What outlives a run, for whoever checks it or takes it elsewhere: its timeline, the chain of manifests, and tables as rows.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import type { TimedState } from '../../core/item-states.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { sealManifest } from '../manifest.ts'
 import type { Ledger, Run } from '../ledger.ts'
@@ -11,8 +12,9 @@ import {
   manifestOfRow,
   STREAM_COLUMNS,
   streamOfRow,
+  timedStates,
 } from '../rows.ts'
-import { timelineBetween, type TimedState } from '../timeline.ts'
+import { timelineBetween } from '../timeline.ts'
 import type { SqliteDatabase } from './database.ts'
 
 type AccountMethods = Pick<Ledger, 'timeline' | 'manifests' | 'syncs' | 'exportRows'>
@@ -73,7 +75,7 @@ export function accountMethods(db: SqliteDatabase): AccountMethods {
       }
       const items = db.sql(
         `SELECT batch, state, count(*) AS items FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?
-           AND batch IS NOT NULL AND state IN ('created', 'updated', 'rejected', 'failed') GROUP BY batch, state`,
+           AND batch IS NOT NULL AND state IN (${timedStates}) GROUP BY batch, state`,
       )
       for (let first = 1; first <= Number(bounds['ordinals']); first += slice) {
         for (const row of items.all(run, first, first + slice - 1))

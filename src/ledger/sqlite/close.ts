@@ -16,6 +16,8 @@ import {
   plannedOfRow,
   readBackColumnSql,
   writtenOfRow,
+  openStates,
+  writtenStates,
 } from '../rows.ts'
 import { sealRun } from './account.ts'
 import type { SqliteDatabase } from './database.ts'
@@ -64,7 +66,7 @@ export function closeMethods(
              LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
                AND accepted.key = items.key
            WHERE items.run = ?1 AND items.ordinal > ?2 AND (verified = 'answered' AND ?3 IS NOT NULL OR verified IS NULL
-             AND ((state IN ('created', 'updated') AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent'))
+             AND ((state IN (${writtenStates}) AND items.ordinal % ?3 = 0) OR in_doubt = 1 OR state = 'sent'))
            ORDER BY items.ordinal LIMIT ?4`,
         )
         .all(run, after, every, limit)
@@ -154,7 +156,7 @@ export function closeMethods(
           `UPDATE items INDEXED BY items_record SET verified = 'overwritten', reason = ?3, detail = ?4, field = NULL,
              "column" = NULL, value = NULL
            WHERE run = ?1 AND record_id = (SELECT record_id FROM items WHERE run = ?1 AND ordinal = ?2)
-             AND ordinal <> ?2 AND state IN ('created', 'updated')`,
+             AND ordinal <> ?2 AND state IN (${writtenStates})`,
         ).run(run, ordinal, reason, detail)
       })
     },
@@ -163,7 +165,7 @@ export function closeMethods(
       return db
         .sql(
           `SELECT ordinal, key, payload, hash, attempts FROM items INDEXED BY items_twin JOIN payloads USING (run, ordinal)
-           WHERE run = ?1 AND ordinal > ?2 AND twin IS NOT NULL AND state IN ('created', 'updated')
+           WHERE run = ?1 AND ordinal > ?2 AND twin IS NOT NULL AND state IN (${writtenStates})
              AND ordinal = (SELECT max(same.ordinal) FROM items AS same INDEXED BY items_record
                WHERE same.run = ?1 AND same.record_id = items.record_id AND same.state <> 'unchanged')
            ORDER BY ordinal LIMIT ?3`,
@@ -181,7 +183,7 @@ export function closeMethods(
       const settle = db.sql(
         `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
            state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
-         WHERE run = ? AND ordinal BETWEEN ? AND ? AND state IN ('sent', 'planned')`,
+         WHERE run = ? AND ordinal BETWEEN ? AND ? AND state IN (${openStates})`,
       )
       await inSlices(run, (first, last) => settle.run(run, first, last))
     },
@@ -224,7 +226,7 @@ export function closeMethods(
       const drop = db.sql(
         `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
            (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
-             AND items.state IN ('created', 'updated') AND NOT coalesce(${isLeft('items')}, 0))`,
+             AND items.state IN (${writtenStates}) AND NOT coalesce(${isLeft('items')}, 0))`,
       )
       await inSlices(run, (first, last) => drop.run(run, first, last))
       db.transaction(() => {

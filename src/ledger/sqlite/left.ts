@@ -1,7 +1,7 @@
 // What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
-import { isLeft, liveStates } from '../rows.ts'
+import { isLeft, liveStates, acceptedStates } from '../rows.ts'
 import { isOfOlder } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
@@ -31,7 +31,7 @@ const newest = `(WITH RECURSIVE
   FROM family CROSS JOIN items AS attempt ON attempt.run = family.run AND attempt.ordinal = family.ordinal
     CROSS JOIN runs ON runs.id = attempt.run
   HAVING left_over > coalesce(max(CASE
-    WHEN attempt.state IN ('created', 'updated', 'unchanged') AND coalesce(attempt.verified, 'equal') = 'equal'
+    WHEN attempt.state IN (${acceptedStates}) AND coalesce(attempt.verified, 'equal') = 'equal'
       OR attempt.state = 'superseded' AND EXISTS (SELECT 1 FROM accepted
         WHERE accepted.destination = runs.destination AND accepted.key = attempt.key
           AND (accepted.run >= attempt.run OR attempt.twin IS NULL) AND accepted.hash IS NOT NULL)

@@ -1,6 +1,8 @@
 // The row that an item was first read from: the item itself, or the row of the run that a retry, or a retry of a retry, is of.
 // Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
 
+import { acceptedStates } from '../rows.ts'
+
 /** Run and ordinal of that row in one number, in the order in which rows are read. */
 export const originOf = (run: string, ordinal: string): string => `(WITH RECURSIVE
     origin (run, ordinal) AS (
@@ -13,8 +15,7 @@ export const originOf = (run: string, ordinal: string): string => `(WITH RECURSI
   SELECT min((run << 32) | ordinal) FROM origin)`
 
 /** Whether `item` is one whose values were accepted. */
-export const isBroughtIn = (item: string): string =>
-  `${item}.state IN ('created', 'updated', 'unchanged')`
+export const isBroughtIn = (item: string): string => `${item}.state IN (${acceptedStates})`
 
 /**
  * Whether a newer row than that of `items`, of the retry `?1`, was brought in with its key by another run, and is known to be

@@ -2,6 +2,7 @@
 // segment's fence.
 
 import { FenceLost } from '../../core/errors.ts'
+import { isWritten } from '../../core/item-states.ts'
 import type { Ledger, PlannedItem, SentBatch, RunSegment } from '../ledger.ts'
 import { keepsLast, plannedOfRow } from '../rows.ts'
 import type { SqliteDatabase } from './database.ts'
@@ -252,7 +253,7 @@ export function pushMethods(db: SqliteDatabase, now: () => string): PushMethods 
               run,
               item.ordinal,
             )
-          if (item.state === 'created' || item.state === 'updated') {
+          if (isWritten(item.state)) {
             accept.run(destination, item.marks, run, item.ordinal)
             takeOver.run(run, item.ordinal)
             if (item.answered) {

@@ -16,6 +16,7 @@ import {
   liveStates,
   subjectOf,
   uncomparedOfRow,
+  writtenStates,
 } from '../rows.ts'
 import type { SqliteDatabase } from './database.ts'
 
@@ -221,7 +222,7 @@ export function reconcileMethods(db: SqliteDatabase): ReconcileMethods {
       const mend = db.sql(
         `UPDATE differences SET repaired = 1 WHERE run = ?1 AND number BETWEEN ?2 AND ?3 AND repaired = 0
            AND EXISTS (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = differences.ordinal
-             AND items.state IN ('created', 'updated') AND coalesce(items.verified, 'equal') = 'equal')`,
+             AND items.state IN (${writtenStates}) AND coalesce(items.verified, 'equal') = 'equal')`,
       )
       const end = Number(
         db.sql('SELECT max(number) AS last FROM differences WHERE run = ?').get(run)?.['last'] ?? 0,

@@ -1,5 +1,6 @@
 // What was not accepted, and what later runs did about it.
 
+import { isWritten } from '../../core/states.ts'
 import { miniBar } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'
@@ -16,7 +17,7 @@ export function errorsPart({ rows, groups, omitted }: ErrorsData, rejects: strin
     rankedTable(['What is wrong', 'Where', 'Rows', 'First row'], some, caption)
   return part(
     'errors',
-    groups.some(({ state }) => state === 'created' || state === 'updated')
+    groups.some(({ state }) => isWritten(state))
       ? 'What was not accepted, or is not held as it was sent'
       : 'What was not accepted',
     `${countText(rows, 'row')}, by reason. Rows are told by their number in the source: their values are not on this page.`,

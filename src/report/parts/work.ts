@@ -1,5 +1,6 @@
 // Requests and outcomes over time.
 
+import { TIMED_STATES } from '../../core/states.ts'
 import { columns, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { timeText, countText, formatNumber, durationText, dateTimeText } from '../format.ts'
@@ -20,12 +21,7 @@ export function workPart(work: WorkData, seconds: number, isImport: boolean): Ma
   )
 }
 
-const outcomeSeries = [
-  { series: 'created', name: 'created' },
-  { series: 'updated', name: 'updated' },
-  { series: 'rejected', name: 'rejected' },
-  { series: 'failed', name: 'failed' },
-] as const
+const outcomeSeries = TIMED_STATES.map((state) => ({ series: state, name: state }))
 
 function outcomesChart({
   share_seconds: share,

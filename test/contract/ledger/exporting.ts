@@ -1,6 +1,7 @@
 // Exporting: every table and view comes out whole, page by page, in types that any format has.
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { ACCEPTED_STATES, ITEM_STATES, REJECT_STATES } from '../../../src/core/item-states.ts'
 import { EXPORTS, type ExportName, type Ledger } from '../../../src/ledger/ledger.ts'
 import {
   accept,
@@ -162,6 +163,24 @@ export function exportingTests(open: Open): void {
       'r3',
     ])
     expect((await all('manifests', 10)).map((each) => each['run'])).toEqual([run, run + 1, retry])
+  })
+
+  it.each(ITEM_STATES)('shows users an item that is %s where its state belongs', async (state) => {
+    const { id: run } = await openRun(ledger)
+    await stage(ledger, run, rows(1))
+    await close(ledger, run)
+    const { id: retry } = await openRun(ledger, 'run', 'contacts', 'import', {
+      purpose: 'retry',
+      of: run,
+    })
+    await stage(ledger, retry, [{ ...row(1, 'k1', 'b'), of: 1 }])
+    await close(ledger, retry)
+    await opened.query(`UPDATE items SET state = '${state}' WHERE run = ${retry}`)
+    const [left] = await opened.query(`SELECT count(*) AS rows FROM rejects WHERE run = ${retry}`)
+    expect(Number(left!['rows'])).toBe(REJECT_STATES.includes(state) ? 1 : 0)
+    const [first] = await opened.query(`SELECT mended_by FROM results WHERE run = ${run}`)
+    const isAccepted = ACCEPTED_STATES.some((each) => each === state)
+    expect(first!['mended_by']).toEqual(isAccepted ? expect.anything() : null)
   })
 
   it('shows users what is in doubt and what is rejected, until a later run brought it in', async () => {

@@ -1,0 +1,145 @@
+// The register of item states (design section 4). Lists of states, the SQL of the ledger, metrics, the report and the commands
+// derive from it.
+
+import type { Purpose } from './purpose.ts'
+import { namesOf, namesWith } from './register.ts'
+
+interface ItemStateEntry {
+  /**
+   * What became of the row. `accepted`: the service has its values. `superseded`: a later row took its place. `reject`: a person
+   * has to look at it. Null: nothing yet; an item leaves only such a state.
+   */
+  readonly outcome: 'accepted' | 'superseded' | 'reject' | null
+  /** Whether the run wrote the record. */
+  readonly written: boolean
+  /** Whether the last request of its batch decided it: the timeline of a run counts it at that time. */
+  readonly timed: boolean
+  /** When the metric counts it: with the answer of its batch, or only when the run is closed, because until then it may change. */
+  readonly counted: 'settled' | 'closed' | null
+  readonly meaning: string
+  /** The meaning in a reconciliation, if it is another one. */
+  readonly compared: string | null
+}
+
+/** Every state an item can be in, in the order in which reports list them. */
+const ITEM_STATE = {
+  created: {
+    outcome: 'accepted',
+    written: true,
+    timed: true,
+    counted: 'settled',
+    meaning: 'new records',
+    compared: null,
+  },
+  updated: {
+    outcome: 'accepted',
+    written: true,
+    timed: true,
+    counted: 'settled',
+    meaning: 'changed records',
+    compared: null,
+  },
+  unchanged: {
+    outcome: 'accepted',
+    written: false,
+    timed: false,
+    counted: 'closed',
+    meaning: 'accepted before, not sent again',
+    compared: 'equal on both sides',
+  },
+  superseded: {
+    outcome: 'superseded',
+    written: false,
+    timed: false,
+    counted: 'closed',
+    meaning: 'a later row has the same key',
+    compared: null,
+  },
+  invalid: {
+    outcome: 'reject',
+    written: false,
+    timed: false,
+    counted: 'closed',
+    meaning: 'did not map, never sent',
+    compared: null,
+  },
+  rejected: {
+    outcome: 'reject',
+    written: false,
+    timed: true,
+    counted: 'settled',
+    meaning: 'refused by the service',
+    compared: null,
+  },
+  failed: {
+    outcome: 'reject',
+    written: false,
+    timed: true,
+    counted: 'closed',
+    meaning: 'no known outcome, or retries spent',
+    compared: null,
+  },
+  unsent: {
+    outcome: 'reject',
+    written: false,
+    timed: false,
+    counted: 'closed',
+    meaning: 'the run ended before they were sent',
+    compared: 'differ, and were left as they are',
+  },
+  planned: {
+    outcome: null,
+    written: false,
+    timed: false,
+    counted: null,
+    meaning: 'waiting to be sent',
+    compared: 'to be compared, or to be mended',
+  },
+  sent: {
+    outcome: null,
+    written: false,
+    timed: false,
+    counted: null,
+    meaning: 'in flight',
+    compared: null,
+  },
+} as const satisfies Record<string, ItemStateEntry>
+export type ItemState = keyof typeof ITEM_STATE
+
+export const ITEM_STATES = namesOf(ITEM_STATE)
+
+/** States that an item may leave. */
+export const OPEN_STATES = namesWith(ITEM_STATE, { outcome: null })
+
+/** States that an item never leaves. */
+export const TERMINAL_STATES: readonly ItemState[] = ITEM_STATES.filter(
+  (state) => ITEM_STATE[state].outcome !== null,
+)
+
+/** States of rows that need a person's attention. */
+export const REJECT_STATES: readonly ItemState[] = namesWith(ITEM_STATE, { outcome: 'reject' })
+
+/** States of rows whose values the service has. */
+export const ACCEPTED_STATES = namesWith(ITEM_STATE, { outcome: 'accepted' })
+
+/** States of rows whose records the run wrote. */
+export const WRITTEN_STATES = namesWith(ITEM_STATE, { written: true })
+export type WrittenState = (typeof WRITTEN_STATES)[number]
+
+export const isWritten = (state: ItemState): state is WrittenState => ITEM_STATE[state].written
+
+/** States that the last request of a batch decided. */
+export const TIMED_STATES = namesWith(ITEM_STATE, { timed: true })
+export type TimedState = (typeof TIMED_STATES)[number]
+
+/** States that the answer of a batch decides for good. */
+export const COUNTED_WHEN_SETTLED = namesWith(ITEM_STATE, { counted: 'settled' })
+/** States that are final only when the run is closed. */
+export const COUNTED_WHEN_CLOSED = namesWith(ITEM_STATE, { counted: 'closed' })
+
+/** The state that the answer of a batch leaves an item in. */
+export type AnsweredState = (typeof COUNTED_WHEN_SETTLED)[number] | (typeof OPEN_STATES)[number]
+
+/** What a state means in a run of this purpose. */
+export const meaningOf = (state: ItemState, purpose: Purpose): string =>
+  (purpose === 'reconcile' ? ITEM_STATE[state].compared : null) ?? ITEM_STATE[state].meaning
