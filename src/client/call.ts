@@ -88,6 +88,11 @@ const RETRY_WAITS_MS = [500, 2_000, 5_000]
 /** If the service asks for a longer wait, the caller decides. */
 const RETRY_AFTER_MAX_MS = 10_000
 
+/** What one caller holds beyond what it is given. */
+interface CallContext extends CallDeps {
+  readonly warn: (answer: WireAnswer) => void
+}
+
 /**
  * The caller fails with
  * - `ServiceFailure` if the request did not succeed,
@@ -96,140 +101,160 @@ const RETRY_AFTER_MAX_MS = 10_000
  * - `SyncError` `path_invalid` for an invalid path parameter, `body_invalid` for a body that JSON cannot hold.
  */
 export function createOperationCaller(deps: CallDeps): OperationCaller {
-  const { transport, keys, clock, orgs, origin } = deps
-  const warn = deprecationWarning(deps.logger)
-
-  const once: OperationCaller = async (id, parts, options, decode) => {
-    const named: NamedOperation = { id, operation: OPERATIONS[id], type: parts.path?.object_type }
-    const { operation } = named
-    const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
-    const quota = operation.authenticated ? deps.quota : deps.publicQuota
-    const request = await prepared(deps, named, parts, options)
-    const deadlineMs = clock.now() + maxWaitMs
-    const bound = operation.authenticated && id !== 'readSelf' ? deps.bound : null
-    let permit = options.permit
-    let mayRefresh = operation.authenticated
-    let askedToWaitMs = 1_000
-    for (let round = 0; round < ROUNDS_MAX; round++) {
-      if (bound !== null) permit = await atHome(bound, permit, signal)
-      permit ??= await quota.acquire({
-        ...(priority && { priority }),
-        signal,
-        maxWaitMs: Math.max(0, deadlineMs - clock.now()),
-      })
-      const granted = permit
-      permit = undefined
-      const key = await beforeSending(granted, signal, operation.authenticated ? keys : null)
-      if (bound !== null && !orgs.isFit(key!, bound)) {
-        // The key changed while the permit was waited for.
-        granted.unused()
-        continue
-      }
-      const answer = await sendWith(granted, named, key === null ? request : withKey(request, key))
-      warn(answer)
-      if (answer.status === 429) {
-        const { 'retry-after': wait, date } = answer.headers
-        askedToWaitMs = parseRetryAfter(wait, clock.now(), date) ?? askedToWaitMs
-        continue
-      }
-      try {
-        const success = readAnswer(named, answer, decode, clock.now())
-        if (id === 'readSelf') await noteSelf(key!, (success.body as { data: Self }).data)
-        return success
-      } catch (error) {
-        const isRefusedKey =
-          error instanceof ServiceFailure && error.problemCode === 'unauthenticated'
-        if (!isRefusedKey || key === null) throw error
-        if (!mayRefresh || !(await keys.refresh(key))) throw await refusal(error, key)
-        mayRefresh = false
-      }
-    }
-    throw new QuotaWait(askedToWaitMs)
-  }
-
-  /** The failure, with what is known of the key. */
-  async function refusal(error: ServiceFailure, key: string): Promise<ServiceFailure> {
-    const words = await deps.refusedKey?.(fingerprintOf(key), error.message)
-    return words === undefined ? error : new ServiceFailure(words, error)
-  }
-
-  /** Notes whose key it is. Fails if the caller belongs to another org. */
-  async function noteSelf(key: string, self: Self): Promise<void> {
-    orgs.note(key, self)
-    const home = deps.bound?.home
-    if (home === undefined || home.orgId === self.org_id) return
-    // The key may have changed since; the next question uses it.
-    await keys.refresh(key)
-    throw foreignOrgFailure({ origin, orgId: self.org_id }, home, key)
-  }
-
-  /** The permit, or nothing if it was given back because the service must first say whose key it is. */
-  async function atHome(
-    bound: KeyRequirement,
-    permit: Permit | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Permit | undefined> {
-    try {
-      if (orgs.isFit(await keys.current(), bound)) return permit
-    } catch (error) {
-      permit?.unused()
-      throw error
-    }
-    // The question takes a permit of its own; a caller that holds one permit while it waits for another may wait for itself.
-    permit?.unused()
-    const anyOrg = createOperationCaller({ ...deps, bound: null })
-    const ask = () =>
-      anyOrg('readSelf', {}, { priority: 'interactive' }, decodeBySchema(OPERATIONS.readSelf))
-    await verifyKey({ keys, orgs, bound, origin }, ask, signal)
-    return undefined
-  }
-
+  const context = { ...deps, warn: deprecationWarning(deps.logger) }
   return async (id, parts, options, decode) => {
     const isRead = OPERATIONS[id].writes === null
     const retries = isRead ? (options.retries ?? deps.retries) : 0
     for (let failures = 0; ; failures++) {
+      // The first attempt uses the permit that the caller passed.
+      const each = failures > 0 ? { ...options, permit: undefined } : options
       try {
-        // The first attempt uses the permit that the caller passed.
-        return await once(
-          id,
-          parts,
-          failures > 0 ? { ...options, permit: undefined } : options,
-          decode,
-        )
+        return await attempt(context, id, parts, each, decode)
       } catch (error) {
         const wait = failures < retries ? waitAfter(error, failures) : null
         if (wait === null) throw error
-        await clock.sleep(wait, options.signal)
+        await deps.clock.sleep(wait, options.signal)
       }
     }
   }
+}
 
-  async function sendWith(permit: Permit, named: NamedOperation, request: WireRequest) {
-    let answer: WireAnswer
-    try {
-      answer = await transport.send(request)
-    } catch (error) {
-      if (!(error instanceof NoAnswer)) {
-        // An abort: the request may be on its way.
-        permit.lost()
-        throw error
-      }
-      if (error.mayBeSent) permit.lost()
-      else permit.unused()
-      throw noAnswerFailure(named, error)
-    }
-    deps.serviceClock.note(answer.headers['date'], clock.now())
-    permit.observe({
-      status: answer.status,
-      limit: answer.headers['ratelimit-limit'],
-      remaining: answer.headers['ratelimit-remaining'],
-      retryAfter: answer.headers['retry-after'],
-      date: answer.headers['date'],
-      rateLimit: answer.headers['ratelimit'],
-      rateLimitPolicy: answer.headers['ratelimit-policy'],
+/** Sends until the service accepts or refuses the request itself, not its rate or its key. */
+async function attempt<Body>(
+  context: CallContext,
+  id: OperationId,
+  parts: CallParts,
+  options: RequestOptions,
+  decode: Decode<Body>,
+): Promise<Success<Body>> {
+  const { keys, clock, orgs } = context
+  const named: NamedOperation = { id, operation: OPERATIONS[id], type: parts.path?.object_type }
+  const { authenticated } = named.operation
+  const { signal, priority, maxWaitMs = QUOTA_WAIT_MAX_MS } = options
+  const quota = authenticated ? context.quota : context.publicQuota
+  const request = await prepared(context, named, parts, options)
+  const deadlineMs = clock.now() + maxWaitMs
+  const bound = authenticated && id !== 'readSelf' ? context.bound : null
+  let permit = options.permit
+  let mayRefresh = authenticated
+  let askedToWaitMs = 1_000
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    if (bound !== null) permit = await atHome(context, bound, permit, signal)
+    permit ??= await quota.acquire({
+      ...(priority && { priority }),
+      signal,
+      maxWaitMs: Math.max(0, deadlineMs - clock.now()),
     })
-    return answer
+    const granted = permit
+    permit = undefined
+    const key = await beforeSending(granted, signal, authenticated ? keys : null)
+    if (bound !== null && !orgs.isFit(key!, bound)) {
+      // The key changed while the permit was waited for.
+      granted.unused()
+      continue
+    }
+    const keyed = key === null ? request : withKey(request, key)
+    const answer = await sendWith(context, granted, named, keyed)
+    context.warn(answer)
+    if (answer.status === 429) {
+      const { 'retry-after': wait, date } = answer.headers
+      askedToWaitMs = parseRetryAfter(wait, clock.now(), date) ?? askedToWaitMs
+      continue
+    }
+    try {
+      const success = readAnswer(named, answer, decode, clock.now())
+      if (id === 'readSelf') await noteSelf(context, key!, (success.body as { data: Self }).data)
+      return success
+    } catch (error) {
+      if (!isKeyRefused(error) || key === null) throw error
+      if (!mayRefresh || !(await keys.refresh(key))) throw await refusal(context, error, key)
+      mayRefresh = false
+    }
   }
+  throw new QuotaWait(askedToWaitMs)
+}
+
+const isKeyRefused = (error: unknown): error is ServiceFailure =>
+  error instanceof ServiceFailure && error.problemCode === 'unauthenticated'
+
+/** The failure, with what is known of the key. */
+async function refusal(
+  { refusedKey }: CallDeps,
+  error: ServiceFailure,
+  key: string,
+): Promise<ServiceFailure> {
+  const words = await refusedKey?.(fingerprintOf(key), error.message)
+  return words === undefined ? error : new ServiceFailure(words, error)
+}
+
+/** Notes whose key it is. Fails if the caller belongs to another org. */
+async function noteSelf(
+  { orgs, keys, bound, origin }: CallDeps,
+  key: string,
+  self: Self,
+): Promise<void> {
+  orgs.note(key, self)
+  if (bound === null || bound.home.orgId === self.org_id) return
+  // The key may have changed since; the next question uses it.
+  await keys.refresh(key)
+  throw foreignOrgFailure({ origin, orgId: self.org_id }, bound.home, key)
+}
+
+/** The permit, or nothing if it was given back because the service must first say whose key it is. */
+async function atHome(
+  context: CallContext,
+  bound: KeyRequirement,
+  permit: Permit | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Permit | undefined> {
+  const { keys, orgs, origin } = context
+  try {
+    if (orgs.isFit(await keys.current(), bound)) return permit
+  } catch (error) {
+    permit?.unused()
+    throw error
+  }
+  // The question takes a permit of its own; a caller that holds one permit while it waits for another may wait for itself.
+  permit?.unused()
+  const anyOrg = createOperationCaller({ ...context, bound: null })
+  const ask = () =>
+    anyOrg('readSelf', {}, { priority: 'interactive' }, decodeBySchema(OPERATIONS.readSelf))
+  await verifyKey({ keys, orgs, bound, origin }, ask, signal)
+  return undefined
+}
+
+/** Sends, and closes the permit with what came of it. */
+async function sendWith(
+  { transport, serviceClock, clock }: CallDeps,
+  permit: Permit,
+  named: NamedOperation,
+  request: WireRequest,
+): Promise<WireAnswer> {
+  let answer: WireAnswer
+  try {
+    answer = await transport.send(request)
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) {
+      // An abort: the request may be on its way.
+      permit.lost()
+      throw error
+    }
+    if (error.mayBeSent) permit.lost()
+    else permit.unused()
+    throw noAnswerFailure(named, error)
+  }
+  const { headers } = answer
+  serviceClock.note(headers['date'], clock.now())
+  permit.observe({
+    status: answer.status,
+    limit: headers['ratelimit-limit'],
+    remaining: headers['ratelimit-remaining'],
+    retryAfter: headers['retry-after'],
+    date: headers['date'],
+    rateLimit: headers['ratelimit'],
+    rateLimitPolicy: headers['ratelimit-policy'],
+  })
+  return answer
 }
 
 /** How long to wait before a read that failed this way is retried, ms; null if a retry does not help. */

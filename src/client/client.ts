@@ -17,69 +17,27 @@ import type {
   RecordRepresentation,
   Self,
 } from '../contract/index.ts'
-import { SyncError } from '../core/errors.ts'
 import type { OrgRef } from '../core/org-ref.ts'
 import type { KeyVisibility } from '../core/visibility.ts'
-import { silentLogger, systemClock } from '../core/ports.ts'
-import type { Clock, Logger, Quota } from '../core/ports.ts'
-import { locationId, parseBaseUrl } from './address.ts'
+import type { Quota } from '../core/ports.ts'
+import { locationId } from './address.ts'
 import type { Success } from './answers.ts'
 import { batchBody, readBatch } from './batch.ts'
 import type { BatchAnswer, BatchInput } from './batch.ts'
 import { checkResponseMatches } from './match-response.ts'
 import { createOperationCaller } from './call.ts'
-import type { CallDeps, OperationCaller, RefusedKey, RequestOptions } from './call.ts'
+import type { CallDeps, OperationCaller, RequestOptions } from './call.ts'
 import { decodeBySchema } from './decode.ts'
 import type { BodyOf } from './decode.ts'
-import type { RequestOverrides, Resolution } from './discovery/index.ts'
-import { createDiscovery } from './discovery/read.ts'
+import type { Resolution } from './discovery/index.ts'
 import type { Discovery } from './discovery/read.ts'
-import { foreignOrgFailure, KeyOrgs } from './key-orgs.ts'
-import { holdKey } from './key.ts'
-import type { KeyHolder } from './key.ts'
+import { foreignOrgFailure } from './key-orgs.ts'
 import { batchItems, upsertSingly } from './single-upserts.ts'
 import type { UpsertItem } from './single-upserts.ts'
 import type { CallParts } from './build-request.ts'
-import { Pacer } from './pacer/pacer.ts'
+import { clientParts } from './options.ts'
+import type { ClientOptions } from './options.ts'
 import { eachAggregatePage, eachPage } from './pages.ts'
-import { ServiceClock } from './service-clock.ts'
-import { createTransport } from './transport.ts'
-import type { Transport } from './transport.ts'
-
-export interface ClientOptions {
-  /** `https://host[/prefix]`, without `/rest/v1`; `http://` only for localhost, 127.0.0.0/8 and [::1]. */
-  readonly baseUrl: string
-  /** The API key, or a function that reads it: before the first request, and again after a 401. Never logged. */
-  readonly key: string | (() => string | Promise<string>)
-  /**
-   * The message if the service refuses the key, such as where the key comes from and what to do; never the key. Default: what it
-   * `said`, `readSelf: the service answered 401 unauthenticated`.
-   */
-  readonly refusedKey?: RefusedKey | undefined
-  /** Default: a `Pacer` of this client's own. Clients of one org share one. */
-  readonly quota?: Quota | undefined
-  readonly clock?: Clock | undefined
-  /** Default: nothing is logged. */
-  readonly logger?: Logger | undefined
-  /** Connections at a time. Default 16. */
-  readonly connections?: number | undefined
-  /** Deadline of a whole request, body included. Default 30,000 ms. */
-  readonly timeoutMs?: number | undefined
-  /**
-   * How often a read is retried that failed temporarily: no answer, 500, 503, or an answer that is not the service's own. Writes
-   * are sent once. Default 2.
-   */
-  readonly retries?: number | undefined
-  /** Longest answer that is read. Default 16 MiB. */
-  readonly bodyBytesMax?: number | undefined
-  /**
-   * Whether the service's OpenAPI document decides how each operation is requested. It is read once, before the first operation,
-   * without the key. Default true.
-   */
-  readonly discover?: boolean | undefined
-  /** How operations are requested; overrides the document, such as `{ batchUpsert: 'PUT /objects/{object_type}/batch/' }`. */
-  readonly operations?: RequestOverrides | undefined
-}
 
 /** Options of the methods that send several requests: each request takes a permit of its own. */
 export type ListingOptions = Omit<RequestOptions, 'permit'>
@@ -100,54 +58,18 @@ export class RecordsClient {
   /** Such as `https://api.example.com`. */
   readonly origin: string
   readonly quota: Quota
-  private readonly keys: KeyHolder
-  private readonly transport: Transport
   private caller: OperationCaller
-  private readonly callDeps: CallDeps
+  private readonly deps: CallDeps
   private readonly discovery: Discovery
 
   /** @throws SyncError `base_url_invalid`, `client_option_invalid` */
   constructor(options: ClientOptions) {
-    const { origin, prefix } = parseBaseUrl(options.baseUrl)
-    const clock = options.clock ?? systemClock
-    this.origin = origin
-    this.quota = options.quota ?? new Pacer({ clock })
-    this.keys = holdKey(keyReader(options.key))
-    this.transport = createTransport({
-      origin,
-      connections: options.connections ?? 16,
-      timeoutMs: options.timeoutMs ?? 30_000,
-      bodyBytesMax: options.bodyBytesMax ?? 16 * 1_024 * 1_024,
-    })
-    const { transport, keys, quota } = this
-    const logger = options.logger ?? silentLogger
-    this.discovery = createDiscovery({
-      transport,
-      clock,
-      logger,
-      address: { origin, prefix },
-      overrides: options.operations ?? {},
-      reads: options.discover ?? true,
-    })
-    const formOf = this.discovery.operation
-    const publicQuota = new Pacer({ clock })
-    this.callDeps = {
-      transport,
-      keys,
-      origin,
-      orgs: new KeyOrgs(),
-      bound: null,
-      refusedKey: options.refusedKey,
-      retries: options.retries ?? 2,
-      quota,
-      publicQuota,
-      clock,
-      serviceClock: new ServiceClock(),
-      logger,
-      prefix,
-      formOf,
-    }
-    this.caller = createOperationCaller(this.callDeps)
+    const { deps, discovery } = clientParts(options)
+    this.origin = deps.origin
+    this.quota = deps.quota
+    this.deps = deps
+    this.discovery = discovery
+    this.caller = createOperationCaller(deps)
   }
 
   /**
@@ -159,7 +81,7 @@ export class RecordsClient {
     if (this.origin !== home.origin)
       throw foreignOrgFailure({ origin: this.origin, orgId: null }, home, null)
     const view = Object.create(this) as RecordsClient
-    view.caller = createOperationCaller({ ...this.callDeps, bound: { home, sight } })
+    view.caller = createOperationCaller({ ...this.deps, bound: { home, sight } })
     return view
   }
 
@@ -175,22 +97,22 @@ export class RecordsClient {
 
   /** 12 hexadecimal digits that identify the key. */
   keyFingerprint(): Promise<string> {
-    return this.keys.fingerprint()
+    return this.deps.keys.fingerprint()
   }
 
   /** Reads the key again, which may have changed; if it cannot be read, the one in use stays. */
   renewKey(): Promise<void> {
-    return this.keys.renew()
+    return this.deps.keys.renew()
   }
 
   /** By how many ms the service's clock is ahead of ours, by the `Date` of its newest answer; null if no answer had one. */
   clockAheadMs(): number | null {
-    return this.callDeps.serviceClock.aheadMs
+    return this.deps.serviceClock.aheadMs
   }
 
   /** Waits for the requests in flight; later ones fail. */
   close(): Promise<void> {
-    return this.transport.close()
+    return this.deps.transport.close()
   }
 
   /** Any operation of the contract's table. */
@@ -455,10 +377,3 @@ const onePage = (options: ListingOptions = {}): RequestOptions => ({
   ...options,
   permit: undefined,
 })
-
-function keyReader(key: ClientOptions['key']): () => Promise<string> {
-  if (typeof key === 'function') return async () => await key()
-  if (typeof key === 'string') return async () => key
-  const message = 'Client option key: the API key, or a function that reads it, was expected'
-  throw new SyncError('client_option_invalid', message)
-}
