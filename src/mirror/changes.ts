@@ -2,70 +2,61 @@
 // missed (the read goes back by the overlap, and takes the bound itself along); a clock that runs ahead does not move the
 // watermark into the future; a type that changes faster than it is read still comes to an end.
 
-import type { QueryBody, RecordRepresentation } from '../contract/index.ts'
-import type { MirrorRow } from '../warehouses/mirror-tables.ts'
-import { checkReadLimit, type ReadLimitParts } from './read-limit.ts'
-import { earlierInstant, formatInstant, isLater } from './instant.ts'
-import type { Merger } from './merger.ts'
-import { isCursorRefused, type Reader } from './reader.ts'
+import type { QueryBody } from '../contract/index.ts'
+import { checkReadLimit } from './read-limit.ts'
+import { earlierInstant, formatInstant, isLater, parseInstant } from './instant.ts'
+import { isCursorRefused } from './reader.ts'
+import type { RecordsWork } from './records-work.ts'
 
-/** Times that the read may begin anew without having come further. */
+/** Times that the read may begin again without progress. */
 const RESTARTS_MAX = 3
 
-export interface ChangesParts extends ReadLimitParts {
+export interface ChangesToRead {
   /** The property of modification times. */
   readonly modified: string
-  readonly overlapMs: number
-  /** Records that the service counted last; null where it was not asked. */
-  readonly counted: number | null
-  readonly reader: Reader
-  readonly merger: Pick<Merger, 'take'>
-  readonly signal: AbortSignal
-  isLate(): boolean
-  rowOf(record: RecordRepresentation): MirrorRow
-  instantOf(value: unknown): string | null
-  count(rows: number): void
-  /** Where it begins, if it has not come anywhere; null for everything. Default: the overlap before the watermark. */
-  readonly from?: string | null
-  /** What the position knows: the watermark, and where this run has come in its read, which begins before that. */
+  /** Start of a read that has not made progress yet; null for everything. */
+  readonly from: string | null
+  /** The position: the watermark, and how far this run has read, which begins before it. */
   known(): { readonly watermark: string | null; readonly reached: string | null }
   moveTo(watermark: string | null, reached: string): void
 }
 
-/** Reads to the end of what had changed when it began. Returns whether it came there. */
-export async function readChanges(parts: ChangesParts): Promise<boolean> {
-  const known = parts.known()
-  const { from = changesFrom(known.watermark, parts.overlapMs) } = parts
-  let start = known.reached ?? from
+/** Reads all changes up to the time at which the read began. Returns false if the activity's time was over first. */
+export async function readChanges(
+  work: RecordsWork,
+  { modified, from, known, moveTo }: ChangesToRead,
+): Promise<boolean> {
+  const { deps, type, position, reader, merger, rowOf } = work
+  let start = known().reached ?? from
   let high: string | null | undefined
   let read = 0
-  // Bounded: each new beginning has come further, or is counted.
+  // Bounded: each restart has made progress, or is counted.
   for (let restarts = 0; ;) {
     let reached: string | null = null
     try {
       const body: QueryBody = {
         ...(start !== null && {
-          filter: { property: parts.modified, op: 'gte', value: start },
+          filter: { property: modified, op: 'gte', value: start },
         }),
-        sorts: [{ property: parts.modified, direction: 'asc' }],
+        sorts: [{ property: modified, direction: 'asc' }],
       }
-      for await (const page of parts.reader.pages(parts.type, body)) {
-        parts.signal.throwIfAborted()
+      for await (const page of reader.pages(type, body)) {
+        deps.signal.throwIfAborted()
         const last = page.records.at(-1)
-        reached = (last && parts.instantOf(last.properties[parts.modified])) ?? reached
-        parts.count(page.records.length)
-        await checkReadLimit(parts, (read += page.records.length), parts.counted)
+        reached = (last && parseInstant(last.properties[modified])) ?? reached
+        work.count(page.records.length)
+        await checkReadLimit(work, (read += page.records.length), position.counted)
         const mark = reached === null ? null : earlierInstant(reached, page.askedAt)
-        await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
-          const { watermark } = parts.known()
+        await merger.take(page.records.map(rowOf), page.askedAt, () => {
+          const { watermark } = known()
           const isAhead = mark !== null && isLater(mark, watermark)
-          if (reached !== null) parts.moveTo(isAhead ? mark : watermark, reached)
+          if (reached !== null) moveTo(isAhead ? mark : watermark, reached)
         })
         if (page.cursor === null) return true
-        // More than a page: what changes from now on is left for the next run.
-        high ??= parts.instantOf(await parts.reader.edge(parts.type, parts.modified, 'desc'))
+        // More than a page: later changes are left for the next run.
+        high ??= parseInstant(await reader.edge(type, modified, 'desc'))
         if (high !== null && reached !== null && isLater(reached, high)) return true
-        if (parts.isLate()) return false
+        if (work.isLate()) return false
       }
       return true
     } catch (error) {

@@ -6,7 +6,7 @@ import { formatNumber } from '../core/format.ts'
 import { readChanges } from './changes.ts'
 import { CONFIRM_MAX, confirmGone, deleteApproved } from './deletions.ts'
 import { lostSinceLastRun, otherThanListed, storeVisibility } from './last-visibility.ts'
-import { bisect } from './bisect.ts'
+import { bisect, type BisectKey } from './bisect.ts'
 import type { StreamResult } from './ports.ts'
 import type { StreamPosition } from './position.ts'
 import type { RecordsWork } from './records-work.ts'
@@ -16,7 +16,7 @@ const ROUNDS_MAX = 3
 
 /** Does the phase. Undefined where the run of the stream is over. */
 export async function compareCounts(work: RecordsWork): Promise<StreamResult | undefined> {
-  const { deps, position, schema, reader, merger, account, stream, parts } = work
+  const { deps, position, schema, reader, merger, account, stream } = work
   const count = async () => {
     await merger.flush()
     return account.compare(await reader.count(schema.name), await deps.tables.count(stream))
@@ -36,7 +36,7 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
       const before = reader.now()
       const ids = await candidates(work)
       if (ids !== null) {
-        const gone = await confirmGone(schema.name, ids, parts)
+        const gone = await confirmGone(work, ids)
         const wait = await deleteApproved(work, gone.length, { before, ids: gone })
         if (wait) return wait
         surplus = await count()
@@ -97,13 +97,12 @@ function judge({ position, account }: RecordsWork, surplus: number, moved: numbe
 }
 
 /** What changed since the changes were read. */
-async function readMeanwhile({ position, parts }: RecordsWork, modified: string): Promise<void> {
+async function readMeanwhile(work: RecordsWork, modified: string): Promise<void> {
+  const { position } = work
   let reached: string | null = position.watermark
-  await readChanges({
-    ...parts,
+  await readChanges(work, {
     modified,
-    overlapMs: 0,
-    counted: position.counted,
+    from: reached,
     known: () => ({ watermark: position.watermark, reached }),
     moveTo: (watermark, to) => {
       position.watermark = watermark
@@ -114,25 +113,13 @@ async function readMeanwhile({ position, parts }: RecordsWork, modified: string)
 
 /** Ids of rows whose records the service does not list; null where they were not found within the bounds. */
 async function candidates(work: RecordsWork): Promise<readonly string[] | null> {
-  const { deps, position, parts, stream } = work
   // Half of what a listing would cost, within reason.
-  const requestsMax = Math.min(300, Math.max(20, Math.ceil((position.counted ?? 0) / 200)))
-  return await bisect({
-    ...parts,
-    partitionKey: countRangeProperty(work),
-    tables: deps.tables,
-    stream,
-    requestsMax,
-    idsMax: CONFIRM_MAX,
-  })
+  const requestsMax = Math.min(300, Math.max(20, Math.ceil((work.position.counted ?? 0) / 200)))
+  return await bisect(work, bisectKey(work), { requestsMax, idsMax: CONFIRM_MAX })
 }
 
 /** A time that both sides can be counted by: that of creation, which stays; else that of the last change. */
-function countRangeProperty({
-  stream,
-  by,
-  modified,
-}: RecordsWork): { by: string; column: string } | null {
+function bisectKey({ stream, by, modified }: RecordsWork): BisectKey {
   const column = stream.columns.find(
     ({ property, live, type }) => property === by?.name && live && type.holds === 'instant',
   )

@@ -4,12 +4,8 @@
 
 import { forEachConcurrent } from '../core/concurrency.ts'
 import type { MirrorConfig } from '../../config/index.ts'
-import type { RecordRepresentation } from '../contract/index.ts'
-import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import { lostSinceLastRun, otherKeyText, storeVisibility } from './last-visibility.ts'
-import type { Merger } from './merger.ts'
 import type { StreamResult, DeletionVerdict } from './ports.ts'
-import type { Reader } from './reader.ts'
 import type { RecordsWork } from './records-work.ts'
 
 /** Candidates that are asked for one by one; more of them are worth a second listing, and so many of those are asked for. */
@@ -23,26 +19,16 @@ const DRIFT = 0.01
 const DRIFT_ROWS = 10
 
 /** Asks for each of the ids; what is there after all is merged. Returns those that are not. */
-export async function confirmGone(
-  type: string,
-  ids: readonly string[],
-  parts: {
-    readonly reader: Reader
-    readonly merger: Pick<Merger, 'take'>
-    readonly readers: number
-    rowOf(record: RecordRepresentation): MirrorRow
-    count(rows: number): void
-  },
-): Promise<string[]> {
-  const { reader, merger } = parts
+export async function confirmGone(work: RecordsWork, ids: readonly string[]): Promise<string[]> {
+  const { deps, type, reader, merger } = work
   const gone: string[] = []
-  await forEachConcurrent(ids, parts.readers, async (id) => {
+  await forEachConcurrent(ids, deps.tuning.readers, async (id) => {
     const askedAt = reader.now()
     const record = await reader.record(type, id)
     if (record === null) gone.push(id)
     else {
-      parts.count(1)
-      await merger.take([parts.rowOf(record)], askedAt, () => {})
+      work.count(1)
+      await merger.take([work.rowOf(record)], askedAt, () => {})
     }
   })
   return gone

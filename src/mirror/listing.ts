@@ -4,32 +4,16 @@
 
 import type { ObjectSchema, QueryBody } from '../contract/index.ts'
 import type { Window } from '../core/watermark.ts'
-import type { MirrorRow } from '../warehouses/mirror-tables.ts'
-import type { RecordRepresentation } from '../contract/index.ts'
-import { checkReadLimit, type ReadLimitParts } from './read-limit.ts'
-import type { Merger } from './merger.ts'
+import { isLater, parseInstant } from './instant.ts'
+import type { MirrorTuning } from './ports.ts'
 import type { Listing, ListingRange } from './position.ts'
-import { isLater } from './instant.ts'
 import { rangeFilter, initialRanges, createRange, splitRange } from './ranges.ts'
+import { checkReadLimit } from './read-limit.ts'
 import { isCursorRefused, type Reader } from './reader.ts'
+import type { RecordsWork } from './records-work.ts'
 
 /** Times that a range may begin anew without having come further. */
 const RESTARTS_MAX = 3
-
-export interface ListingParts extends ReadLimitParts {
-  /** Records that the service counted last; null where it was not asked. */
-  readonly counted: number | null
-  readonly reader: Reader
-  readonly merger: Pick<Merger, 'take'>
-  readonly signal: AbortSignal
-  /** Whether the activity's time is over. */
-  isLate(): boolean
-  rowOf(record: RecordRepresentation): MirrorRow
-  /** The instant of a value of a time property, in its one form; null for none. */
-  instantOf(value: unknown): string | null
-  /** Rows that came. */
-  count(rows: number): void
-}
 
 /** Begins a listing: two or three requests. */
 export async function beginListing(
@@ -40,26 +24,22 @@ export async function beginListing(
     /** The property that the listing is ordered by, and the one of modification times. */
     readonly by: string | null
     readonly modified: string | null
-    readonly rowsPerRange: number
-    readonly readers: number
-    instantOf(value: unknown): string | null
+    readonly tuning: Pick<MirrorTuning, 'readers' | 'rows_per_range'>
   },
 ): Promise<Listing> {
   const { by, modified, records } = asked
+  const { readers, rows_per_range: rowsPerRange } = asked.tuning
   const startedAt = reader.now()
   const edge = async (property: string, direction: 'asc' | 'desc') =>
-    asked.instantOf(await reader.edge(schema.name, property, direction))
+    parseInstant(await reader.edge(schema.name, property, direction))
   const watermark = modified === null ? null : await edge(modified, 'desc')
   let edges: { low: string; high: string } | null = null
-  if (by !== null && records > asked.rowsPerRange) {
+  if (by !== null && records > rowsPerRange) {
     const high = by === modified ? watermark : await edge(by, 'desc')
     const low = await edge(by, 'asc')
     if (low !== null && high !== null) edges = { low, high }
   }
-  const ranges = initialRanges(records, edges, {
-    rowsPerRange: asked.rowsPerRange,
-    parts: asked.readers,
-  })
+  const ranges = initialRanges(records, edges, { rowsPerRange, parts: readers })
   return { startedAt, watermark, by, ranges }
 }
 
@@ -79,23 +59,19 @@ export function beginWindow(
 }
 
 /** Goes on with a listing, `readers` ranges at a time. Returns whether it is complete. */
-export async function continueListing(
-  listing: Listing,
-  size: { readonly readers: number; readonly rowsPerRange: number },
-  parts: ListingParts,
-): Promise<boolean> {
-  const { readers } = size
+export async function continueListing(listing: Listing, work: RecordsWork): Promise<boolean> {
+  const { readers, rows_per_range: rowsPerRange } = work.deps.tuning
   const stop = new AbortController()
-  const isOver = () => parts.isLate() || stop.signal.aborted
+  const isOver = () => work.isLate() || stop.signal.aborted
   if (listing.window !== undefined && listing.ranges.length === 1) {
     // Nobody has counted what is in it: one reader reads as much as makes a range.
     let rows = 0
     const count = (read: number) => {
       rows += read
-      parts.count(read)
+      work.count(read)
     }
-    const isLarge = () => isOver() || rows >= size.rowsPerRange
-    await readRange(listing, listing.ranges[0]!, { ...parts, count }, isLarge)
+    const isLarge = () => isOver() || rows >= rowsPerRange
+    await readRange(listing, listing.ranges[0]!, { ...work, count }, isLarge)
     if (isOver() || listing.ranges[0]!.done) return listing.ranges[0]!.done
   }
   const taken = new Set<ListingRange>()
@@ -113,7 +89,7 @@ export async function continueListing(
     try {
       // A page at least, however late it is: every activity comes further.
       for (let one = next(); one !== null; one = isOver() ? null : next())
-        await readRange(listing, one, parts, isOver)
+        await readRange(listing, one, work, isOver)
     } catch (error) {
       stop.abort()
       throw error
@@ -127,7 +103,7 @@ export async function continueListing(
 async function readRange(
   listing: Listing,
   one: ListingRange,
-  parts: ListingParts,
+  work: RecordsWork,
   isOver: () => boolean,
 ): Promise<void> {
   // Bounded: each new beginning has come further, or is counted.
@@ -137,7 +113,7 @@ async function readRange(
     if (one.reached !== null && !isWhole) listing.ranges.push(createRange(null, null, true))
     const before = one.reached
     try {
-      await readPages(listing, one, parts, isOver)
+      await readPages(listing, one, work, isOver)
       return
     } catch (error) {
       if (!isCursorRefused(error)) throw error
@@ -151,9 +127,10 @@ async function readRange(
 async function readPages(
   listing: Listing,
   one: ListingRange,
-  parts: ListingParts,
+  work: RecordsWork,
   isOver: () => boolean,
 ): Promise<void> {
+  const { deps, type, position, reader, merger, rowOf } = work
   const { by } = listing
   const isOrdered = by !== null && !one.without
   const filter = rangeFilter(by, one)
@@ -162,17 +139,14 @@ async function readPages(
     ...(filter && { filter }),
     ...(isOrdered && { sorts: [{ property: by, direction: 'asc' }] }),
   }
-  for await (const page of parts.reader.pages(parts.type, body)) {
-    parts.signal.throwIfAborted()
+  for await (const page of reader.pages(type, body)) {
+    deps.signal.throwIfAborted()
     const last = page.records.at(-1)
-    const value = isOrdered && last ? parts.instantOf(last.properties[by]) : null
-    parts.count(page.records.length)
-    await checkReadLimit(
-      parts,
-      (listing.read = (listing.read ?? 0) + page.records.length),
-      parts.counted,
-    )
-    await parts.merger.take(page.records.map(parts.rowOf), page.askedAt, () => {
+    const value = isOrdered && last ? parseInstant(last.properties[by]) : null
+    work.count(page.records.length)
+    listing.read = (listing.read ?? 0) + page.records.length
+    await checkReadLimit(work, listing.read, position.counted)
+    await merger.take(page.records.map(rowOf), page.askedAt, () => {
       // A cursor carries the bounds that its range had then; a value does not.
       if (!isOrdered) one.cursor = page.cursor
       if (value !== null) one.reached = value
@@ -181,7 +155,7 @@ async function readPages(
       if (page.cursor === null || isPast || isAfterEnd(listing, value)) one.done = true
     })
     if (one.done || isOver()) return
-    await findEnd(listing, one, parts)
+    await findEnd(listing, one, work)
   }
 }
 
@@ -189,11 +163,11 @@ async function readPages(
 async function findEnd(
   { window, by, startedAt }: Listing,
   { to }: ListingRange,
-  { reader, type, instantOf }: ListingParts,
+  { reader, type }: RecordsWork,
 ): Promise<void> {
   if (window === undefined || window.end !== null || (to !== null && !isLater(to, startedAt)))
     return
-  window.end = instantOf(await reader.edge(type, by!, 'desc'))
+  window.end = parseInstant(await reader.edge(type, by!, 'desc'))
 }
 
 const isAfterEnd = ({ window }: Listing, value: string | null): boolean =>

@@ -3,17 +3,10 @@
 
 import { Blocked } from '../core/errors.ts'
 import { formatNumber } from '../core/format.ts'
-import type { Reader } from './reader.ts'
+import type { RecordsWork } from './records-work.ts'
 
 /** Records beyond twice the service's count: people work meanwhile, and pages may overlap. */
 const BEYOND = 10_000
-
-export interface ReadLimitParts {
-  readonly type: string
-  readonly reader: Pick<Reader, 'count'>
-  /** Wait before a blocked run asks again, ms. */
-  readonly probeMs: number
-}
 
 /**
  * @param read records that a read has brought
@@ -21,7 +14,7 @@ export interface ReadLimitParts {
  * @throws Blocked `contract` where that is more than there can be
  */
 export async function checkReadLimit(
-  { type, reader, probeMs }: ReadLimitParts,
+  { deps, type, reader }: RecordsWork,
   read: number,
   counted: number | null,
 ): Promise<void> {
@@ -33,6 +26,6 @@ export async function checkReadLimit(
   throw new Blocked(
     'contract',
     `${type}: a listing does not end: it has brought ${formatNumber(read)} records, and the service counts ${formatNumber(now)}; its pages repeat`,
-    probeMs,
+    deps.tuning.blocked_probe_ms,
   )
 }

@@ -12,9 +12,9 @@ import type { Runs, Streams } from '../ledger/ledger.ts'
 import type { MirrorDeps, StreamResult } from './ports.ts'
 import { newRunState, newWindowRunState, firstPosition, parsePosition } from './position.ts'
 import { Reader } from './reader.ts'
-import { modifiedProperty, RecordsStream } from './records.ts'
+import { runRecords } from './records.ts'
 import { openedRun } from './streams.ts'
-import type { RecordsJob } from './records-work.ts'
+import { beginRecordsWork, modifiedProperty, type RecordsJob } from './records-work.ts'
 
 /** Times that a table is looked at again because somebody else took a name for it. */
 const NAMINGS_MAX = 3
@@ -52,16 +52,8 @@ async function mirrorRecords(
   const first = () =>
     firstPosition(window ? newWindowRunState(window, opened) : newRunState(opened, true))
   const position = stored === null ? first() : parsePosition(stored, deps.tables.place, type)
-  const work = new RecordsStream(deps, job, {
-    schema,
-    stream,
-    omitted,
-    fence,
-    position,
-    opened,
-    reader,
-  })
-  return await work.run()
+  const claimed = { schema, stream, omitted, fence, position, opened, reader }
+  return await runRecords(beginRecordsWork(deps, job, claimed))
 }
 
 /** @throws SyncError `mirror_type` where the type is gone */

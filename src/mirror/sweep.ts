@@ -15,7 +15,7 @@ export async function sweepDeletions(
   work: RecordsWork,
   phase: 'sweep' | 'resweep',
 ): Promise<StreamResult | undefined> {
-  const { deps, position, stream, schema, reader, parts, account } = work
+  const { deps, position, stream, schema, reader, account } = work
   const { tables } = deps
   const before = position.listing!.startedAt
   const unseen = { column: '_last_seen_at', from: null, to: before }
@@ -28,7 +28,7 @@ export async function sweepDeletions(
   if (missing > 0) {
     const isMany = missing > CONFIRM_MAX
     const asked = await unseenIds(work, missing)
-    const gone = await confirmGone(schema.name, asked, parts)
+    const gone = await confirmGone(work, asked)
     const share = `${missing} rows`
     if (!isMany) {
       const wait = await deleteApproved(work, gone.length, { before, ids: gone })

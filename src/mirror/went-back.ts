@@ -17,14 +17,14 @@ export async function checkWentBack(
   since: string,
   beganAt: string,
 ): Promise<void> {
-  const { deps, stream, schema, parts, merger, position, account } = work
+  const { deps, stream, merger, position, account } = work
   await merger.flush()
   const lacked = { after: null, limit: ASKED_MAX, versionFrom: since, seenBefore: beganAt }
   const ids = await deps.tables.ids(stream, lacked)
   if (ids.length === 0) return
   const { reverted } = position.run.tally
   // What is gone is found by counting, as always.
-  await confirmGone(schema.name, ids, parts)
+  await confirmGone(work, ids)
   await merger.flush()
   if (position.run.tally.reverted === reverted) return
   position.wanting = true
