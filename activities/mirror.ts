@@ -14,28 +14,28 @@ import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { MirrorSync } from '../config/index.ts'
 import type { Window } from '../src/core/watermark.ts'
 import type { StreamBooks } from '../src/ledger/ledger.ts'
-import { withTableHeartbeat } from '../src/mirror/table-heartbeat.ts'
-import { closeMirror } from '../src/mirror/close.ts'
-import { checkTablesHolder, discoverStreams } from '../src/mirror/discover.ts'
 import {
+  checkTablesHolder,
+  closeMirror,
+  closeReconcile,
   DEFAULT_MIRROR_TUNING,
   type DiscoveredStreams,
+  discoverReconcile,
+  discoverStreams,
+  edgesStream,
   type MirrorClient,
   type MirrorDeps,
+  mirrorStream,
   type MirrorTuning,
+  recheckTables,
+  reconcileStream,
   type StreamJob,
   type StreamRef,
   type StreamResult,
-} from '../src/mirror/ports.ts'
-import {
-  closeReconcile,
-  discoverReconcile,
-  reconcileStream,
-} from '../src/mirror/reconcile/index.ts'
-import { recheckTables } from '../src/mirror/recheck-tables.ts'
-import { withVisibilityCheck, streamsVisibility } from '../src/mirror/visibility-check.ts'
-import { mirrorStream } from '../src/mirror/stream.ts'
-import { edgesStream } from '../src/mirror/streams.ts'
+  streamsVisibility,
+  withTableHeartbeat,
+  withVisibilityCheck,
+} from '../src/mirror/index.ts'
 import { withHeartbeat } from '../src/runs/heartbeat.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
 import type { MirrorTables } from '../src/warehouses/mirror-tables.ts'

@@ -8,10 +8,13 @@ import { silentLogger, systemClock } from '../../src/core/ports.ts'
 import type { MirrorSync } from '../../config/index.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
-import { closeMirror } from '../../src/mirror/close.ts'
-import { discoverStreams } from '../../src/mirror/discover.ts'
-import { DEFAULT_MIRROR_TUNING, type MirrorDeps } from '../../src/mirror/ports.ts'
-import { mirrorStream } from '../../src/mirror/stream.ts'
+import {
+  closeMirror,
+  DEFAULT_MIRROR_TUNING,
+  discoverStreams,
+  type MirrorDeps,
+  mirrorStream,
+} from '../../src/mirror/index.ts'
 import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
 import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
 import { startFigures } from './mirror-figures.ts'

@@ -1,12 +1,7 @@
-// A record of the service against its row of the table. Promise kept here: both are in the one form of a row, so that nothing
-// differs only by how it is written: decimals, time zones, the order of keys.
+// Compares a record of the service with its row of the table. Promise kept here: both are in the one form of a row, so that nothing
+// differs only in how it is written: decimals, time zones, the order of keys.
 
-import {
-  excerpt,
-  type Difference,
-  type DifferenceKind,
-  type ChangedBy,
-} from '../../core/differences.ts'
+import { excerpt, type Difference, type DifferenceKind } from '../../core/differences.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type JsonObject } from '../../core/json.ts'
 import type {
@@ -18,30 +13,32 @@ import type {
 } from '../../warehouses/mirror-tables.ts'
 import { columnsByProperty } from '../columns.ts'
 
-/** What comparing showed; `pending`: the record was changed after what the mirror has read. */
+/** The result of a comparison; `pending`: the record was changed after what the mirror has read. */
 export type RowDifference =
   | { readonly kind: 'equal' | 'pending' }
   | { readonly kind: DifferenceKind; readonly differences: readonly Difference[] }
 
 export interface RowComparison {
   readonly stream: MirrorStream
-  /** The property of modification times; null where there is none. */
+  /** The property of modification times; null if there is none. */
   readonly modified: string | null
 }
 
 interface Field {
   readonly property: string
   readonly columns: readonly MirrorColumn[]
-  /** Places of the columns in a row's cells. */
+  /** Indexes of the columns among a row's cells. */
   readonly indexes: readonly number[]
 }
 
-/** What comparing gives for one row; `isUnread`: the mirror has not read this version yet. */
+/** Compares a record, as the row that it would be, with its row; `isUnread`: the mirror has not read this version yet. */
 export type RowComparer = (
   row: MirrorRow,
   held: StoredRow | undefined,
   isUnread: boolean,
 ) => RowDifference
+
+type Found = Pick<Difference, 'kind' | 'whose'>
 
 export function createRowComparer({ stream, modified }: RowComparison): RowComparer {
   const live = stream.columns.filter((column) => column.live)
@@ -50,72 +47,73 @@ export function createRowComparer({ stream, modified }: RowComparison): RowCompa
     columns,
     indexes: columns.map((column) => live.indexOf(column)),
   }))
-  const base = { stream: stream.name, key: null, ordinal: null }
-
-  const differencesOf = (
-    row: MirrorRow,
-    held: StoredRow,
-    kind: DifferenceKind,
-    whose: ChangedBy,
-  ) => {
-    const ourMisfits = misfitsOf(held.misfits)
-    const theirMisfits = misfitsOf(row.misfits)
-    const differences: Difference[] = []
-    for (const field of fields) {
-      const ours = exactText(field, held.cells, ourMisfits)
-      const theirs = exactText(field, row.cells, theirMisfits)
-      if (ours === theirs) continue
-      differences.push({
-        ...base,
-        recordId: row.id,
-        kind,
-        field: field.property,
-        whose,
-        ours: ours === null ? null : excerpt(textOf(field, held.cells, ourMisfits)),
-        theirs: theirs === null ? null : excerpt(textOf(field, row.cells, theirMisfits)),
-      })
-    }
-    return differences
-  }
-
-  /** The time of modification is told only where nothing else is. */
-  const told = (differences: readonly Difference[], other: Difference): readonly Difference[] => {
+  /** Of the whole record. */
+  const difference = ({ id }: MirrorRow, found: Found): Difference => ({
+    ...found,
+    stream: stream.name,
+    recordId: id,
+    key: null,
+    ordinal: null,
+    field: null,
+    ours: null,
+    theirs: null,
+  })
+  const fieldDifferences = (row: MirrorRow, held: StoredRow, found: Found): Difference[] =>
+    differingFields(fields, row, held).map((field) => ({ ...difference(row, found), ...field }))
+  /** The time of modification counts only if nothing else differs; a version alone is a difference of the whole record. */
+  const orWhole = (row: MirrorRow, found: Found, differences: readonly Difference[]) => {
     const rest = differences.filter(({ field }) => field !== modified)
     if (rest.length > 0) return rest
-    return differences.length > 0 ? differences : [other]
+    return differences.length > 0 ? differences : [difference(row, found)]
   }
-
   return (row, held, isUnread) => {
-    const whole = (kind: DifferenceKind, whose: ChangedBy): Difference => ({
-      ...base,
-      recordId: row.id,
-      kind,
-      field: null,
-      whose,
-      ours: null,
-      theirs: null,
-    })
-    if (held === undefined || held.isDeleted)
+    if (held === undefined || held.isDeleted) {
+      const found = { kind: 'missing', whose: 'unknown' } as const
       return isUnread
         ? { kind: 'pending' }
-        : { kind: 'missing', differences: [whole('missing', 'unknown')] }
+        : { kind: 'missing', differences: [difference(row, found)] }
+    }
     const isKnown = row.version !== null && held.version !== null
     const order = isKnown ? compareInstants(row.version, held.version) : 0
     if (order > 0) {
       if (isUnread) return { kind: 'pending' }
-      const differences = differencesOf(row, held, 'stale', 'service')
-      return { kind: 'stale', differences: told(differences, whole('stale', 'service')) }
+      const found = { kind: 'stale', whose: 'service' } as const
+      return {
+        kind: 'stale',
+        differences: orWhole(row, found, fieldDifferences(row, held, found)),
+      }
     }
-    // Without times of modification nobody can tell who was last.
+    // Without times of modification nothing shows which side changed last.
     const whose = modified === null ? 'unknown' : 'warehouse'
-    const differences = differencesOf(row, held, 'different', whose)
+    const found = { kind: 'different', whose } as const
+    const differences = fieldDifferences(row, held, found)
     const isSame = order === 0 && row.version === held.version
     if (isSame && differences.length === 0) return { kind: 'equal' }
     return {
       kind: 'different',
-      differences: isSame ? differences : told(differences, whole('different', whose)),
+      differences: isSame ? differences : orWhole(row, found, differences),
     }
   }
+}
+
+/** The fields whose values differ, with both values. */
+function differingFields(
+  fields: readonly Field[],
+  row: MirrorRow,
+  held: StoredRow,
+): Pick<Difference, 'field' | 'ours' | 'theirs'>[] {
+  const ourMisfits = misfitsOf(held.misfits)
+  const theirMisfits = misfitsOf(row.misfits)
+  return fields.flatMap((field) => {
+    const ours = exactText(field, held.cells, ourMisfits)
+    const theirs = exactText(field, row.cells, theirMisfits)
+    if (ours === theirs) return []
+    return {
+      field: field.property,
+      ours: ours === null ? null : excerpt(textOf(field, held.cells, ourMisfits)),
+      theirs: theirs === null ? null : excerpt(textOf(field, row.cells, theirMisfits)),
+    }
+  })
 }
 
 /** A row whose record is gone. */

@@ -1,188 +1,162 @@
-// The shares of a stream: how it is cut into them, and how each is looked at: read whole, counted, or one page of it. Cutting
-// asks the table, which costs no requests; where the table lacks most of its rows, the service is asked once.
+// The partitions of a stream: how it is cut into them, and how each is checked: read whole, counted, or one page of it. If the table
+// lacks most of its rows, the service is asked once where its records lie.
 
-import { PAGE_LIMIT_MAX, type ObjectSchema } from '../../contract/index.ts'
-import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
+import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import { formatInstant, parseInstant } from '../instant.ts'
-import type { MirrorDeps } from '../ports.ts'
-import type { Reader } from '../reader.ts'
+import { chooseCountGroups, Counting, type CountGroups } from './counting.ts'
+import { cutByRows, cutByTime, newestPartitionStart } from './cut.ts'
 import {
-  nextMillisecond,
-  cutByRows,
-  cutByTime,
-  rangeFilterOf,
   BEFORE_ALL,
-  rowInstant,
-  newestPartitionStart,
+  rangeFilterOf,
   recordInstant,
+  rowInstant,
   tableRange,
-  type PartitionKey,
 } from './partition-key.ts'
-import { Counting, chooseCountGroups, type CountGroups } from './counting.ts'
-import type { LocalTables } from './local-tables.ts'
 import type { RecordDiffer } from './record-differ.ts'
-import type { ReconcileState, PartitionRange } from './state.ts'
+import type { PartitionRange, ReconcileState } from './state.ts'
+import { idPages, rowPages } from './table-pages.ts'
+import type { ReconcileWork } from './work.ts'
 
 /**
- * Of `rows_per_range`: records of a share at most; those of a type that is read rather than counted; those that changed last and
- * are read whatever is counted; those of a short list.
+ * Shares of `rows_per_range`: records of a partition at most; of a type that is read rather than counted; of the newest records,
+ * which are always read; of a short list.
  */
-const SHARE = 1 / 2
+const PARTITION = 1 / 2
 const READ = 1 / 5
 const NEWEST = 1 / 20
 const LIST = 1 / 100
-/** Shares of a stream, at most, and those that each reader has where it is counted: a record that changed is in another one then. */
+/** Partitions of a stream, at most, and for each reader if they are counted: a record that changed is in another one then. */
 const PARTITIONS_MAX = 1_000
-const PARTITIONS_PER_STEP = 5
-/** Requests that counting may take in any case; beyond them, and what reading everything would take, shares are read whole. */
+const PARTITIONS_PER_READER = 5
+/** Requests that counting may take in any case; beyond them, and what reading everything would take, partitions are read whole. */
 const REQUESTS_MIN = 300
-/** Records that a combination of values should have in a share: one page lists them. */
+/** Records that a combination of values should have in a partition: one page lists them. */
 const CELL_RECORDS = 80
 /** Rows by which the properties are chosen that counts are grouped by. */
 const SAMPLE_ROWS = 1_000
 
-export interface PartitionsParts {
-  readonly schema: ObjectSchema
-  readonly stream: MirrorStream
-  readonly partitionKey: PartitionKey
-  readonly reader: Reader
-  readonly local: LocalTables
-  readonly differ: RecordDiffer
+export interface PartitionsOptions {
   /** Records to look at, about; null: all. */
   readonly sample: number | null
-  /** What is later was not read by the mirror; null where nothing is known of it. */
+  /** What is later was not read by the mirror; null if nothing is known of it. */
   readonly mark: string | null
-  /** Where the stream stands: how it is looked at, what the service counts, since when is newest. */
-  readonly place: Readonly<Pick<ReconcileState, 'how' | 'serviceCount' | 'newest'>>
+  /** How the stream is compared, how many records the service counts, and since when records are newest. */
+  readonly state: Readonly<Pick<ReconcileState, 'how' | 'serviceCount' | 'newest'>>
 }
 
 export class Partitions {
-  readonly #deps: Pick<MirrorDeps, 'tuning' | 'beat'>
-  readonly #parts: PartitionsParts
+  readonly #work: ReconcileWork
+  readonly #differ: RecordDiffer
+  readonly #options: PartitionsOptions
   #grouping: Promise<CountGroups> | undefined
 
-  constructor(deps: Pick<MirrorDeps, 'tuning' | 'beat'>, parts: PartitionsParts) {
-    this.#deps = deps
-    this.#parts = parts
+  constructor(work: ReconcileWork, differ: RecordDiffer, options: PartitionsOptions) {
+    this.#work = work
+    this.#differ = differ
+    this.#options = options
   }
 
-  /** Whether so many records are not rather read at once. */
+  /** Whether a type of so many records is counted; a smaller one is read. */
   isWorthCounting(records: number): boolean {
-    const { rows_per_range: rowsPerRange } = this.#deps.tuning
-    return this.#parts.partitionKey.kind !== 'none' && records > rowsPerRange * READ
+    const { deps, key } = this.#work
+    return key.kind !== 'none' && records > deps.tuning.rows_per_range * READ
   }
 
-  /** Where what is read first begins: what the mirror has not read, and of what is counted a little more. */
+  /** Since when records are read whole: those that the mirror has not read, and a few more if the rest is counted. */
   async newest(): Promise<string> {
-    const { partitionKey: axis, stream, local, mark, place } = this.#parts
-    const { tuning, beat } = this.#deps
-    const to = mark === null ? BEFORE_ALL : nextMillisecond(mark)
-    if (place.how !== 'counted') return to
-    const rows = Math.floor(tuning.rows_per_range * NEWEST)
-    return await newestPartitionStart(local, stream, axis, { to, rows, beat })
+    const { mark, state } = this.#options
+    // The millisecond after it: later records begin there.
+    const to = mark === null ? BEFORE_ALL : formatInstant(Date.parse(mark) + 1)
+    if (state.how !== 'counted') return to
+    const rows = Math.floor(this.#work.deps.tuning.rows_per_range * NEWEST)
+    return await newestPartitionStart(this.#work, { to, rows })
   }
 
-  /** The shares to look at, newest first. */
+  /** The partitions to check, newest first. */
   async cut(): Promise<PartitionRange[]> {
-    const { partitionKey: axis, stream, schema, reader, local, sample } = this.#parts
-    const { tuning, beat } = this.#deps
-    const { how, serviceCount, newest: to } = this.#parts.place
-    if (axis.kind === 'none') return [{ from: null, to: null }]
-    const { rows } = await local.count(stream, tableRange(axis, { from: BEFORE_ALL, to }))
-    const share = tuning.rows_per_range * SHARE
-    let size = Math.max(share, Math.ceil(rows / PARTITIONS_MAX))
-    if (sample !== null) size = Math.ceil(rows / Math.max(1, Math.floor(sample / PAGE_LIMIT_MAX)))
-    else if (how === 'counted') {
-      const { names, cells } = await this.#groups()
-      const counted = Math.max(
-        tuning.rows_per_range * LIST,
-        rows / (tuning.readers * PARTITIONS_PER_STEP),
-      )
-      size = Math.min(share, counted, names.length > 0 ? CELL_RECORDS * cells : Infinity)
-    }
-    size = Math.max(2, Math.ceil(size))
-    // A table that lacks most of it does not tell where the records are.
+    const { stream, schema, key, reader, local } = this.#work
+    const { serviceCount, newest: to } = this.#options.state
+    if (key.kind === 'none') return [{ from: null, to: null }]
+    const { rows } = await local.count(stream, tableRange(key, { from: BEFORE_ALL, to }))
+    const size = Math.max(2, Math.ceil(await this.#partitionRows(rows)))
+    // A table that lacks most rows does not show where the records are.
     if (serviceCount! > 2 * rows + size) {
-      const low = parseInstant(await reader.edge(schema.name, axis.property!, 'asc'))
+      const low = parseInstant(await reader.edge(schema.name, key.property!, 'asc'))
       if (low !== null && low < to)
         return cutByTime(low, to, Math.min(PARTITIONS_MAX, Math.ceil(serviceCount! / size)))
     }
-    return await cutByRows(local, stream, axis, { to, rows: size, beat })
+    return await cutByRows(this.#work, { to, rows: size })
   }
 
-  /** What is done with a share. */
-  async look(): Promise<(span: PartitionRange) => Promise<void>> {
-    const {
-      partitionKey: axis,
-      schema,
-      stream,
-      reader,
-      local,
-      differ: looker,
-      sample,
-      place,
-    } = this.#parts
-    const { tuning } = this.#deps
+  /** Rows of a partition of a table with so many. */
+  async #partitionRows(rows: number): Promise<number> {
+    const { sample, state } = this.#options
+    const { readers, rows_per_range: rowsPerRange } = this.#work.deps.tuning
+    const most = rowsPerRange * PARTITION
+    if (sample !== null) return rows / Math.max(1, Math.floor(sample / PAGE_LIMIT_MAX))
+    if (state.how !== 'counted') return Math.max(most, rows / PARTITIONS_MAX)
+    const { names, cells } = await this.#groups()
+    const counted = Math.max(rowsPerRange * LIST, rows / (readers * PARTITIONS_PER_READER))
+    return Math.min(most, counted, names.length > 0 ? CELL_RECORDS * cells : Infinity)
+  }
+
+  /** How a partition is checked. */
+  async checker(): Promise<(range: PartitionRange) => Promise<void>> {
+    const { sample, state } = this.#options
+    const { tuning } = this.#work.deps
     if (sample !== null) {
       const limit = Math.min(PAGE_LIMIT_MAX, sample)
-      return (span) => this.#lookAtPage(span, limit)
+      return (range) => this.#checkPage(range, limit)
     }
-    if (place.how === 'read') return (span) => looker.examine(span)
-    const counting = new Counting({
-      type: schema.name,
-      stream,
-      partitionKey: axis,
-      reader,
-      local,
-      differ: looker,
+    if (state.how === 'read') return (range) => this.#differ.examine(range)
+    const counting = new Counting(this.#work, this.#differ, {
       groups: (await this.#groups()).names,
       listMax: Math.max(2, Math.ceil(tuning.rows_per_range * LIST)),
-      requestsMax: Math.max(REQUESTS_MIN, Math.ceil(place.serviceCount! / PAGE_LIMIT_MAX)),
+      requestsMax: Math.max(REQUESTS_MIN, Math.ceil(state.serviceCount! / PAGE_LIMIT_MAX)),
     })
-    return (span) => counting.look(span)
+    return (range) => counting.check(range)
   }
 
-  /** The records without a value by which they could be found, and such rows. */
-  async recheckUnsettled(): Promise<void> {
-    const { partitionKey: axis, stream, schema, reader, local, differ: looker, place } = this.#parts
-    const none = { property: axis.property!, op: 'is_null' as const, value: true }
+  /** Checks what belongs to no partition: records without a value of the key, and such rows. */
+  async checkUnpartitioned(): Promise<void> {
+    const { stream, schema, key, reader, local } = this.#work
+    const differ = this.#differ
+    const none = { property: key.property!, op: 'is_null' as const, value: true }
     const records = await reader.count(schema.name, none)
     const { rows: all } = await local.count(stream)
-    const { rows: valued } = await local.count(
-      stream,
-      tableRange(axis, { from: BEFORE_ALL, to: null }),
-    )
-    const rows = all - valued
+    const valued = await local.count(stream, tableRange(key, { from: BEFORE_ALL, to: null }))
+    const rows = all - valued.rows
     if (records === 0 && rows === 0) return
-    if (records === rows && place.how !== 'read') return
+    if (records === rows && this.#options.state.how !== 'read') return
     const listed = new Set<string>()
-    if (records > 0) await looker.list(none, 'desc', Infinity, ({ id }) => listed.add(id))
+    if (records > 0) await differ.list(none, 'desc', Infinity, ({ id }) => listed.add(id))
     if (rows === 0) return
-    for await (const ids of looker.idsOf(null))
-      for await (const held of looker.rowsOf(ids))
-        await looker.absent(
+    for await (const ids of idPages(this.#work, null))
+      for await (const held of rowPages(this.#work, ids))
+        await differ.absent(
           held
-            .filter((row) => rowInstant(axis, stream, row) === null && !listed.has(row.id))
+            .filter((row) => rowInstant(key, stream, row) === null && !listed.has(row.id))
             .map(({ id }) => id),
         )
   }
 
-  /** One page from the beginning of a share, and the rows that belong to it. */
-  async #lookAtPage(span: PartitionRange, limit: number): Promise<void> {
-    const { partitionKey: axis, differ: looker } = this.#parts
+  /** Checks the first page of a partition, and the rows that belong to it. */
+  async #checkPage(range: PartitionRange, limit: number): Promise<void> {
+    const { key } = this.#work
+    const differ = this.#differ
     const listed = new Set<string>()
-    const filter = rangeFilterOf(axis, span)
-    const { last, hasMore } = await looker.list(filter, 'asc', limit, ({ id }) => listed.add(id))
-    let { to } = span
+    const filter = rangeFilterOf(key, range)
+    const { last, hasMore } = await differ.list(filter, 'asc', limit, ({ id }) => listed.add(id))
+    let { to } = range
     if (hasMore) {
-      // Others may share the time of the last one.
-      const value = last && recordInstant(axis, last)
+      // Other records may share the time of the last one.
+      const value = last && recordInstant(key, last)
       if (!value) return
       to = formatInstant(Date.parse(value))
     }
-    if (span.from !== null && to !== null && to <= span.from) return
-    for await (const ids of looker.idsOf({ from: span.from, to }))
-      await looker.absent(ids.filter((id) => !listed.has(id)))
+    if (range.from !== null && to !== null && to <= range.from) return
+    for await (const ids of idPages(this.#work, { from: range.from, to }))
+      await differ.absent(ids.filter((id) => !listed.has(id)))
   }
 
   #groups(): Promise<CountGroups> {
@@ -191,7 +165,7 @@ export class Partitions {
   }
 
   async #chooseGroups(): Promise<CountGroups> {
-    const { schema, stream, local } = this.#parts
+    const { schema, stream, local } = this.#work
     const ids = await local.ids(stream, { after: null, limit: SAMPLE_ROWS })
     return chooseCountGroups(schema, stream, await local.rows(stream, ids))
   }

@@ -1,16 +1,14 @@
-// One stream of a reconciliation: the records of an object type against the rows of their table. Where it stands is kept in the
-// ledger share by share, so that whoever goes on looks again only at what was under way.
+// One stream of a reconciliation: the records of an object type against the rows of their table. Its state is stored in the ledger
+// partition by partition, so that another worker repeats only what was in progress.
 
-import type { ObjectSchema, RecordRepresentation } from '../../contract/index.ts'
-import type { Difference, DifferenceKind } from '../../core/differences.ts'
+import type { ObjectSchema } from '../../contract/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import type { KeyVisibility } from '../../core/visibility.ts'
 import type { MirrorConfig } from '../../../config/index.ts'
-import type { Differences, StepStates, StreamBooks, Streams } from '../../ledger/ledger.ts'
+import type { StreamBooks } from '../../ledger/ledger.ts'
 import type { MirrorStream } from '../../warehouses/mirror-tables.ts'
-import { deletionPermission, whyAsked } from '../deletions.ts'
 import { evolveSchema } from '../schema-evolution.ts'
 import { lostSinceLastRun, otherThanListed } from '../last-visibility.ts'
 import { waitingStream } from '../streams.ts'
@@ -19,17 +17,17 @@ import { addMerge, parsePosition, type StreamPosition } from '../position.ts'
 import { Reader } from '../reader.ts'
 import { compileRow } from '../columns.ts'
 import { readType } from '../stream.ts'
-import { partitionKey, recordInstant, type PartitionKey } from './partition-key.ts'
-import { compareInstants, createRowComparer, extraRow } from './compare.ts'
-import { UNSETTLED_MAX, RecordDiffer, type RepairWriter } from './record-differ.ts'
+import { compareInstants, createRowComparer } from './compare.ts'
+import { deleteExtras, settleFound } from './found.ts'
+import { partitionKey, recordInstant } from './partition-key.ts'
+import { RecordDiffer } from './record-differ.ts'
 import { createSerialQueue } from './local-tables.ts'
 import { initialState, parseState, type ReconcileState, type PartitionRange } from './state.ts'
 import { Partitions } from './partitions.ts'
+import type { ReconcileWork } from './work.ts'
 
-/** Shares that may be looked at before what was found in them is told, and their place kept. */
-const UNKEPT_MAX = 20
-/** Differences that are read together from the ledger. */
-const DIFFERENCES_PAGE = 1_000
+/** Partitions that may be checked before the state is stored. */
+const UNSTORED_MAX = 20
 
 export interface ReconcileStreamJob {
   readonly run: number
@@ -42,15 +40,13 @@ export interface ReconcileStreamJob {
   readonly sight?: KeyVisibility | null
 }
 
-type ReconcileLedger = Differences & StepStates & Streams
-
 /**
  * Compares a stream until it is done, its time is over, or a person has to decide about deletions.
  * @throws SyncError `reconcile_unread` where the mirror has to run first, `reconcile_extra` where too much is gone,
  *   `mirror_type`, `warehouse_altered`; Blocked, ServiceFailure, QuotaWait: it goes on from there; FenceLost
  */
 export async function reconcileStream(
-  deps: MirrorDeps<ReconcileLedger>,
+  deps: ReconcileWork['deps'],
   job: ReconcileStreamJob,
 ): Promise<StreamResult> {
   const { tables, ledger } = deps
@@ -58,7 +54,7 @@ export async function reconcileStream(
   const reader = new Reader(deps)
   const schema = await readType(reader, deps, type)
   const [stream] = await tables.streams([type])
-  // Whoever mirrors the stream is overtaken only where something is to be written.
+  // Without repair nothing is written, and a running mirror keeps the stream.
   const claim = stream && job.scope.repair ? await tables.claim(type) : null
   const text = claim ? claim.position : stream ? await tables.position(type) : null
   const position = text === null ? null : parsePosition(text, tables.place, type)
@@ -69,22 +65,26 @@ export async function reconcileStream(
     )
   checkSchema(schema, stream, job.config)
   reader.goOnFrom(position.askedAt)
-  const axis = partitionKey(job, schema, stream)
-  // What another view mends, only a full listing finds again.
+  const key = partitionKey(job, schema, stream)
+  // What a key that sees other records repairs, only a full listing finds again.
   const isOther = otherThanListed(job.sight, position) !== null
   const stored = isOther ? JSON.stringify({ ...position, wanting: true }) : text!
   const writer = claim && { fence: claim.fence, position: stored }
-  const kept = parseState(await ledger.loadStepState(job.run, type))
-  const work = new Reconciliation(deps, job, {
+  const modified = key.kind === 'modified' ? key.property : null
+  const work = {
+    deps,
+    run: job.run,
     schema,
     stream,
-    position,
-    axis,
-    writer,
+    key,
     reader,
-    kept,
-  })
-  return await work.run()
+    local: createSerialQueue(tables),
+    compare: createRowComparer({ stream, modified }),
+    writer,
+    rowOf: compileRow(stream, { version: modified }),
+  }
+  const state = parseState(await ledger.loadStepState(job.run, type))
+  return await new Reconciliation(job, work, { position, stored: state }).run()
 }
 
 /** Rows that were made for other properties say nothing of the records. */
@@ -101,149 +101,131 @@ function checkSchema(schema: ObjectSchema, stream: MirrorStream, config: MirrorC
   )
 }
 
-interface Parts {
-  readonly schema: ObjectSchema
-  readonly stream: MirrorStream
+interface Begun {
   readonly position: StreamPosition
-  readonly axis: PartitionKey
-  readonly writer: RepairWriter | null
-  readonly reader: Reader
-  readonly kept: ReconcileState | null
+  /** As a worker of this run stored it; null if it is the first. */
+  readonly stored: ReconcileState | null
 }
 
 class Reconciliation {
-  readonly #deps: MirrorDeps<ReconcileLedger>
   readonly #job: ReconcileStreamJob
-  readonly #parts: Parts
-  readonly #looker: RecordDiffer
-  readonly #shares: Partitions
-  readonly #place: ReconcileState
+  readonly #work: ReconcileWork
+  readonly #differ: RecordDiffer
+  readonly #partitions: Partitions
+  readonly #state: ReconcileState
+  readonly #isFirst: boolean
   readonly #endsAtMs: number
   readonly #requestsBefore: number
-  /** What is later was not read by the mirror. */
-  readonly #mark: string | null
-  /** In what the key sees less than that of the mirror's last run. */
+  /** How the key sees less than that of the mirror's last run. */
   readonly #less: string | null
-  /** Why the key may see others than were listed. */
+  /** Why the key may see other records than were listed. */
   readonly #other: string | null
   #table: Pick<StreamBooks, 'tableCount' | 'misfits'> = { tableCount: null, misfits: null }
   #refused: string | null = null
   #asked: string | null = null
 
-  constructor(deps: MirrorDeps<ReconcileLedger>, job: ReconcileStreamJob, parts: Parts) {
-    const { axis, position, schema, stream, reader, writer } = parts
-    this.#deps = deps
+  constructor(
+    job: ReconcileStreamJob,
+    work: Omit<ReconcileWork, 'isUnread' | 'read' | 'merged'>,
+    { position, stored }: Begun,
+  ) {
+    const { deps, key } = work
     this.#job = job
-    this.#parts = parts
+    this.#isFirst = stored === null
     this.#endsAtMs = deps.clock.now() + deps.tuning.stream_ms
     this.#less = lostSinceLastRun(job.sight, position)
     this.#other = otherThanListed(job.sight, position)
-    this.#mark = axis.kind === 'modified' ? position.watermark : position.listedAt
-    // Two views may count as many records and have others.
+    const mark = key.kind === 'modified' ? position.watermark : position.listedAt
+    // Two keys may count the same number of records and see different ones.
     const isRead = job.scope.full || this.#other !== null
     const how = job.scope.sample !== null ? 'sample' : isRead ? 'read' : 'counted'
-    this.#place = parts.kept ?? initialState({ axis: axis.kind, how, watermark: this.#mark })
-    this.#requestsBefore = this.#place.tally.requests
-    const modified = axis.kind === 'modified' ? axis.property : null
-    const local = createSerialQueue(deps.tables)
-    this.#looker = new RecordDiffer(deps, {
-      local,
-      run: job.run,
-      type: schema.name,
-      stream,
-      reader,
-      axis,
-      writer,
-      compare: createRowComparer({ stream, modified }),
-      rowOf: compileRow(stream, { version: modified }),
-      isUnread: (record) => this.#isUnread(record),
-      read: (records) => {
-        this.#place.tally.read += records
+    const state = stored ?? initialState({ axis: key.kind, how, watermark: mark })
+    this.#state = state
+    this.#requestsBefore = state.tally.requests
+    this.#work = {
+      ...work,
+      isUnread: (record) => {
+        const value = recordInstant(key, record)
+        return value !== null && (mark === null || compareInstants(value, mark) > 0)
       },
-      merged: (counts) => addMerge(this.#place.tally, counts),
-    })
-    this.#shares = new Partitions(deps, {
-      schema,
-      stream,
-      partitionKey: axis,
-      reader,
-      local,
-      differ: this.#looker,
-      sample: job.scope.sample,
-      mark: this.#mark,
-      place: this.#place,
-    })
-  }
-
-  #isUnread(record: RecordRepresentation): boolean {
-    const value = recordInstant(this.#parts.axis, record)
-    return value !== null && (this.#mark === null || compareInstants(value, this.#mark) > 0)
+      read: (records) => {
+        state.tally.read += records
+      },
+      merged: (counts) => addMerge(state.tally, counts),
+    }
+    this.#differ = new RecordDiffer(this.#work)
+    const options = { sample: job.scope.sample, mark, state }
+    this.#partitions = new Partitions(this.#work, this.#differ, options)
   }
 
   async run(): Promise<StreamResult> {
-    const place = this.#place
-    // Whoever goes on learns from it that something may be mended already.
-    await this.#keep()
-    if (place.phase === 'look') {
-      if (!(await this.#look())) {
-        await this.#keep()
-        return { state: 'again' }
-      }
-      await this.#keep()
-      place.phase = 'mend'
+    const state = this.#state
+    // The next worker learns from it that something may be repaired already.
+    await this.#store()
+    if (state.phase === 'look') {
+      const isComplete = await this.#compare()
+      await this.#store()
+      if (!isComplete) return { state: 'again' }
+      state.phase = 'mend'
     }
-    if (place.phase === 'mend') {
-      const wait = this.#job.scope.repair ? await this.#mend() : undefined
+    if (state.phase === 'mend') {
+      const wait = this.#job.scope.repair ? await this.#repair() : undefined
       if (wait) return wait
-      place.phase = 'done'
+      state.phase = 'done'
     }
-    const { rows, misfits } = await this.#deps.tables.count(this.#parts.stream)
+    const { rows, misfits } = await this.#work.deps.tables.count(this.#work.stream)
     this.#table = { tableCount: rows, misfits }
-    await this.#keep()
+    await this.#store()
     return { state: 'done' }
   }
 
-  /** Returns whether everything was looked at. */
-  async #look(): Promise<boolean> {
-    const { axis, schema, reader } = this.#parts
-    const place = this.#place
-    const looker = this.#looker
-    const shares = this.#shares
-    // What changed last comes first, always: what is known of it explains its old rows. There a version may well have been
-    // missed shortly after another, which no count tells.
-    place.pending = 0
-    if (place.serviceCount === null) {
-      place.serviceCount = await reader.count(schema.name)
-      if (place.how === 'counted' && !shares.isWorthCounting(place.serviceCount)) place.how = 'read'
-      place.newest = await shares.newest()
-      place.spans = await shares.cut()
+  /** Returns whether everything was compared. */
+  async #compare(): Promise<boolean> {
+    const { key, schema, reader } = this.#work
+    const state = this.#state
+    const differ = this.#differ
+    const partitions = this.#partitions
+    state.pending = 0
+    if (state.serviceCount === null) {
+      state.serviceCount = await reader.count(schema.name)
+      if (state.how === 'counted' && !partitions.isWorthCounting(state.serviceCount))
+        state.how = 'read'
+      state.newest = await partitions.newest()
+      state.spans = await partitions.cut()
     }
-    const isSample = place.how === 'sample'
-    if (axis.kind !== 'none' && !isSample) {
-      await looker.examine({ from: place.newest, to: null })
-      if (!place.isBeside) {
-        await shares.recheckUnsettled()
-        place.isBeside = true
+    // The newest records come first, always: what is known of them explains their old rows. Of these the mirror most easily
+    // misses a version that follows shortly on another, which no count shows.
+    if (key.kind !== 'none' && state.how !== 'sample') {
+      await differ.examine({ from: state.newest, to: null })
+      if (!state.isBeside) {
+        await partitions.checkUnpartitioned()
+        state.isBeside = true
       }
     }
-    await looker.commit()
-    const look = await shares.look()
+    await differ.commit()
+    await this.#checkPartitions(await partitions.checker())
+    return state.spans.length === 0
+  }
+
+  /** Checks the partitions that are left, several at a time, until the activity's time is over. */
+  async #checkPartitions(check: (range: PartitionRange) => Promise<void>): Promise<void> {
+    const state = this.#state
     const finished = new Set<PartitionRange>()
-    const queue = [...place.spans]
-    const keep = async () => {
+    const queue = [...state.spans]
+    const storeFinished = async () => {
       const done = new Set(finished)
-      await looker.commit()
-      place.spans = place.spans.filter((span) => !done.has(span))
-      await this.#keep()
+      await this.#differ.commit()
+      state.spans = state.spans.filter((range) => !done.has(range))
+      await this.#store()
     }
     const stop = new AbortController()
     const lane = async () => {
       try {
-        for (let span = queue.shift(); span !== undefined; span = queue.shift()) {
-          await look(span)
-          finished.add(span)
-          const isDue = finished.size % UNKEPT_MAX === 0 || place.how === 'read'
-          if (isDue) await keep()
+        for (let range = queue.shift(); range !== undefined; range = queue.shift()) {
+          await check(range)
+          finished.add(range)
+          const isDue = finished.size % UNSTORED_MAX === 0 || state.how === 'read'
+          if (isDue) await storeFinished()
           if (this.#isLate() || stop.signal.aborted) return
         }
       } catch (error) {
@@ -251,111 +233,50 @@ class Reconciliation {
         throw error
       }
     }
-    const lanes = Array.from({ length: this.#deps.tuning.readers }, lane)
+    const lanes = Array.from({ length: this.#work.deps.tuning.readers }, lane)
     for (const result of await Promise.allSettled(lanes))
       if (result.status === 'rejected') throw result.reason
-    await keep()
-    return place.spans.length === 0
+    await storeFinished()
   }
 
-  /** Deletes rows whose records are gone, as far as that is permitted, and settles what was mended before a kill. */
-  async #mend(): Promise<StreamResult | undefined> {
-    const { writer } = this.#parts
-    const looker = this.#looker
-    if (this.#parts.kept !== null) await this.#settle()
-    const gone = await this.#left((kind) => kind === 'extra')
-    if (gone.length === 0 || writer === null) return undefined
-    const { tables, ledger } = this.#deps
-    const { run, config, verdict } = this.#job
-    const { stream, schema, reader } = this.#parts
-    const { rows: of } = await tables.count(stream)
-    const share = `${gone.length} of ${of} rows`
-    const isLess = this.#less !== null
-    const may = deletionPermission(gone.length, of, config, verdict, { isLess })
-    if (may === 'ask') {
-      this.#asked = `${share} would be deleted, ${whyAsked(config, isLess)}; approve or reject it`
-      await this.#keep()
-      return { state: 'approval', rows: gone.length, of }
-    }
-    if (may === 'refused') {
-      this.#refused = `the deletion of ${share} was rejected`
-      return undefined
-    }
-    const at = reader.now()
-    this.#place.tally.deleted += await tables.delete(stream, writer.fence, writer.position, {
-      before: at,
-      ids: gone,
-      how: config.deletions,
-      at,
-    })
-    for (let from = 0; from < gone.length; from += DIFFERENCES_PAGE) {
-      const some = gone.slice(from, from + DIFFERENCES_PAGE)
-      await ledger.noteDifferences(
-        run,
-        some.map((id) => extraRow(schema.name, id)),
-        { repaired: true },
-      )
-    }
-    await looker.commit()
-    return undefined
-  }
-
-  /** What was noted as not mended before somebody else went on: it may be mended, or may have changed while a person was asked. */
-  async #settle(): Promise<void> {
-    const { ledger } = this.#deps
-    const left = await this.#left(() => true)
-    const equal = new Set(await this.#looker.compare(left))
-    if (equal.size === 0) return
-    for await (const rows of this.#differences()) {
-      const mended = rows.filter(({ recordId }) => equal.has(recordId!))
-      if (mended.length > 0) await ledger.noteDifferences(this.#job.run, mended, { repaired: true })
-    }
-  }
-
-  /** Ids of the records with differences that are not mended. */
-  async #left(of: (kind: DifferenceKind) => boolean): Promise<string[]> {
-    const ids = new Set<string>()
-    for await (const rows of this.#differences())
-      for (const { kind, recordId } of rows)
-        if (of(kind) && ids.size < UNSETTLED_MAX) ids.add(recordId!)
-    return [...ids]
-  }
-
-  /** The stream's differences that are not mended, in pages; those of a record are in the same one. */
-  async *#differences(): AsyncGenerator<readonly Difference[]> {
-    const { ledger, beat, signal } = this.#deps
-    let left: Difference[] = []
-    for (let after: number | null = 0; after !== null;) {
-      const choice = { after, limit: DIFFERENCES_PAGE, isRepaired: false }
-      const { rows, next } = await ledger.differences(this.#job.run, choice)
-      signal.throwIfAborted()
-      beat()
-      left.push(...rows.filter(({ stream }) => stream === this.#parts.schema.name))
-      const last = next === null ? undefined : left.at(-1)?.recordId
-      yield left.filter(({ recordId }) => recordId !== last)
-      left = left.filter(({ recordId }) => recordId === last)
-      after = next
+  /** Deletes rows whose records are gone, and settles what was repaired before a kill. */
+  async #repair(): Promise<StreamResult | undefined> {
+    if (!this.#isFirst) await settleFound(this.#work, this.#differ)
+    const { config, verdict } = this.#job
+    const result = await deleteExtras(this.#work, config, { verdict, isLess: this.#less !== null })
+    switch (result.state) {
+      case 'ask':
+        this.#asked = result.text
+        await this.#store()
+        return { state: 'approval', rows: result.rows, of: result.of }
+      case 'refused':
+        this.#refused = result.text
+        return undefined
+      case 'deleted':
+        this.#state.tally.deleted += result.rows
+        await this.#differ.commit()
+        return undefined
     }
   }
 
   #isLate(): boolean {
-    return this.#deps.clock.now() >= this.#endsAtMs
+    return this.#work.deps.clock.now() >= this.#endsAtMs
   }
 
-  /** Notes the figures, and where it stands. */
-  async #keep(): Promise<void> {
-    if (this.#place.phase === 'look') this.#place.pending = this.#looker.pending.size
+  /** Stores the figures, and the state for the next worker. */
+  async #store(): Promise<void> {
+    const { deps, run, schema } = this.#work
+    if (this.#state.phase === 'look') this.#state.pending = this.#differ.pending.size
     await this.#note()
-    const text = JSON.stringify(this.#place)
-    await this.#deps.ledger.saveStepState(this.#job.run, this.#parts.schema.name, text)
+    await deps.ledger.saveStepState(run, schema.name, JSON.stringify(this.#state))
   }
 
   async #note(): Promise<void> {
-    const { stream, schema, reader } = this.#parts
-    const { phase, how, serviceCount, tally } = this.#place
+    const { deps, run, stream, schema, reader } = this.#work
+    const { phase, how, serviceCount, tally } = this.#state
     tally.requests = this.#requestsBefore + reader.requests
     const working = phase === 'look' ? 'pulling' : phase === 'mend' ? 'sweeping' : 'complete'
-    await this.#deps.ledger.noteStream(this.#job.run, {
+    await deps.ledger.noteStream(run, {
       ...waitingStream(schema.name),
       table: stream.table,
       state: this.#asked === null ? working : 'approval',
@@ -368,20 +289,22 @@ class Reconciliation {
   }
 
   #message(): string | null {
-    const { pending, how, axis } = this.#place
+    const { pending, how, axis } = this.#state
     const [records, comes, was] =
       pending === 1 ? ['record', 'it comes', 'it was'] : ['records', 'they come', 'they were']
     const then = this.#job.scope.repair ? `${was} read too` : `${comes} with its next run`
     const parts = [
-      ...[this.#asked, this.#less, this.#other].filter((text) => text !== null),
-      ...(pending === 0
-        ? []
-        : [`${formatNumber(pending)} ${records} changed since the mirror ran last; ${then}`]),
-      ...(axis === 'created' && how === 'counted'
-        ? ['counted by time of creation, which does not tell of values that changed; full does']
-        : []),
-      ...(this.#refused === null ? [] : [this.#refused]),
-    ]
+      this.#asked,
+      this.#less,
+      this.#other,
+      pending === 0
+        ? null
+        : `${formatNumber(pending)} ${records} changed since the mirror ran last; ${then}`,
+      axis === 'created' && how === 'counted'
+        ? 'counted by time of creation, which does not tell of values that changed; full does'
+        : null,
+      this.#refused,
+    ].filter((text) => text !== null)
     return parts.length === 0 ? null : parts.join('; ')
   }
 }

@@ -12,7 +12,7 @@ import { RecordsClient } from '../../../src/client/index.ts'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import type { DiscoveredStreams } from '../../../src/mirror/ports.ts'
+import type { DiscoveredStreams } from '../../../src/mirror/index.ts'
 import { startService } from '../../../src/service/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 

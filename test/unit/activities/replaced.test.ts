@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { Blocked, SyncError } from '../../../src/core/errors.ts'
-import { recheckTables } from '../../../src/mirror/recheck-tables.ts'
+import { recheckTables } from '../../../src/mirror/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 import { stream } from '../../contract/ledger/scene.ts'
 

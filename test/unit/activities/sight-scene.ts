@@ -15,11 +15,11 @@ import type { Window } from '../../../src/core/watermark.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { StreamBooks } from '../../../src/ledger/ledger.ts'
 import type {
+  DeletionVerdict,
   DiscoveredStreams,
   MirrorClient,
   StreamResult,
-  DeletionVerdict,
-} from '../../../src/mirror/ports.ts'
+} from '../../../src/mirror/index.ts'
 import { startService } from '../../../src/service/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
-import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 
 const BEGIN = Date.UTC(2026, 5, 1)

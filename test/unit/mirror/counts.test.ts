@@ -2,7 +2,7 @@
 // difference; what never ends is left.
 
 import { expect, test } from 'vitest'
-import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 
 const table = `${SCHEMA}.${CONTACT}`

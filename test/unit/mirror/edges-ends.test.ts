@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { KeyVisibility } from '../../../src/core/visibility.ts'
-import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
 
 const COMPANY = 'svc_company'

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
 import type { KeyVisibility } from '../../../src/core/visibility.ts'
-import type { MirrorClient, DeletionVerdict } from '../../../src/mirror/ports.ts'
+import type { DeletionVerdict, MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
 
 const COMPANY = 'svc_company'

@@ -10,7 +10,7 @@ import { everyShape, NAMES, samples, seed, TYPE } from '../sources/every-shape.t
 import type { RecordRepresentation } from '../../../src/contract/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
 import type { MirrorConfig } from '../../../config/index.ts'
-import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorClient } from '../../../src/mirror/index.ts'
 import type { StoredRow, MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
 import { createSerialQueue } from '../../../src/mirror/reconcile/local-tables.ts'

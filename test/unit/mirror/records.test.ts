@@ -3,7 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ServiceFailure } from '../../../src/core/errors.ts'
-import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, samples, seed, TYPE } from '../sources/every-shape.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'

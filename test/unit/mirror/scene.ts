@@ -17,24 +17,22 @@ import type { MirrorConfig, MirrorSync } from '../../../config/index.ts'
 import type { Window } from '../../../src/core/watermark.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openLedger } from '../../../src/ledger/open.ts'
-import { closeMirror } from '../../../src/mirror/close.ts'
-import { discoverStreams } from '../../../src/mirror/discover.ts'
 import {
+  closeMirror,
+  closeReconcile,
   DEFAULT_MIRROR_TUNING,
+  type DeletionVerdict,
+  discoverReconcile,
+  discoverStreams,
   type MirrorClient,
   type MirrorDeps,
+  mirrorStream,
   type MirrorTuning,
-  type StreamResult,
-  type DeletionVerdict,
-} from '../../../src/mirror/ports.ts'
-import {
-  closeReconcile,
-  discoverReconcile,
-  reconcileStream,
   type ReconcileClosed,
+  reconcileStream,
   type ReconcileStreamJob,
-} from '../../../src/mirror/reconcile/index.ts'
-import { mirrorStream } from '../../../src/mirror/stream.ts'
+  type StreamResult,
+} from '../../../src/mirror/index.ts'
 import {
   startService,
   type RunningService,

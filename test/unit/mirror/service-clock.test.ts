@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
-import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene } from './scene.ts'
 
 const HOUR = 3_600_000

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
-import { withTableHeartbeat } from '../../../src/mirror/table-heartbeat.ts'
+import { withTableHeartbeat } from '../../../src/mirror/index.ts'
 import type {
   MirrorBatch,
   MirrorStream,

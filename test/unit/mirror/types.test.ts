@@ -1,7 +1,7 @@
 // Object types that come and go, and that have odd names: each is a stream that says how it stands, and none stops another.
 
 import { describe, expect, test } from 'vitest'
-import type { MirrorClient } from '../../../src/mirror/ports.ts'
+import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene, SCHEMA } from './scene.ts'
 
 const COMPANY = 'svc_company'
