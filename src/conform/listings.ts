@@ -1,22 +1,9 @@
-// What the rules about listings and queries share: their calls, and the comparison of two readings.
+// The comparison of two readings, which the rules about listings and queries share.
 
 import { broken } from './expect.ts'
 import type { RuleContext } from './rule-context.ts'
-import type { RuleCall } from './types.ts'
 import type { ProbedRecord, RecordSample } from './types.ts'
 import type { WireExchange } from './wire.ts'
-
-export const listCall = (sample: RecordSample): RuleCall => ({
-  operation: 'listRecords',
-  objectType: sample.type.name,
-})
-
-export const queryCall = (sample: RecordSample, body: object, sent?: string): RuleCall => ({
-  operation: 'queryRecords',
-  objectType: sample.type.name,
-  body,
-  sent: sent ?? JSON.stringify(body),
-})
 
 const idsOf = (records: readonly ProbedRecord[]) => records.map(({ id }) => id).toSorted()
 

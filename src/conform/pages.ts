@@ -4,6 +4,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { broken, expectSuccess, valueKind } from './expect.ts'
 import type { RuleCall, ProbedRecord, Requests } from './types.ts'
+import { membersOf, problemOf } from './wire.ts'
 import type { WireExchange } from './wire.ts'
 import { Unchecked } from './verdict.ts'
 
@@ -16,24 +17,22 @@ export interface AnswerPage {
 /** The page that an answer holds. @throws Broken if there is none, Unchecked if the service cannot answer now */
 export function pageIn(exchange: WireExchange): AnswerPage {
   expectSuccess(exchange, [200])
-  const body: JsonObject = isJsonObject(exchange.json) ? exchange.json : {}
-  const { data, pagination } = body
+  const { data, pagination } = problemOf(exchange)
   if (!Array.isArray(data)) {
     const fault = { at: '/data', expected: 'a list of records', got: valueKind(data) }
     throw broken(exchange, fault)
   }
-  const told: JsonObject = isJsonObject(pagination) ? pagination : {}
-  const records = data.map((each, index): ProbedRecord => {
-    const { id, properties }: JsonObject = isJsonObject(each) ? each : {}
+  const { has_more: hasMore, next_cursor: cursor } = membersOf(pagination)
+  const records = data.map((each: unknown, index): ProbedRecord => {
+    const { id, properties } = membersOf(each)
     if (typeof id === 'string' && isJsonObject(properties))
       return { id, properties } as ProbedRecord
     const expected = 'a record with id and properties'
     throw broken(exchange, { at: `/data/${index}`, expected, got: valueKind(each) })
   })
-  const cursor = told['next_cursor']
   return {
     records,
-    hasMore: told['has_more'] === true,
+    hasMore: hasMore === true,
     cursor: typeof cursor === 'string' ? cursor : null,
   }
 }

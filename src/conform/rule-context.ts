@@ -3,9 +3,9 @@
 
 import { SyncError } from '../core/errors.ts'
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
-import type { FilterNode } from '../contract/index.ts'
 import type { Address } from '../client/address.ts'
 import { buildRequest } from '../client/build-request.ts'
+import { query } from './calls.ts'
 import { createdIds } from './scratch-records.ts'
 import type { ScratchRecords } from './scratch-records.ts'
 import type { Routes } from './routes.ts'
@@ -25,9 +25,6 @@ export interface RuleContextOptions {
   /** Whether the key may be sent in a query string, and so end up in logs. */
   readonly keyInQuery: boolean
 }
-
-/** An id that no record has. */
-export const NO_RECORD = 'conform-no-such-record'
 
 export class RuleContext {
   readonly options: RuleContextOptions
@@ -137,17 +134,8 @@ export class RuleContext {
     )
   }
 
-  /** A query; `sent` is what evidence may show of its body. */
-  async query(objectType: string, body: object, sent = evidenceText(body)): Promise<WireExchange> {
-    return await this.call({ operation: 'queryRecords', objectType, body, sent })
-  }
-
-  async aggregate(
-    objectType: string,
-    body: object,
-    sent = evidenceText(body),
-  ): Promise<WireExchange> {
-    return await this.call({ operation: 'aggregateRecords', objectType, body, sent })
+  async query(...parts: Parameters<typeof query>): Promise<WireExchange> {
+    return await this.call(query(...parts))
   }
 
   /** A type to ask about, if any type will do. */
@@ -164,17 +152,6 @@ const callerWords: Readonly<Record<CallerKey, string>> = {
   unknown: 'with an unknown key',
   nobody: 'without a key',
   query: 'with the key in the query string only',
-}
-
-/** JSON that the kit invented, for evidence. */
-export function evidenceText(body: unknown): string {
-  const text = JSON.stringify(body)
-  return text.length > 160 ? `${text.slice(0, 157)}...` : text
-}
-
-/** A filter's leaf, for evidence: what it asks, without the value, which may come from a record. */
-export function leafEvidence(filter: FilterNode): string {
-  return 'op' in filter ? `filter ${filter.property} ${filter.op} …` : evidenceText(filter)
 }
 
 /** @throws Unchecked for a name or an id that no path can hold */

@@ -13,7 +13,7 @@ import { RuleContext } from './rule-context.ts'
 import { documentedRoutes } from './routes.ts'
 import { RULE_PHASES, ruleVerdict } from './rule.ts'
 import { Unchecked, ruleSection } from './verdict.ts'
-import type { Rule } from './rule.ts'
+import type { RulePhase } from './rule.ts'
 import type { RuleVerdict } from './verdict.ts'
 import { RULES } from './rules/index.ts'
 import { createWire } from './wire.ts'
@@ -109,50 +109,22 @@ export async function runConformance(options: ConformOptions): Promise<ConformRe
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
     ...(options.clock ? { clock: options.clock } : {}),
   })
-  const isHere = address.origin.startsWith('http:')
   const settings = {
     address,
     key: options.key,
     wire,
     signal,
     hasOtherKey: options.otherKey !== undefined,
-    keyInQuery: options.keyInQuery ?? isHere,
+    keyInQuery: options.keyInQuery ?? address.origin.startsWith('http:'),
   }
   try {
     const scout = new RuleContext({ ...settings, routes: documentedRoutes(undefined, address) })
     const document = await reached(scout)
     const kit = new RuleContext({ ...settings, routes: documentedRoutes(document, address) })
     await checkTypes(kit, write)
-    const results = new Map<string, RuleVerdict>()
     const marker = `conform-${randomBytes(4).toString('hex')}`
     for (const type of write) kit.benches.push(new ScratchRecords(kit, type, marker))
-    let interrupted = false
-    const ask = async (rules: readonly Rule[]) => {
-      for (const rule of rules) {
-        const { id, text } = rule
-        options.progress?.({
-          done: results.size,
-          total: RULES.length,
-          requests: wire.exchanges.length,
-          text,
-        })
-        results.set(id, await ruleVerdict(rule, kit))
-      }
-    }
-    const inPhase = (phase: Rule['phase']) => RULES.filter((rule) => rule.phase === phase)
-    let leftovers: Leftover[] = []
-    let removed = 0
-    try {
-      for (const bench of kit.benches) await bench.prepare()
-      for (const phase of RULE_PHASES.filter((each) => each !== 'answers'))
-        await ask(inPhase(phase))
-    } catch (error) {
-      if (!signal.aborted) throw error
-      interrupted = true
-    } finally {
-      ;({ removed, leftovers } = await clear(kit))
-    }
-    await ask(inPhase('answers'))
+    const { verdicts, ...ending } = await checkRules(kit, options.progress)
     return {
       service: address.origin + address.prefix,
       write,
@@ -160,15 +132,13 @@ export async function runConformance(options: ConformOptions): Promise<ConformRe
         id,
         section: ruleSection(id),
         text,
-        verdict: results.get(id) ?? { kind: 'unchecked', why: 'the run was stopped before' },
+        verdict: verdicts.get(id) ?? { kind: 'unchecked', why: 'the run was stopped before' },
       })),
       requests: wire.exchanges.length,
       requestsMax,
       waitedMs: wire.waitedMs,
-      interrupted,
       marker: write.length > 0 ? marker : null,
-      removed,
-      leftovers,
+      ...ending,
       unprepared: kit.benches.flatMap(({ typeName, failure }) =>
         failure === null ? [] : [{ object_type: typeName, why: failure }],
       ),
@@ -176,6 +146,32 @@ export async function runConformance(options: ConformOptions): Promise<ConformRe
   } finally {
     await wire.close()
   }
+}
+
+/** Checks every rule, and removes what was created before the answers are judged, also after an interruption. */
+async function checkRules(kit: RuleContext, progress: ConformOptions['progress']) {
+  const { signal } = kit
+  const verdicts = new Map<string, RuleVerdict>()
+  const check = async (phase: RulePhase) => {
+    for (const rule of RULES.filter((each) => each.phase === phase)) {
+      const state = { done: verdicts.size, total: RULES.length, requests: kit.exchanges.length }
+      progress?.({ ...state, text: rule.text })
+      verdicts.set(rule.id, await ruleVerdict(rule, kit))
+    }
+  }
+  let interrupted = false
+  let cleared: Cleared = { removed: 0, leftovers: [] }
+  try {
+    for (const bench of kit.benches) await bench.prepare()
+    for (const phase of RULE_PHASES.filter((each) => each !== 'answers')) await check(phase)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    interrupted = true
+  } finally {
+    cleared = await clear(kit)
+  }
+  await check('answers')
+  return { verdicts, interrupted, ...cleared }
 }
 
 /** Checks that the service answers and accepts the key; returns its OpenAPI document, or undefined. @throws SyncError */
@@ -222,8 +218,10 @@ async function checkTypes(kit: RuleContext, write: readonly string[]): Promise<v
   }
 }
 
+type Cleared = Pick<ConformReport, 'removed' | 'leftovers'>
+
 /** Removes what was created, also after an interruption: it has its own time limit. */
-async function clear(kit: RuleContext): Promise<{ removed: number; leftovers: Leftover[] }> {
+async function clear(kit: RuleContext): Promise<Cleared> {
   kit.signal = AbortSignal.timeout(CLEAR_MAX_MS)
   setMaxListeners(0, kit.signal)
   let removed = 0

@@ -15,7 +15,8 @@ import type {
   RecordSample,
   ProbedType,
 } from './types.ts'
-import { Broken, Unchecked } from './verdict.ts'
+import { Broken, NotApplicable, Unchecked } from './verdict.ts'
+import { dataOf } from './wire.ts'
 import type { WireExchange } from './wire.ts'
 
 /** Types whose properties and records are read. */
@@ -79,6 +80,18 @@ export class SchemaProbe {
       }
       return { ...summary, properties: raw.flatMap((each) => propertyOf(each, fields) ?? []) }
     })
+  }
+
+  /** A property that fits, and the name of its type. @throws NotApplicable, with `none` */
+  async propertyWhere(
+    fits: (property: ProbedProperty) => boolean,
+    none: string,
+  ): Promise<{ type: string; property: ProbedProperty }> {
+    for (const { name: type, properties } of await this.types()) {
+      const property = properties.find(fits)
+      if (property) return { type, property }
+    }
+    throw new NotApplicable(none)
   }
 
   associations(): Promise<readonly ProbedAssociation[]> {
@@ -181,13 +194,13 @@ export async function asUnchecked<Value>(work: Promise<Value>): Promise<Value> {
 }
 
 function dataIn(exchange: WireExchange): JsonObject {
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  const data = dataOf(exchange)
   if (exchange.status === 200 && isJsonObject(data)) return data
   throw new Unchecked(`${exchange.line} was answered ${exchange.status} without an object in data`)
 }
 
 function listIn(exchange: WireExchange): readonly unknown[] {
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  const data = dataOf(exchange)
   if (exchange.status === 200 && Array.isArray(data)) return data
   throw new Unchecked(`${exchange.line} was answered ${exchange.status} without a list in data`)
 }

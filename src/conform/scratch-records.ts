@@ -2,16 +2,16 @@
 // request of this run created is noted before anything else happens, and records with the marker are searched for at the
 // end, even if the answer to a create was lost.
 
-import { isJsonObject } from '../core/json.ts'
 import type { Json } from '../core/json.ts'
 import { isSuccess, answerText } from './expect.ts'
 import { pageIn } from './pages.ts'
 import { Broken, Unchecked } from './verdict.ts'
-import type { ProbedRecord, ProbedProperty, Requests, ProbedType } from './types.ts'
+import type { ProbedRecord, ProbedProperty, Requests, ProbedType, RuleCall } from './types.ts'
 import { kindOfProperty, valueFor } from './values.ts'
-import { problemOf } from './wire.ts'
+import { dataOf, membersOf, problemOf } from './wire.ts'
 import type { WireExchange } from './wire.ts'
 
+export type BatchOperation = 'batchCreate' | 'batchUpdate' | 'batchUpsert' | 'batchDelete'
 export type ScratchValues = Readonly<Record<string, Json>>
 
 /** A scratch record as the service last returned it. */
@@ -142,12 +142,19 @@ export class ScratchRecords {
   }
 
   async upsert(matchingProperty: string, properties: ScratchValues): Promise<WireExchange> {
-    return await this.kit.call({
-      operation: 'upsertRecord',
-      objectType: this.typeName,
-      matchingProperty,
-      body: { data: { properties } },
-    })
+    return await this.kit.call(this.upsertOf(matchingProperty, properties))
+  }
+
+  /** A request for an upsert, not sent. */
+  upsertOf(matchingProperty: string, properties: ScratchValues): RuleCall {
+    const body = { data: { properties } }
+    return { operation: 'upsertRecord', objectType: this.typeName, matchingProperty, body }
+  }
+
+  /** A request for a batch, not sent; upserts find their records by `key`. */
+  batchOf(operation: BatchOperation, data: readonly object[], sent = ''): RuleCall {
+    const key = operation === 'batchUpsert' ? { matchingProperty: this.key.name } : {}
+    return { operation, objectType: this.typeName, ...key, body: { data }, sent }
   }
 
   async read(id: string): Promise<WireExchange> {
@@ -250,7 +257,7 @@ export class ScratchRecords {
   private complainedOf(exchange: WireExchange): string[] {
     const { field, errors } = problemOf(exchange)
     const list = Array.isArray(errors) ? errors : []
-    const pointers = [field, ...list.map((each) => (isJsonObject(each) ? each['field'] : null))]
+    const pointers = [field, ...list.map((each) => membersOf(each)['field'])]
     const pointed = pointers.flatMap((each) => (typeof each === 'string' ? each.split('/') : []))
     const names = this.writable().map(({ name }) => name)
     const others = this.writable().filter((property) => kindOfProperty(property) !== 'text')
@@ -262,19 +269,19 @@ export class ScratchRecords {
 /** The ids of the records that a request created, according to its answer. */
 export function createdIds(exchange: WireExchange): string[] {
   if (!isSuccess(exchange)) return []
-  const body = isJsonObject(exchange.json) ? exchange.json : {}
-  const { data } = body
+  const { data, created } = problemOf(exchange)
   const ids = (() => {
     switch (exchange.operation) {
       case 'createRecord':
         return [idIn(data) ?? idOfLocation(exchange)]
       case 'upsertRecord':
-        return body['created'] === true || exchange.status === 201 ? [idIn(data)] : []
+        return created === true || exchange.status === 201 ? [idIn(data)] : []
       case 'batchCreate':
       case 'batchUpsert':
-        return (Array.isArray(data) ? data : []).map((item) =>
-          isJsonObject(item) && item['status'] === 201 ? idIn(item['record']) : undefined,
-        )
+        return (Array.isArray(data) ? data : []).map((item: unknown) => {
+          const { status, record } = membersOf(item)
+          return status === 201 ? idIn(record) : undefined
+        })
       default:
         return []
     }
@@ -284,16 +291,16 @@ export function createdIds(exchange: WireExchange): string[] {
 
 /** The record of an answer: the one record in it, or the one that a location names. */
 export function recordIn(exchange: WireExchange): ProbedRecord | null {
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  const data = dataOf(exchange)
   const id = idIn(data) ?? (exchange.status === 201 ? idOfLocation(exchange) : undefined)
   if (id === undefined) return null
-  const properties =
-    isJsonObject(data) && isJsonObject(data['properties']) ? data['properties'] : {}
+  const properties = membersOf(membersOf(data)['properties'])
   return { id, properties: properties as ProbedRecord['properties'] }
 }
 
 function idIn(record: unknown): string | undefined {
-  return isJsonObject(record) && typeof record['id'] === 'string' ? record['id'] : undefined
+  const { id } = membersOf(record)
+  return typeof id === 'string' ? id : undefined
 }
 
 /** The last segment of the header `Location`. */

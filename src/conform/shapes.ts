@@ -1,11 +1,12 @@
 // Rules about shapes: every part of every answer, against the contract's schema for it.
 
 import type { z } from 'zod'
-import { isJsonObject } from '../core/json.ts'
 import type { OperationId } from '../contract/index.ts'
-import { everyAnswer, isSuccess, valueKind } from './expect.ts'
+import { isSuccess, valueKind } from './expect.ts'
+import { answerRule } from './rule-kinds.ts'
 import type { Rule } from './rule.ts'
 import type { RuleFault } from './verdict.ts'
+import { dataOf, problemOf } from './wire.ts'
 import type { WireExchange } from './wire.ts'
 
 /** A part of an answer, and its place. */
@@ -17,13 +18,11 @@ export interface AnswerPart {
 /** The body's member of that name. */
 export const bodyMember =
   (name: string) =>
-  ({ json }: WireExchange): AnswerPart[] => [
-    { at: `/${name}`, value: isJsonObject(json) ? json[name] : undefined },
-  ]
+  (exchange: WireExchange): AnswerPart[] => [{ at: `/${name}`, value: problemOf(exchange)[name] }]
 
 /** Each item of the list in `data`; if it is not a list, it is one part, which fits no schema of an item. */
-export function dataItems({ json }: WireExchange): AnswerPart[] {
-  const data = isJsonObject(json) ? json['data'] : undefined
+export function dataItems(exchange: WireExchange): AnswerPart[] {
+  const data = dataOf(exchange)
   if (!Array.isArray(data)) return [{ at: '/data', value: undefined }]
   return data.map((value: unknown, index) => ({ at: `/data/${index}`, value }))
 }
@@ -35,21 +34,15 @@ export function shapeRule(
   schema: z.ZodType,
   sources: Readonly<Partial<Record<OperationId, (exchange: WireExchange) => AnswerPart[]>>>,
 ): Rule {
-  return {
-    id,
-    text,
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, (exchange) => {
-        const partsOf = exchange.operation === null ? undefined : sources[exchange.operation]
-        if (!partsOf || !isSuccess(exchange) || exchange.bytes === 0) return undefined
-        for (const part of partsOf(exchange)) {
-          const fault = misfit(part, schema)
-          if (fault) return fault
-        }
-        return null
-      }),
-  }
+  return answerRule(id, text, (exchange) => {
+    const partsOf = exchange.operation === null ? undefined : sources[exchange.operation]
+    if (!partsOf || !isSuccess(exchange) || exchange.bytes === 0) return undefined
+    for (const part of partsOf(exchange)) {
+      const fault = misfit(part, schema)
+      if (fault) return fault
+    }
+    return null
+  })
 }
 
 /** How a part departs from its schema, or null. It reports places and kinds only. */

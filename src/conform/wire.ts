@@ -71,6 +71,42 @@ const EXTRA_WAIT_MS = 5_000
 /** Attempts of a request that is answered 429, or 503 with a time to wait. */
 const ATTEMPTS_MAX = 3
 
+/** Permits to send, within the quotas of the callers. Promise kept here: all waits together are bounded. */
+class BoundedWaits {
+  waitedMs = 0
+  private waitableMs: number
+  private readonly clock: Clock
+  private readonly keys: Pacer
+  // Callers without a key may have a quota of their own.
+  private readonly anonymous: Pacer
+
+  constructor(clock: Clock, waitMaxMs: number) {
+    this.clock = clock
+    this.waitableMs = waitMaxMs
+    this.keys = new Pacer({ clock })
+    this.anonymous = new Pacer({ clock })
+  }
+
+  /** @throws Unchecked if the wait is longer than what is left */
+  async permit(caller: CallerKey, signal: AbortSignal) {
+    const pacer = caller === 'key' || caller === 'other' ? this.keys : this.anonymous
+    const startedMs = this.clock.now()
+    try {
+      const maxWaitMs = Math.max(0, this.waitableMs - this.waitedMs)
+      return await pacer.acquire({ signal, maxWaitMs })
+    } catch (error) {
+      if (!(error instanceof QuotaWait)) throw error
+      throw new Unchecked('the service asks for a longer wait than is left for all of them')
+    } finally {
+      this.waitedMs += this.clock.now() - startedMs
+    }
+  }
+
+  extend(ms: number): void {
+    this.waitableMs = Math.max(this.waitedMs, this.waitableMs) + ms
+  }
+}
+
 export function createWire(options: WireOptions): Wire {
   const { clock = systemClock, timeoutMs, origin } = options
   const transport = createTransport({
@@ -79,29 +115,13 @@ export function createWire(options: WireOptions): Wire {
     timeoutMs,
     bodyBytesMax: BODY_BYTES_MAX,
   })
-  // Callers without a key may have a quota of their own.
-  const quotas = { known: new Pacer({ clock }), anonymous: new Pacer({ clock }) }
+  const waits = new BoundedWaits(clock, options.waitMaxMs)
   const exchanges: WireExchange[] = []
   let sendable = options.requestsMax
-  let waitableMs = options.waitMaxMs
-  let waitedMs = 0
-
-  const permit = async (caller: CallerKey, signal: AbortSignal) => {
-    const quota = caller === 'key' || caller === 'other' ? quotas.known : quotas.anonymous
-    const startedMs = clock.now()
-    try {
-      return await quota.acquire({ signal, maxWaitMs: Math.max(0, waitableMs - waitedMs) })
-    } catch (error) {
-      if (!(error instanceof QuotaWait)) throw error
-      throw new Unchecked('the service asks for a longer wait than is left for all of them')
-    } finally {
-      waitedMs += clock.now() - startedMs
-    }
-  }
 
   const once = async (call: WireCall, signal: AbortSignal): Promise<WireExchange> => {
     if (sendable <= 0) throw new Unchecked('the number of requests of this run is used up')
-    const granted = await permit(call.caller, signal)
+    const granted = await waits.permit(call.caller, signal)
     sendable -= 1
     const { method, path, body } = call
     const headers = { ...call.headers, ...authorization(call.caller, options) }
@@ -128,7 +148,7 @@ export function createWire(options: WireOptions): Wire {
   return {
     exchanges,
     get waitedMs() {
-      return waitedMs
+      return waits.waitedMs
     },
     async send(call, signal) {
       let exchange = await once(call, signal)
@@ -139,7 +159,7 @@ export function createWire(options: WireOptions): Wire {
     },
     extend(requests) {
       sendable = Math.max(0, sendable) + requests
-      waitableMs = Math.max(waitedMs, waitableMs) + requests * EXTRA_WAIT_MS
+      waits.extend(requests * EXTRA_WAIT_MS)
     },
     close: () => transport.close(),
   }
@@ -168,7 +188,7 @@ function exchangeOf(
   const { operation, objectType, line, sent, caller } = call
   const json = jsonOf(answer.body)
   const [, fromHeader] = requestIdHeader(answer.headers) ?? []
-  const fromBody = isJsonObject(json) ? json['request_id'] : undefined
+  const fromBody = membersOf(json)['request_id']
   return {
     operation,
     objectType,
@@ -199,7 +219,12 @@ export function requestIdHeader(headers: WireExchange['headers']): [string, stri
   )
 }
 
-/** The members of a problem, or of any other object; none if the body is not an object. */
-export function problemOf({ json }: Pick<WireExchange, 'json'>): Readonly<Record<string, unknown>> {
-  return isJsonObject(json) ? json : {}
-}
+/** The members of an object; none of anything else. */
+export const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  isJsonObject(value) ? value : {}
+
+/** The members of the body, such as those of a problem. */
+export const problemOf = ({ json }: Pick<WireExchange, 'json'>) => membersOf(json)
+
+/** What the body wraps, or undefined. */
+export const dataOf = ({ json }: Pick<WireExchange, 'json'>) => membersOf(json)['data']

@@ -3,7 +3,8 @@
 import { isJsonObject } from '../../core/json.ts'
 import { broken, everyAnswer, expectSuccess, isSuccess, valueKind, plainWord } from '../expect.ts'
 import type { Rule } from '../rule.ts'
-import { problemOf, requestIdHeader } from '../wire.ts'
+import { acceptedRule, answerRule, readRule } from '../rule-kinds.ts'
+import { dataOf, membersOf, problemOf, requestIdHeader } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const mediaOf = ({ headers }: WireExchange) => headers['content-type']?.split(';')[0]?.trim()
@@ -19,70 +20,51 @@ function media(exchange: WireExchange, expected: string) {
 }
 
 export const section1: readonly Rule[] = [
-  {
-    id: '1.public-root',
-    text: 'GET /rest/v1/ needs no key.',
-    phase: 'reads',
-    async check(kit) {
-      expectSuccess(await kit.call({ operation: 'readRoot', as: 'nobody' }), [200])
-    },
-  },
-  {
-    id: '1.public-openapi',
-    text: 'GET /rest/v1/openapi.json needs no key.',
-    phase: 'reads',
-    async check(kit) {
-      expectSuccess(await kit.call({ operation: 'readOpenApi', as: 'nobody' }), [200])
-    },
-  },
-  {
-    id: '1.root-payload',
-    text: 'GET /rest/v1/ returns the version, the address of the OpenAPI document and that of the documentation.',
-    phase: 'reads',
-    async check(kit) {
+  acceptedRule('1.public-root', 'GET /rest/v1/ needs no key.', {
+    operation: 'readRoot',
+    as: 'nobody',
+  }),
+  acceptedRule('1.public-openapi', 'GET /rest/v1/openapi.json needs no key.', {
+    operation: 'readOpenApi',
+    as: 'nobody',
+  }),
+  readRule(
+    '1.root-payload',
+    'GET /rest/v1/ returns the version, the address of the OpenAPI document and that of the documentation.',
+    async (kit) => {
       const exchange = await kit.call({ operation: 'readRoot' })
       expectSuccess(exchange, [200])
-      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
-      const texts = isJsonObject(data)
-        ? Object.values(data).filter((value) => typeof value === 'string' && value !== '')
-        : []
+      const texts = Object.values(membersOf(dataOf(exchange))).filter(
+        (value) => typeof value === 'string' && value !== '',
+      )
       if (texts.length >= 3) return
       const expected = 'at least three texts: version, OpenAPI URL, docs URL'
       throw broken(exchange, { at: '/data', expected, got: `${texts.length} of them` })
     },
-  },
-  {
-    id: '1.data-envelope',
-    text: 'Successful answers wrap their payload in {"data": …}.',
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, (exchange) => {
-        if (!isSuccess(exchange) || exchange.operation === 'readOpenApi') return undefined
-        if (exchange.bytes === 0) return undefined
-        const { json } = exchange
-        if (isJsonObject(json) && 'data' in json) return null
-        const got = isJsonObject(json) ? 'an object without it' : valueKind(json)
-        return { at: '/data', expected: 'an object with the member data', got }
-      }),
-  },
-  {
-    id: '1.success-media-type',
-    text: 'Successful answers with a body are application/json.',
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, (exchange) =>
-        isSuccess(exchange) && exchange.bytes > 0 ? media(exchange, 'application/json') : undefined,
-      ),
-  },
-  {
-    id: '1.problem-media-type',
-    text: 'Every answer that is not 2xx is application/problem+json.',
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, (exchange) =>
-        isSuccess(exchange) ? undefined : media(exchange, 'application/problem+json'),
-      ),
-  },
+  ),
+  answerRule(
+    '1.data-envelope',
+    'Successful answers wrap their payload in {"data": …}.',
+    (exchange) => {
+      if (!isSuccess(exchange) || exchange.operation === 'readOpenApi') return undefined
+      if (exchange.bytes === 0) return undefined
+      const { json } = exchange
+      if (isJsonObject(json) && 'data' in json) return null
+      const got = isJsonObject(json) ? 'an object without it' : valueKind(json)
+      return { at: '/data', expected: 'an object with the member data', got }
+    },
+  ),
+  answerRule(
+    '1.success-media-type',
+    'Successful answers with a body are application/json.',
+    (exchange) =>
+      isSuccess(exchange) && exchange.bytes > 0 ? media(exchange, 'application/json') : undefined,
+  ),
+  answerRule(
+    '1.problem-media-type',
+    'Every answer that is not 2xx is application/problem+json.',
+    (exchange) => (isSuccess(exchange) ? undefined : media(exchange, 'application/problem+json')),
+  ),
   {
     id: '1.request-id-header',
     text: 'The header Svc-Request-Id, with the prefix of the service, is on every answer.',
@@ -97,27 +79,15 @@ export const section1: readonly Rule[] = [
       return `${count}; the header is ${[...names].map(plainWord).join(', ')}`
     },
   },
-  {
-    id: '1.request-id-body',
-    text: 'request_id is in every error body.',
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, (exchange) => {
-        if (isSuccess(exchange)) return undefined
-        const id = problemOf(exchange)['request_id']
-        if (typeof id === 'string' && id !== '') return null
-        return { at: '/request_id', expected: 'a text that is not empty', got: valueKind(id) }
-      }),
-  },
-  {
-    id: '1.no-store',
-    text: 'Every answer carries Cache-Control: no-store.',
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, ({ headers }) => {
-        const got = headers['cache-control']
-        if (got?.toLowerCase().includes('no-store')) return null
-        return { at: 'cache-control', expected: 'no-store', got: plainWord(got) }
-      }),
-  },
+  answerRule('1.request-id-body', 'request_id is in every error body.', (exchange) => {
+    if (isSuccess(exchange)) return undefined
+    const id = problemOf(exchange)['request_id']
+    if (typeof id === 'string' && id !== '') return null
+    return { at: '/request_id', expected: 'a text that is not empty', got: valueKind(id) }
+  }),
+  answerRule('1.no-store', 'Every answer carries Cache-Control: no-store.', ({ headers }) => {
+    const got = headers['cache-control']
+    if (got?.toLowerCase().includes('no-store')) return null
+    return { at: 'cache-control', expected: 'no-store', got: plainWord(got) }
+  }),
 ]

@@ -3,7 +3,7 @@
 import { FILTER_OPERATORS } from '../../contract/index.ts'
 import type { FilterNode, FilterOperator } from '../../contract/index.ts'
 import { broken } from '../expect.ts'
-import { leafEvidence } from '../rule-context.ts'
+import { leafEvidence } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
@@ -11,6 +11,7 @@ import type { Candidate } from '../operands.ts'
 import { allPages } from '../pages.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import { readRule } from '../rule-kinds.ts'
 import { asUnchecked, within } from '../schema-probe.ts'
 import type { ProbedRecord, RecordSample } from '../types.ts'
 import { problemOf } from '../wire.ts'
@@ -104,33 +105,28 @@ const meanings: Readonly<Record<FilterOperator, string>> = {
 }
 
 function operatorRule(op: FilterOperator): Rule {
-  return {
-    id: `2.11.${op}`,
-    text: `${meanings[op]}.`,
-    phase: 'reads',
-    async check(kit) {
-      const samples = await kit.survey.samples()
-      const supporting = samples.flatMap(({ type }) =>
-        type.properties.filter(({ operators }) => operators.includes(op)),
-      )
-      if (supporting.length === 0) throw new NotApplicable(`no property supports ${op}`)
-      const names: string[] = []
-      for (const candidate of candidatesFor(op, samples)) {
-        if (await lacksRates(kit, candidate)) continue
-        const { sample, filter, property } = candidate
-        await compareFilter(kit, sample, filter, leafEvidence(filter))
-        if (op === 'is_null') {
-          const other = { ...filter, value: false } as FilterNode
-          await compareFilter(kit, sample, other, leafEvidence(filter))
-        }
-        names.push(property.name)
+  return readRule(`2.11.${op}`, `${meanings[op]}.`, async (kit) => {
+    const samples = await kit.survey.samples()
+    const supporting = samples.flatMap(({ type }) =>
+      type.properties.filter(({ operators }) => operators.includes(op)),
+    )
+    if (supporting.length === 0) throw new NotApplicable(`no property supports ${op}`)
+    const names: string[] = []
+    for (const candidate of candidatesFor(op, samples)) {
+      if (await lacksRates(kit, candidate)) continue
+      const { sample, filter, property } = candidate
+      await compareFilter(kit, sample, filter, leafEvidence(filter))
+      if (op === 'is_null') {
+        const other = { ...filter, value: false } as FilterNode
+        await compareFilter(kit, sample, other, leafEvidence(filter))
       }
-      if (names.length > 0) return `by ${names.join(', ')}`
-      throw new Unchecked(
-        `no record has a value that ${op} could be asked of: --write TYPE makes some`,
-      )
-    },
-  }
+      names.push(property.name)
+    }
+    if (names.length > 0) return `by ${names.join(', ')}`
+    throw new Unchecked(
+      `no record has a value that ${op} could be asked of: --write TYPE makes some`,
+    )
+  })
 }
 
 const leafOperators = ['eq', 'neq', 'in', 'is_null', 'gt', 'lte', 'contains'] as const
@@ -183,17 +179,12 @@ function groupRule(word: '$and' | '$or', text: string): Rule {
 export const section2Filters: readonly Rule[] = [
   groupRule('$and', 'Every child of $and must match.'),
   groupRule('$or', 'At least one child of $or must match.'),
-  {
-    id: '2.11.nested',
-    text: 'Groups nest.',
-    phase: 'reads',
-    async check(kit) {
-      const [{ sample, filter: a }, { filter: b }] = await twoLeaves(kit)
-      const filter: FilterNode = {
-        $or: [{ $and: [a, { $or: [b, { $and: [a, b] }] }] }, { $and: [b] }],
-      }
-      await compareFilter(kit, sample, filter, 'groups within groups')
-    },
-  },
+  readRule('2.11.nested', 'Groups nest.', async (kit) => {
+    const [{ sample, filter: a }, { filter: b }] = await twoLeaves(kit)
+    const filter: FilterNode = {
+      $or: [{ $and: [a, { $or: [b, { $and: [a, b] }] }] }, { $and: [b] }],
+    }
+    await compareFilter(kit, sample, filter, 'groups within groups')
+  }),
   ...FILTER_OPERATORS.map(operatorRule),
 ]

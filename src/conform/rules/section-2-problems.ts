@@ -4,11 +4,12 @@ import { STATUS_CODES } from 'node:http'
 import { isJsonObject } from '../../core/json.ts'
 import type { JsonObject } from '../../core/json.ts'
 import * as contract from '../../contract/index.ts'
-import { everyAnswer, isSuccess, valueKind, plainWord } from '../expect.ts'
+import { isSuccess, valueKind, plainWord } from '../expect.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleFault } from '../verdict.ts'
 import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
-import { problemOf } from '../wire.ts'
+import { answerRule } from '../rule-kinds.ts'
+import { membersOf, problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const batchItems = {
@@ -38,9 +39,8 @@ function problemsIn(
   }
   if (!(exchange.operation !== null && exchange.operation in batchItems)) return []
   return dataItems(exchange).flatMap(({ at, value }) => {
-    const problem = isJsonObject(value) ? value['problem'] : undefined
-    if (!isJsonObject(value) || !isJsonObject(problem)) return []
-    return [{ at: `${at}/problem`, problem, status: value['status'] }]
+    const { problem, status } = membersOf(value)
+    return isJsonObject(problem) ? [{ at: `${at}/problem`, problem, status }] : []
   })
 }
 
@@ -49,19 +49,13 @@ function problemRule(
   text: string,
   faultOf: (problem: JsonObject, status: unknown) => RuleFault | null | undefined,
 ): Rule {
-  return {
-    id: `2.12.${word}`,
-    text,
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, (exchange) => {
-        const faults = problemsIn(exchange).map(({ at, problem, status }) => {
-          const fault = faultOf(problem, status)
-          return fault ? { ...fault, at: at + fault.at } : fault
-        })
-        return faults.find(Boolean) ?? (faults.includes(null) ? null : undefined)
-      }),
-  }
+  return answerRule(`2.12.${word}`, text, (exchange) => {
+    const faults = problemsIn(exchange).map(({ at, problem, status }) => {
+      const fault = faultOf(problem, status)
+      return fault ? { ...fault, at: at + fault.at } : fault
+    })
+    return faults.find(Boolean) ?? (faults.includes(null) ? null : undefined)
+  })
 }
 
 const fault = (at: string, expected: string, got: string): RuleFault => ({ at, expected, got })

@@ -10,6 +10,8 @@ import type { Rule } from '../rule.ts'
 import type { RuleFault } from '../verdict.ts'
 import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
 import type { ProbedProperty } from '../types.ts'
+import { acceptedRule, answerRule, readRule, writeRule } from '../rule-kinds.ts'
+import { dataOf, membersOf, problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const record = bodyMember('data')
@@ -29,25 +31,21 @@ export const section2: readonly Rule[] = [
     contract.RecordRepresentation,
     recordSources,
   ),
-  {
-    id: '2.1.record-type',
-    text: "object_type is the internal name of the record's object type.",
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, (exchange) => {
-        const partsOf = recordSources[exchange.operation as keyof typeof recordSources]
-        if (!partsOf || !isSuccess(exchange) || exchange.objectType === null) return undefined
-        const named = partsOf(exchange).filter(
-          ({ value }) => isJsonObject(value) && typeof value['object_type'] === 'string',
-        )
-        const other = named.find(
-          ({ value }) => isJsonObject(value) && value['object_type'] !== exchange.objectType,
-        )
-        if (!other) return named.length > 0 ? null : undefined
-        const got = isJsonObject(other.value) ? plainWord(other.value['object_type']) : ''
-        return { at: `${other.at}/object_type`, expected: exchange.objectType, got }
-      }),
-  },
+  answerRule(
+    '2.1.record-type',
+    "object_type is the internal name of the record's object type.",
+    (exchange) => {
+      const partsOf = recordSources[exchange.operation as keyof typeof recordSources]
+      if (!partsOf || !isSuccess(exchange) || exchange.objectType === null) return undefined
+      const named = partsOf(exchange)
+        .map(({ at, value }) => ({ at, name: membersOf(value)['object_type'] }))
+        .filter(({ name }) => typeof name === 'string')
+      const other = named.find(({ name }) => name !== exchange.objectType)
+      if (!other) return named.length > 0 ? null : undefined
+      const got = plainWord(other.name)
+      return { at: `${other.at}/object_type`, expected: exchange.objectType, got }
+    },
+  ),
   valueRule(
     '2.1.multi-value',
     'A property of a multi-value type carries a list.',
@@ -74,7 +72,7 @@ export const section2: readonly Rule[] = [
         ? null
         : 'an ISO 8601 date',
   ),
-  answeredRule('2.2.listed', 'The object types can be listed.', 'listObjectTypes'),
+  acceptedRule('2.2.listed', 'The object types can be listed.', { operation: 'listObjectTypes' }),
   shapeRule(
     '2.2.object-summary',
     'An object type in a listing has name, labels, kinds, is_system, allows_custom_properties and writable_operations.',
@@ -88,11 +86,10 @@ export const section2: readonly Rule[] = [
     contract.ObjectSchema.omit({ properties: true }),
     { readObjectType: bodyMember('data') },
   ),
-  {
-    id: '2.2.same-facts',
-    text: 'An object type says the same when it is read as in the listing.',
-    phase: 'reads',
-    async check(kit) {
+  readRule(
+    '2.2.same-facts',
+    'An object type says the same when it is read as in the listing.',
+    async (kit) => {
       const summaries = await kit.survey.summaries()
       const [first] = summaries
       if (!first) throw new NotApplicable('the key sees no object type')
@@ -100,7 +97,7 @@ export const section2: readonly Rule[] = [
       const facts = factsIn(kit.exchanges.find(isListOfTypes))
       return everyAnswer(kit.exchanges, (exchange): RuleFault | null | undefined => {
         if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
-        const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+        const data = dataOf(exchange)
         const listed = facts.get(exchange.objectType ?? '')
         if (!isJsonObject(data) || !listed) return undefined
         const names = ['name', 'label', 'label_plural', 'is_system', 'allows_custom_properties']
@@ -115,39 +112,31 @@ export const section2: readonly Rule[] = [
         }
       })
     },
-  },
+  ),
   shapeRule(
     '2.3.property',
     'A property has name, label, field_type, writability, operators, is_multi, is_unique and options.',
     contract.PropertyWire,
     { readObjectType: propertiesIn },
   ),
-  {
-    id: '2.3.create-only',
-    text: 'A create_only property is set once.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const property = bench.usable.find(({ writability }) => writability === 'create_only')
-      if (!property) throw new NotApplicable(`${bench.typeName} has no create_only property`)
-      const { id, properties } = await bench.make(bench.values())
-      const other = bench.values()[property.name]
-      if (properties[property.name] == null || other === undefined) {
-        throw new Unchecked(`no value of ${property.name} could be set`)
-      }
-      const answer = await bench.patch(id, { [property.name]: other })
-      const after = valueIn(await bench.read(id), property.name)
-      if (JSON.stringify(after) === JSON.stringify(properties[property.name])) return
-      const at = `/data/properties/${property.name}`
-      throw broken(answer, { at, expected: 'the value that was set first', got: 'another value' })
-    },
-  },
-  {
-    id: '2.3.read-only',
-    text: 'A read_only property is not changed by a write.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  writeRule('2.3.create-only', 'A create_only property is set once.', async (bench) => {
+    const property = bench.usable.find(({ writability }) => writability === 'create_only')
+    if (!property) throw new NotApplicable(`${bench.typeName} has no create_only property`)
+    const { id, properties } = await bench.make(bench.values())
+    const other = bench.values()[property.name]
+    if (properties[property.name] == null || other === undefined) {
+      throw new Unchecked(`no value of ${property.name} could be set`)
+    }
+    const answer = await bench.patch(id, { [property.name]: other })
+    const after = valueIn(await bench.read(id), property.name)
+    if (JSON.stringify(after) === JSON.stringify(properties[property.name])) return
+    const at = `/data/properties/${property.name}`
+    throw broken(answer, { at, expected: 'the value that was set first', got: 'another value' })
+  }),
+  writeRule(
+    '2.3.read-only',
+    'A read_only property is not changed by a write.',
+    async (bench, kit) => {
       const type = await kit.survey.type(bench.typeName)
       const property = type.properties.find(({ writability }) => writability === 'read_only')
       if (!property) throw new NotApplicable(`${bench.typeName} has no read_only property`)
@@ -159,25 +148,24 @@ export const section2: readonly Rule[] = [
       const at = `/data/properties/${property.name}`
       throw broken(answer, { at, expected: 'the value before', got: valueKind(after) })
     },
-  },
-  answeredRule('2.4.listed', 'The field types can be listed.', 'listFieldTypes'),
+  ),
+  acceptedRule('2.4.listed', 'The field types can be listed.', { operation: 'listFieldTypes' }),
   shapeRule(
     '2.4.field-type',
     'A field type has name, label, value_type, operators, aggregations, sortable and units.',
     contract.FieldTypeWire,
     { listFieldTypes: dataItems },
   ),
-  {
-    id: '2.4.references',
-    text: "A property's field_type is the name of a field type.",
-    phase: 'reads',
-    async check(kit) {
+  readRule(
+    '2.4.references',
+    "A property's field_type is the name of a field type.",
+    async (kit) => {
       const names = await kit.survey.fields()
       await kit.survey.types()
       return everyAnswer(kit.exchanges, (exchange) => {
         if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
         for (const { at, value } of propertiesIn(exchange)) {
-          const name = isJsonObject(value) ? value['field_type'] : undefined
+          const name = membersOf(value)['field_type']
           if (typeof name !== 'string' || names.has(name)) continue
           return {
             at: `${at}/field_type`,
@@ -188,38 +176,35 @@ export const section2: readonly Rule[] = [
         return null
       })
     },
-  },
+  ),
   shapeRule(
     '2.5.association',
     'An association definition has name, label, source, target and cardinality.',
     contract.AssociationWire,
     { listAssociations: dataItems },
   ),
-  answeredRule('2.5.listed', 'The association definitions can be listed.', 'listAssociations'),
-  {
-    id: '2.6.listed',
-    text: 'The association edges of a record can be listed.',
-    phase: 'reads',
-    async check(kit) {
-      let count = 0
-      for (const { type, records } of await kit.survey.samples()) {
-        for (const { id } of records.slice(0, 2)) {
-          if (count === 4) break
-          count += 1
-          const call = { operation: 'listAssociationEdges', objectType: type.name, id } as const
-          expectSuccess(await kit.call(call), [200])
-        }
+  acceptedRule('2.5.listed', 'The association definitions can be listed.', {
+    operation: 'listAssociations',
+  }),
+  readRule('2.6.listed', 'The association edges of a record can be listed.', async (kit) => {
+    let count = 0
+    for (const { type, records } of await kit.survey.samples()) {
+      for (const { id } of records.slice(0, 2)) {
+        if (count === 4) break
+        count += 1
+        const call = { operation: 'listAssociationEdges', objectType: type.name, id } as const
+        expectSuccess(await kit.call(call), [200])
       }
-      if (count === 0) throw new Unchecked('there is no record: --write TYPE makes some')
-    },
-  },
+    }
+    if (count === 0) throw new Unchecked('there is no record: --write TYPE makes some')
+  }),
   shapeRule(
     '2.6.edge',
     'An association edge has association_type, source_id, target_id and cardinality.',
     contract.AssociationEdgeWire,
     { listAssociationEdges: dataItems },
   ),
-  answeredRule('2.7.read', 'A key can be introspected.', 'readSelf'),
+  acceptedRule('2.7.read', 'A key can be introspected.', { operation: 'readSelf' }),
   shapeRule(
     '2.7.self',
     'The introspection has org_id and reach; principal and permissions, where they are there, have their fields.',
@@ -261,18 +246,6 @@ export const section2: readonly Rule[] = [
   ),
 ]
 
-/** A rule that an operation without parameters exists. */
-function answeredRule(id: string, text: string, operation: contract.OperationId): Rule {
-  return {
-    id,
-    text,
-    phase: 'reads',
-    async check(kit) {
-      expectSuccess(await kit.call({ operation }), [200])
-    },
-  }
-}
-
 const isListOfTypes = (exchange: WireExchange) =>
   exchange.operation === 'listObjectTypes' && isSuccess(exchange)
 
@@ -287,17 +260,15 @@ function factsIn(
   return facts
 }
 
-function propertiesIn({ json }: WireExchange) {
-  const data = isJsonObject(json) ? json['data'] : undefined
-  const list = isJsonObject(data) ? data['properties'] : undefined
+function propertiesIn(exchange: WireExchange) {
+  const list = membersOf(dataOf(exchange))['properties']
   if (!Array.isArray(list)) return [{ at: '/data/properties', value: undefined }]
   return list.map((value: unknown, index) => ({ at: `/data/properties/${index}`, value }))
 }
 
 /** The value of a property in an answer that holds one record. @throws Unchecked if it holds none */
 function valueIn(exchange: WireExchange, name: string): unknown {
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
-  const properties = isJsonObject(data) ? data['properties'] : undefined
+  const properties = membersOf(dataOf(exchange))['properties']
   if (exchange.status === 200 && isJsonObject(properties)) return properties[name] ?? null
   throw new Unchecked(`${exchange.line} was answered ${exchange.status} without a record`)
 }
@@ -326,9 +297,9 @@ function valueRule(
         if (!['listRecords', 'queryRecords'].includes(exchange.operation ?? '')) return undefined
         if (!isSuccess(exchange)) return undefined
         for (const { at, value: found } of dataItems(exchange)) {
-          const of = isJsonObject(found) ? found['properties'] : undefined
+          const of = membersOf(membersOf(found)['properties'])
           for (const { name } of properties.get(exchange.objectType ?? '') ?? []) {
-            const value = isJsonObject(of) ? of[name] : undefined
+            const value = of[name]
             if (value == null) continue
             values += 1
             const expected = expectedOf(value)
@@ -350,19 +321,9 @@ function paginationRule(
   faultOf: (pagination: Readonly<Record<string, unknown>>) => RuleFault | null | undefined,
 ): Rule {
   const paged = new Set(['listRecords', 'queryRecords', 'listAssociationEdges'])
-  return {
-    id,
-    text,
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(
-        exchanges,
-        (exchange) => {
-          if (!paged.has(exchange.operation ?? '') || !isSuccess(exchange)) return undefined
-          const pagination = isJsonObject(exchange.json) ? exchange.json['pagination'] : undefined
-          return faultOf(isJsonObject(pagination) ? pagination : {})
-        },
-        'no such page was seen',
-      ),
-  }
+  const faultIn = (exchange: WireExchange) =>
+    paged.has(exchange.operation ?? '') && isSuccess(exchange)
+      ? faultOf(membersOf(problemOf(exchange)['pagination']))
+      : undefined
+  return answerRule(id, text, faultIn, 'no such page was seen')
 }

@@ -1,18 +1,19 @@
 // Sections 2.9 and 4.2: aggregates, compared with the records that were listed.
 
-import { isJsonObject } from '../../core/json.ts'
 import type { FilterNode } from '../../contract/index.ts'
 import { DecimalSum } from '../../core/decimal-sum.ts'
 import { compareDecimals } from '../../core/decimal.ts'
 import { broken, expectSuccess, valueKind } from '../expect.ts'
-import { leafEvidence } from '../rule-context.ts'
+import { aggregate, leafEvidence } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { filterDecimal, isMoney, matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
 import { Broken, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import { readRule } from '../rule-kinds.ts'
 import { within } from '../schema-probe.ts'
 import type { ProbedRecord, ProbedProperty, RecordSample } from '../types.ts'
+import { dataOf, membersOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 interface Row {
@@ -37,43 +38,49 @@ async function tableOf(
   body: object,
   sent?: string,
 ): Promise<Table> {
-  const exchange = await kit.aggregate(type, body, sent)
+  const exchange = await kit.call(aggregate(type, body, sent))
   expectSuccess(exchange, [200])
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
-  const results = isJsonObject(data) ? data['results'] : undefined
-  if (!isJsonObject(data) || !Array.isArray(results)) {
+  const { results, total_groups: total, has_more: hasMore } = membersOf(dataOf(exchange))
+  if (!Array.isArray(results)) {
     throw broken(exchange, { at: '/data/results', expected: 'a list', got: valueKind(results) })
   }
   const rows = results.map((row: unknown): Row => {
-    const { group_by: group, value } = isJsonObject(row) ? row : {}
-    return { group: isJsonObject(group) ? group : {}, value }
+    const { group_by: group, value } = membersOf(row)
+    return { group: membersOf(group), value }
   })
-  return { exchange, rows, total: data['total_groups'], hasMore: data['has_more'] }
+  return { exchange, rows, total, hasMore }
+}
+
+/** The records of a type that an aggregate is compared over, and the filter that selects them. */
+interface Scope {
+  readonly type: string
+  readonly filter: FilterNode | null
+  readonly records: readonly ProbedRecord[]
 }
 
 /**
  * A comparison with the records of a sample; a fault must be found twice, the second time with records that were read again,
  * because other clients may write meanwhile.
+ * @throws Broken, Unchecked
  */
 async function compared(
   kit: RuleContext,
   sample: RecordSample,
-  compare: (sample: RecordSample) => Promise<void>,
+  compare: (scope: Scope) => Promise<void>,
 ): Promise<void> {
+  const scopeOf = (each: RecordSample): Scope => {
+    const type = each.type.name
+    const scope = within(each)
+    if (scope) return { type, ...scope }
+    throw new Unchecked(`${type} has too many records to compare with`)
+  }
   try {
-    await compare(sample)
+    await compare(scopeOf(sample))
   } catch (error) {
     if (!(error instanceof Broken)) throw error
     kit.survey.forget(sample.type.name)
-    await compare(await kit.survey.sample(sample.type.name))
+    await compare(scopeOf(await kit.survey.sample(sample.type.name)))
   }
-}
-
-/** The filter and the records of a sample that an aggregate can be compared over. @throws Unchecked */
-function scopeOf(sample: RecordSample): { filter: FilterNode | null; records: ProbedRecord[] } {
-  const scope = within(sample)
-  if (scope) return scope
-  throw new Unchecked(`${sample.type.name} has too many records to compare with`)
 }
 
 const and = (a: FilterNode | null, b: FilterNode): FilterNode => (a ? { $and: [a, b] } : b)
@@ -98,6 +105,16 @@ async function measurable(
 
 const isNumber = (value: unknown) => typeof value === 'number'
 
+/** Where the value of an aggregate without groups is. */
+const VALUE = '/data/results/0/value'
+
+/** @throws Broken, unless a number of the answer is the one due; `as` says why it is due. */
+function expectNumber({ exchange }: Table, at: string, got: unknown, due: number, as: string) {
+  if (got === due) return
+  const what = typeof got === 'number' ? String(got) : valueKind(got)
+  throw broken(exchange, { at, expected: `${due}, ${as}`, got: what })
+}
+
 /** The value of the one row of an aggregate without groups. @throws Broken */
 function oneValue({ exchange, rows }: Table): unknown {
   if (rows.length === 1) return rows[0]!.value
@@ -116,13 +133,12 @@ function numberRule(
     phase: 'reads',
     async check(kit) {
       const { sample, property } = await measurable(kit, op, isNumber)
-      await compared(kit, sample, async (fresh) => {
-        const { filter, records } = scopeOf(fresh)
+      await compared(kit, sample, async ({ type, filter, records }) => {
         const aggregations = [{ op, property: property.name }]
         const sent = `${op} of ${property.name}`
-        const table = await tableOf(kit, fresh.type.name, { aggregations, filter }, sent)
+        const table = await tableOf(kit, type, { aggregations, filter }, sent)
         const value = oneValue(table)
-        const at = '/data/results/0/value'
+        const at = VALUE
         const decimal = typeof value === 'string' ? filterDecimal(value) : null
         if (decimal === null) {
           throw broken(table.exchange, { at, expected: 'a decimal text', got: valueKind(value) })
@@ -180,50 +196,28 @@ function groupsOf(records: readonly ProbedRecord[], name: string): Map<string, n
 const keyOf = ({ group }: Row) => JSON.stringify(Object.values(group))
 
 export const section4Aggregate: readonly Rule[] = [
-  {
-    id: '4.2.count',
-    text: 'count is the number of records.',
-    phase: 'reads',
-    async check(kit) {
-      const sample = await kit.survey.sampleOf(1)
-      await compared(kit, sample, async (fresh) => {
-        const { filter, records } = scopeOf(fresh)
-        const body = { aggregations: count, filter }
-        const table = await tableOf(kit, fresh.type.name, body, 'count')
-        const value = oneValue(table)
-        if (value === records.length) return
-        const at = '/data/results/0/value'
-        const expected = `${records.length}, as many as were listed`
-        const got = typeof value === 'number' ? String(value) : valueKind(value)
-        throw broken(table.exchange, { at, expected, got })
-      })
-    },
-  },
-  {
-    id: '4.2.filter',
-    text: 'filter constrains the aggregated set.',
-    phase: 'reads',
-    async check(kit) {
-      const samples = await kit.survey.samples()
-      const candidate = candidatesFor('is_null', samples).find(({ tells }) => tells)
-      if (!candidate) throw new Unchecked('no type has records that a filter tells apart')
-      await compared(kit, candidate.sample, async (fresh) => {
-        const { filter: scope, records } = scopeOf(fresh)
-        const filter = and(scope, candidate.filter)
-        const sent = `count, ${leafEvidence(candidate.filter)}`
-        const table = await tableOf(kit, fresh.type.name, { aggregations: count, filter }, sent)
-        const due = records.filter(
-          ({ properties }) => matchesFilter(candidate.filter, properties) === 'yes',
-        ).length
-        const value = table.rows.length === 0 ? 0 : oneValue(table)
-        if (value === due) return
-        const at = '/data/results/0/value'
-        const expected = `${due}, as many of those listed match`
-        const got = typeof value === 'number' ? String(value) : valueKind(value)
-        throw broken(table.exchange, { at, expected, got })
-      })
-    },
-  },
+  readRule('4.2.count', 'count is the number of records.', async (kit) => {
+    const sample = await kit.survey.sampleOf(1)
+    await compared(kit, sample, async ({ type, filter, records }) => {
+      const table = await tableOf(kit, type, { aggregations: count, filter }, 'count')
+      expectNumber(table, VALUE, oneValue(table), records.length, 'as many as were listed')
+    })
+  }),
+  readRule('4.2.filter', 'filter constrains the aggregated set.', async (kit) => {
+    const samples = await kit.survey.samples()
+    const candidate = candidatesFor('is_null', samples).find(({ tells }) => tells)
+    if (!candidate) throw new Unchecked('no type has records that a filter tells apart')
+    await compared(kit, candidate.sample, async ({ type, filter: scope, records }) => {
+      const filter = and(scope, candidate.filter)
+      const sent = `count, ${leafEvidence(candidate.filter)}`
+      const table = await tableOf(kit, type, { aggregations: count, filter }, sent)
+      const due = records.filter(
+        ({ properties }) => matchesFilter(candidate.filter, properties) === 'yes',
+      ).length
+      const value = table.rows.length === 0 ? 0 : oneValue(table)
+      expectNumber(table, VALUE, value, due, 'as many of those listed match')
+    })
+  }),
   numberRule(
     'sum',
     'sum of a number is a decimal text, and the sum of the values.',
@@ -243,19 +237,15 @@ export const section4Aggregate: readonly Rule[] = [
     'max of a number is a decimal text, and the greatest value.',
     (got, values) => got === extreme(values, -1),
   ),
-  {
-    id: '4.2.currency-sum',
-    text: 'sum of a currency property is one {amount, unit} per currency.',
-    phase: 'reads',
-    async check(kit) {
+  readRule(
+    '4.2.currency-sum',
+    'sum of a currency property is one {amount, unit} per currency.',
+    async (kit) => {
       const { sample, property } = await measurable(kit, 'sum', isMoney)
-      await compared(kit, sample, async (fresh) => {
-        const { filter, records } = scopeOf(fresh)
+      await compared(kit, sample, async ({ type, filter, records }) => {
         const body = { aggregations: [{ op: 'sum', property: property.name }], filter }
-        const sent = `sum of ${property.name}`
-        const table = await tableOf(kit, fresh.type.name, body, sent)
+        const table = await tableOf(kit, type, body, `sum of ${property.name}`)
         const value = oneValue(table)
-        const at = '/data/results/0/value'
         const amounts = new Map<string, string[]>()
         for (const { properties } of records) {
           const money = properties[property.name]
@@ -273,39 +263,30 @@ export const section4Aggregate: readonly Rule[] = [
         if (Array.isArray(value) && got.toSorted().join() === due.join()) return
         const expected = `${due.length} sums, one per currency of the listed values`
         const kind = Array.isArray(value) ? `${value.length} others` : valueKind(value)
-        throw broken(table.exchange, { at, expected, got: kind })
+        throw broken(table.exchange, { at: VALUE, expected, got: kind })
       })
       return `of ${property.name}`
     },
-  },
-  {
-    id: '4.2.null',
-    text: 'The value is null where no value applies.',
-    phase: 'reads',
-    async check(kit) {
-      const { sample, property } = await measurable(kit, 'sum', isNumber)
-      const { name } = property
-      const filter = { property: name, op: 'is_null', value: true }
-      const body = { aggregations: [{ op: 'max', property: name }], filter }
-      const sent = `max of ${name} where it has no value`
-      const table = await tableOf(kit, sample.type.name, body, sent)
-      const held = table.rows.find(({ value }) => value !== null)
-      if (!held) return
-      const at = '/data/results/0/value'
-      throw broken(table.exchange, { at, expected: 'null', got: valueKind(held.value) })
-    },
-  },
-  {
-    id: '4.2.group-by',
-    text: 'There is one row per group, and total_groups is their number.',
-    phase: 'reads',
-    async check(kit) {
+  ),
+  readRule('4.2.null', 'The value is null where no value applies.', async (kit) => {
+    const { sample, property } = await measurable(kit, 'sum', isNumber)
+    const { name } = property
+    const filter = { property: name, op: 'is_null', value: true }
+    const body = { aggregations: [{ op: 'max', property: name }], filter }
+    const sent = `max of ${name} where it has no value`
+    const table = await tableOf(kit, sample.type.name, body, sent)
+    const held = table.rows.find(({ value }) => value !== null)
+    if (!held) return
+    throw broken(table.exchange, { at: VALUE, expected: 'null', got: valueKind(held.value) })
+  }),
+  readRule(
+    '4.2.group-by',
+    'There is one row per group, and total_groups is their number.',
+    async (kit) => {
       const { sample, property } = await groupable(kit)
-      await compared(kit, sample, async (fresh) => {
-        const { filter, records } = scopeOf(fresh)
+      await compared(kit, sample, async ({ type, filter, records }) => {
         const body = { aggregations: count, group_by: [property.name], filter, limit: 100 }
-        const sent = `count by ${property.name}`
-        const table = await tableOf(kit, fresh.type.name, body, sent)
+        const table = await tableOf(kit, type, body, `count by ${property.name}`)
         const due = groupsOf(records, property.name)
         const found = new Map(
           table.rows.map(({ group, value }) => [
@@ -321,19 +302,16 @@ export const section4Aggregate: readonly Rule[] = [
           const got = `${table.rows.length} rows, ${wrong.length} of the groups missing or of another size`
           throw broken(table.exchange, { at: '/data/results', expected, got })
         }
-        if (table.total === table.rows.length) return
-        const expected = `${table.rows.length}, as there are rows`
-        const got = typeof table.total === 'number' ? String(table.total) : valueKind(table.total)
-        throw broken(table.exchange, { at: '/data/total_groups', expected, got })
+        const rows = table.rows.length
+        expectNumber(table, '/data/total_groups', table.total, rows, 'as there are rows')
       })
       return `by ${property.name}`
     },
-  },
-  {
-    id: '4.2.limit',
-    text: 'limit is the most groups of a page, and has_more tells of others.',
-    phase: 'reads',
-    async check(kit) {
+  ),
+  readRule(
+    '4.2.limit',
+    'limit is the most groups of a page, and has_more tells of others.',
+    async (kit) => {
       const { sample, property } = await groupable(kit)
       const { exchange, rows, hasMore } = await groupPage(kit, sample, property, 0)
       if (rows.length !== 1) {
@@ -343,12 +321,11 @@ export const section4Aggregate: readonly Rule[] = [
       if (hasMore === true) return
       throw broken(exchange, { at: '/data/has_more', expected: 'true', got: String(hasMore) })
     },
-  },
-  {
-    id: '4.2.offset',
-    text: 'offset skips groups: page after page gives every group once.',
-    phase: 'reads',
-    async check(kit) {
+  ),
+  readRule(
+    '4.2.offset',
+    'offset skips groups: page after page gives every group once.',
+    async (kit) => {
       const { sample, property } = await groupable(kit)
       const all = await tableOf(kit, sample.type.name, {
         aggregations: count,
@@ -375,7 +352,7 @@ export const section4Aggregate: readonly Rule[] = [
       const faulty = last.hasMore === false ? beyond : last
       throw broken(faulty.exchange, { at, expected: 'false', got: String(faulty.hasMore) })
     },
-  },
+  ),
 ]
 
 /** One group. */

@@ -3,17 +3,18 @@
 import { isJsonObject } from '../../core/json.ts'
 import type { ScratchRecords } from '../scratch-records.ts'
 import { broken, expectRefusal, expectSuccess, sameProblem } from '../expect.ts'
-import { NO_RECORD } from '../rule-context.ts'
+import { NO_RECORD } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import { writeRule } from '../rule-kinds.ts'
+import { dataOf } from '../wire.ts'
 
 export const section4Associations: readonly Rule[] = [
-  {
-    id: '4.associate',
-    text: 'Two records are linked, and the edge is listed.',
-    phase: 'writes',
-    async check(kit) {
+  writeRule(
+    '4.associate',
+    'Two records are linked, and the edge is listed.',
+    async (_bench, kit) => {
       const { association, source, target } = await linkable(kit)
       const from = await source.make(source.identity())
       const to = await target.make(target.identity())
@@ -31,7 +32,7 @@ export const section4Associations: readonly Rule[] = [
         id: from.id,
       })
       expectSuccess(exchange, [200])
-      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+      const data = dataOf(exchange)
       const edges = Array.isArray(data) ? data.filter(isJsonObject) : []
       const isListed = edges.some(
         (edge) =>
@@ -42,12 +43,11 @@ export const section4Associations: readonly Rule[] = [
       if (isListed) return
       throw broken(exchange, { at: '/data', expected: 'the edge', got: `${edges.length} others` })
     },
-  },
-  {
-    id: '4.3.6.target',
-    text: 'An association target that is unknown or deleted yields one identical 422 with field /target_id.',
-    phase: 'writes',
-    async check(kit) {
+  ),
+  writeRule(
+    '4.3.6.target',
+    'An association target that is unknown or deleted yields one identical 422 with field /target_id.',
+    async (_bench, kit) => {
       const { association, source, target } = await linkable(kit, true)
       const from = await source.make(source.identity())
       const link = async (id: string, sent: string) =>
@@ -70,7 +70,7 @@ export const section4Associations: readonly Rule[] = [
       const expected = 'the body that an unknown target gets, but for request_id'
       throw broken(deleted, { at: '', expected, got: 'another body' })
     },
-  },
+  ),
 ]
 
 /** An association between two types in which scratch records may be created; with `half`, at least in its source. */

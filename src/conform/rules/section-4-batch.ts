@@ -1,42 +1,29 @@
 // Section 4.4: batches. Every record that is written is a scratch record.
 
 import { isJsonObject } from '../../core/json.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { JsonObject } from '../../core/json.ts'
 import type { ScratchRecords, ScratchRecord } from '../scratch-records.ts'
 import { broken, expectSuccess, valueKind, plainWord } from '../expect.ts'
-import { NO_RECORD } from '../rule-context.ts'
+import { NO_RECORD } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import { writeRule } from '../rule-kinds.ts'
 import { wrongValueFor } from '../values.ts'
+import { dataOf, membersOf, problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
-
-type BatchOperation = 'batchCreate' | 'batchUpdate' | 'batchUpsert' | 'batchDelete'
 
 /** The statuses of an item that was written: with its record, or without a body (section 2.10). */
 const CREATED = [201, 204]
 const UPDATED = [200, 204]
 
-async function send(
-  kit: RuleContext,
-  operation: BatchOperation,
-  data: readonly object[],
-  sent: string,
-): Promise<WireExchange> {
-  const bench = kit.bench()
-  return await kit.call({
-    operation,
-    objectType: bench.typeName,
-    ...(operation === 'batchUpsert' ? { matchingProperty: bench.key.name } : {}),
-    body: { data },
-    sent,
-  })
-}
+const send = async (kit: RuleContext, ...batch: Parameters<ScratchRecords['batchOf']>) =>
+  await kit.call(kit.bench().batchOf(...batch))
 
 /** The results of a batch, one per item and in order. @throws Broken */
 function resultsOf(exchange: WireExchange, count: number): JsonObject[] {
   expectSuccess(exchange)
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  const data = dataOf(exchange)
   if (!Array.isArray(data) || data.length !== count) {
     throw broken(exchange, { at: '/data', expected: `a list of ${count}`, got: valueKind(data) })
   }
@@ -69,7 +56,7 @@ function expectRecords(
   ids: readonly string[],
 ): void {
   results.forEach(({ record }, index) => {
-    if (record == null || (isJsonObject(record) && record['id'] === ids[index])) return
+    if (record == null || membersOf(record)['id'] === ids[index]) return
     const at = `/data/${index}/record/id`
     throw broken(exchange, { at, expected: "the item's own record", got: 'another one' })
   })
@@ -81,11 +68,8 @@ async function makeThree(bench: ScratchRecords): Promise<ScratchRecord[]> {
   return made
 }
 
-const markOf = (item: JsonObject, { mark }: ScratchRecords): unknown => {
-  const { record } = item
-  const properties = isJsonObject(record) ? record['properties'] : undefined
-  return isJsonObject(properties) ? properties[mark.name] : undefined
-}
+const markOf = ({ record }: JsonObject, { mark }: ScratchRecords): unknown =>
+  membersOf(membersOf(record)['properties'])[mark.name]
 
 /** A property that can be cleared and one to leave out. @throws Unchecked */
 function clearable(bench: ScratchRecords, { properties }: ScratchRecord) {
@@ -98,12 +82,10 @@ function clearable(bench: ScratchRecords, { properties }: ScratchRecord) {
 
 /** A wrong item between two valid ones, for each operation that takes properties. */
 function itemProblemRule(operation: 'batchCreate' | 'batchUpsert', words: string): Rule {
-  return {
-    id: `4.4.${operation === 'batchCreate' ? 'create' : 'upsert'}-problem`,
-    text: `A wrong item of a ${words} has its own problem, with a pointer under /data/<index>, and stops no other.`,
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  return writeRule(
+    `4.4.${operation === 'batchCreate' ? 'create' : 'upsert'}-problem`,
+    `A wrong item of a ${words} has its own problem, with a pointer under /data/<index>, and stops no other.`,
+    async (bench, kit) => {
       const property = bench.usable.find((each) => wrongValueFor(each) !== undefined)
       if (!property) throw new Unchecked(`${bench.typeName} has no property to write wrongly`)
       const wrong = { ...bench.identity(), [property.name]: wrongValueFor(property)! }
@@ -120,16 +102,14 @@ function itemProblemRule(operation: 'batchCreate' | 'batchUpsert', words: string
       if (field == null || (typeof field === 'string' && field.startsWith(expected))) return
       throw broken(exchange, { at: `${at}/field`, expected, got: plainWord(field) })
     },
-  }
+  )
 }
 
 export const section4Batch: readonly Rule[] = [
-  {
-    id: '4.4.create',
-    text: 'A batch create answers a result per item, in the order of the request.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  writeRule(
+    '4.4.create',
+    'A batch create answers a result per item, in the order of the request.',
+    async (bench, kit) => {
       const data = [1, 2, 3].map(() => ({ properties: bench.identity() }))
       const exchange = await send(kit, 'batchCreate', data, 'three items')
       const results = expectStatuses(exchange, [CREATED, CREATED, CREATED])
@@ -140,13 +120,11 @@ export const section4Batch: readonly Rule[] = [
         throw broken(exchange, { at, expected: `the record of item ${index}`, got: 'another one' })
       })
     },
-  },
-  {
-    id: '4.4.update',
-    text: 'A batch update answers a result per item, in the order of the request.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.4.update',
+    'A batch update answers a result per item, in the order of the request.',
+    async (bench, kit) => {
       const made = (await makeThree(bench)).toReversed()
       const data = made.map(({ id }) => ({
         id,
@@ -163,30 +141,26 @@ export const section4Batch: readonly Rule[] = [
         made.map(({ id }) => id),
       )
     },
-  },
-  {
-    id: '4.4.upsert',
-    text: 'A batch upsert creates and updates: 201 and 200, or 204, in the order of the request.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.4.upsert',
+    'A batch upsert creates and updates: 201 and 200, or 204, in the order of the request.',
+    async (bench, kit) => {
       const there = bench.identity()
       const { id } = await bench.make(there)
       const data = [bench.identity(), there, bench.identity()].map((properties) => ({ properties }))
       const exchange = await send(kit, 'batchUpsert', data, 'the second of three records exists')
       const results = expectStatuses(exchange, [CREATED, UPDATED, CREATED])
       const record = results[1]!['record']
-      if (record == null || (isJsonObject(record) && record['id'] === id)) return
+      if (record == null || membersOf(record)['id'] === id) return
       const at = '/data/1/record/id'
       throw broken(exchange, { at, expected: 'the record that was there', got: 'another one' })
     },
-  },
-  {
-    id: '4.4.delete',
-    text: 'A batch delete removes the records that it names; an unknown id has a problem of its own.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.4.delete',
+    'A batch delete removes the records that it names; an unknown id has a problem of its own.',
+    async (bench, kit) => {
       const [first, second] = await makeThree(bench)
       const data = [{ id: first!.id }, { id: NO_RECORD }, { id: second!.id }]
       const exchange = await send(kit, 'batchDelete', data, 'no record has the second of three ids')
@@ -198,13 +172,11 @@ export const section4Batch: readonly Rule[] = [
         throw broken(read, { at: '', expected, got: 'status 200' })
       }
     },
-  },
-  {
-    id: '4.4.summary',
-    text: 'The summary counts the items, those that succeeded and those that failed.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.4.summary',
+    'The summary counts the items, those that succeeded and those that failed.',
+    async (bench, kit) => {
       const { id } = await bench.make(bench.identity())
       const data = [
         { id, properties: {} },
@@ -212,23 +184,21 @@ export const section4Batch: readonly Rule[] = [
       ]
       const exchange = await send(kit, 'batchUpdate', data, 'no record has the second of two ids')
       expectSuccess(exchange)
-      const summary = isJsonObject(exchange.json) ? exchange.json['summary'] : undefined
+      const summary = membersOf(problemOf(exchange)['summary'])
       for (const [name, due] of Object.entries({ total: 2, succeeded: 1, failed: 1 })) {
-        const got = isJsonObject(summary) ? summary[name] : undefined
+        const got = summary[name]
         if (got === due) continue
         const what = typeof got === 'number' ? String(got) : valueKind(got)
         throw broken(exchange, { at: `/summary/${name}`, expected: String(due), got: what })
       }
     },
-  },
+  ),
   itemProblemRule('batchCreate', 'batch create'),
   itemProblemRule('batchUpsert', 'batch upsert'),
-  {
-    id: '4.4.unknown-id',
-    text: 'An unknown id in a batch update is 404 for its item.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  writeRule(
+    '4.4.unknown-id',
+    'An unknown id in a batch update is 404 for its item.',
+    async (bench, kit) => {
       const { id } = await bench.make(bench.identity())
       const data = [
         { id: NO_RECORD, properties: {} },
@@ -237,13 +207,11 @@ export const section4Batch: readonly Rule[] = [
       const exchange = await send(kit, 'batchUpdate', data, 'no record has the first of two ids')
       expectStatuses(exchange, [[404], UPDATED])
     },
-  },
-  {
-    id: '4.3.1.batch-null',
-    text: 'An explicit null clears a property and an absent one is unchanged, in a batch update.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.3.1.batch-null',
+    'An explicit null clears a property and an absent one is unchanged, in a batch update.',
+    async (bench, kit) => {
       const scratch = await bench.make(bench.values())
       const { cleared, kept } = clearable(bench, scratch)
       const data = [{ id: scratch.id, properties: { [cleared.name]: null } }]
@@ -251,20 +219,18 @@ export const section4Batch: readonly Rule[] = [
       expectStatuses(await send(kit, 'batchUpdate', data, sent), [UPDATED])
       const exchange = await bench.read(scratch.id)
       expectSuccess(exchange, [200])
-      const after = propertiesIn(exchange)
+      const after = membersOf(membersOf(dataOf(exchange))['properties'])
       if (after[cleared.name] == null && after[kept.name] != null) return
       const wrong = after[cleared.name] == null ? kept : cleared
       const expected = wrong === kept ? 'the value before' : 'null'
       const at = `/data/properties/${wrong.name}`
       throw broken(exchange, { at, expected, got: valueKind(after[wrong.name]) })
     },
-  },
-  {
-    id: '4.3.2.batch-twice',
-    text: 'A batch with the same record twice does not err.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.3.2.batch-twice',
+    'A batch with the same record twice does not err.',
+    async (bench, kit) => {
       const { id } = await bench.make(bench.identity())
       const item = { id, properties: { [bench.mark.name]: `${bench.marker}-twice` } }
       const update = await send(kit, 'batchUpdate', [item, item], 'the same item twice')
@@ -278,11 +244,5 @@ export const section4Batch: readonly Rule[] = [
       )
       expectStatuses(upsert, [CREATED, UPDATED])
     },
-  },
+  ),
 ]
-
-function propertiesIn({ json }: WireExchange): Readonly<Record<string, Json>> {
-  const data = isJsonObject(json) ? json['data'] : undefined
-  const properties = isJsonObject(data) ? data['properties'] : undefined
-  return isJsonObject(properties) ? properties : {}
-}

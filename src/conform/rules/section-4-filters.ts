@@ -2,50 +2,40 @@
 
 import { FILTER_OPERATORS } from '../../contract/index.ts'
 import type { FilterOperator } from '../../contract/index.ts'
+import { NO_PROPERTY, aggregate, evidenceText, query } from '../calls.ts'
 import { everyAnswer, expectRefusal } from '../expect.ts'
-import { evidenceText } from '../rule-context.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import { readRule, refusalRule } from '../rule-kinds.ts'
 import type { ProbedProperty } from '../types.ts'
 import { kindOfProperty, valueFor, wrongValueFor } from '../values.ts'
+import type { ValueKind } from '../values.ts'
 import { problemOf } from '../wire.ts'
 
 const code = 'request_invalid'
+const wrong = (reason: string) => ({ statuses: [422], code, reason })
+const malformed = { statuses: [400], code }
+/** A filter or a sort by what no type has. */
+const nowhere = { property: NO_PROPERTY, op: 'eq', value: 'x' }
+const count = [{ op: 'count' }]
 
-interface Asked {
-  readonly type: string
-  readonly property: ProbedProperty
-}
-
-/** A property that supports an operator. @throws NotApplicable */
-async function propertyWith(
-  kit: RuleContext,
-  fits: (property: ProbedProperty) => boolean,
-  what: string,
-): Promise<Asked> {
-  for (const { name: type, properties } of await kit.survey.types()) {
-    const property = properties.find(
+/** A property to filter by. @throws NotApplicable */
+const propertyThat =
+  (what: string, fits: (property: ProbedProperty) => boolean) => (kit: RuleContext) =>
+    kit.survey.propertyWhere(
       (each) => fits(each) && (kit.hasRates || each.field.units.length === 0),
+      `no property ${what}`,
     )
-    if (property) return { type, property }
-  }
-  throw new NotApplicable(`no property ${what}`)
-}
 
-const supports = (op: FilterOperator) => (property: ProbedProperty) =>
-  property.operators.includes(op)
+const supporting = (op: FilterOperator) =>
+  propertyThat(`supports ${op}`, ({ operators }) => operators.includes(op))
 
-/** A valid leaf, for tests to spoil. */
-async function leaf(kit: RuleContext) {
-  const { type, property } = await propertyWith(kit, supports('is_null'), 'supports is_null')
-  return { type, leaf: { property: property.name, op: 'is_null', value: true } }
-}
-
-type Leaf = Awaited<ReturnType<typeof leaf>>['leaf']
+const isNull = ({ name }: ProbedProperty) => ({ property: name, op: 'is_null', value: true })
+type Leaf = ReturnType<typeof isNull>
 
 /** What is malformed, and a tree with that fault. */
-const malformed: readonly [word: string, what: string, tree: (leaf: Leaf) => unknown][] = [
+const trees: readonly [word: string, what: string, tree: (leaf: Leaf) => unknown][] = [
   ['unknown-key', 'an unknown key in a leaf', (good) => ({ ...good, conform: 1 })],
   ['group-key', 'an unknown key beside $and', (good) => ({ $and: [good], conform: 1 })],
   ['two-groups', '$and and $or in one node', (good) => ({ $and: [good], $or: [good] })],
@@ -62,126 +52,99 @@ const malformed: readonly [word: string, what: string, tree: (leaf: Leaf) => unk
   ['deep', 'a malformed node within groups', (good) => ({ $and: [good, { $or: [{ $and: [] }] }] })],
 ]
 
-const malformedRule = ([word, what, tree]: (typeof malformed)[number]): Rule => ({
-  id: `4.6.${word}`,
-  text: `A filter with ${what} is 400 request_invalid.`,
-  phase: 'reads',
-  async check(kit) {
-    const good = await leaf(kit)
-    const filter = tree(good.leaf)
-    expectRefusal(await kit.query(good.type, { filter }), { statuses: [400], code })
-  },
-})
+const treeRule = ([word, what, tree]: (typeof trees)[number]): Rule =>
+  refusalRule({
+    id: `4.6.${word}`,
+    text: `A filter with ${what} is 400 request_invalid.`,
+    of: supporting('is_null'),
+    refused: ({ type, property }) => query(type, { filter: tree(isNull(property)) }),
+    refusal: malformed,
+  })
 
-const wrong = (reason: string) => ({ statuses: [422], code, reason })
+/** An operator that a property does not support. */
+const lacking = ({ operators }: ProbedProperty) =>
+  FILTER_OPERATORS.find((op) => !operators.includes(op))
 
 export const section4Filters: readonly Rule[] = [
-  ...malformed.map(malformedRule),
-  {
-    id: '4.6.aggregate-malformed',
-    text: 'The same holds for the filter of an aggregate.',
-    phase: 'reads',
-    async check(kit) {
-      const { type } = await leaf(kit)
-      const body = { aggregations: [{ op: 'count' }], filter: { $and: [] } }
-      expectRefusal(await kit.aggregate(type, body), { statuses: [400], code })
-      const other = { property: 'conform_no_such_property', op: 'eq', value: 'x' }
-      const unknown = { aggregations: [{ op: 'count' }], filter: other }
-      expectRefusal(await kit.aggregate(type, unknown), wrong('unknown_property'))
+  ...trees.map(treeRule),
+  readRule(
+    '4.6.aggregate-malformed',
+    'The same holds for the filter of an aggregate.',
+    async (kit) => {
+      const { type } = await supporting('is_null')(kit)
+      const broken = aggregate(type, { aggregations: count, filter: { $and: [] } })
+      expectRefusal(await kit.call(broken), malformed)
+      const unknown = aggregate(type, { aggregations: count, filter: nowhere })
+      expectRefusal(await kit.call(unknown), wrong('unknown_property'))
     },
-  },
-  {
+  ),
+  refusalRule({
     id: '4.6.unknown-property',
     text: 'A filter by a property that the type lacks is 422, reason unknown_property.',
-    phase: 'reads',
-    async check(kit) {
-      const filter = { property: 'conform_no_such_property', op: 'eq', value: 'x' }
-      const exchange = await kit.query(await kit.anyType(), { filter })
-      expectRefusal(exchange, wrong('unknown_property'))
-    },
-  },
-  {
+    of: (kit) => kit.anyType(),
+    refused: (type) => query(type, { filter: nowhere }),
+    refusal: wrong('unknown_property'),
+  }),
+  refusalRule({
     id: '4.6.operator-not-supported',
     text: 'A filter by an operator that the field type does not support is 422, reason operator_not_supported.',
-    phase: 'reads',
-    async check(kit) {
-      const lacking = ({ operators }: ProbedProperty) =>
-        FILTER_OPERATORS.find((op) => !operators.includes(op))
-      const { type, property } = await propertyWith(
-        kit,
-        (each) => lacking(each) !== undefined && each.operators.length > 0,
-        'lacks an operator',
-      )
+    of: propertyThat(
+      'lacks an operator',
+      (each) => lacking(each) !== undefined && each.operators.length > 0,
+    ),
+    refused: ({ type, property }) => {
       const op = lacking(property)!
       const value = valueOfShape(op, property)
-      const exchange = await kit.query(type, { filter: { property: property.name, op, value } })
-      expectRefusal(exchange, wrong('operator_not_supported'))
+      return query(type, { filter: { property: property.name, op, value } })
     },
-  },
-  {
+    refusal: wrong('operator_not_supported'),
+  }),
+  refusalRule({
     id: '4.6.invalid-value',
     text: 'A value that does not match the field type is 422, reason invalid_filter.',
-    phase: 'reads',
-    async check(kit) {
-      const fits = (each: ProbedProperty) =>
-        supports('eq')(each) && wrongValueFor(each) !== undefined
-      const kinds = new Set<string>()
-      for (const { name: type, properties } of await kit.survey.types()) {
-        for (const property of properties.filter(fits)) {
-          const kind = kindOfProperty(property)
-          if (kinds.has(kind) || kind === 'money') continue
-          kinds.add(kind)
-          const filter = { property: property.name, op: 'eq', value: wrongValueFor(property)! }
-          expectRefusal(await kit.query(type, { filter }), wrong('invalid_filter'))
-        }
-      }
-      if (kinds.size === 0) throw new NotApplicable('no property supports eq')
-      return `by ${[...kinds].join(', ')}`
-    },
-  },
-  {
+    of: ofEachKind,
+    refused: (kinds) =>
+      [...kinds.values()].map(({ type, property }) =>
+        query(type, {
+          filter: { property: property.name, op: 'eq', value: wrongValueFor(property)! },
+        }),
+      ),
+    refusal: wrong('invalid_filter'),
+    note: (kinds) => `by ${[...kinds.keys()].join(', ')}`,
+  }),
+  refusalRule({
     id: '4.6.is-null-boolean',
     text: 'is_null takes a boolean.',
-    phase: 'reads',
-    async check(kit) {
-      const good = await leaf(kit)
-      const filter = { ...good.leaf, value: 'yes' }
-      expectRefusal(await kit.query(good.type, { filter }), { statuses: [400, 422], code })
-    },
-  },
-  {
+    of: supporting('is_null'),
+    refused: ({ type, property }) => query(type, { filter: { ...isNull(property), value: 'yes' } }),
+    refusal: { statuses: [400, 422], code },
+  }),
+  refusalRule({
     id: '4.6.in-list',
     text: 'in takes a list.',
-    phase: 'reads',
-    async check(kit) {
-      const { type, property } = await propertyWith(kit, supports('in'), 'supports in')
-      const filter = { property: property.name, op: 'in', value: 'conform' }
-      expectRefusal(await kit.query(type, { filter }), { statuses: [400, 422], code })
-    },
-  },
-  {
+    of: supporting('in'),
+    refused: ({ type, property }) =>
+      query(type, { filter: { property: property.name, op: 'in', value: 'conform' } }),
+    refusal: { statuses: [400, 422], code },
+  }),
+  refusalRule({
     id: '4.6.unknown-sort',
     text: 'A sort by a property that the type lacks is 422, reason unknown_property.',
-    phase: 'reads',
-    async check(kit) {
-      const body = { sorts: [{ property: 'conform_no_such_property', direction: 'asc' }] }
-      expectRefusal(await kit.query(await kit.anyType(), body), wrong('unknown_property'))
-    },
-  },
-  {
+    of: (kit) => kit.anyType(),
+    refused: (type) => query(type, { sorts: [{ property: NO_PROPERTY, direction: 'asc' }] }),
+    refusal: wrong('unknown_property'),
+  }),
+  refusalRule({
     id: '4.6.unsupported-aggregation',
     text: 'An aggregation that the field type does not have is 422, reason unsupported_aggregation.',
-    phase: 'reads',
-    async check(kit) {
-      const { type, property } = await propertyWith(
-        kit,
-        ({ field }) => field.valueType !== '' && !field.aggregations.includes('sum'),
-        'lacks the aggregation sum',
-      )
-      const body = { aggregations: [{ op: 'sum', property: property.name }] }
-      expectRefusal(await kit.aggregate(type, body), wrong('unsupported_aggregation'))
-    },
-  },
+    of: propertyThat(
+      'lacks the aggregation sum',
+      ({ field }) => field.valueType !== '' && !field.aggregations.includes('sum'),
+    ),
+    refused: ({ type, property }) =>
+      aggregate(type, { aggregations: [{ op: 'sum', property: property.name }] }),
+    refusal: wrong('unsupported_aggregation'),
+  }),
   {
     id: '4.6.exchange-rates',
     text: 'Without exchange rates, a currency filter is 503 service_unavailable with Retry-After.',
@@ -201,12 +164,12 @@ export const section4Filters: readonly Rule[] = [
       })
     },
   },
-  {
-    id: '4.6.too-many-groups',
-    text: 'Too many groups are 422, reason too_many_filter_groups.',
-    phase: 'reads',
-    async check(kit) {
-      const { type, leaf: good } = await leaf(kit)
+  readRule(
+    '4.6.too-many-groups',
+    'Too many groups are 422, reason too_many_filter_groups.',
+    async (kit) => {
+      const { type, property } = await supporting('is_null')(kit)
+      const good = isNull(property)
       const groups = 1_000
       const filter = { $or: Array.from({ length: groups }, () => ({ $and: [good] })) }
       const exchange = await kit.query(
@@ -219,8 +182,22 @@ export const section4Filters: readonly Rule[] = [
       }
       expectRefusal(exchange, wrong('too_many_filter_groups'))
     },
-  },
+  ),
 ]
+
+/** Properties to filter wrongly by `eq`, one of each kind of value. @throws NotApplicable */
+async function ofEachKind(kit: RuleContext) {
+  const kinds = new Map<ValueKind, { type: string; property: ProbedProperty }>()
+  for (const { name: type, properties } of await kit.survey.types()) {
+    for (const property of properties) {
+      const kind = kindOfProperty(property)
+      const fits = property.operators.includes('eq') && wrongValueFor(property) !== undefined
+      if (fits && kind !== 'money' && !kinds.has(kind)) kinds.set(kind, { type, property })
+    }
+  }
+  if (kinds.size === 0) throw new NotApplicable('no property supports eq')
+  return kinds
+}
 
 /** A value of the form that an operator takes, and of the property's own type. */
 function valueOfShape(op: FilterOperator, property: ProbedProperty): unknown {

@@ -3,117 +3,91 @@
 
 import { isJsonObject } from '../../core/json.ts'
 import { broken, expectRefusal, isSuccess, sameProblem } from '../expect.ts'
-import { NO_RECORD } from '../rule-context.ts'
+import type { OperationId } from '../../contract/index.ts'
+import { NO_RECORD } from '../calls.ts'
+import { readRule, refusalRule } from '../rule-kinds.ts'
 import type { RuleContext } from '../rule-context.ts'
 import type { RuleCall } from '../types.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { ProbedType } from '../types.ts'
+import type { ProbedAssociation, ProbedType } from '../types.ts'
+import { dataOf, membersOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const readOnly = { statuses: [403], code: 'permission_denied', reason: 'type_read_only' }
 
 interface Gate {
-  readonly word: string
-  readonly words: string
+  readonly operation: OperationId
   /** A type that lacks one of these operations refuses the write; the rule uses a type that lacks all of them. */
   readonly needs: readonly string[]
-  /** Whether a service that accepted it would create a record. */
-  readonly makes: boolean
-  readonly call: (type: ProbedType) => RuleCall
+  /** The rest of a request that names no record. */
+  readonly rest: (type: ProbedType) => Omit<RuleCall, 'operation' | 'objectType'>
 }
 
 const nothing = { properties: {} }
-const on = (type: ProbedType) => ({ objectType: type.name })
 
-function keyOf(type: ProbedType): string {
-  const names = type.properties.filter(({ isMulti }) => !isMulti)
-  const [first] = names.toSorted((a, b) => Number(b.isUnique) - Number(a.isUnique))
-  if (first) return first.name
-  throw new Unchecked(`${type.name} has no property to match by`)
+/** The property to match by, and properties in which no record has it. */
+function matching({ name: typeName, properties }: ProbedType) {
+  const single = properties.filter(({ isMulti }) => !isMulti)
+  const [first] = single.toSorted((a, b) => Number(b.isUnique) - Number(a.isUnique))
+  if (!first) throw new Unchecked(`${typeName} has no property to match by`)
+  return { matchingProperty: first.name, none: { properties: { [first.name]: NO_RECORD } } }
 }
 
-const gates: readonly Gate[] = [
-  {
-    word: 'update',
-    words: 'an update',
+/** By the word of their rule. */
+const gates = {
+  update: {
+    operation: 'updateRecord',
     needs: ['update'],
-    makes: false,
-    call: (type) => ({
-      ...on(type),
-      operation: 'updateRecord',
-      id: NO_RECORD,
-      body: { data: nothing },
-    }),
+    rest: () => ({ id: NO_RECORD, body: { data: nothing } }),
   },
-  {
-    word: 'delete',
-    words: 'a delete',
-    needs: ['delete'],
-    makes: false,
-    call: (type) => ({ ...on(type), operation: 'deleteRecord', id: NO_RECORD }),
-  },
-  {
-    word: 'batch-update',
-    words: 'a batch update',
+  delete: { operation: 'deleteRecord', needs: ['delete'], rest: () => ({ id: NO_RECORD }) },
+  'batch-update': {
+    operation: 'batchUpdate',
     needs: ['update'],
-    makes: false,
-    call: (type) => ({
-      ...on(type),
-      operation: 'batchUpdate',
-      body: { data: [{ id: NO_RECORD, ...nothing }] },
-    }),
+    rest: () => ({ body: { data: [{ id: NO_RECORD, ...nothing }] } }),
   },
-  {
-    word: 'batch-delete',
-    words: 'a batch delete',
+  'batch-delete': {
+    operation: 'batchDelete',
     needs: ['delete'],
-    makes: false,
-    call: (type) => ({
-      ...on(type),
-      operation: 'batchDelete',
-      body: { data: [{ id: NO_RECORD }] },
-    }),
+    rest: () => ({ body: { data: [{ id: NO_RECORD }] } }),
   },
-  {
-    word: 'create',
-    words: 'a create',
+  create: {
+    operation: 'createRecord',
     needs: ['create'],
-    makes: true,
-    call: (type) => ({ ...on(type), operation: 'createRecord', body: { data: nothing } }),
+    rest: () => ({ body: { data: nothing } }),
   },
-  {
-    word: 'upsert',
-    words: 'an upsert',
+  upsert: {
+    operation: 'upsertRecord',
     needs: ['create', 'update'],
-    makes: true,
-    call: (type) => ({
-      ...on(type),
-      operation: 'upsertRecord',
-      matchingProperty: keyOf(type),
-      body: { data: { properties: { [keyOf(type)]: NO_RECORD } } },
-    }),
+    rest: (type) => {
+      const { matchingProperty, none } = matching(type)
+      return { matchingProperty, body: { data: none } }
+    },
   },
-  {
-    word: 'batch-create',
-    words: 'a batch create',
+  'batch-create': {
+    operation: 'batchCreate',
     needs: ['create'],
-    makes: true,
-    call: (type) => ({ ...on(type), operation: 'batchCreate', body: { data: [nothing] } }),
+    rest: () => ({ body: { data: [nothing] } }),
   },
-  {
-    word: 'batch-upsert',
-    words: 'a batch upsert',
+  'batch-upsert': {
+    operation: 'batchUpsert',
     needs: ['create', 'update'],
-    makes: true,
-    call: (type) => ({
-      ...on(type),
-      operation: 'batchUpsert',
-      matchingProperty: keyOf(type),
-      body: { data: [{ properties: { [keyOf(type)]: NO_RECORD } }] },
-    }),
+    rest: (type) => {
+      const { matchingProperty, none } = matching(type)
+      return { matchingProperty, body: { data: [none] } }
+    },
   },
-]
+} satisfies Record<string, Gate>
+
+const callOf = ({ operation, rest }: Gate, type: ProbedType): RuleCall => ({
+  operation,
+  objectType: type.name,
+  ...rest(type),
+})
+
+/** Whether a service that accepted it would create a record. */
+const makes = ({ needs }: Gate) => needs.includes('create')
 
 /** A type that accepts none of the operations that a write needs. @throws NotApplicable */
 async function closedType(kit: RuleContext, needs: readonly string[]): Promise<ProbedType> {
@@ -125,68 +99,55 @@ async function closedType(kit: RuleContext, needs: readonly string[]): Promise<P
 
 /** A batch may be refused as a whole, or item by item. */
 function expectReadOnly(exchange: WireExchange): void {
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
+  const data = dataOf(exchange)
   const [item] = Array.isArray(data) ? data : []
-  const problem = isJsonObject(item) ? item['problem'] : undefined
-  const isRefusedItem =
-    isSuccess(exchange) && isJsonObject(problem) && problem['reason'] === readOnly.reason
-  if (!isRefusedItem) expectRefusal(exchange, readOnly)
+  const { reason } = membersOf(membersOf(item)['problem'])
+  if (!isSuccess(exchange) || reason !== readOnly.reason) expectRefusal(exchange, readOnly)
 }
 
-const gateRule = ({ word, words, needs, makes, call }: Gate): Rule => ({
+const gateRule = ([word, gate]: [string, Gate]): Rule => ({
   id: `4.3.5.${word}`,
-  text: `${words[0]!.toUpperCase()}${words.slice(1)} of a type that does not accept it is 403, reason type_read_only.`,
-  phase: makes ? 'writes' : 'reads',
+  text: `${word.startsWith('up') ? 'An' : 'A'} ${word.replace('-', ' ')} of a type that does not accept it is 403, reason type_read_only.`,
+  phase: makes(gate) ? 'writes' : 'reads',
   async check(kit) {
-    const type = await closedType(kit, needs)
-    if (makes && kit.benches.length === 0) {
+    const type = await closedType(kit, gate.needs)
+    if (makes(gate) && kit.benches.length === 0) {
       throw new Unchecked(
         'a service that lets it through would make a record: --write TYPE allows it',
       )
     }
-    expectReadOnly(await kit.call(call(type)))
+    expectReadOnly(await kit.call(callOf(gate, type)))
     return `of ${type.name}`
   },
 })
 
 export const section4Gates: readonly Rule[] = [
-  ...gates.map(gateRule),
-  {
+  ...Object.entries(gates).map(gateRule),
+  refusalRule({
     id: '4.3.5.associate',
     text: 'An association of a type that does not accept it is 403, reason type_read_only.',
-    phase: 'reads',
-    async check(kit) {
-      const types = await kit.survey.types()
-      const closed = new Set(
-        types.filter(({ writable }) => !writable.includes('associate')).map(({ name }) => name),
-      )
-      const association = (await kit.survey.associations()).find(({ source }) => closed.has(source))
-      if (!association) {
-        throw new NotApplicable('no association begins at a type that accepts none')
-      }
-      const exchange = await kit.call({
-        operation: 'associateRecords',
-        objectType: association.source,
-        id: NO_RECORD,
-        association: association.name,
-        target: NO_RECORD,
-      })
-      expectRefusal(exchange, readOnly)
-    },
-  },
-  {
-    id: '4.3.5.identical',
-    text: 'The refusal of a read-only type is the same for every credential.',
-    phase: 'reads',
-    async check(kit) {
+    of: closedAssociation,
+    refused: ({ name, source }) => ({
+      operation: 'associateRecords',
+      objectType: source,
+      id: NO_RECORD,
+      association: name,
+      target: NO_RECORD,
+    }),
+    refusal: readOnly,
+  }),
+  readRule(
+    '4.3.5.identical',
+    'The refusal of a read-only type is the same for every credential.',
+    async (kit) => {
       const callers = kit.options.hasOtherKey
         ? (['key', 'other'] as const)
         : (['key', 'key'] as const)
-      for (const { needs, makes, call } of gates) {
-        if (makes) continue
-        const type = await closedType(kit, needs)
-        const first = await kit.call({ ...call(type), as: callers[0] })
-        const second = await kit.call({ ...call(type), as: callers[1] })
+      for (const gate of Object.values(gates)) {
+        if (makes(gate)) continue
+        const call = callOf(gate, await closedType(kit, gate.needs))
+        const first = await kit.call({ ...call, as: callers[0] })
+        const second = await kit.call({ ...call, as: callers[1] })
         if (isSuccess(first) || sameProblem(first, second)) continue
         const expected = 'the body of the answer before, but for request_id'
         throw broken(second, { at: '', expected, got: 'another body' })
@@ -195,38 +156,48 @@ export const section4Gates: readonly Rule[] = [
         ? 'asked with both keys'
         : 'asked twice with one key: --other-key compares two'
     },
-  },
-  {
+  ),
+  refusalRule({
     id: '4.3.5.write-forbidden',
     text: 'A write without a grant is 403, reason write_forbidden.',
-    phase: 'reads',
-    async check(kit) {
-      const types = await kit.survey.types()
-      for (const caller of ['key', 'other'] as const) {
-        if (caller === 'other' && !kit.options.hasOtherKey) continue
-        const forbidden = await readGrantsOf(kit, caller)
-        const type = types.find(
-          ({ name, writable }) => forbidden.has(name) && writable.includes('update'),
-        )
-        if (!type) continue
-        const call = gates[0]!.call(type)
-        const exchange = await kit.call({ ...call, as: caller })
-        const refusal = { statuses: [403], code: 'permission_denied', reason: 'write_forbidden' }
-        expectRefusal(exchange, refusal)
-        return `of ${type.name}`
-      }
-      throw new Unchecked(
-        'the key may write whatever the service accepts: --other-key names one that may not',
-      )
-    },
-  },
+    of: forbiddenType,
+    refused: ({ type, caller }) => ({ ...callOf(gates.update, type), as: caller }),
+    refusal: { statuses: [403], code: 'permission_denied', reason: 'write_forbidden' },
+    note: ({ type }) => `of ${type.name}`,
+  }),
 ]
+
+/** An association that begins at a type that accepts none. @throws NotApplicable */
+async function closedAssociation(kit: RuleContext): Promise<ProbedAssociation> {
+  const types = await kit.survey.types()
+  const closed = new Set(
+    types.filter(({ writable }) => !writable.includes('associate')).map(({ name }) => name),
+  )
+  const association = (await kit.survey.associations()).find(({ source }) => closed.has(source))
+  if (association) return association
+  throw new NotApplicable('no association begins at a type that accepts none')
+}
+
+/** A type that accepts updates, and a key that may not update it. @throws Unchecked */
+async function forbiddenType(kit: RuleContext) {
+  const types = await kit.survey.types()
+  for (const caller of ['key', 'other'] as const) {
+    if (caller === 'other' && !kit.options.hasOtherKey) continue
+    const forbidden = await readGrantsOf(kit, caller)
+    const type = types.find(
+      ({ name, writable }) => forbidden.has(name) && writable.includes('update'),
+    )
+    if (type) return { type, caller }
+  }
+  throw new Unchecked(
+    'the key may write whatever the service accepts: --other-key names one that may not',
+  )
+}
 
 /** The types that a key may read but not write, according to its introspection. */
 async function readGrantsOf(kit: RuleContext, caller: 'key' | 'other'): Promise<Set<string>> {
   const exchange = await kit.call({ operation: 'readSelf', as: caller })
-  const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
-  const permissions = isJsonObject(data) ? data['permissions'] : undefined
+  const permissions = membersOf(dataOf(exchange))['permissions']
   const list = Array.isArray(permissions) ? permissions.filter(isJsonObject) : []
   return new Set(
     list

@@ -1,75 +1,61 @@
 // Section 4.5: has_more, cursors, and the pages that cursors lead to.
 
-import { broken, expectRefusal } from '../expect.ts'
-import { expectSameRecords, rereadSample, listCall, queryCall } from '../listings.ts'
+import { listing, query } from '../calls.ts'
+import { broken } from '../expect.ts'
+import { expectSameRecords, rereadSample } from '../listings.ts'
+import { readRule, refusalRule } from '../rule-kinds.ts'
 import { matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
 import { nextPageCall, pageIn, allPages } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
-const invalid = { code: 'request_invalid' } as const
+const NO_CURSOR = 'conform-no-such-cursor'
 /** Pages of one record that are read one after the other. */
 const STEPS_MAX = 5
 
 export const section4Pages: readonly Rule[] = [
-  {
-    id: '4.5.has-more',
-    text: 'has_more is true when another page exists.',
-    phase: 'reads',
-    async check(kit) {
-      const sample = await kit.survey.sampleOf(2)
-      const exchange = await kit.query(sample.type.name, { limit: 1 })
-      const { hasMore, records } = pageIn(exchange)
-      if (hasMore || records.length > 1) return
-      const expected = `true: ${sample.type.name} has more records`
-      throw broken(exchange, { at: '/pagination/has_more', expected, got: 'false' })
-    },
-  },
-  {
-    id: '4.5.pages',
-    text: 'Following cursors gives every record once.',
-    phase: 'reads',
-    async check(kit) {
-      const samples = await kit.survey.samples()
-      const some = samples.find(({ whole, records }) => whole && records.length > 1)
-      if (!some) throw new Unchecked('no type has two records and few enough to read them all')
-      const limit = Math.max(1, Math.floor(some.records.length / 4))
-      await expectSameRecords(async () => {
-        const { records: due } = await rereadSample(kit, some)
-        const {
-          records: found,
-          exchange,
-          pages,
-        } = await allPages(kit, queryCall(some, { limit }), 12)
-        if (pages < 2) throw new Unchecked('there is no second page')
-        return { due, found, exchange }
-      }, `the records of the listing, in pages of ${limit}`)
-    },
-  },
-  {
-    id: '4.5.list-pages',
-    text: 'A cursor of a listing leads to its next page.',
-    phase: 'reads',
-    async check(kit) {
-      for (const sample of await kit.survey.samples()) {
-        const page = pageIn(await kit.call(listCall(sample)))
-        if (!page.hasMore || page.cursor === null) continue
-        const exchange = await kit.call(nextPageCall(listCall(sample), page.cursor))
-        const known = new Set(page.records.map(({ id }) => id))
-        const again = pageIn(exchange).records.filter(({ id }) => known.has(id)).length
-        if (again === 0) return
-        const got = `${again} records of the page before`
-        throw broken(exchange, { at: '/data', expected: 'other records', got })
-      }
-      throw new Unchecked('no type has a second page of records')
-    },
-  },
-  {
-    id: '4.5.cursor-carries-query',
-    text: 'A cursor encodes its query: it leads on without the filter being given again.',
-    phase: 'reads',
-    async check(kit) {
+  readRule('4.5.has-more', 'has_more is true when another page exists.', async (kit) => {
+    const sample = await kit.survey.sampleOf(2)
+    const exchange = await kit.query(sample.type.name, { limit: 1 })
+    const { hasMore, records } = pageIn(exchange)
+    if (hasMore || records.length > 1) return
+    const expected = `true: ${sample.type.name} has more records`
+    throw broken(exchange, { at: '/pagination/has_more', expected, got: 'false' })
+  }),
+  readRule('4.5.pages', 'Following cursors gives every record once.', async (kit) => {
+    const samples = await kit.survey.samples()
+    const some = samples.find(({ whole, records }) => whole && records.length > 1)
+    if (!some) throw new Unchecked('no type has two records and few enough to read them all')
+    const limit = Math.max(1, Math.floor(some.records.length / 4))
+    await expectSameRecords(async () => {
+      const { records: due } = await rereadSample(kit, some)
+      const {
+        records: found,
+        exchange,
+        pages,
+      } = await allPages(kit, query(some.type.name, { limit }), 12)
+      if (pages < 2) throw new Unchecked('there is no second page')
+      return { due, found, exchange }
+    }, `the records of the listing, in pages of ${limit}`)
+  }),
+  readRule('4.5.list-pages', 'A cursor of a listing leads to its next page.', async (kit) => {
+    for (const sample of await kit.survey.samples()) {
+      const page = pageIn(await kit.call(listing(sample.type.name)))
+      if (!page.hasMore || page.cursor === null) continue
+      const exchange = await kit.call(nextPageCall(listing(sample.type.name), page.cursor))
+      const known = new Set(page.records.map(({ id }) => id))
+      const again = pageIn(exchange).records.filter(({ id }) => known.has(id)).length
+      if (again === 0) return
+      const got = `${again} records of the page before`
+      throw broken(exchange, { at: '/data', expected: 'other records', got })
+    }
+    throw new Unchecked('no type has a second page of records')
+  }),
+  readRule(
+    '4.5.cursor-carries-query',
+    'A cursor encodes its query: it leads on without the filter being given again.',
+    async (kit) => {
       for (const { sample, filter, tells, property } of candidatesFor(
         'is_null',
         await kit.survey.samples(),
@@ -78,12 +64,12 @@ export const section4Pages: readonly Rule[] = [
           ({ properties }) => matchesFilter(filter, properties) === 'yes',
         ).length
         if (!tells || due < 2) continue
-        const first = pageIn(await kit.call(queryCall(sample, { filter, limit: 1 })))
+        const first = pageIn(await kit.query(sample.type.name, { filter, limit: 1 }))
         let cursor = first.hasMore ? first.cursor : null
         if (cursor === null) throw new Unchecked('no cursor leads to the second page')
         for (let step = 0; cursor !== null && step < STEPS_MAX; step += 1) {
           const exchange = await kit.call(
-            queryCall(sample, { cursor, limit: 1 }, 'cursor and limit'),
+            query(sample.type.name, { cursor, limit: 1 }, 'cursor and limit'),
           )
           const page = pageIn(exchange)
           const wrong = page.records.some(
@@ -99,18 +85,15 @@ export const section4Pages: readonly Rule[] = [
       }
       throw new Unchecked('no filter finds two records of a type and leaves out others')
     },
-  },
-  {
+  ),
+  refusalRule({
     id: '4.5.cursor-unknown',
     text: 'A cursor that the service does not recognise is request_invalid, reason cursor_invalid.',
-    phase: 'reads',
-    async check(kit) {
-      const objectType = await kit.anyType()
-      const cursor = 'conform-no-such-cursor'
-      const refusal = { ...invalid, reason: 'cursor_invalid' }
-      expectRefusal(await kit.query(objectType, { cursor }), refusal)
-      const call = { operation: 'listRecords', objectType, query: { cursor } } as const
-      expectRefusal(await kit.call(call), refusal)
-    },
-  },
+    of: (kit) => kit.anyType(),
+    refused: (type) => [
+      query(type, { cursor: NO_CURSOR }),
+      { ...listing(type), query: { cursor: NO_CURSOR } },
+    ],
+    refusal: { code: 'request_invalid', reason: 'cursor_invalid' },
+  }),
 ]

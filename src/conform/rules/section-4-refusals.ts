@@ -2,11 +2,13 @@
 
 import { isJsonObject } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
+import { NO_PROPERTY } from '../calls.ts'
 import type { ScratchRecords } from '../scratch-records.ts'
 import { broken, expectRefusal, valueKind } from '../expect.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { ProbedProperty } from '../types.ts'
+import { refusalRule, writeRule } from '../rule-kinds.ts'
+import type { ProbedProperty, RuleCall } from '../types.ts'
 import { wrongValueFor } from '../values.ts'
 import { problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
@@ -33,45 +35,38 @@ function spoilt(
   return { properties, values: { ...bench.identity(), ...Object.fromEntries(wrong) } }
 }
 
+/** A rule that an upsert is refused for its matching property. */
+const matchingRule = (
+  word: string,
+  text: string,
+  refused: (bench: ScratchRecords) => RuleCall,
+): Rule =>
+  refusalRule({
+    id: `4.3.3.${word}`,
+    text,
+    phase: 'writes',
+    of: (kit) => kit.bench(),
+    refused,
+    refusal: { code: 'request_invalid', reason: 'invalid_matching_property' },
+  })
+
 export const section4Refusals: readonly Rule[] = [
-  {
-    id: '4.3.3.unknown',
-    text: 'An upsert by a property that the type lacks is request_invalid, reason invalid_matching_property.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const exchange = await bench.upsert('conform_no_such_property', bench.identity())
-      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
-    },
-  },
-  {
-    id: '4.3.3.absent',
-    text: 'So is an upsert whose body lacks the matching property.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const { [bench.key.name]: _, ...rest } = bench.identity()
-      const exchange = await bench.upsert(bench.key.name, rest)
-      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
-    },
-  },
-  {
-    id: '4.3.3.null',
-    text: 'So is an upsert whose matching property is null.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const body = { ...bench.identity(), [bench.key.name]: null }
-      const exchange = await bench.upsert(bench.key.name, body)
-      expectRefusal(exchange, { code: 'request_invalid', reason: 'invalid_matching_property' })
-    },
-  },
-  {
-    id: '4.3.4.ambiguous',
-    text: 'An upsert whose value two records hold is conflict, reason ambiguous_match.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  matchingRule(
+    'unknown',
+    'An upsert by a property that the type lacks is request_invalid, reason invalid_matching_property.',
+    (bench) => bench.upsertOf(NO_PROPERTY, bench.identity()),
+  ),
+  matchingRule('absent', 'So is an upsert whose body lacks the matching property.', (bench) => {
+    const { [bench.key.name]: _, ...rest } = bench.identity()
+    return bench.upsertOf(bench.key.name, rest)
+  }),
+  matchingRule('null', 'So is an upsert whose matching property is null.', (bench) =>
+    bench.upsertOf(bench.key.name, { ...bench.identity(), [bench.key.name]: null }),
+  ),
+  writeRule(
+    '4.3.4.ambiguous',
+    'An upsert whose value two records hold is conflict, reason ambiguous_match.',
+    async (bench) => {
       if (bench.mark.isUnique) {
         throw new Unchecked(`${bench.typeName} has no text property that two records can share`)
       }
@@ -84,13 +79,11 @@ export const section4Refusals: readonly Rule[] = [
       }
       expectRefusal(exchange, { code: 'conflict', reason: 'ambiguous_match' })
     },
-  },
-  {
-    id: '4.3.7.one',
-    text: 'A body that violates the schema is 422, reason schema_invalid, with a pointer to the property.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.3.7.one',
+    'A body that violates the schema is 422, reason schema_invalid, with a pointer to the property.',
+    async (bench) => {
       const { properties, values } = spoilt(bench, 1)
       const exchange = await bench.create(values)
       expectSchemaInvalid(exchange)
@@ -99,13 +92,11 @@ export const section4Refusals: readonly Rule[] = [
       const expected = pointerTo(properties[0]!)
       throw broken(exchange, { at: '/field', expected, got: valueKind(field) })
     },
-  },
-  {
-    id: '4.3.7.several',
-    text: 'Where several fields are wrong, errors lists each.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.3.7.several',
+    'Where several fields are wrong, errors lists each.',
+    async (bench) => {
       const { properties, values } = spoilt(bench, 2)
       const exchange = await bench.create(values)
       expectSchemaInvalid(exchange)
@@ -118,7 +109,7 @@ export const section4Refusals: readonly Rule[] = [
       const expected = `an error whose field is ${pointerTo(missing)}`
       throw broken(exchange, { at: '/errors', expected, got: valueKind(errors) })
     },
-  },
+  ),
 ]
 
 function expectSchemaInvalid(exchange: WireExchange): void {

@@ -1,6 +1,6 @@
 // Sections 4 and 4.3: writing one record. Every record that is written is a scratch record.
 
-import { canonicalJson, isJsonObject } from '../../core/json.ts'
+import { canonicalJson } from '../../core/json.ts'
 import type { Json } from '../../core/json.ts'
 import { recordIn } from '../scratch-records.ts'
 import type { ScratchRecords, ScratchRecord } from '../scratch-records.ts'
@@ -8,8 +8,10 @@ import { broken, expectRefusal, expectSuccess, valueKind, answerText } from '../
 import { pageIn } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import { writeRule } from '../rule-kinds.ts'
 import type { ProbedProperty } from '../types.ts'
 import { valueFor } from '../values.ts'
+import { problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const same = (a: unknown, b: unknown) =>
@@ -60,12 +62,10 @@ function keyOf(bench: ScratchRecords, { properties }: ScratchRecord): Record<str
 
 function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[] {
   return [
-    {
-      id: `4.3.1.${how}-null`,
-      text: `An explicit null clears a property, in ${words}.`,
-      phase: 'writes',
-      async check(kit) {
-        const bench = kit.bench()
+    writeRule(
+      `4.3.1.${how}-null`,
+      `An explicit null clears a property, in ${words}.`,
+      async (bench) => {
         const scratch = await bench.make(bench.values())
         const [property] = changeable(bench, scratch, 1)
         expectSuccess(await write(bench, scratch, { [property!.name]: null }), [200])
@@ -74,13 +74,11 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
         const at = `/data/properties/${property!.name}`
         throw broken(exchange, { at, expected: 'null', got: valueKind(properties[property!.name]) })
       },
-    },
-    {
-      id: `4.3.1.${how}-absent`,
-      text: `A property that is left out is unchanged, in ${words}.`,
-      phase: 'writes',
-      async check(kit) {
-        const bench = kit.bench()
+    ),
+    writeRule(
+      `4.3.1.${how}-absent`,
+      `A property that is left out is unchanged, in ${words}.`,
+      async (bench) => {
         const scratch = await bench.make(bench.values())
         const before = (await stored(bench, scratch.id)).properties
         const [property, ...others] = changeable(bench, scratch, 2)
@@ -96,16 +94,16 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
           got: valueKind(properties[other.name]),
         })
       },
-    },
+    ),
   ]
 }
 
 /** @throws Broken if the answer's `created` or id differ */
 function expectUpsert(exchange: WireExchange, created: boolean, id?: string): void {
   expectSuccess(exchange, [created ? 201 : 200])
-  const body = isJsonObject(exchange.json) ? exchange.json : {}
-  if (body['created'] !== created) {
-    const got = valueKind(body['created'])
+  const said = problemOf(exchange)['created']
+  if (said !== created) {
+    const got = valueKind(said)
     throw broken(exchange, { at: '/created', expected: String(created), got })
   }
   if (id === undefined || recordIn(exchange)?.id === id) return
@@ -117,119 +115,83 @@ function expectUpsert(exchange: WireExchange, created: boolean, id?: string): vo
 }
 
 export const section4Writes: readonly Rule[] = [
-  {
-    id: '4.create',
-    text: 'A create is 201 with a Location header.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const exchange = await bench.create(bench.values())
-      expectSuccess(exchange, [201])
-      if (exchange.headers['location']) return
-      throw broken(exchange, { at: 'location', expected: 'an address', got: 'no such header' })
-    },
-  },
-  {
-    id: '4.create-location',
-    text: 'Location is the address of the new record.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const { id, exchange } = await bench.make(bench.identity())
-      const { location } = exchange.headers
-      if (!location) throw new Unchecked('there is no Location')
-      const { pathname } = new URL(location, 'http://localhost/')
-      if (pathname.split('/').some((part) => decoded(part) === id)) return
-      const got = 'an address without it'
-      throw broken(exchange, { at: 'location', expected: 'an address that holds the id', got })
-    },
-  },
-  {
-    id: '4.create-stored',
-    text: 'What was created can be read.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const values = bench.values()
-      const { id } = await bench.make(values)
-      const exchange = await bench.read(id)
-      expectSuccess(exchange, [200])
-      const { mark } = bench
-      if (recordIn(exchange)?.properties[mark.name] === values[mark.name]) return
-      const at = `/data/properties/${mark.name}`
-      throw broken(exchange, { at, expected: 'the text that was written', got: 'something else' })
-    },
-  },
-  {
-    id: '4.update',
-    text: 'PATCH changes the record and returns it.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const { id } = await bench.make(bench.identity())
-      const text = `${bench.marker}-changed-${bench.next()}`
-      const exchange = await bench.patch(id, { [bench.mark.name]: text })
-      expectSuccess(exchange, [200])
-      const record = recordIn(exchange)
-      const at = `/data/properties/${bench.mark.name}`
-      const fault = { at, expected: 'the text that was written', got: 'something else' }
-      if (record?.id !== id || record.properties[bench.mark.name] !== text) {
-        throw broken(exchange, fault)
-      }
-      const after = await stored(bench, id)
-      if (after.properties[bench.mark.name] !== text) throw broken(after.exchange, fault)
-    },
-  },
-  {
-    id: '4.upsert-created',
-    text: 'An upsert that finds no record creates one: 201, created is true.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  writeRule('4.create', 'A create is 201 with a Location header.', async (bench) => {
+    const exchange = await bench.create(bench.values())
+    expectSuccess(exchange, [201])
+    if (exchange.headers['location']) return
+    throw broken(exchange, { at: 'location', expected: 'an address', got: 'no such header' })
+  }),
+  writeRule('4.create-location', 'Location is the address of the new record.', async (bench) => {
+    const { id, exchange } = await bench.make(bench.identity())
+    const { location } = exchange.headers
+    if (!location) throw new Unchecked('there is no Location')
+    const { pathname } = new URL(location, 'http://localhost/')
+    if (pathname.split('/').some((part) => decoded(part) === id)) return
+    const got = 'an address without it'
+    throw broken(exchange, { at: 'location', expected: 'an address that holds the id', got })
+  }),
+  writeRule('4.create-stored', 'What was created can be read.', async (bench) => {
+    const values = bench.values()
+    const { id } = await bench.make(values)
+    const exchange = await bench.read(id)
+    expectSuccess(exchange, [200])
+    const { mark } = bench
+    if (recordIn(exchange)?.properties[mark.name] === values[mark.name]) return
+    const at = `/data/properties/${mark.name}`
+    throw broken(exchange, { at, expected: 'the text that was written', got: 'something else' })
+  }),
+  writeRule('4.update', 'PATCH changes the record and returns it.', async (bench) => {
+    const { id } = await bench.make(bench.identity())
+    const text = `${bench.marker}-changed-${bench.next()}`
+    const exchange = await bench.patch(id, { [bench.mark.name]: text })
+    expectSuccess(exchange, [200])
+    const record = recordIn(exchange)
+    const at = `/data/properties/${bench.mark.name}`
+    const fault = { at, expected: 'the text that was written', got: 'something else' }
+    if (record?.id !== id || record.properties[bench.mark.name] !== text) {
+      throw broken(exchange, fault)
+    }
+    const after = await stored(bench, id)
+    if (after.properties[bench.mark.name] !== text) throw broken(after.exchange, fault)
+  }),
+  writeRule(
+    '4.upsert-created',
+    'An upsert that finds no record creates one: 201, created is true.',
+    async (bench) => {
       expectUpsert(await bench.upsert(bench.key.name, bench.identity()), true)
     },
-  },
-  {
-    id: '4.upsert-updated',
-    text: 'An upsert that finds a record updates it: 200, created is false.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  ),
+  writeRule(
+    '4.upsert-updated',
+    'An upsert that finds a record updates it: 200, created is false.',
+    async (bench) => {
       const scratch = await bench.make(bench.identity())
       expectUpsert(await byUpsert(bench, scratch, {}), false, scratch.id)
     },
-  },
-  {
-    id: '4.delete',
-    text: 'A delete succeeds, and the record is gone.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const { id, properties } = await bench.make(bench.identity())
-      const objectType = bench.typeName
-      expectSuccess(await kit.call({ operation: 'deleteRecord', objectType, id }))
-      expectRefusal(await bench.read(id), { code: 'not_found' })
-      const value = properties[bench.mark.name]
-      if (!bench.mark.operators.includes('eq') || typeof value !== 'string') return
-      const filter = { property: bench.mark.name, op: 'eq', value }
-      const exchange = await kit.query(objectType, { filter })
-      const isThere = pageIn(exchange).records.some((record) => record.id === id)
-      if (!isThere) return
-      throw broken(exchange, {
-        at: '/data',
-        expected: 'no deleted record',
-        got: 'the deleted record',
-      })
-    },
-  },
+  ),
+  writeRule('4.delete', 'A delete succeeds, and the record is gone.', async (bench, kit) => {
+    const { id, properties } = await bench.make(bench.identity())
+    const objectType = bench.typeName
+    expectSuccess(await kit.call({ operation: 'deleteRecord', objectType, id }))
+    expectRefusal(await bench.read(id), { code: 'not_found' })
+    const value = properties[bench.mark.name]
+    if (!bench.mark.operators.includes('eq') || typeof value !== 'string') return
+    const filter = { property: bench.mark.name, op: 'eq', value }
+    const exchange = await kit.query(objectType, { filter })
+    const isThere = pageIn(exchange).records.some((record) => record.id === id)
+    if (!isThere) return
+    throw broken(exchange, {
+      at: '/data',
+      expected: 'no deleted record',
+      got: 'the deleted record',
+    })
+  }),
   ...clearRules('patch', 'PATCH', byPatch),
   ...clearRules('upsert', 'an upsert', byUpsert),
-  {
-    id: '4.3.2.patch',
-    text: 'A PATCH with the values that are stored succeeds and returns the record.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
+  writeRule(
+    '4.3.2.patch',
+    'A PATCH with the values that are stored succeeds and returns the record.',
+    async (bench) => {
       const scratch = await bench.make(bench.values())
       const changes = { [bench.mark.name]: `${bench.marker}-again` }
       expectSuccess(await bench.patch(scratch.id, changes), [200])
@@ -238,20 +200,14 @@ export const section4Writes: readonly Rule[] = [
       if (recordIn(exchange)?.id === scratch.id) return
       throw broken(exchange, { at: '/data', expected: 'the current record', got: 'something else' })
     },
-  },
-  {
-    id: '4.3.2.upsert',
-    text: 'A replayed upsert succeeds and returns the record.',
-    phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const values = bench.values()
-      const first = await bench.upsert(bench.key.name, values)
-      expectSuccess(first, [200, 201])
-      const id = recordIn(first)?.id
-      expectUpsert(await bench.upsert(bench.key.name, values), false, id)
-    },
-  },
+  ),
+  writeRule('4.3.2.upsert', 'A replayed upsert succeeds and returns the record.', async (bench) => {
+    const values = bench.values()
+    const first = await bench.upsert(bench.key.name, values)
+    expectSuccess(first, [200, 201])
+    const id = recordIn(first)?.id
+    expectUpsert(await bench.upsert(bench.key.name, values), false, id)
+  }),
 ]
 
 function decoded(text: string): string {

@@ -1,21 +1,22 @@
 // Sections 4 and 4.1: listing, querying, sorting and searching.
 
-import { isJsonObject } from '../../core/json.ts'
 import type { FilterNode } from '../../contract/index.ts'
-import { broken, expectRefusal, expectSuccess } from '../expect.ts'
-import { leafEvidence } from '../rule-context.ts'
+import { broken, expectSuccess } from '../expect.ts'
+import { leafEvidence, listing, query } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { expectSameRecords, rereadSample, listCall, queryCall } from '../listings.ts'
+import { expectSameRecords, rereadSample } from '../listings.ts'
 import { compareValues, matchesFilter } from '../filter-semantics.ts'
 import type { FilterTruth } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
 import { pageIn, allPages } from '../pages.ts'
-import { NotApplicable, Unchecked } from '../verdict.ts'
+import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import type { ProbedProperty, RecordSample } from '../types.ts'
+import { readRule, refusalRule } from '../rule-kinds.ts'
+import { dataOf, membersOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
-const invalid = { code: 'request_invalid' } as const
+const code = 'request_invalid'
 
 /** @throws Broken if an answer holds other properties than those requested */
 function expectOnly(exchange: WireExchange, names: readonly string[]): void {
@@ -36,14 +37,13 @@ function twoNames({ type }: RecordSample): [string, string] {
 }
 
 function sortRule(direction: 'asc' | 'desc'): Rule {
-  return {
-    id: `4.1.sort-${direction}`,
-    text: `sorts orders the records by a property, ${direction === 'asc' ? 'ascending' : 'descending'}.`,
-    phase: 'reads',
-    async check(kit) {
+  return readRule(
+    `4.1.sort-${direction}`,
+    `sorts orders the records by a property, ${direction === 'asc' ? 'ascending' : 'descending'}.`,
+    async (kit) => {
       const [sample, property] = await sortable(kit)
       const body = { sorts: [{ property: property.name, direction }] }
-      const { records, exchange } = await allPages(kit, queryCall(sample, body), 3)
+      const { records, exchange } = await allPages(kit, query(sample.type.name, body), 3)
       const values = records.map(({ properties }) => properties[property.name])
       const held = values.filter((value) => value != null)
       const sign = direction === 'asc' ? 1 : -1
@@ -54,7 +54,7 @@ function sortRule(direction: 'asc' | 'desc'): Rule {
       const got = 'a record before one that belongs before it'
       throw broken(exchange, { at: '/data', expected: `${direction} by ${property.name}`, got })
     },
-  }
+  )
 }
 
 /** A property to sort by whose order is certain, with at least two values. @throws Unchecked */
@@ -105,111 +105,84 @@ async function searchable(kit: RuleContext): Promise<Searched> {
 }
 
 export const section4: readonly Rule[] = [
-  {
-    id: '4.list-properties',
-    text: 'properties, comma-separated, names the properties that a listing returns.',
-    phase: 'reads',
-    async check(kit) {
+  readRule(
+    '4.list-properties',
+    'properties, comma-separated, names the properties that a listing returns.',
+    async (kit) => {
       const sample = await kit.survey.sampleOf(1)
       const names = twoNames(sample)
       expectOnly(
-        await kit.call({ ...listCall(sample), query: { properties: names.join() } }),
+        await kit.call({ ...listing(sample.type.name), query: { properties: names.join() } }),
         names,
       )
     },
-  },
-  {
-    id: '4.read-record',
-    text: 'A listed record can be read.',
-    phase: 'reads',
-    async check(kit) {
-      const { type, records } = await kit.survey.sampleOf(1)
-      const { id } = records[0]!
-      const exchange = await kit.call({ operation: 'readRecord', objectType: type.name, id })
-      expectSuccess(exchange, [200])
-      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
-      if (isJsonObject(data) && data['id'] === id) return
-      throw broken(exchange, { at: '/data/id', expected: 'the id asked for', got: 'another one' })
-    },
-  },
-  {
-    id: '4.1.optional',
-    text: 'All fields of a query are optional; without a filter it matches every record.',
-    phase: 'reads',
-    async check(kit) {
+  ),
+  readRule('4.read-record', 'A listed record can be read.', async (kit) => {
+    const { type, records } = await kit.survey.sampleOf(1)
+    const { id } = records[0]!
+    const exchange = await kit.call({ operation: 'readRecord', objectType: type.name, id })
+    expectSuccess(exchange, [200])
+    if (membersOf(dataOf(exchange))['id'] === id) return
+    throw broken(exchange, { at: '/data/id', expected: 'the id asked for', got: 'another one' })
+  }),
+  readRule(
+    '4.1.optional',
+    'All fields of a query are optional; without a filter it matches every record.',
+    async (kit) => {
       const some = await kit.survey.sampleOf(1, { whole: true })
       await expectSameRecords(async () => {
         const { records: due } = await rereadSample(kit, some)
-        const { records: found, exchange } = await allPages(kit, queryCall(some, {}), 4)
+        const { records: found, exchange } = await allPages(kit, query(some.type.name, {}), 4)
         return { due, found, exchange }
       }, 'the records of the listing')
     },
-  },
-  {
-    id: '4.1.nulls',
-    text: 'cursor, filter, search and properties may be null.',
-    phase: 'reads',
-    async check(kit) {
-      const body = { cursor: null, filter: null, search: null, properties: null }
-      expectSuccess(await kit.query(await kit.anyType(), body), [200])
-    },
-  },
-  {
-    id: '4.1.limit',
-    text: 'A page holds at most limit records.',
-    phase: 'reads',
-    async check(kit) {
-      const sample = await kit.survey.sampleOf(2)
-      const exchange = await kit.query(sample.type.name, { limit: 1 })
-      const { records } = pageIn(exchange)
-      if (records.length <= 1) return
-      const got = `${records.length} records`
-      throw broken(exchange, { at: '/data', expected: 'at most 1 record', got })
-    },
-  },
-  {
-    id: '4.1.properties',
-    text: 'properties names the properties that a query returns.',
-    phase: 'reads',
-    async check(kit) {
+  ),
+  readRule('4.1.nulls', 'cursor, filter, search and properties may be null.', async (kit) => {
+    const body = { cursor: null, filter: null, search: null, properties: null }
+    expectSuccess(await kit.query(await kit.anyType(), body), [200])
+  }),
+  readRule('4.1.limit', 'A page holds at most limit records.', async (kit) => {
+    const sample = await kit.survey.sampleOf(2)
+    const exchange = await kit.query(sample.type.name, { limit: 1 })
+    const { records } = pageIn(exchange)
+    if (records.length <= 1) return
+    const got = `${records.length} records`
+    throw broken(exchange, { at: '/data', expected: 'at most 1 record', got })
+  }),
+  readRule(
+    '4.1.properties',
+    'properties names the properties that a query returns.',
+    async (kit) => {
       const sample = await kit.survey.sampleOf(1)
       const names = twoNames(sample)
       expectOnly(await kit.query(sample.type.name, { properties: names, limit: 5 }), names)
     },
-  },
+  ),
   sortRule('asc'),
   sortRule('desc'),
-  {
-    id: '4.1.sort-all',
-    text: 'A sort leaves no record out.',
-    phase: 'reads',
-    async check(kit) {
-      const [{ type }, property] = await sortable(kit)
-      const some = await kit.survey.sample(type.name)
-      if (!some.whole) throw new Unchecked(`${type.name} has too many records to read them all`)
-      const body = { sorts: [{ property: property.name, direction: 'asc' }] }
-      await expectSameRecords(async () => {
-        const { records: due } = await rereadSample(kit, some)
-        const { records: found, exchange } = await allPages(kit, queryCall(some, body), 4)
-        return { due, found, exchange }
-      }, 'the records of the listing')
-    },
-  },
-  {
+  readRule('4.1.sort-all', 'A sort leaves no record out.', async (kit) => {
+    const [{ type }, property] = await sortable(kit)
+    const some = await kit.survey.sample(type.name)
+    if (!some.whole) throw new Unchecked(`${type.name} has too many records to read them all`)
+    const body = { sorts: [{ property: property.name, direction: 'asc' }] }
+    await expectSameRecords(async () => {
+      const { records: due } = await rereadSample(kit, some)
+      const { records: found, exchange } = await allPages(kit, query(some.type.name, body), 4)
+      return { due, found, exchange }
+    }, 'the records of the listing')
+  }),
+  refusalRule({
     id: '4.1.sort-direction',
     text: 'The direction of a sort is asc or desc.',
-    phase: 'reads',
-    async check(kit) {
-      const [sample, { name }] = await sortable(kit)
-      const body = { sorts: [{ property: name, direction: 'upwards' }] }
-      expectRefusal(await kit.query(sample.type.name, body), invalid)
-    },
-  },
-  {
-    id: '4.1.search-none',
-    text: 'search matches text: what stands nowhere finds nothing.',
-    phase: 'reads',
-    async check(kit) {
+    of: sortable,
+    refused: ([{ type }, { name }]) =>
+      query(type.name, { sorts: [{ property: name, direction: 'upwards' }] }),
+    refusal: { code },
+  }),
+  readRule(
+    '4.1.search-none',
+    'search matches text: what stands nowhere finds nothing.',
+    async (kit) => {
       const { type } = await kit.survey.sampleOf(1)
       const exchange = await kit.query(type.name, { search: 'zqxjkvbzqxjkvb' })
       const { records } = pageIn(exchange)
@@ -217,38 +190,29 @@ export const section4: readonly Rule[] = [
       const got = `${records.length} records`
       throw broken(exchange, { at: '/data', expected: 'no record', got })
     },
-  },
-  {
-    id: '4.1.search-and-filter',
-    text: 'search combines with the filter.',
-    phase: 'reads',
-    async check(kit) {
-      const { sample, filter, search } = await searchable(kit)
-      const sent = `a word, and ${leafEvidence(filter)}`
-      await expectSameRecords(async () => {
-        const all = await allPages(kit, queryCall(sample, { search }, 'search: a word'), 4)
-        const both = await allPages(kit, queryCall(sample, { search, filter }, sent), 4)
-        const due = all.records.filter(
-          ({ properties }) => matchesFilter(filter, properties) === 'yes',
-        )
-        return { due, found: both.records, exchange: both.exchange }
-      }, 'what the search finds, as far as the filter matches')
-    },
-  },
-  {
+  ),
+  readRule('4.1.search-and-filter', 'search combines with the filter.', async (kit) => {
+    const { sample, filter, search } = await searchable(kit)
+    const sent = `a word, and ${leafEvidence(filter)}`
+    await expectSameRecords(async () => {
+      const all = await allPages(kit, query(sample.type.name, { search }, 'search: a word'), 4)
+      const both = await allPages(kit, query(sample.type.name, { search, filter }, sent), 4)
+      const due = all.records.filter(
+        ({ properties }) => matchesFilter(filter, properties) === 'yes',
+      )
+      return { due, found: both.records, exchange: both.exchange }
+    }, 'what the search finds, as far as the filter matches')
+  }),
+  refusalRule({
     id: '4.6.sort-unsupported',
     text: 'A sort by a property that cannot be sorted on is 422, reason unsupported_sort.',
-    phase: 'reads',
-    async check(kit) {
-      for (const { name, properties } of await kit.survey.types()) {
-        const property = properties.find(({ field }) => field.valueType !== '' && !field.sortable)
-        if (!property) continue
-        const body = { sorts: [{ property: property.name, direction: 'asc' }] }
-        const refusal = { ...invalid, statuses: [422], reason: 'unsupported_sort' }
-        expectRefusal(await kit.query(name, body), refusal)
-        return
-      }
-      throw new NotApplicable('every property can be sorted on')
-    },
-  },
+    of: (kit) =>
+      kit.survey.propertyWhere(
+        ({ field }) => field.valueType !== '' && !field.sortable,
+        'every property can be sorted on',
+      ),
+    refused: ({ type, property }) =>
+      query(type, { sorts: [{ property: property.name, direction: 'asc' }] }),
+    refusal: { statuses: [422], code, reason: 'unsupported_sort' },
+  }),
 ]

@@ -1,8 +1,9 @@
 // Section 5: authentication, and what a key sees.
 
 import { PREFIX } from '../../contract/index.ts'
-import { broken, expectRefusal, expectSuccess, answerText } from '../expect.ts'
-import { NO_RECORD } from '../rule-context.ts'
+import { NO_RECORD, listing } from '../calls.ts'
+import { broken, expectSuccess, answerText } from '../expect.ts'
+import { readRule, refusalRule } from '../rule-kinds.ts'
 import type { RuleContext } from '../rule-context.ts'
 import type { RuleCall } from '../types.ts'
 import { isKnown } from '../routes.ts'
@@ -10,7 +11,9 @@ import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { TYPES_MAX } from '../schema-probe.ts'
 
-const refused = { statuses: [401], code: 'unauthenticated' }
+const refusal = { statuses: [401], code: 'unauthenticated' }
+/** A name that no object type has. */
+const NO_TYPE = 'conform_no_such_type'
 
 /** Every operation that only reads, of some type. */
 async function readCalls(kit: RuleContext): Promise<RuleCall[]> {
@@ -21,7 +24,7 @@ async function readCalls(kit: RuleContext): Promise<RuleCall[]> {
     { operation: 'listObjectTypes' },
     { operation: 'listFieldTypes' },
     { operation: 'readObjectType', objectType },
-    { operation: 'listRecords', objectType },
+    listing(objectType),
     { operation: 'readRecord', objectType, id: NO_RECORD },
     { operation: 'queryRecords', objectType, body: {} },
     { operation: 'aggregateRecords', objectType, body },
@@ -45,11 +48,10 @@ const writableSets: Readonly<Record<string, readonly string[]>> = {
 const everything = ['create', 'update', 'delete', 'associate']
 
 export const section5: readonly Rule[] = [
-  {
-    id: '5.1.every-operation',
-    text: 'Every operation but the two public ones refuses a request without a key: 401.',
-    phase: 'reads',
-    async check(kit) {
+  readRule(
+    '5.1.every-operation',
+    'Every operation but the two public ones refuses a request without a key: 401.',
+    async (kit) => {
       const calls = await readCalls(kit)
       for (const call of calls) {
         const exchange = await kit.call({ ...call, as: 'nobody' })
@@ -58,73 +60,60 @@ export const section5: readonly Rule[] = [
       }
       return `${calls.length} operations that read`
     },
-  },
-  {
+  ),
+  refusalRule({
     id: '5.2.missing',
     text: 'A missing token is 401 unauthenticated.',
-    phase: 'reads',
-    async check(kit) {
-      expectRefusal(await kit.call({ operation: 'readSelf', as: 'nobody' }), refused)
-    },
-  },
-  {
+    refused: { operation: 'readSelf', as: 'nobody' },
+    refusal,
+  }),
+  refusalRule({
     id: '5.2.unknown',
     text: 'An unrecognised token is 401 unauthenticated.',
-    phase: 'reads',
-    async check(kit) {
-      expectRefusal(await kit.call({ operation: 'readSelf', as: 'unknown' }), refused)
-    },
-  },
-  {
-    id: '5.2.www-authenticate',
-    text: 'A 401 carries WWW-Authenticate: Bearer.',
-    phase: 'reads',
-    async check(kit) {
-      for (const caller of ['nobody', 'unknown'] as const) {
-        const exchange = await kit.call({ operation: 'readSelf', as: caller })
-        const got = exchange.headers['www-authenticate']
-        if (exchange.status !== 401) {
-          throw new Unchecked(`${exchange.line} was answered ${exchange.status}`)
-        }
-        if (/^bearer\b/i.test(got ?? '')) continue
-        const what = got === undefined ? 'no such header' : 'another scheme'
-        throw broken(exchange, { at: 'www-authenticate', expected: 'Bearer', got: what })
+    refused: { operation: 'readSelf', as: 'unknown' },
+    refusal,
+  }),
+  readRule('5.2.www-authenticate', 'A 401 carries WWW-Authenticate: Bearer.', async (kit) => {
+    for (const caller of ['nobody', 'unknown'] as const) {
+      const exchange = await kit.call({ operation: 'readSelf', as: caller })
+      const got = exchange.headers['www-authenticate']
+      if (exchange.status !== 401) {
+        throw new Unchecked(`${exchange.line} was answered ${exchange.status}`)
       }
-    },
-  },
-  {
-    id: '5.4.visible',
-    text: 'Every type that is listed can be read, and its records can be listed.',
-    phase: 'reads',
-    async check(kit) {
+      if (/^bearer\b/i.test(got ?? '')) continue
+      const what = got === undefined ? 'no such header' : 'another scheme'
+      throw broken(exchange, { at: 'www-authenticate', expected: 'Bearer', got: what })
+    }
+  }),
+  readRule(
+    '5.4.visible',
+    'Every type that is listed can be read, and its records can be listed.',
+    async (kit) => {
       const types = (await kit.survey.summaries()).slice(0, TYPES_MAX)
       for (const { name: objectType } of types) {
         if (isKnown(kit.options.routes, 'readObjectType')) {
           expectSuccess(await kit.call({ operation: 'readObjectType', objectType }), [200])
         }
-        expectSuccess(await kit.call({ operation: 'listRecords', objectType }), [200])
+        expectSuccess(await kit.call(listing(objectType)), [200])
       }
       if (types.length === 0) throw new NotApplicable('the key sees no object type')
       return `${types.length} types`
     },
-  },
-  {
+  ),
+  refusalRule({
     id: '5.4.invisible',
     text: 'A type that is not listed cannot be read.',
-    phase: 'reads',
-    async check(kit) {
-      const objectType = 'conform_no_such_type'
-      const refusal = { statuses: [403, 404] }
-      expectRefusal(await kit.call({ operation: 'listRecords', objectType }), refusal)
-      if (!isKnown(kit.options.routes, 'readObjectType')) return
-      expectRefusal(await kit.call({ operation: 'readObjectType', objectType }), refusal)
-    },
-  },
-  {
-    id: '5.6.writable-sets',
-    text: 'The system types accept what the table of section 5.6 says.',
-    phase: 'reads',
-    async check(kit) {
+    of: ({ options }) => isKnown(options.routes, 'readObjectType'),
+    refused: (hasPath) => [
+      listing(NO_TYPE),
+      ...(hasPath ? [{ operation: 'readObjectType', objectType: NO_TYPE } as const] : []),
+    ],
+    refusal: { statuses: [403, 404] },
+  }),
+  readRule(
+    '5.6.writable-sets',
+    'The system types accept what the table of section 5.6 says.',
+    async (kit) => {
       const types = (await kit.survey.summaries()).filter(({ isSystem }) => isSystem)
       if (types.length === 0) throw new NotApplicable('the key sees no system type')
       const exchange = kit.exchanges.find(
@@ -143,16 +132,15 @@ export const section5: readonly Rule[] = [
       }
       return `${types.length} types`
     },
-  },
-  {
+  ),
+  refusalRule({
     id: '5.8.query-string',
     text: 'A key in the query string is not accepted.',
-    phase: 'reads',
-    async check(kit) {
-      if (!kit.options.keyInQuery) {
-        throw new Unchecked('it would put the key into logs: --key-in-query allows it')
-      }
-      expectRefusal(await kit.call({ operation: 'readSelf', as: 'query' }), refused)
+    of({ options }) {
+      if (options.keyInQuery) return
+      throw new Unchecked('it would put the key into logs: --key-in-query allows it')
     },
-  },
+    refused: { operation: 'readSelf', as: 'query' },
+    refusal,
+  }),
 ]

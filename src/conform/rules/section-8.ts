@@ -1,11 +1,15 @@
 // Section 8: limits.
 
-import { everyAnswer, expectRefusal, expectSuccess, plainWord } from '../expect.ts'
+import { aggregate, query } from '../calls.ts'
+import { everyAnswer, expectRefusal, plainWord } from '../expect.ts'
+import { answerRule, refusalRule } from '../rule-kinds.ts'
 import * as contract from '../../contract/index.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import type { ProbedProperty } from '../types.ts'
 import { kindOfProperty } from '../values.ts'
+import type { ValueKind } from '../values.ts'
 
 const invalid = { code: 'request_invalid' } as const
 const wrong = (reason: string) => ({ ...invalid, statuses: [422], reason })
@@ -13,58 +17,120 @@ const count = [{ op: 'count' }]
 
 const wholeNumber = (value: string | undefined) => /^\d+$/.test(value?.trim() ?? '')
 
-/** A request that is within a limit, and one that is beyond. */
-function boundRule(
-  id: string,
-  text: string,
-  ask: (kit: RuleContext, type: string, isWithin: boolean) => ReturnType<RuleContext['query']>,
-): Rule {
-  return {
-    id,
+type Bound = [word: string, text: string, request: typeof query, within: object, beyond: object]
+
+const counting = (more: object) => ({ aggregations: count, ...more })
+const most = contract.PAGE_LIMIT_MAX
+const longest = 'q'.repeat(contract.SEARCH_CHARS_MAX)
+
+/** Limits on the body of a query or an aggregate: a body that is within, and one that is beyond. */
+const bounds: readonly Readonly<Bound>[] = [
+  ['query-limit-least', 'limit of a query is 1 at least.', query, { limit: 1 }, { limit: 0 }],
+  [
+    'query-limit-most',
+    'limit of a query is 100 at most.',
+    query,
+    { limit: most },
+    { limit: most + 1 },
+  ],
+  [
+    'aggregate-limit-least',
+    'limit of an aggregate is 1 at least.',
+    aggregate,
+    counting({ limit: 1 }),
+    counting({ limit: 0 }),
+  ],
+  [
+    'aggregate-limit-most',
+    'limit of an aggregate is 100 at most.',
+    aggregate,
+    counting({ limit: most }),
+    counting({ limit: most + 1 }),
+  ],
+  ['offset', 'offset is 0 at least.', aggregate, counting({ offset: 0 }), counting({ offset: -1 })],
+  [
+    'aggregations',
+    'There is exactly one aggregation.',
+    aggregate,
+    { aggregations: count },
+    { aggregations: [...count, ...count] },
+  ],
+  ['no-aggregation', 'aggregations is required.', aggregate, { aggregations: count }, {}],
+  [
+    'aggregation-op',
+    'An aggregation is count, sum, avg, min or max.',
+    aggregate,
+    { aggregations: count },
+    { aggregations: [{ op: 'median' }] },
+  ],
+  [
+    'search',
+    'search has at most 200 characters.',
+    query,
+    { search: longest, limit: 1 },
+    { search: `${longest}q`, limit: 1 },
+  ],
+]
+
+const boundRule = ([word, text, request, within, beyond]: (typeof bounds)[number]): Rule =>
+  refusalRule({
+    id: `8.${word}`,
     text,
-    phase: 'reads',
-    async check(kit) {
-      const type = await kit.anyType()
-      expectSuccess(await ask(kit, type, true), [200])
-      expectRefusal(await ask(kit, type, false), invalid)
-    },
-  }
-}
+    of: (kit) => kit.anyType(),
+    accepted: (type) => request(type, within),
+    refused: (type) => request(type, beyond),
+    refusal: invalid,
+  })
 
 /** A leaf within groups; the leaf is a level of its own. */
-function nested(levels: number, leaf: object): object {
-  return levels <= 1 ? leaf : { $and: [nested(levels - 1, leaf)] }
+function nested(levels: number, property: ProbedProperty): object {
+  if (levels <= 1) return { property: property.name, op: 'is_null', value: true }
+  return { $and: [nested(levels - 1, property)] }
 }
 
-/** A leaf about a property that supports the operator. @throws NotApplicable */
-async function leafOf(kit: RuleContext, op: contract.FilterOperator, isText = false) {
+const oneOf = (length: number, { name }: ProbedProperty) => ({
+  property: name,
+  op: 'in',
+  value: Array.from({ length }, (_, index) => `conform-${index}`),
+})
+
+/** Ids that no record has: whatever the service does with them, nothing is written. */
+const tooMany = Array.from({ length: contract.BATCH_ITEMS_MAX + 1 }, (_, index) => ({
+  id: `conform-no-such-record-${index}`,
+}))
+
+/** A property that supports the operator. @throws NotApplicable */
+const supporting = (op: contract.FilterOperator, kind?: ValueKind) => (kit: RuleContext) =>
+  kit.survey.propertyWhere(
+    (each) => each.operators.includes(op) && (!kind || kindOfProperty(each) === kind),
+    `no ${kind ? `${kind} ` : ''}property supports ${op}`,
+  )
+
+/** Two sorts that the service accepts one at a time. @throws NotApplicable */
+async function twoSorts(kit: RuleContext) {
   for (const { name: type, properties } of await kit.survey.types()) {
-    const property = properties.find(
-      (each) => each.operators.includes(op) && (!isText || kindOfProperty(each) === 'text'),
+    const sortable = properties.filter(
+      ({ field, isMulti }) => field.sortable && !isMulti && field.units.length === 0,
     )
-    if (property) return { type, name: property.name }
+    const sorts = sortable.slice(0, 2).map(({ name }) => ({ property: name, direction: 'asc' }))
+    if (sorts.length === 2) return { type, sorts }
   }
-  throw new NotApplicable(`no ${isText ? 'text ' : ''}property supports ${op}`)
+  throw new NotApplicable('no type has two properties that can be sorted on')
 }
 
 export const section8: readonly Rule[] = [
-  {
-    id: '8.rate-headers',
-    text: 'RateLimit-Limit and RateLimit-Remaining are on every answer.',
-    phase: 'answers',
-    check: ({ exchanges }) =>
-      everyAnswer(exchanges, ({ headers }) => {
-        const at = ['ratelimit-limit', 'ratelimit-remaining'].find(
-          (name) => !wholeNumber(headers[name]),
-        )
-        if (at === undefined) return null
-        return {
-          at,
-          expected: 'a whole number',
-          got: headers[at] ? plainWord(headers[at]) : 'no such header',
-        }
-      }),
-  },
+  answerRule(
+    '8.rate-headers',
+    'RateLimit-Limit and RateLimit-Remaining are on every answer.',
+    ({ headers }) => {
+      const at = ['ratelimit-limit', 'ratelimit-remaining'].find(
+        (name) => !wholeNumber(headers[name]),
+      )
+      if (at === undefined) return null
+      const got = headers[at] ? plainWord(headers[at]) : 'no such header'
+      return { at, expected: 'a whole number', got }
+    },
+  ),
   {
     id: '8.retry-after',
     text: 'Retry-After, in seconds, is on every 429 and 503.',
@@ -84,148 +150,73 @@ export const section8: readonly Rule[] = [
       })
     },
   },
-  boundRule('8.query-limit-least', 'limit of a query is 1 at least.', (kit, type, isWithin) =>
-    kit.query(type, { limit: isWithin ? 1 : 0 }),
-  ),
-  boundRule('8.query-limit-most', 'limit of a query is 100 at most.', (kit, type, isWithin) =>
-    kit.query(type, { limit: contract.PAGE_LIMIT_MAX + (isWithin ? 0 : 1) }),
-  ),
-  boundRule(
-    '8.aggregate-limit-least',
-    'limit of an aggregate is 1 at least.',
-    (kit, type, isWithin) => kit.aggregate(type, { aggregations: count, limit: isWithin ? 1 : 0 }),
-  ),
-  boundRule(
-    '8.aggregate-limit-most',
-    'limit of an aggregate is 100 at most.',
-    (kit, type, isWithin) =>
-      kit.aggregate(type, {
-        aggregations: count,
-        limit: contract.PAGE_LIMIT_MAX + (isWithin ? 0 : 1),
-      }),
-  ),
-  boundRule('8.offset', 'offset is 0 at least.', (kit, type, isWithin) =>
-    kit.aggregate(type, { aggregations: count, offset: isWithin ? 0 : -1 }),
-  ),
-  boundRule('8.aggregations', 'There is exactly one aggregation.', (kit, type, isWithin) =>
-    kit.aggregate(type, { aggregations: isWithin ? count : [...count, ...count] }),
-  ),
-  boundRule('8.no-aggregation', 'aggregations is required.', (kit, type, isWithin) =>
-    kit.aggregate(type, isWithin ? { aggregations: count } : {}),
-  ),
-  boundRule(
-    '8.aggregation-op',
-    'An aggregation is count, sum, avg, min or max.',
-    (kit, type, isWithin) =>
-      kit.aggregate(type, { aggregations: [{ op: isWithin ? 'count' : 'median' }] }),
-  ),
-  boundRule('8.search', 'search has at most 200 characters.', (kit, type, isWithin) => {
-    const length = contract.SEARCH_CHARS_MAX + (isWithin ? 0 : 1)
-    return kit.query(type, { search: 'q'.repeat(length), limit: 1 })
-  }),
-  {
+  ...bounds.map(boundRule),
+  refusalRule({
     id: '8.sorts',
     text: 'There is at most one sort.',
-    phase: 'reads',
-    async check(kit) {
-      for (const { name, properties } of await kit.survey.types()) {
-        const sortable = properties.filter(
-          ({ field, isMulti }) => field.sortable && !isMulti && field.units.length === 0,
-        )
-        if (sortable.length < 2) continue
-        const sorts = sortable
-          .slice(0, 2)
-          .map((property) => ({ property: property.name, direction: 'asc' }))
-        expectSuccess(await kit.query(name, { sorts: sorts.slice(0, 1), limit: 1 }), [200])
-        expectRefusal(await kit.query(name, { sorts }), invalid)
-        return
-      }
-      throw new NotApplicable('no type has two properties that can be sorted on')
-    },
-  },
-  {
+    of: twoSorts,
+    accepted: ({ type, sorts }) => query(type, { sorts: sorts.slice(0, 1), limit: 1 }),
+    refused: ({ type, sorts }) => query(type, { sorts }),
+    refusal: invalid,
+  }),
+  refusalRule({
     id: '8.filter-depth',
     text: 'A filter has at most 8 levels; deeper is 422, reason filter_too_deep.',
-    phase: 'reads',
-    async check(kit) {
-      const { type, name } = await leafOf(kit, 'is_null')
-      const leaf = { property: name, op: 'is_null', value: true }
-      // The specification leaves open whether the leaf counts: 8 with the leaf are within, 9 without it are beyond.
-      const within = nested(contract.FILTER_DEPTH_MAX, leaf)
-      expectSuccess(await kit.query(type, { filter: within, limit: 1 }, '8 levels'), [200])
-      const beyond = nested(contract.FILTER_DEPTH_MAX + 2, leaf)
-      expectRefusal(
-        await kit.query(type, { filter: beyond }, '10 levels'),
-        wrong('filter_too_deep'),
-      )
-    },
-  },
-  {
+    of: supporting('is_null'),
+    // The specification leaves open whether the leaf counts: 8 with the leaf are within, 9 without it are beyond.
+    accepted: ({ type, property }) =>
+      query(type, { filter: nested(contract.FILTER_DEPTH_MAX, property), limit: 1 }, '8 levels'),
+    refused: ({ type, property }) =>
+      query(type, { filter: nested(contract.FILTER_DEPTH_MAX + 2, property) }, '10 levels'),
+    refusal: wrong('filter_too_deep'),
+  }),
+  refusalRule({
     id: '8.in-values',
     text: 'An in list has at most 100 values; a longer one is 422, reason invalid_filter.',
-    phase: 'reads',
-    async check(kit) {
-      const { type, name } = await leafOf(kit, 'in', true)
-      const filter = (length: number) => ({
-        property: name,
-        op: 'in',
-        value: Array.from({ length }, (_, index) => `conform-${index}`),
-      })
-      const within = { filter: filter(contract.IN_VALUES_MAX), limit: 1 }
-      expectSuccess(await kit.query(type, within, '100 values'), [200])
-      const beyond = { filter: filter(contract.IN_VALUES_MAX + 1), limit: 1 }
-      expectRefusal(await kit.query(type, beyond, '101 values'), wrong('invalid_filter'))
-    },
-  },
-  {
+    of: supporting('in', 'text'),
+    accepted: ({ type, property }) =>
+      query(type, { filter: oneOf(contract.IN_VALUES_MAX, property), limit: 1 }, '100 values'),
+    refused: ({ type, property }) =>
+      query(type, { filter: oneOf(contract.IN_VALUES_MAX + 1, property), limit: 1 }, '101 values'),
+    refusal: wrong('invalid_filter'),
+  }),
+  refusalRule({
     id: '8.batch-empty',
     text: 'A batch has 1 item at least.',
     phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const objectType = bench.typeName
-      const body = { data: [] }
-      expectRefusal(await kit.call({ operation: 'batchCreate', objectType, body }), invalid)
-      expectRefusal(await kit.call({ operation: 'batchUpdate', objectType, body }), invalid)
-      expectRefusal(await kit.call({ operation: 'batchDelete', objectType, body }), invalid)
-      const matchingProperty = bench.key.name
-      const upsert = { operation: 'batchUpsert', objectType, matchingProperty, body } as const
-      expectRefusal(await kit.call(upsert), invalid)
-    },
-  },
-  {
+    of: (kit) => kit.bench(),
+    refused: (bench) => [
+      bench.batchOf('batchCreate', []),
+      bench.batchOf('batchUpdate', []),
+      bench.batchOf('batchDelete', []),
+      bench.batchOf('batchUpsert', []),
+    ],
+    refusal: invalid,
+  }),
+  refusalRule({
     id: '8.batch-items',
     text: 'A batch has 50 items at most.',
     phase: 'writes',
-    async check(kit) {
-      const bench = kit.bench()
-      const objectType = bench.typeName
-      // Ids that no record has: whatever the service does with them, nothing is written.
-      const data = Array.from({ length: contract.BATCH_ITEMS_MAX + 1 }, (_, index) => ({
-        id: `conform-no-such-record-${index}`,
-      }))
-      const within = { data: data.slice(0, contract.BATCH_ITEMS_MAX) }
-      const sent = '50 ids that no record has'
-      const answer = await kit.call({ operation: 'batchDelete', objectType, body: within, sent })
-      expectSuccess(answer)
-      const beyond = {
-        operation: 'batchDelete',
-        objectType,
-        body: { data },
-        sent: '51 items',
-      } as const
-      expectRefusal(await kit.call(beyond), invalid)
-      const items = data.map(() => ({ properties: bench.identity() }))
-      const create = { operation: 'batchCreate', objectType, body: { data: items } } as const
-      expectRefusal(await kit.call({ ...create, sent: '51 items' }), invalid)
-      const updates = data.map(({ id }) => ({ id, properties: {} }))
-      const update = { operation: 'batchUpdate', objectType, body: { data: updates } } as const
-      expectRefusal(await kit.call({ ...update, sent: '51 items' }), invalid)
-      const matchingProperty = bench.key.name
-      const upsert = { ...create, operation: 'batchUpsert', matchingProperty } as const
-      expectRefusal(await kit.call({ ...upsert, sent: '51 items' }), invalid)
+    of: (kit) => kit.bench(),
+    accepted: (bench) =>
+      bench.batchOf(
+        'batchDelete',
+        tooMany.slice(0, contract.BATCH_ITEMS_MAX),
+        '50 ids that no record has',
+      ),
+    statuses: [],
+    refused: (bench) => {
+      const records = tooMany.map(() => ({ properties: bench.identity() }))
+      const updates = tooMany.map(({ id }) => ({ id, properties: {} }))
+      return [
+        bench.batchOf('batchDelete', tooMany, '51 items'),
+        bench.batchOf('batchCreate', records, '51 items'),
+        bench.batchOf('batchUpdate', updates, '51 items'),
+        bench.batchOf('batchUpsert', records, '51 items'),
+      ]
     },
-  },
+    refusal: invalid,
+  }),
   {
     id: '8.rate-limited',
     text: 'A request beyond the limit is 429 rate_limited.',

@@ -8,6 +8,8 @@ import type { RuleContext } from '../rule-context.ts'
 import { DESCRIBED } from '../routes.ts'
 import { NotApplicable } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
+import { readRule } from '../rule-kinds.ts'
+import { dataOf, membersOf } from '../wire.ts'
 
 async function documentOf(kit: RuleContext) {
   const exchange = await kit.call({ operation: 'readOpenApi' })
@@ -27,19 +29,13 @@ function describes(kit: RuleContext, operation: OperationId): boolean {
 const outline = (path: string) => path.replaceAll(/\{[^{}]*\}/g, '{}').replace(/\/$/, '')
 
 export const section9: readonly Rule[] = [
-  {
-    id: '9.1.version',
-    text: 'GET /rest/v1/ reports the version.',
-    phase: 'reads',
-    async check(kit) {
-      const exchange = await kit.call({ operation: 'readRoot' })
-      expectSuccess(exchange, [200])
-      const data = isJsonObject(exchange.json) ? exchange.json['data'] : undefined
-      const values = isJsonObject(data) ? Object.values(data) : []
-      if (values.some((value) => /^v?1(?:\.|$|-)/.test(String(value)))) return
-      throw broken(exchange, { at: '/data', expected: 'a version such as v1', got: 'none' })
-    },
-  },
+  readRule('9.1.version', 'GET /rest/v1/ reports the version.', async (kit) => {
+    const exchange = await kit.call({ operation: 'readRoot' })
+    expectSuccess(exchange, [200])
+    const values = Object.values(membersOf(dataOf(exchange)))
+    if (values.some((value) => /^v?1(?:\.|$|-)/.test(String(value)))) return
+    throw broken(exchange, { at: '/data', expected: 'a version such as v1', got: 'none' })
+  }),
   {
     id: '9.5.sunset',
     text: 'A deprecated version carries Deprecation and Sunset.',
@@ -54,22 +50,16 @@ export const section9: readonly Rule[] = [
       })
     },
   },
-  {
-    id: '9.6.openapi',
-    text: 'The document is one of OpenAPI 3.1.',
-    phase: 'reads',
-    async check(kit) {
-      const { exchange, document } = await documentOf(kit)
-      if (/^3\.1\.\d+$/.test(String(document['openapi']))) return
-      const got = plainWord(document['openapi'])
-      throw broken(exchange, { at: '/openapi', expected: '3.1.x', got })
-    },
-  },
-  {
-    id: '9.6.describes',
-    text: 'The OpenAPI document describes the operations whose paths are stated.',
-    phase: 'reads',
-    async check(kit) {
+  readRule('9.6.openapi', 'The document is one of OpenAPI 3.1.', async (kit) => {
+    const { exchange, document } = await documentOf(kit)
+    if (/^3\.1\.\d+$/.test(String(document['openapi']))) return
+    const got = plainWord(document['openapi'])
+    throw broken(exchange, { at: '/openapi', expected: '3.1.x', got })
+  }),
+  readRule(
+    '9.6.describes',
+    'The OpenAPI document describes the operations whose paths are stated.',
+    async (kit) => {
       const { exchange } = await documentOf(kit)
       const missing = DESCRIBED.filter((operation) => !describes(kit, operation))
       if (missing.length === 0) return `${DESCRIBED.length} operations`
@@ -78,5 +68,5 @@ export const section9: readonly Rule[] = [
       const got = `${missing.length} are missing: ${missing.join(', ')}`
       throw broken(exchange, { at: '/paths', expected: `${method} /rest/v1${path}`, got })
     },
-  },
+  ),
 ]
