@@ -15,7 +15,8 @@ import { FAULT_KINDS, Faults } from './limits/faults.ts'
 import type { FaultPlan } from './limits/faults.ts'
 import type { Site } from './handlers/handler.ts'
 import { buildApp } from './http/app.ts'
-import type { Stats } from './http/app.ts'
+import type { App } from './http/app.ts'
+import type { Stats } from './http/intake.ts'
 import { LIMIT_MODELS, createLimiter } from './limits/limiter.ts'
 import type { LimitModel } from './limits/limiter.ts'
 import { openApiDocument } from './openapi/index.ts'
@@ -40,7 +41,7 @@ export type { ListedKey } from './store/data-file.ts'
 export type { KeyOptions } from './auth/directory.ts'
 export type { FaultKind, FaultPlan } from './limits/faults.ts'
 export type { LimitModel } from './limits/limiter.ts'
-export type { Stats } from './http/app.ts'
+export type { Stats } from './http/intake.ts'
 export type { Tls } from './http/server.ts'
 export type { Deprecation } from './http/standard-headers.ts'
 
@@ -122,6 +123,53 @@ export interface RunningService {
  * `service_port` if the port is not free
  */
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
+  const { host, tls, publicUrl, stopGraceMs, ...http } = checkedOptions(options)
+  const file = options.data === undefined ? null : new DataFile(options.data)
+  try {
+    file?.takeForService()
+    const { directory, seeded } = openDirectory(options, file)
+    const setFaults = (plan: FaultPlan | null) => {
+      directory.faults = plan && new Faults(checkedPlan(plan, file !== null))
+    }
+    setFaults(options.faults ?? null)
+    // Set before the first request can arrive: the address is known only once the service listens.
+    let site!: Site
+    const app = buildApp(directory, () => site, { ...http, tls })
+    const url = `${tls ? 'https' : 'http'}://${reachable(host)}:${await listen(app, host, http.port)}`
+    site = siteAt(publicUrl ?? url)
+    return {
+      url,
+      publicUrl: site.url,
+      seeded,
+      key: directory.mint({ grants: 'all', reach: 'org' }),
+      orgId: directory.org().id,
+      addOrg: (id) => {
+        directory.addOrg(id)
+      },
+      mintKey: (keyOptions) => directory.mint(keyOptions),
+      revokeKey: (key) => directory.revoke(key),
+      setFaults,
+      setLimit: (limit) => directory.setLimit(checkedLimit(limit)),
+      setExchangeRates: (available) => {
+        for (const org of directory.all()) org.hasRates = available
+      },
+      setDown: (down) => app.setDown(down),
+      stats: () => structuredClone(app.stats),
+      changeType: (objectType, change) => directory.org().changeType(objectType, change),
+      records: (objectType, orgId) => recordsOf(directory.org(orgId), objectType),
+      close: async () => {
+        await app.close(stopGraceMs)
+        file?.close()
+      },
+    }
+  } catch (error) {
+    file?.close()
+    throw error
+  }
+}
+
+/** The options with their defaults. @throws SyncError `service_options`, `service_tls` */
+function checkedOptions(options: ServiceOptions) {
   const { port = 0, host = '127.0.0.1', limitPerMinute = null, latencyMs = 0 } = options
   whole('port', port, 65_535)
   whole('latencyMs', latencyMs)
@@ -135,76 +183,32 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const publicUrl = options.publicUrl === undefined ? null : checkedOrigin(options.publicUrl)
   const announced = options.deprecation ? deprecationHeaders(options.deprecation) : {}
   checkedLimit(limitPerMinute)
-  const { limitModel = 'fixed' } = options
+  const { limitModel = 'fixed', logger } = options
   if (!LIMIT_MODELS.includes(limitModel)) {
     throw optionError('limitModel', `one of ${LIMIT_MODELS.join(', ')}`, limitModel)
   }
-  const file = options.data === undefined ? null : new DataFile(options.data)
-  let opened: ReturnType<typeof openDirectory>
-  try {
-    file?.takeForService()
-    opened = openDirectory(options, file)
-  } catch (error) {
-    file?.close()
-    throw error
-  }
-  const { directory } = opened
-  const setFaults = (plan: FaultPlan | null) => {
-    directory.faults = plan && new Faults(checkedPlan(plan, file !== null))
-  }
-  setFaults(options.faults ?? null)
+  const times = { latencyMs, requestTimeoutMs, stopGraceMs, scanMaxMs }
+  return { port, host, tls, publicUrl, announced, logger, ...times }
+}
 
-  // Set before the first request can arrive: the address is known only once the service listens.
-  let site!: Site
-  const { logger } = options
-  const http = { latencyMs, requestTimeoutMs, scanMaxMs, tls, announced, logger }
-  const app = buildApp(directory, () => site, http)
+/** The port that it listens on. @throws SyncError `service_port` */
+async function listen({ fastify }: App, host: string, port: number): Promise<number> {
   try {
-    await app.fastify.listen({ port, host })
+    await fastify.listen({ port, host })
   } catch (error) {
-    file?.close()
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown'
     throw new SyncError('service_port', `Cannot listen on ${host}, port ${port}: ${code}`, {
       port,
     })
   }
-  const { port: actualPort } = app.fastify.server.address() as AddressInfo
-  const url = `${tls ? 'https' : 'http'}://${reachable(host)}:${actualPort}`
-  site = siteAt(publicUrl ?? url)
+  return (fastify.server.address() as AddressInfo).port
+}
 
-  return {
-    url,
-    publicUrl: site.url,
-    seeded: opened.seeded,
-    key: directory.mint({ grants: 'all', reach: 'org' }),
-    orgId: directory.org().id,
-    addOrg: (id) => {
-      directory.addOrg(id)
-    },
-    mintKey: (keyOptions) => directory.mint(keyOptions),
-    revokeKey: (key) => directory.revoke(key),
-    setFaults,
-    setLimit: (limit) => directory.setLimit(checkedLimit(limit)),
-    setExchangeRates: (available) => {
-      for (const org of directory.all()) org.hasRates = available
-    },
-    setDown: (down) => app.setDown(down),
-    stats: () => structuredClone(app.stats),
-    changeType: (objectType, change) => directory.org().changeType(objectType, change),
-    records: (objectType, orgId) => {
-      const org = directory.org(orgId)
-      const type = org.types.get(objectType)
-      if (!type) {
-        const names = [...org.types.keys()].join(', ')
-        throw new SyncError('service_options', `objectType: one of ${names} was expected`)
-      }
-      return Array.from(org.store(type).live(), (slot) => slot.record)
-    },
-    close: async () => {
-      await app.close(stopGraceMs)
-      file?.close()
-    },
-  }
+function recordsOf(org: Org, objectType: string): RecordRepresentation[] {
+  const type = org.types.get(objectType)
+  if (type) return Array.from(org.store(type).live(), ({ record }) => record)
+  const names = [...org.types.keys()].join(', ')
+  throw new SyncError('service_options', `objectType: one of ${names} was expected`)
 }
 
 /** The orgs of the data file, or one in memory; `seeded`: contacts that were created. */

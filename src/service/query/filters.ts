@@ -7,13 +7,13 @@ import {
   FILTER_GROUPS_MAX,
   FILTER_LEAVES_MAX,
   FILTER_OPERATORS,
-  IN_VALUES_MAX,
 } from '../../contract/index.ts'
-import type { FilterNode, FilterOperator, ProblemReason } from '../../contract/index.ts'
-import { valueKey } from '../schema/field-types.ts'
-import type { Scalar, StoredValue } from '../schema/field-types.ts'
+import type { FilterNode } from '../../contract/index.ts'
+import type { StoredValue } from '../schema/field-types.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
 import { RequestRefused, refusalFacts, malformed, describeValue } from '../problems.ts'
+import { compileOperator, invalid, refused } from './operators.ts'
+import type { Leaf, ValueBound, ValueTest } from './operators.ts'
 import type { Scan } from './scan.ts'
 import type { StoredValues } from '../store/record-store.ts'
 
@@ -23,22 +23,12 @@ export interface Lookup {
   readonly keys: readonly string[]
 }
 
-/** A bound that the single value of every matching record satisfies: an order by the property can begin or end there. */
-export interface ValueBound {
-  readonly property: CompiledProperty
-  readonly op: 'gt' | 'gte' | 'lt' | 'lte'
-  readonly value: Scalar
-}
-
 export interface Filter {
   /** Charges its cost to `scan`. @throws Refusal 504 if a single record costs too much */
   readonly matches: (properties: StoredValues, scan: Scan) => boolean
   readonly lookups: readonly Lookup[]
   readonly bounds: readonly ValueBound[]
 }
-
-type Leaf = Extract<FilterNode, { op: FilterOperator }>
-type Test = (value: Scalar, scan: Scan) => boolean
 
 const operators: ReadonlySet<string> = new Set(FILTER_OPERATORS)
 
@@ -151,7 +141,7 @@ function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string
       bounds: [],
     }
   }
-  const { test, negated, keys, bound } = testOf(leaf, property, at)
+  const { test, negated, keys, bound } = compileOperator(leaf.op, leaf.value, property, at)
   return {
     matches: (properties, scan) => holds(properties[name]!, test, scan) !== negated,
     lookups: keys && !negated ? [{ property, keys }] : [],
@@ -160,99 +150,12 @@ function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string
 }
 
 /** One stored value that passes is enough. */
-function holds(value: StoredValue, test: Test, scan: Scan): boolean {
+function holds(value: StoredValue, test: ValueTest, scan: Scan): boolean {
   if (value === null) return false
   scan.charge(1)
   if (!Array.isArray(value)) return test(value, scan)
   scan.charge(value.length)
   return value.some((each) => test(each, scan))
-}
-
-/** Whether a text contains the fragment. */
-export function contains(text: string, part: string, scan: Scan): boolean {
-  // The worst case of a search is the product of the two lengths.
-  scan.charge(1 + (text.length * (64 + part.length)) / 4_096)
-  return text.includes(part)
-}
-
-/** The test of one stored value. A negated operator matches exactly what its positive counterpart does not. */
-function testOf(
-  leaf: Leaf,
-  property: CompiledProperty,
-  at: string,
-): {
-  test: Test
-  negated: boolean
-  keys?: string[]
-  bound?: ValueBound
-} {
-  const negated = leaf.op === 'neq' || leaf.op.startsWith('not_')
-  const operand = (raw: unknown, place = at): Scalar => {
-    const value = property.field.operand(raw)
-    if (value === undefined) throw invalid(property.field.expected, raw, place)
-    return value
-  }
-  const text = (raw: unknown, place = at): string => {
-    const value = typeof raw === 'string' ? raw : undefined
-    if (value === undefined) throw invalid('a text', raw, place)
-    return property.wire.field_type === 'email' ? value.toLowerCase() : value
-  }
-  const list = <T>(each: (raw: unknown, place: string) => T): T[] => {
-    if (!Array.isArray(leaf.value)) throw invalid('a list', leaf.value, at)
-    if (leaf.value.length > IN_VALUES_MAX) {
-      throw invalid(`at most ${IN_VALUES_MAX} values`, leaf.value, at)
-    }
-    return leaf.value.map((raw, index) => each(raw, `${at}/value/${index}`))
-  }
-  switch (leaf.op) {
-    case 'eq':
-    case 'neq': {
-      const key = valueKey(operand(leaf.value))
-      return { test: (value) => valueKey(value) === key, negated, keys: [key] }
-    }
-    case 'in':
-    case 'not_in': {
-      const keys = list(operand).map(valueKey)
-      const wanted = new Set(keys)
-      return { test: (value) => wanted.has(valueKey(value)), negated, keys: [...wanted] }
-    }
-    case 'gt':
-    case 'gte':
-    case 'lt':
-    case 'lte': {
-      const { op } = leaf
-      const limit = operand(leaf.value)
-      const compare = property.field.compare as (a: Scalar, b: Scalar) => number
-      const passes = {
-        gt: (order: number) => order > 0,
-        gte: (order: number) => order >= 0,
-        lt: (order: number) => order < 0,
-        lte: (order: number) => order <= 0,
-      }[op]
-      const bound = { property, op, value: limit }
-      return { test: (value) => passes(compare(value, limit)), negated, bound }
-    }
-    case 'starts_with': {
-      const start = text(leaf.value)
-      return { test: (value) => valueKey(value).startsWith(start), negated }
-    }
-    case 'ends_with': {
-      const end = text(leaf.value)
-      return { test: (value) => valueKey(value).endsWith(end), negated }
-    }
-    case 'contains':
-    case 'not_contains': {
-      const part = text(leaf.value)
-      return { test: (value, scan) => contains(valueKey(value), part, scan), negated }
-    }
-    default: {
-      const parts = list(text)
-      return {
-        test: (value, scan) => parts.some((part) => contains(valueKey(value), part, scan)),
-        negated,
-      }
-    }
-  }
 }
 
 /** Section 4.6: sorting or filtering on a currency property needs exchange rates. */
@@ -263,13 +166,4 @@ export function needRates(property: CompiledProperty, hasRates: boolean): void {
     ...refusalFacts('exchange_rate_unavailable', detail),
     headers: { 'Retry-After': '30' },
   })
-}
-
-function refused(reason: ProblemReason, detail: string, field: string): RequestRefused {
-  return new RequestRefused(refusalFacts(reason, detail, field))
-}
-
-function invalid(expected: string, got: unknown, at: string): RequestRefused {
-  const field = at.includes('/value/') ? at : `${at}/value`
-  return refused('invalid_filter', `value: expected ${expected}, got ${describeValue(got)}`, field)
 }

@@ -2,8 +2,10 @@
 // Promise kept here: a record that stays, and keeps its sort value, is on exactly one page, whatever is written meanwhile.
 
 import type { FilterNode } from '../../contract/index.ts'
-import { compileFilter, contains, needRates } from './filters.ts'
-import type { ValueBound, Filter } from './filters.ts'
+import { compileFilter, needRates } from './filters.ts'
+import type { Filter } from './filters.ts'
+import { contains } from './operators.ts'
+import type { ValueBound } from './operators.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
 import { RequestRefused, refusalFacts, describeValue } from '../problems.ts'
 import type { Scan } from './scan.ts'
