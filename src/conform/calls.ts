@@ -8,16 +8,16 @@ export const NO_RECORD = 'conform-no-such-record'
 /** A name that no property has. */
 export const NO_PROPERTY = 'conform_no_such_property'
 
-export const listing = (objectType: string): RuleCall => ({ operation: 'listRecords', objectType })
+export const listCall = (objectType: string): RuleCall => ({ operation: 'listRecords', objectType })
 
 /** A query; `sent` is what evidence may show of its body. */
-export const query = (
+export const queryCall = (
   objectType: string,
   body: object,
   sent: string = evidenceText(body),
 ): RuleCall => ({ operation: 'queryRecords', objectType, body, sent })
 
-export const aggregate = (
+export const aggregateCall = (
   objectType: string,
   body: object,
   sent: string = evidenceText(body),

@@ -4,7 +4,7 @@ import { isJsonObject } from '../core/json.ts'
 import type { JsonObject } from '../core/json.ts'
 import { broken, expectSuccess, valueKind } from './expect.ts'
 import type { RuleCall, ProbedRecord, Requests } from './types.ts'
-import { membersOf, problemOf } from './wire.ts'
+import { fieldsOf, problemOf } from './wire.ts'
 import type { WireExchange } from './wire.ts'
 import { Unchecked } from './verdict.ts'
 
@@ -22,9 +22,9 @@ export function pageIn(exchange: WireExchange): AnswerPage {
     const fault = { at: '/data', expected: 'a list of records', got: valueKind(data) }
     throw broken(exchange, fault)
   }
-  const { has_more: hasMore, next_cursor: cursor } = membersOf(pagination)
+  const { has_more: hasMore, next_cursor: cursor } = fieldsOf(pagination)
   const records = data.map((each: unknown, index): ProbedRecord => {
-    const { id, properties } = membersOf(each)
+    const { id, properties } = fieldsOf(each)
     if (typeof id === 'string' && isJsonObject(properties))
       return { id, properties } as ProbedRecord
     const expected = 'a record with id and properties'

@@ -5,7 +5,7 @@ import { SyncError } from '../core/errors.ts'
 import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
 import type { Address } from '../client/address.ts'
 import { buildRequest } from '../client/build-request.ts'
-import { query } from './calls.ts'
+import { queryCall } from './calls.ts'
 import { createdIds } from './scratch-records.ts'
 import type { ScratchRecords } from './scratch-records.ts'
 import type { Routes } from './routes.ts'
@@ -134,8 +134,8 @@ export class RuleContext {
     )
   }
 
-  async query(...parts: Parameters<typeof query>): Promise<WireExchange> {
-    return await this.call(query(...parts))
+  async query(...parts: Parameters<typeof queryCall>): Promise<WireExchange> {
+    return await this.call(queryCall(...parts))
   }
 
   /** A type to ask about, if any type will do. */

@@ -8,7 +8,7 @@ import { pageIn } from './pages.ts'
 import { Broken, Unchecked } from './verdict.ts'
 import type { ProbedRecord, ProbedProperty, Requests, ProbedType, RuleCall } from './types.ts'
 import { kindOfProperty, valueFor } from './values.ts'
-import { dataOf, membersOf, problemOf } from './wire.ts'
+import { dataOf, fieldsOf, problemOf } from './wire.ts'
 import type { WireExchange } from './wire.ts'
 
 export type BatchOperation = 'batchCreate' | 'batchUpdate' | 'batchUpsert' | 'batchDelete'
@@ -257,7 +257,7 @@ export class ScratchRecords {
   private complainedOf(exchange: WireExchange): string[] {
     const { field, errors } = problemOf(exchange)
     const list = Array.isArray(errors) ? errors : []
-    const pointers = [field, ...list.map((each) => membersOf(each)['field'])]
+    const pointers = [field, ...list.map((each) => fieldsOf(each)['field'])]
     const pointed = pointers.flatMap((each) => (typeof each === 'string' ? each.split('/') : []))
     const names = this.writable().map(({ name }) => name)
     const others = this.writable().filter((property) => kindOfProperty(property) !== 'text')
@@ -279,7 +279,7 @@ export function createdIds(exchange: WireExchange): string[] {
       case 'batchCreate':
       case 'batchUpsert':
         return (Array.isArray(data) ? data : []).map((item: unknown) => {
-          const { status, record } = membersOf(item)
+          const { status, record } = fieldsOf(item)
           return status === 201 ? idIn(record) : undefined
         })
       default:
@@ -294,12 +294,12 @@ export function recordIn(exchange: WireExchange): ProbedRecord | null {
   const data = dataOf(exchange)
   const id = idIn(data) ?? (exchange.status === 201 ? idOfLocation(exchange) : undefined)
   if (id === undefined) return null
-  const properties = membersOf(membersOf(data)['properties'])
+  const properties = fieldsOf(fieldsOf(data)['properties'])
   return { id, properties: properties as ProbedRecord['properties'] }
 }
 
 function idIn(record: unknown): string | undefined {
-  const { id } = membersOf(record)
+  const { id } = fieldsOf(record)
   return typeof id === 'string' ? id : undefined
 }
 

@@ -188,7 +188,7 @@ function exchangeOf(
   const { operation, objectType, line, sent, caller } = call
   const json = jsonOf(answer.body)
   const [, fromHeader] = requestIdHeader(answer.headers) ?? []
-  const fromBody = membersOf(json)['request_id']
+  const fromBody = fieldsOf(json)['request_id']
   return {
     operation,
     objectType,
@@ -220,11 +220,11 @@ export function requestIdHeader(headers: WireExchange['headers']): [string, stri
 }
 
 /** The members of an object; none of anything else. */
-export const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+export const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>
   isJsonObject(value) ? value : {}
 
 /** The members of the body, such as those of a problem. */
-export const problemOf = ({ json }: Pick<WireExchange, 'json'>) => membersOf(json)
+export const problemOf = ({ json }: Pick<WireExchange, 'json'>) => fieldsOf(json)
 
 /** What the body wraps, or undefined. */
-export const dataOf = ({ json }: Pick<WireExchange, 'json'>) => membersOf(json)['data']
+export const dataOf = ({ json }: Pick<WireExchange, 'json'>) => fieldsOf(json)['data']

@@ -4,7 +4,7 @@ import { isJsonObject } from '../../core/json.ts'
 import { broken, everyAnswer, expectSuccess, isSuccess, valueKind, plainWord } from '../expect.ts'
 import type { Rule } from '../rule.ts'
 import { acceptedRule, answerRule, readRule } from '../rule-kinds.ts'
-import { dataOf, membersOf, problemOf, requestIdHeader } from '../wire.ts'
+import { dataOf, fieldsOf, problemOf, requestIdHeader } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const mediaOf = ({ headers }: WireExchange) => headers['content-type']?.split(';')[0]?.trim()
@@ -34,7 +34,7 @@ export const section1: readonly Rule[] = [
     async (kit) => {
       const exchange = await kit.call({ operation: 'readRoot' })
       expectSuccess(exchange, [200])
-      const texts = Object.values(membersOf(dataOf(exchange))).filter(
+      const texts = Object.values(fieldsOf(dataOf(exchange))).filter(
         (value) => typeof value === 'string' && value !== '',
       )
       if (texts.length >= 3) return

@@ -9,7 +9,7 @@ import type { Rule } from '../rule.ts'
 import type { RuleFault } from '../verdict.ts'
 import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
 import { answerRule } from '../rule-kinds.ts'
-import { membersOf, problemOf } from '../wire.ts'
+import { fieldsOf, problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const batchItems = {
@@ -39,7 +39,7 @@ function problemsIn(
   }
   if (!(exchange.operation !== null && exchange.operation in batchItems)) return []
   return dataItems(exchange).flatMap(({ at, value }) => {
-    const { problem, status } = membersOf(value)
+    const { problem, status } = fieldsOf(value)
     return isJsonObject(problem) ? [{ at: `${at}/problem`, problem, status }] : []
   })
 }

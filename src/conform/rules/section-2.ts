@@ -11,7 +11,7 @@ import type { RuleFault } from '../verdict.ts'
 import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
 import type { ProbedProperty } from '../types.ts'
 import { acceptedRule, answerRule, readRule, writeRule } from '../rule-kinds.ts'
-import { dataOf, membersOf, problemOf } from '../wire.ts'
+import { dataOf, fieldsOf, problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const record = bodyMember('data')
@@ -38,7 +38,7 @@ export const section2: readonly Rule[] = [
       const partsOf = recordSources[exchange.operation as keyof typeof recordSources]
       if (!partsOf || !isSuccess(exchange) || exchange.objectType === null) return undefined
       const named = partsOf(exchange)
-        .map(({ at, value }) => ({ at, name: membersOf(value)['object_type'] }))
+        .map(({ at, value }) => ({ at, name: fieldsOf(value)['object_type'] }))
         .filter(({ name }) => typeof name === 'string')
       const other = named.find(({ name }) => name !== exchange.objectType)
       if (!other) return named.length > 0 ? null : undefined
@@ -165,7 +165,7 @@ export const section2: readonly Rule[] = [
       return everyAnswer(kit.exchanges, (exchange) => {
         if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
         for (const { at, value } of propertiesIn(exchange)) {
-          const name = membersOf(value)['field_type']
+          const name = fieldsOf(value)['field_type']
           if (typeof name !== 'string' || names.has(name)) continue
           return {
             at: `${at}/field_type`,
@@ -261,14 +261,14 @@ function factsIn(
 }
 
 function propertiesIn(exchange: WireExchange) {
-  const list = membersOf(dataOf(exchange))['properties']
+  const list = fieldsOf(dataOf(exchange))['properties']
   if (!Array.isArray(list)) return [{ at: '/data/properties', value: undefined }]
   return list.map((value: unknown, index) => ({ at: `/data/properties/${index}`, value }))
 }
 
 /** The value of a property in an answer that holds one record. @throws Unchecked if it holds none */
 function valueIn(exchange: WireExchange, name: string): unknown {
-  const properties = membersOf(dataOf(exchange))['properties']
+  const properties = fieldsOf(dataOf(exchange))['properties']
   if (exchange.status === 200 && isJsonObject(properties)) return properties[name] ?? null
   throw new Unchecked(`${exchange.line} was answered ${exchange.status} without a record`)
 }
@@ -297,7 +297,7 @@ function valueRule(
         if (!['listRecords', 'queryRecords'].includes(exchange.operation ?? '')) return undefined
         if (!isSuccess(exchange)) return undefined
         for (const { at, value: found } of dataItems(exchange)) {
-          const of = membersOf(membersOf(found)['properties'])
+          const of = fieldsOf(fieldsOf(found)['properties'])
           for (const { name } of properties.get(exchange.objectType ?? '') ?? []) {
             const value = of[name]
             if (value == null) continue
@@ -323,7 +323,7 @@ function paginationRule(
   const paged = new Set(['listRecords', 'queryRecords', 'listAssociationEdges'])
   const faultIn = (exchange: WireExchange) =>
     paged.has(exchange.operation ?? '') && isSuccess(exchange)
-      ? faultOf(membersOf(problemOf(exchange)['pagination']))
+      ? faultOf(fieldsOf(problemOf(exchange)['pagination']))
       : undefined
   return answerRule(id, text, faultIn, 'no such page was seen')
 }

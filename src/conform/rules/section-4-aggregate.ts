@@ -4,7 +4,7 @@ import type { FilterNode } from '../../contract/index.ts'
 import { DecimalSum } from '../../core/decimal-sum.ts'
 import { compareDecimals } from '../../core/decimal.ts'
 import { broken, expectSuccess, valueKind } from '../expect.ts'
-import { aggregate, leafEvidence } from '../calls.ts'
+import { aggregateCall, leafEvidence } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { filterDecimal, isMoney, matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
@@ -13,7 +13,7 @@ import type { Rule } from '../rule.ts'
 import { readRule } from '../rule-kinds.ts'
 import { within } from '../schema-probe.ts'
 import type { ProbedRecord, ProbedProperty, RecordSample } from '../types.ts'
-import { dataOf, membersOf } from '../wire.ts'
+import { dataOf, fieldsOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 interface Row {
@@ -38,15 +38,15 @@ async function tableOf(
   body: object,
   sent?: string,
 ): Promise<Table> {
-  const exchange = await kit.call(aggregate(type, body, sent))
+  const exchange = await kit.call(aggregateCall(type, body, sent))
   expectSuccess(exchange, [200])
-  const { results, total_groups: total, has_more: hasMore } = membersOf(dataOf(exchange))
+  const { results, total_groups: total, has_more: hasMore } = fieldsOf(dataOf(exchange))
   if (!Array.isArray(results)) {
     throw broken(exchange, { at: '/data/results', expected: 'a list', got: valueKind(results) })
   }
   const rows = results.map((row: unknown): Row => {
-    const { group_by: group, value } = membersOf(row)
-    return { group: membersOf(group), value }
+    const { group_by: group, value } = fieldsOf(row)
+    return { group: fieldsOf(group), value }
   })
   return { exchange, rows, total, hasMore }
 }

@@ -10,7 +10,7 @@ import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { writeRule } from '../rule-kinds.ts'
 import { wrongValueFor } from '../values.ts'
-import { dataOf, membersOf, problemOf } from '../wire.ts'
+import { dataOf, fieldsOf, problemOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 /** The statuses of an item that was written: with its record, or without a body (section 2.10). */
@@ -56,7 +56,7 @@ function expectRecords(
   ids: readonly string[],
 ): void {
   results.forEach(({ record }, index) => {
-    if (record == null || membersOf(record)['id'] === ids[index]) return
+    if (record == null || fieldsOf(record)['id'] === ids[index]) return
     const at = `/data/${index}/record/id`
     throw broken(exchange, { at, expected: "the item's own record", got: 'another one' })
   })
@@ -69,7 +69,7 @@ async function makeThree(bench: ScratchRecords): Promise<ScratchRecord[]> {
 }
 
 const markOf = ({ record }: JsonObject, { mark }: ScratchRecords): unknown =>
-  membersOf(membersOf(record)['properties'])[mark.name]
+  fieldsOf(fieldsOf(record)['properties'])[mark.name]
 
 /** A property that can be cleared and one to leave out. @throws Unchecked */
 function clearable(bench: ScratchRecords, { properties }: ScratchRecord) {
@@ -152,7 +152,7 @@ export const section4Batch: readonly Rule[] = [
       const exchange = await send(kit, 'batchUpsert', data, 'the second of three records exists')
       const results = expectStatuses(exchange, [CREATED, UPDATED, CREATED])
       const record = results[1]!['record']
-      if (record == null || membersOf(record)['id'] === id) return
+      if (record == null || fieldsOf(record)['id'] === id) return
       const at = '/data/1/record/id'
       throw broken(exchange, { at, expected: 'the record that was there', got: 'another one' })
     },
@@ -184,7 +184,7 @@ export const section4Batch: readonly Rule[] = [
       ]
       const exchange = await send(kit, 'batchUpdate', data, 'no record has the second of two ids')
       expectSuccess(exchange)
-      const summary = membersOf(problemOf(exchange)['summary'])
+      const summary = fieldsOf(problemOf(exchange)['summary'])
       for (const [name, due] of Object.entries({ total: 2, succeeded: 1, failed: 1 })) {
         const got = summary[name]
         if (got === due) continue
@@ -219,7 +219,7 @@ export const section4Batch: readonly Rule[] = [
       expectStatuses(await send(kit, 'batchUpdate', data, sent), [UPDATED])
       const exchange = await bench.read(scratch.id)
       expectSuccess(exchange, [200])
-      const after = membersOf(membersOf(dataOf(exchange))['properties'])
+      const after = fieldsOf(fieldsOf(dataOf(exchange))['properties'])
       if (after[cleared.name] == null && after[kept.name] != null) return
       const wrong = after[cleared.name] == null ? kept : cleared
       const expected = wrong === kept ? 'the value before' : 'null'

@@ -2,7 +2,7 @@
 
 import { FILTER_OPERATORS } from '../../contract/index.ts'
 import type { FilterOperator } from '../../contract/index.ts'
-import { NO_PROPERTY, aggregate, evidenceText, query } from '../calls.ts'
+import { NO_PROPERTY, aggregateCall, evidenceText, queryCall } from '../calls.ts'
 import { everyAnswer, expectRefusal } from '../expect.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
@@ -57,7 +57,7 @@ const treeRule = ([word, what, tree]: (typeof trees)[number]): Rule =>
     id: `4.6.${word}`,
     text: `A filter with ${what} is 400 request_invalid.`,
     of: supporting('is_null'),
-    refused: ({ type, property }) => query(type, { filter: tree(isNull(property)) }),
+    refused: ({ type, property }) => queryCall(type, { filter: tree(isNull(property)) }),
     refusal: malformed,
   })
 
@@ -72,9 +72,9 @@ export const section4Filters: readonly Rule[] = [
     'The same holds for the filter of an aggregate.',
     async (kit) => {
       const { type } = await supporting('is_null')(kit)
-      const broken = aggregate(type, { aggregations: count, filter: { $and: [] } })
+      const broken = aggregateCall(type, { aggregations: count, filter: { $and: [] } })
       expectRefusal(await kit.call(broken), malformed)
-      const unknown = aggregate(type, { aggregations: count, filter: nowhere })
+      const unknown = aggregateCall(type, { aggregations: count, filter: nowhere })
       expectRefusal(await kit.call(unknown), wrong('unknown_property'))
     },
   ),
@@ -82,7 +82,7 @@ export const section4Filters: readonly Rule[] = [
     id: '4.6.unknown-property',
     text: 'A filter by a property that the type lacks is 422, reason unknown_property.',
     of: (kit) => kit.anyType(),
-    refused: (type) => query(type, { filter: nowhere }),
+    refused: (type) => queryCall(type, { filter: nowhere }),
     refusal: wrong('unknown_property'),
   }),
   refusalRule({
@@ -95,7 +95,7 @@ export const section4Filters: readonly Rule[] = [
     refused: ({ type, property }) => {
       const op = lacking(property)!
       const value = valueOfShape(op, property)
-      return query(type, { filter: { property: property.name, op, value } })
+      return queryCall(type, { filter: { property: property.name, op, value } })
     },
     refusal: wrong('operator_not_supported'),
   }),
@@ -105,7 +105,7 @@ export const section4Filters: readonly Rule[] = [
     of: ofEachKind,
     refused: (kinds) =>
       [...kinds.values()].map(({ type, property }) =>
-        query(type, {
+        queryCall(type, {
           filter: { property: property.name, op: 'eq', value: wrongValueFor(property)! },
         }),
       ),
@@ -116,7 +116,8 @@ export const section4Filters: readonly Rule[] = [
     id: '4.6.is-null-boolean',
     text: 'is_null takes a boolean.',
     of: supporting('is_null'),
-    refused: ({ type, property }) => query(type, { filter: { ...isNull(property), value: 'yes' } }),
+    refused: ({ type, property }) =>
+      queryCall(type, { filter: { ...isNull(property), value: 'yes' } }),
     refusal: { statuses: [400, 422], code },
   }),
   refusalRule({
@@ -124,14 +125,14 @@ export const section4Filters: readonly Rule[] = [
     text: 'in takes a list.',
     of: supporting('in'),
     refused: ({ type, property }) =>
-      query(type, { filter: { property: property.name, op: 'in', value: 'conform' } }),
+      queryCall(type, { filter: { property: property.name, op: 'in', value: 'conform' } }),
     refusal: { statuses: [400, 422], code },
   }),
   refusalRule({
     id: '4.6.unknown-sort',
     text: 'A sort by a property that the type lacks is 422, reason unknown_property.',
     of: (kit) => kit.anyType(),
-    refused: (type) => query(type, { sorts: [{ property: NO_PROPERTY, direction: 'asc' }] }),
+    refused: (type) => queryCall(type, { sorts: [{ property: NO_PROPERTY, direction: 'asc' }] }),
     refusal: wrong('unknown_property'),
   }),
   refusalRule({
@@ -142,7 +143,7 @@ export const section4Filters: readonly Rule[] = [
       ({ field }) => field.valueType !== '' && !field.aggregations.includes('sum'),
     ),
     refused: ({ type, property }) =>
-      aggregate(type, { aggregations: [{ op: 'sum', property: property.name }] }),
+      aggregateCall(type, { aggregations: [{ op: 'sum', property: property.name }] }),
     refusal: wrong('unsupported_aggregation'),
   }),
   {

@@ -11,7 +11,7 @@ import type { RuleCall } from '../types.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import type { ProbedAssociation, ProbedType } from '../types.ts'
-import { dataOf, membersOf } from '../wire.ts'
+import { dataOf, fieldsOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const readOnly = { statuses: [403], code: 'permission_denied', reason: 'type_read_only' }
@@ -101,7 +101,7 @@ async function closedType(kit: RuleContext, needs: readonly string[]): Promise<P
 function expectReadOnly(exchange: WireExchange): void {
   const data = dataOf(exchange)
   const [item] = Array.isArray(data) ? data : []
-  const { reason } = membersOf(membersOf(item)['problem'])
+  const { reason } = fieldsOf(fieldsOf(item)['problem'])
   if (!isSuccess(exchange) || reason !== readOnly.reason) expectRefusal(exchange, readOnly)
 }
 
@@ -197,7 +197,7 @@ async function forbiddenType(kit: RuleContext) {
 /** The types that a key may read but not write, according to its introspection. */
 async function readGrantsOf(kit: RuleContext, caller: 'key' | 'other'): Promise<Set<string>> {
   const exchange = await kit.call({ operation: 'readSelf', as: caller })
-  const permissions = membersOf(dataOf(exchange))['permissions']
+  const permissions = fieldsOf(dataOf(exchange))['permissions']
   const list = Array.isArray(permissions) ? permissions.filter(isJsonObject) : []
   return new Set(
     list

@@ -1,6 +1,6 @@
 // Section 4.5: has_more, cursors, and the pages that cursors lead to.
 
-import { listing, query } from '../calls.ts'
+import { listCall, queryCall } from '../calls.ts'
 import { broken } from '../expect.ts'
 import { expectSameRecords, rereadSample } from '../listings.ts'
 import { readRule, refusalRule } from '../rule-kinds.ts'
@@ -34,16 +34,16 @@ export const section4Pages: readonly Rule[] = [
         records: found,
         exchange,
         pages,
-      } = await allPages(kit, query(some.type.name, { limit }), 12)
+      } = await allPages(kit, queryCall(some.type.name, { limit }), 12)
       if (pages < 2) throw new Unchecked('there is no second page')
       return { due, found, exchange }
     }, `the records of the listing, in pages of ${limit}`)
   }),
   readRule('4.5.list-pages', 'A cursor of a listing leads to its next page.', async (kit) => {
     for (const sample of await kit.survey.samples()) {
-      const page = pageIn(await kit.call(listing(sample.type.name)))
+      const page = pageIn(await kit.call(listCall(sample.type.name)))
       if (!page.hasMore || page.cursor === null) continue
-      const exchange = await kit.call(nextPageCall(listing(sample.type.name), page.cursor))
+      const exchange = await kit.call(nextPageCall(listCall(sample.type.name), page.cursor))
       const known = new Set(page.records.map(({ id }) => id))
       const again = pageIn(exchange).records.filter(({ id }) => known.has(id)).length
       if (again === 0) return
@@ -69,7 +69,7 @@ export const section4Pages: readonly Rule[] = [
         if (cursor === null) throw new Unchecked('no cursor leads to the second page')
         for (let step = 0; cursor !== null && step < STEPS_MAX; step += 1) {
           const exchange = await kit.call(
-            query(sample.type.name, { cursor, limit: 1 }, 'cursor and limit'),
+            queryCall(sample.type.name, { cursor, limit: 1 }, 'cursor and limit'),
           )
           const page = pageIn(exchange)
           const wrong = page.records.some(
@@ -91,8 +91,8 @@ export const section4Pages: readonly Rule[] = [
     text: 'A cursor that the service does not recognise is request_invalid, reason cursor_invalid.',
     of: (kit) => kit.anyType(),
     refused: (type) => [
-      query(type, { cursor: NO_CURSOR }),
-      { ...listing(type), query: { cursor: NO_CURSOR } },
+      queryCall(type, { cursor: NO_CURSOR }),
+      { ...listCall(type), query: { cursor: NO_CURSOR } },
     ],
     refusal: { code: 'request_invalid', reason: 'cursor_invalid' },
   }),

@@ -2,7 +2,7 @@
 
 import type { FilterNode } from '../../contract/index.ts'
 import { broken, expectSuccess } from '../expect.ts'
-import { leafEvidence, listing, query } from '../calls.ts'
+import { leafEvidence, listCall, queryCall } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { expectSameRecords, rereadSample } from '../listings.ts'
 import { compareValues, matchesFilter } from '../filter-semantics.ts'
@@ -13,7 +13,7 @@ import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import type { ProbedProperty, RecordSample } from '../types.ts'
 import { readRule, refusalRule } from '../rule-kinds.ts'
-import { dataOf, membersOf } from '../wire.ts'
+import { dataOf, fieldsOf } from '../wire.ts'
 import type { WireExchange } from '../wire.ts'
 
 const code = 'request_invalid'
@@ -43,7 +43,7 @@ function sortRule(direction: 'asc' | 'desc'): Rule {
     async (kit) => {
       const [sample, property] = await sortable(kit)
       const body = { sorts: [{ property: property.name, direction }] }
-      const { records, exchange } = await allPages(kit, query(sample.type.name, body), 3)
+      const { records, exchange } = await allPages(kit, queryCall(sample.type.name, body), 3)
       const values = records.map(({ properties }) => properties[property.name])
       const held = values.filter((value) => value != null)
       const sign = direction === 'asc' ? 1 : -1
@@ -112,7 +112,7 @@ export const section4: readonly Rule[] = [
       const sample = await kit.survey.sampleOf(1)
       const names = twoNames(sample)
       expectOnly(
-        await kit.call({ ...listing(sample.type.name), query: { properties: names.join() } }),
+        await kit.call({ ...listCall(sample.type.name), query: { properties: names.join() } }),
         names,
       )
     },
@@ -122,7 +122,7 @@ export const section4: readonly Rule[] = [
     const { id } = records[0]!
     const exchange = await kit.call({ operation: 'readRecord', objectType: type.name, id })
     expectSuccess(exchange, [200])
-    if (membersOf(dataOf(exchange))['id'] === id) return
+    if (fieldsOf(dataOf(exchange))['id'] === id) return
     throw broken(exchange, { at: '/data/id', expected: 'the id asked for', got: 'another one' })
   }),
   readRule(
@@ -132,7 +132,7 @@ export const section4: readonly Rule[] = [
       const some = await kit.survey.sampleOf(1, { whole: true })
       await expectSameRecords(async () => {
         const { records: due } = await rereadSample(kit, some)
-        const { records: found, exchange } = await allPages(kit, query(some.type.name, {}), 4)
+        const { records: found, exchange } = await allPages(kit, queryCall(some.type.name, {}), 4)
         return { due, found, exchange }
       }, 'the records of the listing')
     },
@@ -167,7 +167,7 @@ export const section4: readonly Rule[] = [
     const body = { sorts: [{ property: property.name, direction: 'asc' }] }
     await expectSameRecords(async () => {
       const { records: due } = await rereadSample(kit, some)
-      const { records: found, exchange } = await allPages(kit, query(some.type.name, body), 4)
+      const { records: found, exchange } = await allPages(kit, queryCall(some.type.name, body), 4)
       return { due, found, exchange }
     }, 'the records of the listing')
   }),
@@ -176,7 +176,7 @@ export const section4: readonly Rule[] = [
     text: 'The direction of a sort is asc or desc.',
     of: sortable,
     refused: ([{ type }, { name }]) =>
-      query(type.name, { sorts: [{ property: name, direction: 'upwards' }] }),
+      queryCall(type.name, { sorts: [{ property: name, direction: 'upwards' }] }),
     refusal: { code },
   }),
   readRule(
@@ -195,8 +195,8 @@ export const section4: readonly Rule[] = [
     const { sample, filter, search } = await searchable(kit)
     const sent = `a word, and ${leafEvidence(filter)}`
     await expectSameRecords(async () => {
-      const all = await allPages(kit, query(sample.type.name, { search }, 'search: a word'), 4)
-      const both = await allPages(kit, query(sample.type.name, { search, filter }, sent), 4)
+      const all = await allPages(kit, queryCall(sample.type.name, { search }, 'search: a word'), 4)
+      const both = await allPages(kit, queryCall(sample.type.name, { search, filter }, sent), 4)
       const due = all.records.filter(
         ({ properties }) => matchesFilter(filter, properties) === 'yes',
       )
@@ -212,7 +212,7 @@ export const section4: readonly Rule[] = [
         'every property can be sorted on',
       ),
     refused: ({ type, property }) =>
-      query(type, { sorts: [{ property: property.name, direction: 'asc' }] }),
+      queryCall(type, { sorts: [{ property: property.name, direction: 'asc' }] }),
     refusal: { statuses: [422], code, reason: 'unsupported_sort' },
   }),
 ]

@@ -1,7 +1,7 @@
 // Section 5: authentication, and what a key sees.
 
 import { PREFIX } from '../../contract/index.ts'
-import { NO_RECORD, listing } from '../calls.ts'
+import { NO_RECORD, listCall } from '../calls.ts'
 import { broken, expectSuccess, answerText } from '../expect.ts'
 import { readRule, refusalRule } from '../rule-kinds.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -24,7 +24,7 @@ async function readCalls(kit: RuleContext): Promise<RuleCall[]> {
     { operation: 'listObjectTypes' },
     { operation: 'listFieldTypes' },
     { operation: 'readObjectType', objectType },
-    listing(objectType),
+    listCall(objectType),
     { operation: 'readRecord', objectType, id: NO_RECORD },
     { operation: 'queryRecords', objectType, body: {} },
     { operation: 'aggregateRecords', objectType, body },
@@ -94,7 +94,7 @@ export const section5: readonly Rule[] = [
         if (isKnown(kit.options.routes, 'readObjectType')) {
           expectSuccess(await kit.call({ operation: 'readObjectType', objectType }), [200])
         }
-        expectSuccess(await kit.call(listing(objectType)), [200])
+        expectSuccess(await kit.call(listCall(objectType)), [200])
       }
       if (types.length === 0) throw new NotApplicable('the key sees no object type')
       return `${types.length} types`
@@ -105,7 +105,7 @@ export const section5: readonly Rule[] = [
     text: 'A type that is not listed cannot be read.',
     of: ({ options }) => isKnown(options.routes, 'readObjectType'),
     refused: (hasPath) => [
-      listing(NO_TYPE),
+      listCall(NO_TYPE),
       ...(hasPath ? [{ operation: 'readObjectType', objectType: NO_TYPE } as const] : []),
     ],
     refusal: { statuses: [403, 404] },

@@ -1,6 +1,6 @@
 // Section 8: limits.
 
-import { aggregate, query } from '../calls.ts'
+import { aggregateCall, queryCall } from '../calls.ts'
 import { everyAnswer, expectRefusal, plainWord } from '../expect.ts'
 import { answerRule, refusalRule } from '../rule-kinds.ts'
 import * as contract from '../../contract/index.ts'
@@ -17,7 +17,7 @@ const count = [{ op: 'count' }]
 
 const wholeNumber = (value: string | undefined) => /^\d+$/.test(value?.trim() ?? '')
 
-type Bound = [word: string, text: string, request: typeof query, within: object, beyond: object]
+type Bound = [word: string, text: string, request: typeof queryCall, within: object, beyond: object]
 
 const counting = (more: object) => ({ aggregations: count, ...more })
 const most = contract.PAGE_LIMIT_MAX
@@ -25,48 +25,54 @@ const longest = 'q'.repeat(contract.SEARCH_CHARS_MAX)
 
 /** Limits on the body of a query or an aggregate: a body that is within, and one that is beyond. */
 const bounds: readonly Readonly<Bound>[] = [
-  ['query-limit-least', 'limit of a query is 1 at least.', query, { limit: 1 }, { limit: 0 }],
+  ['query-limit-least', 'limit of a query is 1 at least.', queryCall, { limit: 1 }, { limit: 0 }],
   [
     'query-limit-most',
     'limit of a query is 100 at most.',
-    query,
+    queryCall,
     { limit: most },
     { limit: most + 1 },
   ],
   [
     'aggregate-limit-least',
     'limit of an aggregate is 1 at least.',
-    aggregate,
+    aggregateCall,
     counting({ limit: 1 }),
     counting({ limit: 0 }),
   ],
   [
     'aggregate-limit-most',
     'limit of an aggregate is 100 at most.',
-    aggregate,
+    aggregateCall,
     counting({ limit: most }),
     counting({ limit: most + 1 }),
   ],
-  ['offset', 'offset is 0 at least.', aggregate, counting({ offset: 0 }), counting({ offset: -1 })],
+  [
+    'offset',
+    'offset is 0 at least.',
+    aggregateCall,
+    counting({ offset: 0 }),
+    counting({ offset: -1 }),
+  ],
   [
     'aggregations',
     'There is exactly one aggregation.',
-    aggregate,
+    aggregateCall,
     { aggregations: count },
     { aggregations: [...count, ...count] },
   ],
-  ['no-aggregation', 'aggregations is required.', aggregate, { aggregations: count }, {}],
+  ['no-aggregation', 'aggregations is required.', aggregateCall, { aggregations: count }, {}],
   [
     'aggregation-op',
     'An aggregation is count, sum, avg, min or max.',
-    aggregate,
+    aggregateCall,
     { aggregations: count },
     { aggregations: [{ op: 'median' }] },
   ],
   [
     'search',
     'search has at most 200 characters.',
-    query,
+    queryCall,
     { search: longest, limit: 1 },
     { search: `${longest}q`, limit: 1 },
   ],
@@ -155,8 +161,8 @@ export const section8: readonly Rule[] = [
     id: '8.sorts',
     text: 'There is at most one sort.',
     of: twoSorts,
-    accepted: ({ type, sorts }) => query(type, { sorts: sorts.slice(0, 1), limit: 1 }),
-    refused: ({ type, sorts }) => query(type, { sorts }),
+    accepted: ({ type, sorts }) => queryCall(type, { sorts: sorts.slice(0, 1), limit: 1 }),
+    refused: ({ type, sorts }) => queryCall(type, { sorts }),
     refusal: invalid,
   }),
   refusalRule({
@@ -165,9 +171,13 @@ export const section8: readonly Rule[] = [
     of: supporting('is_null'),
     // The specification leaves open whether the leaf counts: 8 with the leaf are within, 9 without it are beyond.
     accepted: ({ type, property }) =>
-      query(type, { filter: nested(contract.FILTER_DEPTH_MAX, property), limit: 1 }, '8 levels'),
+      queryCall(
+        type,
+        { filter: nested(contract.FILTER_DEPTH_MAX, property), limit: 1 },
+        '8 levels',
+      ),
     refused: ({ type, property }) =>
-      query(type, { filter: nested(contract.FILTER_DEPTH_MAX + 2, property) }, '10 levels'),
+      queryCall(type, { filter: nested(contract.FILTER_DEPTH_MAX + 2, property) }, '10 levels'),
     refusal: wrong('filter_too_deep'),
   }),
   refusalRule({
@@ -175,9 +185,13 @@ export const section8: readonly Rule[] = [
     text: 'An in list has at most 100 values; a longer one is 422, reason invalid_filter.',
     of: supporting('in', 'text'),
     accepted: ({ type, property }) =>
-      query(type, { filter: oneOf(contract.IN_VALUES_MAX, property), limit: 1 }, '100 values'),
+      queryCall(type, { filter: oneOf(contract.IN_VALUES_MAX, property), limit: 1 }, '100 values'),
     refused: ({ type, property }) =>
-      query(type, { filter: oneOf(contract.IN_VALUES_MAX + 1, property), limit: 1 }, '101 values'),
+      queryCall(
+        type,
+        { filter: oneOf(contract.IN_VALUES_MAX + 1, property), limit: 1 },
+        '101 values',
+      ),
     refusal: wrong('invalid_filter'),
   }),
   refusalRule({

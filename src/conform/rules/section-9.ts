@@ -9,7 +9,7 @@ import { DESCRIBED } from '../routes.ts'
 import { NotApplicable } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { readRule } from '../rule-kinds.ts'
-import { dataOf, membersOf } from '../wire.ts'
+import { dataOf, fieldsOf } from '../wire.ts'
 
 async function documentOf(kit: RuleContext) {
   const exchange = await kit.call({ operation: 'readOpenApi' })
@@ -32,7 +32,7 @@ export const section9: readonly Rule[] = [
   readRule('9.1.version', 'GET /rest/v1/ reports the version.', async (kit) => {
     const exchange = await kit.call({ operation: 'readRoot' })
     expectSuccess(exchange, [200])
-    const values = Object.values(membersOf(dataOf(exchange)))
+    const values = Object.values(fieldsOf(dataOf(exchange)))
     if (values.some((value) => /^v?1(?:\.|$|-)/.test(String(value)))) return
     throw broken(exchange, { at: '/data', expected: 'a version such as v1', got: 'none' })
   }),
