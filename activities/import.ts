@@ -8,7 +8,8 @@ import { SyncError } from '../src/core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../src/core/limits.ts'
 import { approvalText, type LimitExceeded } from '../src/core/limit-exceeded.ts'
 import type { OrgRef } from '../src/core/org-ref.ts'
-import { isWholeScope, reconcileScopeOf, retryTaskOf, type Task } from '../src/core/purpose.ts'
+import { isWholeScope, type Task } from '../src/core/purpose.ts'
+import { jobOf } from '../src/runs/job.ts'
 import { LIVE_STATES, countReadBackDifferent } from '../src/core/states.ts'
 import type { ImportSync } from '../config/index.ts'
 import type { Window } from '../src/core/watermark.ts'
@@ -149,20 +150,22 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
 
   /** Where a run writes to; before it is staged, that of the run whose rows it takes. */
   const homeOf = async (run: Run): Promise<OrgRef | null> => {
-    const retry = retryTaskOf(run.config)
-    return (await ledger.destinationOf(run.id)) ?? (retry && (await ledger.destinationOf(retry.of)))
+    const { retry } = jobOf(run)
+    const home = await ledger.destinationOf(run.id)
+    return home ?? (retry ? await ledger.destinationOf(retry.of) : null)
   }
 
   /** The client of a run, for its org alone; a run that was blocked asks `/self/` before it goes on. */
   const clientOf = async (id: number, env: Omit<ImportDeps<Ledger>, 'client'>) => {
     const run = await liveRun(id)
-    const sync = run.config as unknown as ImportSync
+    const job = jobOf(run, 'import')
+    const { sync } = job
     const { client, keyFingerprint } = await deps.connect(sync.import.to, await homeOf(run))
     if (run.state === 'blocked') {
       await withHeartbeat(env, client.readSelf({ signal: env.signal, priority: 'interactive' }))
       await setState(id, 'running')
     }
-    return { row: run, sync, keyFingerprint, importDeps: { ...env, client } }
+    return { row: run, job, sync, keyFingerprint, importDeps: { ...env, client } }
   }
 
   /** What comes before the books of a run are closed that came to its end. Gives what a reconciliation found. */
@@ -171,8 +174,8 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     env: Omit<ImportDeps<Ledger>, 'client'>,
   ): Promise<ReconcileFindings | null> => {
     const run = row.id
-    const { sync, importDeps } = await clientOf(run, env)
-    const scope = reconcileScopeOf(row.config)
+    const { job, sync, importDeps } = await clientOf(run, env)
+    const scope = job.reconcile
     const isRepair = scope?.repair === true
     const keyless = isRepair && scope.deleteExtra ? (await ledger.keyCounts(run)).keyless : 0
     if (keyless > 0) {
@@ -199,7 +202,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     const written = progress.created + progress.updated
     const verified = await verify(importDeps, { run, config, schema: row.schema, written })
     if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
-    if (scope === null) return null
+    if (scope === undefined) return null
     await ledger.settleDifferences(run)
     const counts = await ledger.differenceCounts(run)
     return { ...counts, isLook: !isRepair, wholeSince: isWholeScope(scope) ? row.openedAt : null }
@@ -212,7 +215,7 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
   ): Promise<void> => {
     if (run.kind === 'mirror' || run.destination === null) return
     await checkDrained({ ledger, clock }, run)
-    const { to } = (run.config as unknown as ImportSync).import
+    const { to } = jobOf(run, 'import').sync.import
     const connected = await deps.connect(to, await homeOf(run)).catch(() => null)
     if (connected !== null) await resolveInDoubt({ ...env, client: connected.client }, run)
   }
@@ -233,19 +236,19 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     stageImport: (input) =>
       step(input, async (env) => {
         const { run } = input
-        const { row, sync, keyFingerprint, importDeps } = await clientOf(run, env)
+        const { job, sync, keyFingerprint, importDeps } = await clientOf(run, env)
         const { window = null } = input
-        const retry = retryTaskOf(row.config)
+        const { retry, reconcile = null } = job
         const old = retry && (await runOf(retry.of))
-        const job = {
+        const staged = {
           run,
           sync,
           keyFingerprint,
           window,
-          reconcile: reconcileScopeOf(row.config),
-          isRetry: retry !== null,
+          reconcile,
+          isRetry: retry !== undefined,
         }
-        const result = await stage(importDeps, job, async (extent) =>
+        const result = await stage(importDeps, staged, async (extent) =>
           retry && old
             ? openLeftoverRows(ledger, retry, old)
             : await deps.openSource(sync, env.signal, extent),
@@ -275,12 +278,12 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     compareImport: (input) =>
       step(input, async (env) => {
         const { run } = input
-        const { row, sync, importDeps } = await clientOf(run, env)
-        const scope = reconcileScopeOf(row.config)
-        if (scope === null || row.schema === null)
+        const { row, job, sync, importDeps } = await clientOf(run, env)
+        const scope = job.reconcile
+        if (scope === undefined || row.schema === null)
           throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation, or not staged`)
-        const job = { run, config: sync.import, schema: row.schema, scope }
-        const done = await compareRun(importDeps, job)
+        const compared = { run, config: sync.import, schema: row.schema, scope }
+        const done = await compareRun(importDeps, compared)
         const { found } = await ledger.differenceCounts(run)
         const { planned } = await ledger.progress(run)
         logger.info({ run, done, ...found }, 'run_compared')
@@ -291,12 +294,11 @@ export function importActivities(deps: ImportActivityDeps): ImportActivities {
     reviewImport: (input) =>
       step(input, async (env) => {
         const { run } = input
-        const { row, sync, importDeps } = await clientOf(run, env)
+        const { row, job, sync, importDeps } = await clientOf(run, env)
         const { planned } = await ledger.progress(run)
         // Where a key is not known nothing is deleted, so nobody is asked.
         const deletes =
-          reconcileScopeOf(row.config)?.deleteExtra === true &&
-          (await ledger.keyCounts(run)).keyless === 0
+          job.reconcile?.deleteExtra === true && (await ledger.keyCounts(run)).keyless === 0
         const excesses = await reviewLimits(importDeps, {
           run,
           config: sync.import,

@@ -8,7 +8,8 @@ import { sumOfDifferences } from '../src/core/differences.ts'
 import { Blocked, MirrorInvalid, SyncError, type MappingProblem } from '../src/core/errors.ts'
 import { parseOrgRef, type OrgRef } from '../src/core/org-ref.ts'
 import type { Priority } from '../src/core/ports.ts'
-import { reconcileScopeOf, type ReconcileScope, type Task } from '../src/core/purpose.ts'
+import { jobOf } from '../src/runs/job.ts'
+import type { ReconcileScope, Task } from '../src/core/purpose.ts'
 import { visibilityOf, type KeyVisibility } from '../src/core/visibility.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { MirrorSync } from '../config/index.ts'
@@ -191,7 +192,7 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
     const tuning = withDefaults(DEFAULT_MIRROR_TUNING, given)
     return activity(id, tuning, async ({ signal, beat: heartbeat }) => {
       const run = await liveRun(id)
-      const sync = run.config as unknown as MirrorSync
+      const { sync } = jobOf(run, 'mirror')
       let read = 0
       const beat = (rows = 0) => {
         read += rows
@@ -237,8 +238,9 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
   }
 
   const scopeOf = async (run: number): Promise<ReconcileScope> => {
-    const scope = reconcileScopeOf((await runOf(run)).config)
-    if (scope === null) throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation`)
+    const { reconcile: scope } = jobOf(await runOf(run))
+    if (scope === undefined)
+      throw new SyncError('not_a_reconcile', `Run ${run} is no reconciliation`)
     return scope
   }
 
@@ -317,9 +319,10 @@ export function mirrorActivities(deps: MirrorActivityDeps): MirrorActivities {
         // A retry of a close that was already written down.
         if (!LIVE_STATES.includes(row.state))
           return { state: row.state, message: row.message, manifest: await manifestOf(row) }
-        const isReconcile = reconcileScopeOf(row.config) !== null
+        const { sync, purpose } = jobOf(row, 'mirror')
+        const isReconcile = purpose === 'reconcile'
         if (!isReconcile && ending.kind === 'finished') {
-          const { to, schema } = (row.config as unknown as MirrorSync).mirror
+          const { to, schema } = sync.mirror
           await recheckTables(ledger, run, () => deps.openMirrorTables(to, schema, signal))
         }
         const { state, message, counts } = isReconcile

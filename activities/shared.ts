@@ -5,9 +5,9 @@ import { Context } from '@temporalio/activity'
 import { ApplicationFailure } from '@temporalio/common'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import { ConfigError, SyncError, type BlockReason } from '../src/core/errors.ts'
+import { storedJob } from '../src/runs/job.ts'
 import type { Clock, Logger } from '../src/core/ports.ts'
-import type { Purpose, Task } from '../src/core/purpose.ts'
-import type { Json } from '../src/core/json.ts'
+import type { Task } from '../src/core/purpose.ts'
 import { LIVE_STATES, type RunState } from '../src/core/states.ts'
 import type { SyncConfig } from '../config/index.ts'
 import type { Ledger, Run } from '../src/ledger/ledger.ts'
@@ -178,11 +178,8 @@ export function createSharedActivities(deps: SharedDeps) {
         const holder: RunHolder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
         const { heartbeat_timeout_ms: heartbeatMs } = tuning as { heartbeat_timeout_ms?: number }
         // Whoever takes the run over has to know how old its writes may be.
-        const tuned = heartbeatMs !== undefined && { tuned: { heartbeat_timeout_ms: heartbeatMs } }
-        const config = { ...sync, ...(limits && { backfill: limits }), ...tuned, ...task }
-        const purpose: Purpose =
-          task !== null ? ('retry' in task ? 'retry' : 'reconcile') : limits ? 'backfill' : 'sync'
-        const of = task !== null && 'retry' in task ? task.retry.of : null
+        const tuned = heartbeatMs === undefined ? {} : { heartbeat_timeout_ms: heartbeatMs }
+        const job = storedJob(sync, { limits, task, tuned })
         const run = await openOrResumeRun(
           {
             ledger,
@@ -191,10 +188,10 @@ export function createSharedActivities(deps: SharedDeps) {
             abandoning: opening.abandoning,
             abandoned: (gone) => tell(gone, GONE),
           },
-          { sync: name, kind, holder, purpose, of, config: config as unknown as Json },
+          { sync: name, kind, holder, ...job },
         )
         logger.info({ run: run.id, sync: name }, 'run_opened')
-        const began = { run: run.id, sync: name, kind, purpose, workflowId }
+        const began = { run: run.id, sync: name, kind, purpose: job.purpose, workflowId }
         await announce({ ...began, from: null, to: run.state })
         return run.id
       } catch (error) {

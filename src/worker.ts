@@ -18,7 +18,6 @@ import {
   placedMapping,
   readLedgerPlace,
   readSigningKey,
-  type ImportSync,
   type SyncConfig,
 } from '../config/index.ts'
 import { importSync, mirrorSync } from '../workflows/names.ts'
@@ -30,6 +29,7 @@ import {
 } from '../workflows/queues.ts'
 import { createClientRegistry } from './resources/client-registry.ts'
 import { ConfigError, LedgerError } from './core/errors.ts'
+import { jobOf } from './runs/job.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { isSameLedger, openLedger, openQuotaStore } from './ledger/open.ts'
 import { createMirrorOpener, createSourceOpeners } from './resources/openers.ts'
@@ -306,7 +306,7 @@ function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
     async abandoning(run: Run) {
       if (run.kind === 'mirror' || run.destination === null) return
       await clock.sleep(Math.max(0, await drainInFlight({ ledger, clock }, run)))
-      const { to } = (run.config as unknown as ImportSync).import
+      const { to } = jobOf(run, 'import').sync.import
       const connected = await connect(to, await ledger.destinationOf(run.id)).catch(() => null)
       if (connected === null) return
       const { signal } = new AbortController()

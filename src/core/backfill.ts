@@ -1,6 +1,5 @@
 // What a backfill is limited to. It is stored with the configuration of its run, so that everyone sees why the run is not whole.
 
-import { isJsonObject, type Json } from './json.ts'
 import type { Window } from './watermark.ts'
 
 export interface BackfillLimits {
@@ -8,12 +7,6 @@ export interface BackfillLimits {
   readonly window: Window | null
   /** Object types of a mirror; null: all of them. */
   readonly only: readonly string[] | null
-}
-
-/** The limits that a run was opened with; null for a run that is not a backfill. */
-export function backfillOf(config: Json): BackfillLimits | null {
-  const limits = isJsonObject(config) ? config['backfill'] : undefined
-  return isJsonObject(limits) ? (limits as unknown as BackfillLimits) : null
 }
 
 /** The text for people: `backfill from 2026-01-01 to 2026-02-01 of svc_contact`. */

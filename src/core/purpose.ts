@@ -1,8 +1,6 @@
 // What a run is for. Besides the regular runs there are those that a person starts: a backfill, a retry of what another run
-// left over, a reconciliation. What they are limited to is stored with the configuration of the run (`runs.config`), so that
-// everyone sees why it is not whole.
-
-import { isJsonObject, type Json } from './json.ts'
+// left over, a reconciliation. What they are limited to is stored with the configuration of the run (runs/job.ts), so that everyone
+// sees why it is not whole.
 
 export const PURPOSES = ['sync', 'backfill', 'retry', 'reconcile'] as const
 /** `sync`: a regular run, on schedule or by hand. */
@@ -58,18 +56,6 @@ export const WHOLE_SCOPE: ReconcileScope = {
 /** Whether everything was compared, not a part of it. */
 export const isWholeScope = ({ sample, where, only }: ReconcileScope): boolean =>
   sample === null && where === null && only === null
-
-/** The task that a retry was opened with; null for other runs. */
-export function retryTaskOf(config: Json): RetryTask | null {
-  const task = isJsonObject(config) ? config['retry'] : undefined
-  return isJsonObject(task) ? (task as unknown as RetryTask) : null
-}
-
-/** The scope that a reconciliation was opened with; null for other runs. */
-export function reconcileScopeOf(config: Json): ReconcileScope | null {
-  const scope = isJsonObject(config) ? config['reconcile'] : undefined
-  return isJsonObject(scope) ? (scope as unknown as ReconcileScope) : null
-}
 
 /** The text for people: `a sample of 500, with repair`. Empty if the scope is whole and the run only compares. */
 export function reconcileText(scope: ReconcileScope): string {

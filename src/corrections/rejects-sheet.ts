@@ -2,7 +2,7 @@
 // accepted.
 
 import type { Json } from '../core/json.ts'
-import type { ImportSync } from '../../config/index.ts'
+import { jobOf } from '../runs/job.ts'
 import type { ReportedItem, Run } from '../ledger/ledger.ts'
 import { acceptedValues } from './accepted-values.ts'
 import { cellText, csvCell } from './cells.ts'
@@ -33,10 +33,10 @@ export const rejectReason = (item: ReportedItem): string =>
  * @param exact whether cells that a spreadsheet would run as formulas stay unchanged
  */
 export function createRejectsSheet(
-  run: Pick<Run, 'id' | 'config' | 'schema' | 'sourceColumns'>,
+  run: Pick<Run, 'id' | 'kind' | 'purpose' | 'of' | 'config' | 'schema' | 'sourceColumns'>,
   exact: boolean,
 ): RejectsSheet {
-  const { import: config } = run.config as unknown as ImportSync
+  const { import: config } = jobOf(run, 'import').sync
   const columns = run.sourceColumns ?? []
   const names = rejectColumnNames(columns)
   const schema = new Map(Object.entries(run.schema ?? {}))

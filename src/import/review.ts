@@ -3,8 +3,9 @@
 import { IN_VALUES_MAX } from '../contract/index.ts'
 import type { LimitExceeded } from '../core/limit-exceeded.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import { isWholeScope, reconcileScopeOf } from '../core/purpose.ts'
-import type { ImportConfig, ImportSync } from '../../config/index.ts'
+import { isWholeScope } from '../core/purpose.ts'
+import { jobOf } from '../runs/job.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import type {
   AcceptedRecords,
   Differences,
@@ -85,12 +86,11 @@ export async function reviewLimits(
 }
 
 /** Whether the source of a run is read whole, so that its count of rows says something. */
-export function readsAll({ purpose, config }: Pick<Run, 'purpose' | 'config'>): boolean {
-  const sync = config as unknown as ImportSync
+export function readsAll(run: Run): boolean {
+  const { sync, purpose, reconcile } = jobOf(run, 'import')
   const { from } = sync.import
   if ('query' in from && from.watermark !== undefined) return false
-  const scope = reconcileScopeOf(config)
-  return scope === null ? purpose === 'sync' : isWholeScope(scope)
+  return reconcile ? isWholeScope(reconcile) : purpose === 'sync'
 }
 
 /** Deletions ask above a share of the records, few of them never. */

@@ -1,5 +1,6 @@
 // The mappings of earlier runs: in which order marks stand depends on them.
 
+import { jobOf } from '../runs/job.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import type { Runs } from '../ledger/ledger.ts'
@@ -15,9 +16,7 @@ export function runConfigs(
     if (known === undefined) {
       // Bounded: a sync's keys come from few runs, or are forgotten here and read again.
       if (configs.size >= LEDGER_ROWS_MAX) configs.clear()
-      known = ledger
-        .run(run)
-        .then((row) => (row?.config as unknown as { import?: ImportConfig })?.import ?? unknown)
+      known = ledger.run(run).then((row) => (row ? jobOf(row, 'import').sync.import : unknown))
       configs.set(run, known)
     }
     return known

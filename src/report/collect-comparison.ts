@@ -1,8 +1,9 @@
 // What a reconciliation found, in counts.
 
 import { DIFFERENCE_KINDS, CHANGED_BY } from '../core/differences.ts'
-import { isWholeScope, reconcileScopeOf } from '../core/purpose.ts'
+import { isWholeScope } from '../core/purpose.ts'
 import { zeroCounts } from '../core/register.ts'
+import { jobOf } from '../runs/job.ts'
 import type { Books } from '../core/states.ts'
 import type { DifferenceGroup, Differences, Run, StreamBooks } from '../ledger/ledger.ts'
 import type { ReportComparison, FieldDifferences } from './report-data.ts'
@@ -16,8 +17,8 @@ export async function collectComparison(
   books: Books | null,
   streams: readonly StreamBooks[] | null,
 ): Promise<ReportComparison | null> {
-  const scope = reconcileScopeOf(run.config)
-  if (run.purpose !== 'reconcile' || scope === null) return null
+  const { reconcile: scope } = jobOf(run)
+  if (scope === undefined) return null
   const { found, left } = await ledger.differenceCounts(run.id)
   const differing = found.missing + found.stale + found.different
   const counts = (streams ?? []).map(({ serviceCount }) => serviceCount)

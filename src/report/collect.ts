@@ -1,10 +1,11 @@
 // Collects what the ledger knows of one run into a report. Promise kept here: it never contains values of rows, keys or record
 // ids. It asks for groups and counts, so the report of a run of any size is small.
 
-import { backfillOf, backfillText } from '../core/backfill.ts'
+import { backfillText } from '../core/backfill.ts'
 import { sumOfDifferences } from '../core/differences.ts'
+import { jobOf } from '../runs/job.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
-import { reconcileScopeOf, reconcileText, retryTaskOf, type RetryTask } from '../core/purpose.ts'
+import { reconcileText, type RetryTask } from '../core/purpose.ts'
 import { readBackCounts } from '../core/read-back.ts'
 import {
   isBalanced,
@@ -16,7 +17,7 @@ import {
   type Books,
   type ItemState,
 } from '../core/states.ts'
-import type { ImportSync } from '../../config/index.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import { runLink, type UiLocation } from '../core/temporal-ui.ts'
 import { publicError } from '../contract/index.ts'
 import type {
@@ -86,7 +87,7 @@ export async function collectReport(
       kind: run.kind,
       mode: run.mode,
       purpose: run.purpose,
-      limits: limitsOf(run.config),
+      limits: limitsOf(run),
       state: run.state,
       reason: run.reason,
       message: run.message,
@@ -153,13 +154,18 @@ const streamOf = (stream: StreamBooks): StreamData => ({
 })
 
 /** What a run was limited to. */
-function limitsOf(config: Json): string | null {
-  const backfill = backfillOf(config)
-  if (backfill) return backfillText(backfill)
-  const retry = retryTaskOf(config)
-  if (retry) return retryText(retry)
-  const scope = reconcileScopeOf(config)
-  return (scope && reconcileText(scope)) || null
+function limitsOf(run: Run): string | null {
+  const job = jobOf(run)
+  switch (job.purpose) {
+    case 'sync':
+      return null
+    case 'backfill':
+      return backfillText(job.backfill)
+    case 'retry':
+      return retryText(job.retry)
+    case 'reconcile':
+      return reconcileText(job.reconcile) || null
+  }
 }
 
 function retryText({ of, choice }: RetryTask): string {
@@ -218,12 +224,13 @@ function figuresOf(
 
 async function errorsOf(ledger: RunReports, run: Run, books: Books | null): Promise<ErrorsData> {
   if (books === null) return { rows: 0, groups: [], omitted: 0 }
+  const { sync, reconcile } = jobOf(run, 'import')
+  const mapped = sync.import.properties
   const all = await ledger.rejectGroups(run.id)
   // What a reconciliation compared and left unchanged differs, and is not an error.
   const isLookedAt = ({ state, reason }: (typeof all)[number]): boolean =>
-    reconcileScopeOf(run.config)?.repair === false && state === 'unsent' && reason === null
+    reconcile?.repair === false && state === 'unsent' && reason === null
   const groups = all.filter((group) => !isLookedAt(group))
-  const mapped = (run.config as unknown as ImportSync).import.properties
   const lookedAt = all.filter(isLookedAt).reduce((sum, { items }) => sum + items, 0)
   return {
     rows: rowsIn(books, REJECT_STATES) + countReadBackDifferent(books) - lookedAt,
@@ -265,38 +272,18 @@ async function provenanceOf(
 }
 
 /** Where the rows come from and go to. The text of a query, or of a filter, may contain values. */
-function endsOf({ kind, config }: Run): { from: string | null; to: string | null } {
-  const at = (...names: string[]): Json | undefined =>
-    names.reduce<Json | undefined>(
-      (value, name) => (isJsonObject(value) ? value[name] : undefined),
-      config,
-    )
-  const text = (...names: string[]): string | null => {
-    const value = at(...names)
-    return typeof value === 'string' ? value : null
+function endsOf(run: Run): { from: string; to: string } {
+  const { sync } = jobOf(run)
+  if (sync.kind === 'mirror') {
+    const { from, to, schema } = sync.mirror
+    return { from: `connection ${from}`, to: `warehouse ${to}, schema ${schema}` }
   }
-  if (kind === 'mirror') {
-    const [from, to] = [text('mirror', 'from'), text('mirror', 'to')]
-    const schema = text('mirror', 'schema')
-    return {
-      from: from && `connection ${from}`,
-      to: to && `warehouse ${to}${schema ? `, schema ${schema}` : ''}`,
-    }
-  }
-  const csv = text('import', 'from', 'csv')
-  const warehouse = text('import', 'from', 'warehouse')
-  const records = text('import', 'from', 'records', 'object_type')
-  const to = text('import', 'to')
-  return {
-    from: csv
-      ? `file ${csv.slice(Math.max(csv.lastIndexOf('/'), csv.lastIndexOf('\\')) + 1)}`
-      : warehouse
-        ? `a query of warehouse ${warehouse}`
-        : records
-          ? `${records} of connection ${text('import', 'from', 'records', 'connection')}`
-          : null,
-    to:
-      to &&
-      `${text('import', 'object_type')} of connection ${to}, by ${text('import', 'matching_property')}`,
-  }
+  const { from, to, object_type: type, matching_property: key } = sync.import
+  return { from: sourceText(from), to: `${type} of connection ${to}, by ${key}` }
+}
+
+function sourceText(from: ImportConfig['from']): string {
+  if ('csv' in from) return `file ${from.csv.split(/[/\\]/).at(-1)}`
+  if ('query' in from) return `a query of warehouse ${from.warehouse}`
+  return `${from.records.object_type} of connection ${from.records.connection}`
 }

@@ -5,7 +5,7 @@ import type { ApprovalAnswer } from '../../../workflows/messages.ts'
 import { approve, reject } from '../../../workflows/names.ts'
 import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
-import { reconcileScopeOf } from '../../core/purpose.ts'
+import { jobOf } from '../../runs/job.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
@@ -54,7 +54,7 @@ export async function sendVerdict(
 
 /** What a reconciliation of an import does once it may: `5 rows are sent, 32 records are deleted`. */
 async function planOf(context: CommandContext, run: Run): Promise<string> {
-  if (reconcileScopeOf(run.config)?.deleteExtra !== true) return 'approved, the rows are sent now'
+  if (jobOf(run).reconcile?.deleteExtra !== true) return 'approved, the rows are sent now'
   const ledger = await context.openLedger()
   try {
     const { planned } = await ledger.progress(run.id)

@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 import type { Config } from '../../../config/index.ts'
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
-import { isJsonObject, type Json } from '../../core/json.ts'
+import { jobOf } from '../../runs/job.ts'
 import { systemClock } from '../../core/ports.ts'
 import { uiAddress, type UiLocation } from '../../core/temporal-ui.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -71,15 +71,11 @@ function uiOf(config: Config, env: NodeJS.ProcessEnv): UiLocation | null {
 }
 
 /** What the service allows the org of the run's key now; null where it is not known, or nothing limits. */
-async function limitOf(
-  context: CommandContext,
-  config: Config,
-  { config: sync, kind, keyFingerprint }: Run,
-): Promise<number | null> {
-  const part: Json | undefined = isJsonObject(sync) ? sync[kind] : undefined
-  const name = isJsonObject(part) ? part[kind === 'import' ? 'to' : 'from'] : undefined
-  if (typeof name !== 'string' || !Object.hasOwn(config.connections, name)) return null
-  if (keyFingerprint === null) return null
+async function limitOf(context: CommandContext, config: Config, run: Run): Promise<number | null> {
+  const { sync } = jobOf(run)
+  const name = sync.kind === 'import' ? sync.import.to : sync.mirror.from
+  const { keyFingerprint } = run
+  if (keyFingerprint === null || !Object.hasOwn(config.connections, name)) return null
   const { origin } = new URL(config.connections[name]!.service)
   try {
     const store = await context.openQuotas()

@@ -2,7 +2,8 @@
 
 import { isComplete, LIVE_STATES, countRejects } from '../../core/states.ts'
 import { sumOfDifferences } from '../../core/differences.ts'
-import { isWholeScope, reconcileScopeOf } from '../../core/purpose.ts'
+import { jobOf } from '../../runs/job.ts'
+import { isWholeScope } from '../../core/purpose.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { countBroughtIn, readLeftovers, leftoversText } from '../../report/leftovers.ts'
@@ -54,7 +55,7 @@ function figuresOf(
   if (!account) return [run.rowsRead, null, null, null]
   const { states } = account.books
   // What a reconciliation only looked at is unsent, and nothing has rejected it.
-  const isLook = reconcileScopeOf(run.config)?.repair === false
+  const isLook = jobOf(run).reconcile?.repair === false
   // Nor has anything rejected the rows that a cancelled run did not come to.
   const isUnsentOnly = isLook || run.state === 'cancelled'
   const rejects = countRejects(account.books) - (isUnsentOnly ? states.unsent : 0)
@@ -82,8 +83,8 @@ async function verifiedOf(ledger: Ledger, sync: string): Promise<Verified> {
     if (!isComplete(run.state)) continue
     left = Math.max(left, sumOfDifferences((await ledger.differenceCounts(run.id)).left))
     // A part takes nothing back of what a whole one found.
-    const scope = reconcileScopeOf(run.config)
-    if (scope !== null && isWholeScope(scope)) break
+    const { reconcile } = jobOf(run)
+    if (reconcile && isWholeScope(reconcile)) break
   }
   return { through, left }
 }

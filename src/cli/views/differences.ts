@@ -6,7 +6,7 @@ import {
   type DifferenceCounts,
   type DifferenceKind,
 } from '../../core/differences.ts'
-import { reconcileScopeOf } from '../../core/purpose.ts'
+import { jobOf } from '../../runs/job.ts'
 import { isComplete, LIVE_STATES } from '../../core/states.ts'
 import { countHeldBack } from '../../core/held-back.ts'
 import type { DifferenceGroup, Ledger, Run } from '../../ledger/ledger.ts'
@@ -128,7 +128,7 @@ export function nextStepOf(
   if (sendable > 0) return `Send what differs: ${context.hint(`retry ${run.id}`)}`
   if (held > 0)
     return `Rows are held back, as each may become a second record; why: ${context.hint(`rejects ${run.id}`)}`
-  return reconcileScopeOf(run.config)?.deleteExtra === true && LIVE_STATES.includes(run.state)
+  return jobOf(run).reconcile?.deleteExtra === true && LIVE_STATES.includes(run.state)
     ? null
     : `Delete what is extra: ${context.hint(`reconcile ${run.sync} --repair --delete-extra`)}`
 }

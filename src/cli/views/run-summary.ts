@@ -1,7 +1,8 @@
 // Books and runs, as text and as JSON.
 
-import { backfillOf, backfillText } from '../../core/backfill.ts'
-import { reconcileScopeOf, reconcileText } from '../../core/purpose.ts'
+import { backfillText } from '../../core/backfill.ts'
+import { jobOf } from '../../runs/job.ts'
+import { reconcileText } from '../../core/purpose.ts'
 import { sumOfDifferences } from '../../core/differences.ts'
 import { readBackCounts } from '../../core/read-back.ts'
 import {
@@ -89,14 +90,20 @@ export function printRunAccount(terminal: Terminal, run: Run, account: RunAccoun
 }
 
 /** What a run is besides a regular one, in one line; null for those. */
-export function runPurposeText({ config, purpose, of }: Run): string | null {
-  const limits = backfillOf(config)
-  if (limits) return `${backfillText(limits)}: nothing else was read`
-  if (purpose === 'retry') return `retry of run ${of}`
-  const scope = reconcileScopeOf(config)
-  if (!scope) return null
-  const text = reconcileText(scope)
-  return text === '' ? 'reconciliation' : `reconciliation: ${text}`
+export function runPurposeText(run: Run): string | null {
+  const job = jobOf(run)
+  switch (job.purpose) {
+    case 'sync':
+      return null
+    case 'backfill':
+      return `${backfillText(job.backfill)}: nothing else was read`
+    case 'retry':
+      return `retry of run ${job.retry.of}`
+    case 'reconcile': {
+      const text = reconcileText(job.reconcile)
+      return text === '' ? 'reconciliation' : `reconciliation: ${text}`
+    }
+  }
 }
 
 /** Rows or records that a run knows to differ: of a reconciliation those that it left. Null for mirrors, whose streams say it. */
@@ -110,17 +117,18 @@ export const countKnownDifferent = (account: RunAccount | null): number | null =
 /** A run for programs. */
 export function runToJson(run: Run, account: RunAccount | null) {
   const books = account?.kind === 'import' ? account.books : null
+  const { reconcile = null, backfill = null } = jobOf(run)
   return {
     run: run.id,
     sync: run.sync,
     kind: run.kind,
     purpose: run.purpose,
     retry_of: run.of,
-    reconcile: reconcileScopeOf(run.config),
+    reconcile,
     state: run.state,
     reason: run.reason,
     message: run.message,
-    backfill: backfillOf(run.config),
+    backfill,
     opened_at: run.openedAt,
     closed_at: run.closedAt,
     rows_read: books?.read ?? run.rowsRead,

@@ -2,6 +2,7 @@
 // here: before anybody asks what became of them, and before a newer run begins, none of them can be sent any more.
 
 import { StillInFlight } from '../../core/errors.ts'
+import { jobOf } from '../../runs/job.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { Outbox, Run, Runs } from '../../ledger/ledger.ts'
 import { maxWriteAgeMs } from './send-deadline.ts'
@@ -47,9 +48,8 @@ export async function checkSingleWritesDrained(
 }
 
 /** Clocks of two machines differ, so it is never longer than a write may be old. */
-function waitAfter(instant: string | null, { config }: Run, { now }: Deps['clock']): number {
+function waitAfter(instant: string | null, run: Run, { now }: Deps['clock']): number {
   if (instant === null) return 0
-  const { tuned = {} } = config as { tuned?: { heartbeat_timeout_ms?: number } }
-  const ageMs = maxWriteAgeMs({ ...DEFAULT_IMPORT_TUNING, ...tuned })
+  const ageMs = maxWriteAgeMs({ ...DEFAULT_IMPORT_TUNING, ...jobOf(run).tuned })
   return Math.min(ageMs, Date.parse(instant) + ageMs - now())
 }

@@ -2,7 +2,8 @@
 
 import { differencesText, sumOfDifferences, type DifferenceCounts } from '../../core/differences.ts'
 import { formatNumber } from '../../core/format.ts'
-import { isWholeScope, reconcileScopeOf, WHOLE_SCOPE } from '../../core/purpose.ts'
+import { jobOf } from '../../runs/job.ts'
+import { isWholeScope, WHOLE_SCOPE } from '../../core/purpose.ts'
 import type { RunState } from '../../core/states.ts'
 import type {
   Differences,
@@ -86,7 +87,7 @@ async function verifiedThrough(
   streams: readonly StreamBooks[],
 ): Promise<string | null> {
   const run = (await ledger.run(id)) as Run
-  const scope = reconcileScopeOf(run.config) ?? WHOLE_SCOPE
+  const scope = jobOf(run).reconcile ?? WHOLE_SCOPE
   if (!isWholeScope(scope)) return null
   let through = run.openedAt
   for (const { stream } of streams) {

@@ -47,7 +47,8 @@ export function written(
   { exact = false, schema = null }: { exact?: boolean; schema?: RunSchema | null } = {},
 ): string {
   const config = importOf({}) as unknown as Json
-  const sheet = createRejectsSheet({ id: run, config, schema, sourceColumns: columns }, exact)
+  const opened = { id: run, kind: 'import', purpose: 'sync', of: null, config } as const
+  const sheet = createRejectsSheet({ ...opened, schema, sourceColumns: columns }, exact)
   const lines = rows.map(({ raw, column = null }, index) => {
     const item: ReportedItem = {
       ordinal: index + 1,

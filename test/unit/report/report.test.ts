@@ -168,7 +168,7 @@ describe('a report', () => {
       mode: 'run',
       workflowId: 'w',
       workflowRunId: 'r',
-      config: { import: { properties: {} } },
+      config: { kind: 'import', import: { from: { csv: '/a.csv' }, properties: {} } },
     })
     if (!('run' in opened)) throw new Error('the sync is held')
     const run = opened.run.id
