@@ -48,13 +48,16 @@ function lockProblems() {
   return problems.join('\n')
 }
 
-const generator = join('config', 'generate.ts')
+const generators = [join('config', 'generate.ts'), join('src', 'dev', 'generate.ts')]
 /** @type {[string, () => string][]} */
 const steps = [
   ['format (npm run format)', () => node(scriptOf('oxfmt'), '--check', '.')],
   ['lint', () => node(scriptOf('oxlint'), '--type-aware', '--deny-warnings')],
   ['types', () => node(scriptOf('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json')],
-  ['documents (npm run docs)', () => node('--import', 'tsx', generator, '--check')],
+  [
+    'documents (npm run docs)',
+    () => generators.map((file) => node('--import', 'tsx', file, '--check')).join(''),
+  ],
   ['lock file', lockProblems],
 ]
 

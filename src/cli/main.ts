@@ -105,7 +105,7 @@ program
   .argument('[run]', RUN)
   .description('one run: its state, its books and rejects by kind, or its tables')
   .action((run?: string) =>
-    execute(async (context) => (await import('./commands/status.ts')).show(context, run)),
+    execute(async (context) => (await import('./commands/show.ts')).show(context, run)),
   )
 program
   .command('rejects')

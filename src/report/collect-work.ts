@@ -1,8 +1,9 @@
 // What a run did over time.
 
-import type { Run, RunReports, Runs, StreamBooks, TimelinePoint } from '../ledger/ledger.ts'
+import type { Run, RunReports, Runs, TimelinePoint } from '../ledger/ledger.ts'
+import { streamTotals } from './account.ts'
 import { secondsBetween } from './format.ts'
-import type { WorkData } from './report-data.ts'
+import type { StreamReport, WorkReport } from './run-report.ts'
 
 /** Shares of a run's time in a chart: the number has many divisors, so that shares can be merged evenly. */
 const SHARES_MAX = 48
@@ -13,11 +14,11 @@ const RATE_SHARE_SECONDS_MIN = 60
 export async function collectWork(
   ledger: RunReports & Runs,
   run: Run,
-  streams: readonly StreamBooks[] | null,
+  streams: readonly StreamReport[] | null,
   limit: number | null,
-): Promise<WorkData> {
+): Promise<WorkReport> {
   const requests = streams
-    ? streams.reduce((sum, stream) => sum + stream.requests, 0)
+    ? streamTotals(streams).requests
     : (await ledger.progress(run.id)).requests
   const points = await ledger.timeline(run.id, SHARES_MAX)
   const share = points.length < 2 ? 0 : secondsBetween(points[0]!.at, points[1]!.at)
@@ -38,7 +39,7 @@ export async function collectWork(
 }
 
 /** Merges several shares into one of a minute or more; null if there would be only one. */
-function rateOf(points: readonly TimelinePoint[], share: number): WorkData['rate'] {
+function rateOf(points: readonly TimelinePoint[], share: number): WorkReport['rate'] {
   const together = points.findIndex(
     (_, index) =>
       (index + 1) * share >= RATE_SHARE_SECONDS_MIN && points.length % (index + 1) === 0,

@@ -1,49 +1,32 @@
 // Collects what the ledger knows of one run into a report. Promise kept here: it never contains values of rows, keys or record
 // ids. It asks for groups and counts, so the report of a run of any size is small.
 
-import { backfillText } from '../core/backfill.ts'
 import { sumOfDifferences } from '../core/differences.ts'
-import { jobOf } from '../runs/job.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
-import { reconcileText, type RetryTask } from '../core/purpose.ts'
-import { readBackCounts } from '../core/read-back.ts'
-import {
-  isBalanced,
-  ITEM_STATES,
-  countReadBackDifferent,
-  meaningOf,
-  REJECT_STATES,
-  sumOfStates,
-  type Books,
-  type ItemState,
-} from '../core/states.ts'
-import type { ImportConfig } from '../../config/index.ts'
 import { runLink, type UiLocation } from '../core/temporal-ui.ts'
+import type { ImportConfig } from '../../config/index.ts'
 import { publicError } from '../contract/index.ts'
-import type {
-  Archive,
-  Differences,
-  Leftovers,
-  Run,
-  RunClosing,
-  RunReports,
-  Runs,
-  StreamBooks,
-  Streams,
-} from '../ledger/ledger.ts'
-import { collectComparison } from './collect-comparison.ts'
+import type { Archive, Leftovers, RejectGroup, Run } from '../ledger/ledger.ts'
+import { jobOf } from '../runs/job.ts'
+import {
+  countRunAccount,
+  readBackDifferent,
+  rejectedRows,
+  streamTotals,
+  type AccountLedger,
+  type RunAccount,
+} from './account.ts'
 import { collectWork } from './collect-work.ts'
+import { comparisonOf } from './comparison.ts'
 import { secondsBetween } from './format.ts'
-import type {
-  BooksData,
-  ReportComparison,
-  ErrorsData,
-  ReportFigure,
-  ProvenanceData,
-  ReportData,
-  StreamData,
-} from './report-data.ts'
 import { countBroughtIn, readLeftovers } from './leftovers.ts'
+import type {
+  ErrorsReport,
+  ProvenanceReport,
+  ReportComparison,
+  ReportFigure,
+  RunReport,
+} from './run-report.ts'
 import { reportVerdict, type Hint } from './verdict.ts'
 
 /** What a report needs from outside the ledger. */
@@ -58,54 +41,39 @@ export interface ReportContext {
 }
 
 const GROUPS_MAX = 200
-const RANGES_SHOWN_MAX = 8
 
-/** The report of a run from the ledger's present state; the run may be live. */
+/**
+ * The report of a run from the ledger's present state; the run may be live.
+ * @param groups its rejects, if the caller has them
+ */
 export async function collectReport(
-  ledger: Archive & Differences & Leftovers & RunClosing & RunReports & Runs & Streams,
+  ledger: AccountLedger & Archive & Leftovers,
   run: Run,
-  surroundings: ReportContext,
-): Promise<ReportData> {
-  const { madeAt, hint, ui, limitPerMinute } = surroundings
-  const ended = run.closedAt ?? madeAt
-  const books = run.kind === 'import' ? (run.counts ?? (await ledger.books(run.id))) : null
-  const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
-  const comparison = await collectComparison(ledger, run, books, streams)
-  const found = {
-    books: books && booksOf(run, books),
-    streams: streams && streams.map(streamOf),
-    comparison,
-  }
-  const errors = await errorsOf(ledger, run, books)
-  const left = comparison ? null : await readLeftovers(ledger, run, errors.groups.length > 0)
+  context: ReportContext,
+  groups?: readonly RejectGroup[],
+): Promise<RunReport> {
+  const { madeAt, hint, ui, limitPerMinute } = context
+  const account = await countRunAccount(ledger, run)
+  const comparison = comparisonOf(run, account)
+  const found = { ...account, comparison }
+  const rejects = groups ?? (account.books ? await ledger.rejectGroups(run.id) : [])
+  const errors = errorsOf(run, account, rejects)
   return {
     v: 1,
     made_at: madeAt,
-    run: {
-      run: run.id,
-      sync: run.sync,
-      kind: run.kind,
-      mode: run.mode,
-      purpose: run.purpose,
-      limits: limitsOf(run),
-      state: run.state,
-      reason: run.reason,
-      message: run.message,
-      opened_at: run.openedAt,
-      closed_at: run.closedAt,
-      seconds: secondsBetween(run.openedAt, ended),
-    },
-    verdict: reportVerdict(run, found, hint),
-    figures: figuresOf(run, books, streams, comparison),
     ...found,
-    work: await collectWork(ledger, run, streams, limitPerMinute),
+    run: { ...account.run, seconds: secondsBetween(run.openedAt, run.closedAt ?? madeAt) },
+    verdict: reportVerdict(run, found, hint),
+    figures: figuresOf(account, comparison),
+    work: await collectWork(ledger, run, account.streams, limitPerMinute),
     errors,
-    left: left && { rows: left.rows, of: left.of, by_run: left.byRun },
+    left: comparison ? null : await readLeftovers(ledger, run, errors.groups.length > 0),
     retry_of: run.of,
     retries: (await ledger.retries(run.id)).map((retry) => ({
       run: retry.id,
       of: retry.of,
       state: retry.state,
+      states: retry.counts?.states ?? null,
       opened_at: retry.openedAt,
       rows: retry.rowsRead,
       mended: retry.counts && countBroughtIn(retry.counts),
@@ -115,78 +83,8 @@ export async function collectReport(
   }
 }
 
-const rowsIn = (books: Books, states: readonly ItemState[]): number =>
-  states.reduce((sum, state) => sum + books.states[state], 0)
-
-function booksOf(run: Run, books: Books): BooksData {
-  return {
-    read: books.read,
-    sum: sumOfStates(books.states),
-    balanced: isBalanced(books) && run.closedAt !== null,
-    read_to_end: books.readToEnd !== false || run.closedAt === null,
-    states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
-      state,
-      rows: books.states[state],
-      meaning: meaningOf(state, run.purpose),
-    })),
-    replayed: books.replayed,
-    in_doubt: books.inDoubt,
-    read_back: readBackCounts(books),
-  }
-}
-
-const streamOf = (stream: StreamBooks): StreamData => ({
-  stream: stream.stream,
-  table: stream.table,
-  state: stream.state,
-  mode: stream.mode,
-  read: stream.read,
-  inserted: stream.inserted,
-  changed: stream.changed,
-  deleted: stream.deleted,
-  requests: stream.requests,
-  misfits: stream.misfits,
-  service_count: stream.serviceCount,
-  ...(stream.reverted !== undefined && { reverted: stream.reverted }),
-  ...(stream.differs !== undefined && { differs: stream.differs }),
-  table_count: stream.tableCount,
-  message: stream.message,
-})
-
-/** What a run was limited to. */
-function limitsOf(run: Run): string | null {
-  const job = jobOf(run)
-  switch (job.purpose) {
-    case 'sync':
-      return null
-    case 'backfill':
-      return backfillText(job.backfill)
-    case 'retry':
-      return retryText(job.retry)
-    case 'reconcile':
-      return reconcileText(job.reconcile) || null
-  }
-}
-
-function retryText({ of, choice }: RetryTask): string {
-  const { codes, reasons, rows, correction } = choice
-  const ranges = (rows ?? [])
-    .slice(0, RANGES_SHOWN_MAX)
-    .map(([first, last]) => (first === last ? first : `${first}–${last}`))
-  const more = rows && rows.length > RANGES_SHOWN_MAX ? ' and more' : ''
-  const parts = [
-    ...(codes ? [`code ${codes.join(' or ')}`] : []),
-    ...(reasons ? [`reason ${reasons.join(' or ')}`] : []),
-    ...(rows ? [`rows ${ranges.join(', ')}${more}`] : []),
-    ...(correction === undefined ? [] : ['as a person corrected them']),
-  ]
-  return `rows left over by run ${of}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}`
-}
-
 function figuresOf(
-  run: Run,
-  books: Books | null,
-  streams: readonly StreamBooks[] | null,
+  { run, books, streams }: RunAccount,
   comparison: ReportComparison | null,
 ): ReportFigure[] {
   if (comparison) {
@@ -204,41 +102,41 @@ function figuresOf(
         : []),
     ]
   }
-  if (books)
+  if (books) {
+    const { created, updated, unchanged } = run.states!
     return [
       { name: run.purpose === 'retry' ? 'rows taken again' : 'rows read', value: books.read },
-      { name: 'created', value: books.states.created },
-      { name: 'updated', value: books.states.updated },
-      ...(books.states.unchanged > 0 ? [{ name: 'unchanged', value: books.states.unchanged }] : []),
-      { name: 'not accepted', value: rowsIn(books, REJECT_STATES) },
+      { name: 'created', value: created },
+      { name: 'updated', value: updated },
+      ...(unchanged > 0 ? [{ name: 'unchanged', value: unchanged }] : []),
+      { name: 'not accepted', value: rejectedRows(books) },
     ]
-  const sum = (of: (stream: StreamBooks) => number) =>
-    (streams ?? []).reduce((total, stream) => total + of(stream), 0)
+  }
+  const { read, inserted, changed, deleted } = streamTotals(streams ?? [])
   return [
-    { name: 'records read', value: sum(({ read }) => read) },
-    { name: 'inserted', value: sum(({ inserted }) => inserted) },
-    { name: 'changed', value: sum(({ changed }) => changed) },
-    { name: 'deleted', value: sum(({ deleted }) => deleted) },
+    { name: 'records read', value: read },
+    { name: 'inserted', value: inserted },
+    { name: 'changed', value: changed },
+    { name: 'deleted', value: deleted },
   ]
 }
 
-async function errorsOf(ledger: RunReports, run: Run, books: Books | null): Promise<ErrorsData> {
+function errorsOf(run: Run, { books }: RunAccount, all: readonly RejectGroup[]): ErrorsReport {
   if (books === null) return { rows: 0, groups: [], omitted: 0 }
   const { sync, reconcile } = jobOf(run, 'import')
-  const mapped = sync.import.properties
-  const all = await ledger.rejectGroups(run.id)
-  // What a reconciliation compared and left unchanged differs, and is not an error.
-  const isLookedAt = ({ state, reason }: (typeof all)[number]): boolean =>
-    reconcile?.repair === false && state === 'unsent' && reason === null
-  const groups = all.filter((group) => !isLookedAt(group))
-  const lookedAt = all.filter(isLookedAt).reduce((sum, { items }) => sum + items, 0)
+  // Rows that differ, and that a reconciliation without repair left as they are, are no errors.
+  const isError = ({ state, reason }: RejectGroup): boolean =>
+    reconcile?.repair !== false || state !== 'unsent' || reason !== null
+  const groups = all.filter(isError)
+  const compared = all.filter((group) => !isError(group)).reduce((sum, { items }) => sum + items, 0)
+  const different = readBackDifferent(books).reduce((sum, { rows }) => sum + rows, 0)
   return {
-    rows: rowsIn(books, REJECT_STATES) + countReadBackDifferent(books) - lookedAt,
+    rows: rejectedRows(books) + different - compared,
     groups: groups.slice(0, GROUPS_MAX).map((group) => ({
       rows: group.items,
       state: group.state,
       // The page may be passed on, and a word that the service made up could contain a value.
-      ...publicError(group, (name) => Object.hasOwn(mapped, name)),
+      ...publicError(group, (name) => Object.hasOwn(sync.import.properties, name)),
       column: group.column,
       example_row: group.example,
     })),
@@ -250,7 +148,7 @@ async function provenanceOf(
   ledger: Archive,
   run: Run,
   ui: UiLocation | null,
-): Promise<ProvenanceData> {
+): Promise<ProvenanceReport> {
   const [manifest] = await ledger.manifests(run.sync, { after: run.id - 1, limit: 1 })
   const sealed = manifest?.run === run.id ? manifest : null
   const body = sealed && (JSON.parse(sealed.body) as Json)

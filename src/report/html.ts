@@ -10,7 +10,7 @@ import { errorsPart, retriesPart } from './parts/errors.ts'
 import { provenancePart } from './parts/provenance.ts'
 import { streamsPart } from './parts/streams.ts'
 import { workPart } from './parts/work.ts'
-import type { ReportData, ReportVerdict } from './report-data.ts'
+import type { RunReport, ReportVerdict } from './run-report.ts'
 import { STYLE, STYLE_SOURCE } from './style.ts'
 
 const policy = `default-src 'none'; style-src ${STYLE_SOURCE}; base-uri 'none'; form-action 'none'`
@@ -22,7 +22,7 @@ const exactly = html
 const style = exactly`<style>${STYLE}</style>`
 
 /** The whole page: a file that any browser shows. */
-export function renderReport(data: ReportData): string {
+export function renderReport(data: RunReport): string {
   const { run, verdict, comparison } = data
   const title = `${run.sync}, run ${run.run}: ${verdict.words}`
   const parts = [
@@ -79,7 +79,7 @@ export function renderReport(data: ReportData): string {
   return page.toString()
 }
 
-function kindOf({ run, retry_of }: ReportData): string {
+function kindOf({ run, retry_of }: RunReport): string {
   if (run.purpose === 'reconcile')
     return run.kind === 'import'
       ? 'Reconciliation, source against service'
@@ -92,7 +92,7 @@ function kindOf({ run, retry_of }: ReportData): string {
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-function whenOf({ run }: ReportData): string {
+function whenOf({ run }: RunReport): string {
   const took = durationText(run.seconds)
   return run.closed_at === null
     ? `Began ${dateTimeText(run.opened_at)}, ${took} ago`
@@ -106,7 +106,7 @@ const signs: Readonly<Record<ReportVerdict['tone'], string>> = {
   bad: 'M14 14l12 12M26 14L14 26',
 }
 
-function verdictPart({ run, verdict, comparison }: ReportData): Markup {
+function verdictPart({ run, verdict, comparison }: RunReport): Markup {
   // If a reconciliation ran to its end, its message repeats the verdict.
   const isTold = comparison !== null && run.state.startsWith('complete')
   return html`<section class="verdict ${verdict.tone}" aria-labelledby="verdict">

@@ -3,14 +3,7 @@
 import { LIVE_STATES, countReadBackDifferent, countRejects, type Books } from '../core/states.ts'
 import type { Leftovers, Run } from '../ledger/ledger.ts'
 import { formatNumber } from './format.ts'
-
-export interface LeftoverCounts {
-  readonly rows: number
-  /** The number of rejects that the run had. */
-  readonly of: number
-  /** By the run that last tried them. */
-  readonly byRun: readonly { readonly run: number; readonly rows: number }[]
-}
+import type { LeftoverReport } from './run-report.ts'
 
 /**
  * Null for a run that is not over, or had no rejects, or whose rows are no longer kept.
@@ -20,19 +13,19 @@ export async function readLeftovers(
   ledger: Leftovers,
   run: Run,
   isKept: boolean,
-): Promise<LeftoverCounts | null> {
+): Promise<LeftoverReport | null> {
   if (!isKept || !run.counts || LIVE_STATES.includes(run.state)) return null
   const byRun = await ledger.leftByRun(run.id)
   return {
     rows: byRun.reduce((sum, { rows }) => sum + rows, 0),
     of: countRejects(run.counts) + countReadBackDifferent(run.counts),
-    byRun,
+    by_run: byRun,
   }
 }
 
 /** `86 of 104 brought in by later runs, 18 left: 15 as run 7 left them, 3 not sent again` */
-export function leftoversText({ rows, of, byRun }: LeftoverCounts, id: number): string {
-  const parts = byRun.map((part) =>
+export function leftoversText({ rows, of, by_run }: LeftoverReport, id: number): string {
+  const parts = by_run.map((part) =>
     part.run === id
       ? `${formatNumber(part.rows)} not sent again`
       : `${formatNumber(part.rows)} as run ${part.run} left ${part.rows === 1 ? 'it' : 'them'}`,

@@ -5,11 +5,17 @@ import { REJECT_STATES } from '../core/states.ts'
 import { kindsText, sumOfDifferences } from '../core/differences.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { countText, formatNumber } from './format.ts'
-import type { BooksData, ReportComparison, Step, StreamData, ReportVerdict } from './report-data.ts'
+import type {
+  BooksReport,
+  ReportComparison,
+  Step,
+  StreamReport,
+  ReportVerdict,
+} from './run-report.ts'
 
 export interface VerdictInput {
-  readonly books: BooksData | null
-  readonly streams: readonly StreamData[] | null
+  readonly books: BooksReport | null
+  readonly streams: readonly StreamReport[] | null
   readonly comparison: ReportComparison | null
 }
 
@@ -238,10 +244,10 @@ function ended(run: Run, { books, streams }: VerdictInput, step: MakeStep): Repo
   }
 }
 
-const isOff = ({ service_count, table_count }: StreamData): boolean =>
+const isOff = ({ service_count, table_count }: StreamReport): boolean =>
   service_count !== null && table_count !== null && service_count !== table_count
 
-const rejectsOf = (books: BooksData): number =>
+const rejectsOf = (books: BooksReport): number =>
   books.states.reduce((sum, { state, rows }) => sum + (REJECT_STATES.includes(state) ? rows : 0), 0)
 
 function compared(

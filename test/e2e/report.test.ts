@@ -14,7 +14,7 @@ import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../src/ledger/sqlite/index.ts'
 import { collectReport } from '../../src/report/collect.ts'
 import { renderReport } from '../../src/report/html.ts'
-import type { ReportData } from '../../src/report/report-data.ts'
+import type { RunReport } from '../../src/report/run-report.ts'
 import { findChromium } from '../setup/browser.ts'
 import { comparedData, mirrorData, reportData } from '../unit/report/data.ts'
 import * as scenes from '../unit/report/scenes.ts'
@@ -53,7 +53,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function collect(id: number): Promise<ReportData> {
+async function collect(id: number): Promise<RunReport> {
   const run = (await ledger.run(id))!
   return await collectReport(ledger, run, {
     madeAt: '2030-01-01T00:00:00.000Z',
@@ -64,7 +64,7 @@ async function collect(id: number): Promise<ReportData> {
 }
 
 /** A run of every kind, of syncs whose names begin with that of `names`. */
-async function everyKind(names: scenes.Names): Promise<Record<string, ReportData>> {
+async function everyKind(names: scenes.Names): Promise<Record<string, RunReport>> {
   const of = (kind: string): scenes.Names => ({ ...names, sync: `${names.sync} ${kind}` })
   const first = await scenes.importWithRejects(ledger, of('a'))
   const ids = {
@@ -212,12 +212,12 @@ test('no name, message or warning becomes markup, as the browser parses it', asy
     )) as { elements: string; text: string; title: string }
   const made = await everyKind({ ...scenes.plainNames, sync: 'hostile' })
   const marker = 'a marker of the test'
-  const fill = (data: ReportData, text: string): ReportData =>
+  const fill = (data: RunReport, text: string): RunReport =>
     JSON.parse(
       JSON.stringify(withTexts(data, marker)).replaceAll(JSON.stringify(marker), () =>
         JSON.stringify(text),
       ),
-    ) as ReportData
+    ) as RunReport
   const plain = new Map<string, string>()
   for (const [kind, data] of Object.entries(made)) {
     const { elements, text } = await parsed(renderReport(fill(data, 'plain')))
@@ -269,7 +269,7 @@ const visible = (text: string): string =>
     .replaceAll(/[\p{C}\p{Z}]/gu, '')
 
 /** A report with one text in place of all that people and services choose. */
-function withTexts(data: ReportData, text: string): ReportData {
+function withTexts(data: RunReport, text: string): RunReport {
   const { run, errors, streams, comparison, provenance } = data
   return {
     ...data,

@@ -113,7 +113,7 @@ const LAYERS: Readonly<Record<string, Rule>> = {
   report: {
     value: ['core', 'contract', 'runs'],
     type: ['config', 'ledger'],
-    packages: [],
+    packages: ['zod'],
     node: ['node:crypto'],
   },
   corrections: {

@@ -5,7 +5,8 @@ import { pause, resume } from '../../../workflows/names.ts'
 import { systemClock } from '../../core/ports.ts'
 import { LIVE_STATES } from '../../core/states.ts'
 import type { Run } from '../../ledger/ledger.ts'
-import { readRunAccount, printRunAccount, runToJson } from '../views/run-summary.ts'
+import { readRunAccount } from '../../report/account.ts'
+import { printRunAccount, runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
 
@@ -56,7 +57,7 @@ export async function cancelRun(context: CommandContext, runText: string): Promi
   const ledger = await context.openLedger()
   try {
     const account = await readRunAccount(ledger, now)
-    if (account && !context.json) printRunAccount(context.terminal, now, account)
+    if (account && !context.json) printRunAccount(context.terminal, account)
   } finally {
     await ledger.close()
   }

@@ -8,13 +8,8 @@ import { ConfigError } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/tuning.ts'
-import {
-  runPurposeText,
-  readRunAccount,
-  printRunAccount,
-  runToJson,
-  type RunAccount,
-} from '../views/run-summary.ts'
+import { readRunAccount, type RunAccount } from '../../report/account.ts'
+import { runPurposeText, printRunAccount, runToJson } from '../views/run-summary.ts'
 import {
   connectTemporal,
   EXIT,
@@ -263,7 +258,7 @@ export async function startRun(
       else {
         for (const line of messageLines(safeText(message, 4_000)))
           terminal.err(terminal.style('red', line))
-        if (ended && account) printRunAccount(terminal, ended, account)
+        if (ended && account) printRunAccount(terminal, account)
       }
       return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
     }
@@ -274,9 +269,9 @@ export async function startRun(
       if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
       for (const warning of ended.warnings)
         terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
-      if (account) printRunAccount(terminal, ended, account)
-      const next = account?.findings
-        ? nextStepOf(context, ended, account.findings)
+      if (account) printRunAccount(terminal, account)
+      const next = account?.differences
+        ? nextStepOf(context, ended, account.differences)
         : ended.state === 'complete_with_rejects'
           ? `The rejects: ${context.hint(`rejects ${ended.id}`)}`
           : ended.state === 'complete_with_differences'

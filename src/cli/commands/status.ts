@@ -1,4 +1,4 @@
-// `status` and `show`: what the ledger says.
+// `records-sync status`: every configured sync with its latest run.
 
 import { isComplete, LIVE_STATES, countRejects } from '../../core/states.ts'
 import { sumOfDifferences } from '../../core/differences.ts'
@@ -6,34 +6,17 @@ import { jobOf } from '../../runs/job.ts'
 import { isWholeScope } from '../../core/purpose.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
-import { countBroughtIn, readLeftovers, leftoversText } from '../../report/leftovers.ts'
-import {
-  countKnownDifferent,
-  runPurposeText,
-  readRunAccount,
-  printRunAccount,
-  runToJson,
-  type RunAccount,
-} from '../views/run-summary.ts'
+import { readRunAccount, streamTotals, type RunAccount } from '../../report/account.ts'
+import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
-import { deletedOf, readRunDifferences, nextStepOf } from '../views/differences.ts'
 import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
-import { findRun } from '../shared/find-run.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
 import {
   importProgressOf,
   importProgressText,
   type ImportProgressView,
 } from '../views/import-progress.ts'
-import { streamTotals } from '../views/streams.ts'
-import {
-  formatNumber,
-  requestsText,
-  safeText,
-  table,
-  utc,
-  type Terminal,
-} from '../shared/terminal.ts'
+import { formatNumber, safeText, table, utc } from '../shared/terminal.ts'
 
 /**
  * Rows that were read, those that were written (records, or rows of tables), those that were not, and those that are known to
@@ -48,19 +31,20 @@ function figuresOf(
     const { read, created, updated, rejected, failed } = standing.progress
     return [run.rowsRead ?? read, created + updated, rejected + failed, null]
   }
-  if (account?.kind === 'mirror') {
-    const { read, written, deleted } = streamTotals(account.streams)
-    return [read, written + deleted, null, null]
-  }
   if (!account) return [run.rowsRead, null, null, null]
-  const { states } = account.books
-  // What a reconciliation only looked at is unsent, and nothing has rejected it.
+  const { run: facts, streams } = account
+  if (streams) {
+    const { read, inserted, changed, deleted } = streamTotals(streams)
+    return [read, inserted + changed + deleted, null, null]
+  }
+  const states = facts.states!
+  // What a reconciliation only compared is unsent, and nothing has rejected it.
   const isLook = jobOf(run).reconcile?.repair === false
   // Nor has anything rejected the rows that a cancelled run did not come to.
   const isUnsentOnly = isLook || run.state === 'cancelled'
-  const rejects = countRejects(account.books) - (isUnsentOnly ? states.unsent : 0)
-  const written = states.created + states.updated + deletedOf(run, account.findings)
-  return [run.rowsRead, written, rejects, countKnownDifferent(account)]
+  const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0)
+  const written = states.created + states.updated + (facts.deleted ?? 0)
+  return [run.rowsRead, written, rejects, facts.rows_different]
 }
 
 /** How far both sides of a sync are known to be equal. */
@@ -233,116 +217,4 @@ export async function status(context: CommandContext): Promise<number> {
     await quotas?.close()
     await ledger?.close()
   }
-}
-
-/** One run: its state, its books and its rejects by kind, or its streams. */
-export async function show(context: CommandContext, runText?: string): Promise<number> {
-  const ledger = await context.openLedger()
-  const { terminal } = context
-  try {
-    const run = await findRun(ledger, runText)
-    if (run.kind === 'mirror') {
-      const account = (await readRunAccount(ledger, run))!
-      if (context.json) terminal.out(JSON.stringify(runToJson(run, account)))
-      else {
-        printHead(terminal, run, requestsText(streamTotals(await ledger.streams(run.id)).requests))
-        terminal.out()
-        printRunAccount(terminal, run, account)
-      }
-      return EXIT.done
-    }
-    const books = run.counts ?? (await ledger.books(run.id))
-    const findings = await readRunDifferences(ledger, run)
-    const retries = await ledger.retries(run.id)
-    const groups = await ledger.rejectGroups(run.id)
-    const left = findings === null ? await readLeftovers(ledger, run, groups.length > 0) : null
-    const leftGroups = left && (await ledger.rejectGroups(run.id, { isLeft: true }))
-    const progress = await ledger.progress(run.id)
-    if (context.json) {
-      terminal.out(
-        JSON.stringify({
-          ...runToJson(run, { kind: 'import', books, findings }),
-          retries: retries.map(({ id, of, state, counts }) => ({
-            run: id,
-            of,
-            state,
-            states: counts?.states ?? null,
-          })),
-          requests: progress.requests,
-          rejects: groups,
-          left: left && {
-            rows: left.rows,
-            of: left.of,
-            by_run: left.byRun,
-            rejects: leftGroups,
-          },
-        }),
-      )
-      return EXIT.done
-    }
-    const deleted = deletedOf(run, findings)
-    printHead(
-      terminal,
-      run,
-      // What was read back or looked up is not counted.
-      `${requestsText(progress.requests, 'writing ')}${deleted > 0 ? `, ${formatNumber(deleted)} ${deleted === 1 ? 'record' : 'records'} deleted` : ''}`,
-    )
-    terminal.out()
-    printRunAccount(terminal, run, { kind: 'import', books, findings })
-    for (const again of retries) {
-      const what = again.counts
-        ? `${formatNumber(countBroughtIn(again.counts))} brought in`
-        : again.state
-      const of = again.of === run.id ? '' : ` (retry of run ${again.of})`
-      terminal.out(`  Retried by run ${again.id}${of}: ${what}`)
-    }
-    if (left && (left.rows < left.of || retries.length > 0))
-      terminal.out(`  ${leftoversText(left, run.id)}`)
-    const next = findings && nextStepOf(context, run, findings)
-    if (next) terminal.out(`  ${next}`)
-    const told = leftGroups ?? groups
-    if (told.length > 0 && findings === null) {
-      terminal.out()
-      terminal.out(
-        table(
-          ['rows', 'state', 'reason', 'column', 'property', 'first row'],
-          told
-            .slice(0, 20)
-            .map((group) => [
-              group.items,
-              group.state,
-              `${group.reason ?? group.code ?? '–'}${group.isMore ? ' (also)' : ''}`,
-              safeText(group.column ?? '–', 30),
-              safeText(group.field ?? '–', 40),
-              group.example,
-            ]),
-        ),
-      )
-      if (told.some(({ isMore }) => isMore))
-        terminal.out(
-          '(also): rows that are in another line too, because more than one cell is wrong',
-        )
-      terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
-    }
-    return EXIT.done
-  } finally {
-    await ledger.close()
-  }
-}
-
-/** What a run is, and how it stands. */
-function printHead(terminal: Terminal, run: Run, work: string): void {
-  terminal.out(
-    `Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${run.reason ? ` (${run.reason})` : ''}`,
-  )
-  const about = runPurposeText(run)
-  if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
-  if (run.message) terminal.out(`  ${safeText(run.message, 2_000)}`)
-  terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
-  terminal.out(`  workflow ${run.workflowId}`)
-  const key = run.keyFingerprint ? `key#${run.keyFingerprint}, ` : ''
-  terminal.out(`  ${key}${work}`)
-  if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
-  for (const warning of run.warnings)
-    terminal.out(terminal.style('yellow', `  warning: ${safeText(warning, 1_000)}`))
 }

@@ -1,26 +1,12 @@
 // What a reconciliation found, as text and as JSON.
 
-import {
-  DIFFERENCE_KINDS,
-  sumOfDifferences,
-  type DifferenceCounts,
-  type DifferenceKind,
-} from '../../core/differences.ts'
+import { DIFFERENCE_KINDS, sumOfDifferences, type DifferenceKind } from '../../core/differences.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isComplete, LIVE_STATES } from '../../core/states.ts'
-import { countHeldBack } from '../../core/held-back.ts'
-import type { DifferenceGroup, Ledger, Run } from '../../ledger/ledger.ts'
+import type { Run } from '../../ledger/ledger.ts'
+import type { RunDifferences, RunFacts } from '../../report/run-report.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
-
-/** The differences of a run. */
-export interface RunDifferences {
-  readonly found: DifferenceCounts
-  readonly left: DifferenceCounts
-  readonly groups: readonly DifferenceGroup[]
-  /** Rows that no retry sends, because each may become a second record. */
-  readonly held: number
-}
 
 const GROUPS_SHOWN = 20
 
@@ -47,25 +33,13 @@ const WHO = {
   unknown: 'not known',
 } as const
 
-/** Null for a run that is no reconciliation. */
-export async function readRunDifferences(ledger: Ledger, run: Run): Promise<RunDifferences | null> {
-  if (run.purpose !== 'reconcile') return null
-  const counts = await ledger.differenceCounts(run.id)
-  const held = run.kind === 'import' ? await countHeldBack(ledger, run.id) : 0
-  return { ...counts, groups: await ledger.differenceGroups(run.id), held }
-}
-
-/** Extra records that an import's reconciliation has deleted, or that were gone when it wanted to. */
-export const deletedOf = (
-  run: Pick<Run, 'kind'>,
-  findings: RunDifferences | null | undefined,
-): number => (run.kind === 'import' && findings ? findings.found.extra - findings.left.extra : 0)
+type Compared = Pick<RunFacts, 'kind' | 'state' | 'states'>
 
 /** Whether a run that found no difference has compared anything, and came to its end. */
-const isEqual = ({ state, kind, counts }: Run): boolean =>
-  isComplete(state) && (kind === 'mirror' || (counts?.states.unchanged ?? 0) > 0)
+const isEqual = ({ state, kind, states }: Compared): boolean =>
+  isComplete(state) && (kind === 'mirror' || (states?.unchanged ?? 0) > 0)
 
-function withoutDifference(run: Run): string {
+function withoutDifference(run: Compared): string {
   if (isEqual(run)) return '  Both sides are equal, as far as they were compared.'
   if (isComplete(run.state)) return '  No row was compared.'
   return LIVE_STATES.includes(run.state)
@@ -76,7 +50,7 @@ function withoutDifference(run: Run): string {
 /** Records that differ by kind, then the fields, and who changed them. */
 export function printRunDifferences(
   terminal: Terminal,
-  run: Run,
+  run: Compared,
   { found, left, groups }: RunDifferences,
 ): void {
   if (sumOfDifferences(found) === 0) {

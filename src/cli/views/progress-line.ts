@@ -3,7 +3,7 @@
 import { sumOfDifferences } from '../../core/differences.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
-import { streamTotals } from './streams.ts'
+import { streamTotals } from '../../report/account.ts'
 import { bar, elapsedText, formatNumber, requestsText, safeText } from '../shared/terminal.ts'
 
 type Line = (ledger: Ledger, run: Run) => Promise<string>
@@ -88,7 +88,7 @@ export function mirrorProgressLine(context: Pick<CommandContext, 'terminal' | 'h
     const waiting = streams.filter(({ state }) => state === 'approval').length
     return [
       `${run.sync}  ${formatNumber(totals.ended)} of ${formatNumber(streams.length)} tables`,
-      `${formatNumber(totals.read)} rows read, ${formatNumber(totals.written)} changed, ${formatNumber(totals.deleted)} deleted`,
+      `${formatNumber(totals.read)} rows read, ${formatNumber(totals.inserted + totals.changed)} changed, ${formatNumber(totals.deleted)} deleted`,
       requestsText(totals.requests),
       ...(waiting > 0 ? [`${formatNumber(waiting)} waiting for approval`] : []),
     ].join('  ')

@@ -3,7 +3,7 @@
 import { stackedBar, swatch } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, percentText } from '../format.ts'
-import type { BooksData } from '../report-data.ts'
+import type { BooksReport } from '../run-report.ts'
 import type { Series } from '../style.ts'
 import { part } from './part.ts'
 
@@ -15,7 +15,7 @@ interface Outcome {
 }
 
 /** The books: a bar, its parts, and whether they add up. */
-export function booksPart(books: BooksData, isClosed: boolean): Markup {
+export function booksPart(books: BooksReport, isClosed: boolean): Markup {
   const { read, sum, balanced, states } = books
   const lost = isClosed ? Math.max(0, read - sum) : 0
   const rows: readonly Outcome[] = [

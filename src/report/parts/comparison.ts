@@ -4,7 +4,7 @@ import { DIFFERENCE_KINDS, type DifferenceKind } from '../../core/differences.ts
 import { miniBar, stackedBar, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'
-import type { ReportComparison, FieldDifferences, RunFacts } from '../report-data.ts'
+import type { ReportComparison, FieldDifferences, RunFacts } from '../run-report.ts'
 import { folded, part, rankedTable, type Ranked } from './part.ts'
 
 const kindWords: Readonly<Record<RunFacts['kind'], Readonly<Record<DifferenceKind, string>>>> = {

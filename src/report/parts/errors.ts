@@ -5,11 +5,14 @@ import { miniBar } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'
 import { leftoversText } from '../leftovers.ts'
-import type { ErrorGroup, ErrorsData, ReportData } from '../report-data.ts'
+import type { ErrorGroup, ErrorsReport, RunReport } from '../run-report.ts'
 import { folded, part, rankedTable, type Ranked } from './part.ts'
 
 /** What was not accepted, by cause; nothing if everything was accepted. */
-export function errorsPart({ rows, groups, omitted }: ErrorsData, rejects: string): Markup | null {
+export function errorsPart(
+  { rows, groups, omitted }: ErrorsReport,
+  rejects: string,
+): Markup | null {
   if (rows === 0) return null
   const highest = Math.max(1, ...groups.map((group) => group.rows))
   const ranked = groups.map((group) => rankedError(group, highest))
@@ -46,18 +49,13 @@ function rankedError(group: ErrorGroup, highest: number): Ranked {
 }
 
 /** Runs that took this one's rows again; nothing if there are none. */
-export function retriesPart({
-  run: { run: id },
-  retries,
-  errors,
-  left,
-}: ReportData): Markup | null {
+export function retriesPart({ run: { run: id }, retries, errors, left }: RunReport): Markup | null {
   if (retries.length === 0 && (left === null || left.rows === left.of)) return null
   return part(
     'retries',
     'Retries',
     `What later runs did about the ${countText(errors.rows, 'row')} that this one left over${
-      left === null ? '' : `: ${leftoversText({ ...left, byRun: left.by_run }, id)}`
+      left === null ? '' : `: ${leftoversText(left, id)}`
     }.`,
     retries.length === 0
       ? html``

@@ -2,10 +2,10 @@
 
 import { html, type Markup } from '../escape.ts'
 import { countText } from '../format.ts'
-import type { ProvenanceData } from '../report-data.ts'
+import type { ProvenanceReport } from '../run-report.ts'
 import { part, SHOWN_MAX } from './part.ts'
 
-export function provenancePart(facts: ProvenanceData, audit: string): Markup {
+export function provenancePart(facts: ProvenanceReport, audit: string): Markup {
   const { manifest, warnings, workflow_url: url } = facts
   const code = (text: string | null) => text && html`<span class="code">${text}</span>`
   const link =

@@ -2,10 +2,10 @@
 
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber } from '../format.ts'
-import type { StreamData } from '../report-data.ts'
+import type { StreamReport } from '../run-report.ts'
 import { captionOf, folded, part } from './part.ts'
 
-const streamStates: Readonly<Record<StreamData['state'], string>> = {
+const streamStates: Readonly<Record<StreamReport['state'], string>> = {
   waiting: 'waiting',
   pulling: 'reading',
   sweeping: 'looking for deleted records',
@@ -15,9 +15,9 @@ const streamStates: Readonly<Record<StreamData['state'], string>> = {
 }
 
 /** A mirror's tables, those that need attention first. */
-export function streamsPart(streams: readonly StreamData[]): Markup {
-  const ranks: readonly StreamData['state'][] = ['failed', 'approval']
-  const rank = ({ state, differs }: StreamData): number =>
+export function streamsPart(streams: readonly StreamReport[]): Markup {
+  const ranks: readonly StreamReport['state'][] = ['failed', 'approval']
+  const rank = ({ state, differs }: StreamReport): number =>
     ranks.includes(state) || differs === true ? 0 : 1
   const sorted = streams.toSorted((one, other) => rank(one) - rank(other))
   const body =
@@ -33,7 +33,7 @@ export function streamsPart(streams: readonly StreamData[]): Markup {
 }
 
 /** On a phone each table is a card, with the names of its figures next to them. */
-function streamTable(streams: readonly StreamData[], caption: string | null): Markup {
+function streamTable(streams: readonly StreamReport[], caption: string | null): Markup {
   const count = (value: number | null): string => (value === null ? '–' : formatNumber(value))
   const heads = ['Read', 'Inserted', 'Changed', 'Deleted', 'Service counts', 'Rows']
   return html`<table class="tabled cards" role="table">
@@ -65,7 +65,7 @@ function streamTable(streams: readonly StreamData[], caption: string | null): Ma
   </table>`
 }
 
-function notesOf({ state, mode, misfits, message, differs }: StreamData): Markup {
+function notesOf({ state, mode, misfits, message, differs }: StreamReport): Markup {
   const outcome = [streamStates[state], ...(differs === true ? ['with differences'] : [])]
   const said = [outcome.join(' '), ...(mode === null ? [] : [`${mode} read`])].join(', ')
   const isWarning = state === 'failed' || state === 'approval' || differs === true

@@ -4,11 +4,11 @@ import { TIMED_STATES } from '../../core/states.ts'
 import { columns, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { timeText, countText, formatNumber, durationText, dateTimeText } from '../format.ts'
-import type { WorkData } from '../report-data.ts'
+import type { WorkReport } from '../run-report.ts'
 import { part } from './part.ts'
 
 /** Requests and outcomes over the time of the run. */
-export function workPart(work: WorkData, seconds: number, isImport: boolean): Markup {
+export function workPart(work: WorkReport, seconds: number, isImport: boolean): Markup {
   const { requests, limit_per_minute: limit, outcomes, rate } = work
   const average =
     seconds >= 60 ? `, ${formatNumber(Math.round((requests * 60) / seconds))} a minute` : ''
@@ -26,7 +26,7 @@ const outcomeSeries = TIMED_STATES.map((state) => ({ series: state, name: state 
 function outcomesChart({
   share_seconds: share,
   points,
-}: NonNullable<WorkData['outcomes']>): Markup {
+}: NonNullable<WorkReport['outcomes']>): Markup {
   const values = points.map((point) => ({
     at: point.at,
     values: outcomeSeries.map(({ series }) => point[series]),
@@ -42,7 +42,7 @@ function outcomesChart({
 }
 
 function rateChart(
-  { share_seconds: share, points }: NonNullable<WorkData['rate']>,
+  { share_seconds: share, points }: NonNullable<WorkReport['rate']>,
   limit: number | null,
 ): Markup {
   const series = [

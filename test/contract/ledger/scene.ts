@@ -69,6 +69,19 @@ export const badRow = (ordinal: number, key: string | null, reason = 'not_a_date
 export const rows = (count: number, content = 'a'): StagedItem[] =>
   Array.from({ length: count }, (_, index) => row(index + 1, `k${index + 1}`, content))
 
+const CONFIGS = {
+  import: {
+    import: {
+      from: { csv: '/rows.csv' },
+      to: 'crm',
+      object_type: 'svc_contact',
+      matching_property: 'svc_external_id',
+      properties: {},
+    },
+  },
+  mirror: { mirror: { from: 'crm', to: 'lake', schema: 'crm_copy' } },
+}
+
 let opened = 0
 export async function openRun(
   ledger: Ledger,
@@ -84,7 +97,7 @@ export async function openRun(
     mode,
     workflowId: `w${opened}`,
     workflowRunId: `r${opened}`,
-    config: { name: sync },
+    config: { name: sync, kind, ...CONFIGS[kind] },
     ...task,
   })
   if (!('run' in result)) throw new Error(`run ${result.heldBy.id} holds the sync`)

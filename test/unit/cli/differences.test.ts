@@ -4,11 +4,9 @@ import { expect, test } from 'vitest'
 import { printRunDifferences } from '../../../src/cli/views/differences.ts'
 import { noDifferences } from '../../../src/core/differences.ts'
 import { emptyStates, type RunState } from '../../../src/core/states.ts'
-import type { Run } from '../../../src/ledger/ledger.ts'
 
 const said = (state: RunState, compared: number): string => {
   const states = { ...emptyStates(), unchanged: compared }
-  const counts = { read: compared, states, replayed: 0, inDoubt: 0 }
   const lines: string[] = []
   const terminal = {
     out: (line = '') => void lines.push(line),
@@ -17,13 +15,16 @@ const said = (state: RunState, compared: number): string => {
     endLive: () => {},
     style: (_: string, text: string) => text,
   }
-  const run = { kind: 'import', state, counts } as unknown as Run
-  printRunDifferences(terminal, run, {
-    found: noDifferences(),
-    left: noDifferences(),
-    groups: [],
-    held: 0,
-  })
+  printRunDifferences(
+    terminal,
+    { kind: 'import', state, states },
+    {
+      found: noDifferences(),
+      left: noDifferences(),
+      groups: [],
+      held: 0,
+    },
+  )
   return lines.join('\n')
 }
 

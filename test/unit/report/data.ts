@@ -3,19 +3,19 @@
 import { emptyStates, ITEM_STATES, type ItemState } from '../../../src/core/states.ts'
 import { noDifferences } from '../../../src/core/differences.ts'
 import type {
-  BooksData,
+  BooksReport,
   ReportComparison,
   FieldDifferences,
-  ReportData,
-  StreamData,
-} from '../../../src/report/report-data.ts'
+  RunReport,
+  StreamReport,
+} from '../../../src/report/run-report.ts'
 
 const digest = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'
 
 export function booksData(
   rows: Partial<Record<ItemState, number>>,
-  more: Partial<BooksData> = {},
-): BooksData {
+  more: Partial<BooksReport> = {},
+): BooksReport {
   const states = { ...emptyStates(), ...rows }
   const sum = ITEM_STATES.reduce((total, state) => total + states[state], 0)
   return {
@@ -35,13 +35,33 @@ export function booksData(
   }
 }
 
+/** Facts that the page does not show. */
+const noFacts = {
+  retry_of: null,
+  backfill: null,
+  rows_read: null,
+  states: null,
+  balanced: null,
+  read_to_end: null,
+  replayed: null,
+  in_doubt: null,
+  read_back: null,
+  rows_different: null,
+  deleted: null,
+  workflow_id: 'w',
+  key_fingerprint: null,
+  warnings: [],
+  verified_through: null,
+}
+
 /** An import of 10,000 rows that was balanced and had rejects. */
-export function reportData(more: Partial<ReportData> = {}): ReportData {
+export function reportData(more: Partial<RunReport> = {}): RunReport {
   const at = (minute: number) => new Date(Date.UTC(2026, 10, 21, 14, minute)).toISOString()
   return {
     v: 1,
     made_at: '2026-11-21T15:10:00.000Z',
     run: {
+      ...noFacts,
       run: 12,
       sync: 'contacts',
       kind: 'import',
@@ -89,6 +109,7 @@ export function reportData(more: Partial<ReportData> = {}): ReportData {
       { replayed: 50, in_doubt: 3 },
     ),
     streams: null,
+    differences: null,
     comparison: null,
     work: {
       requests: 1_020,
@@ -170,6 +191,7 @@ export function reportData(more: Partial<ReportData> = {}): ReportData {
         run: 13,
         of: 12,
         state: 'complete_with_rejects',
+        states: { ...emptyStates(), created: 118, rejected: 33 },
         opened_at: '2026-11-21T14:40:00.000Z',
         rows: 151,
         mended: 118,
@@ -178,6 +200,7 @@ export function reportData(more: Partial<ReportData> = {}): ReportData {
         run: 15,
         of: 13,
         state: 'running',
+        states: null,
         opened_at: '2026-11-21T15:05:00.000Z',
         rows: 33,
         mended: null,
@@ -231,7 +254,7 @@ export const fieldDifferences = (
 })
 
 /** A reconciliation of an import, with differences of every kind. */
-export function comparedData(more: Partial<ReportComparison> = {}): ReportData {
+export function comparedData(more: Partial<ReportComparison> = {}): RunReport {
   const comparison: ReportComparison = {
     whole: true,
     repair: false,
@@ -282,7 +305,7 @@ export function comparedData(more: Partial<ReportComparison> = {}): ReportData {
   }
 }
 
-const streamData = (name: string, more: Partial<StreamData> = {}): StreamData => ({
+const streamData = (name: string, more: Partial<StreamReport> = {}): StreamReport => ({
   stream: name,
   table: `crm_copy.${name}`,
   state: 'complete',
@@ -290,7 +313,11 @@ const streamData = (name: string, more: Partial<StreamData> = {}): StreamData =>
   read: 1_204,
   inserted: 112,
   changed: 1_070,
+  unchanged: 0,
   deleted: 22,
+  older: null,
+  reverted: null,
+  differs: null,
   requests: 31,
   misfits: 0,
   service_count: 88_120,
@@ -300,7 +327,7 @@ const streamData = (name: string, more: Partial<StreamData> = {}): StreamData =>
 })
 
 /** A mirror of which one table failed. */
-export function mirrorData(): ReportData {
+export function mirrorData(): RunReport {
   const base = reportData()
   return {
     ...base,

@@ -15,7 +15,7 @@ import { collectReport } from '../../../src/report/collect.ts'
 import { html } from '../../../src/report/escape.ts'
 import { timeText, durationText, percentText, shortNumber } from '../../../src/report/format.ts'
 import { renderReport } from '../../../src/report/html.ts'
-import type { ReportData } from '../../../src/report/report-data.ts'
+import type { RunReport } from '../../../src/report/run-report.ts'
 import { row } from '../../contract/ledger/scene.ts'
 import { quotaRow } from '../cli/quota-row.ts'
 import { said } from '../cli/said.ts'
@@ -35,7 +35,7 @@ afterEach(async () => {
 
 const madeAt = '2030-01-01T00:00:00.000Z'
 
-async function collect(id: number): Promise<ReportData> {
+async function collect(id: number): Promise<RunReport> {
   const run = (await ledger.run(id))!
   return await collectReport(ledger, run, {
     madeAt,
@@ -45,7 +45,7 @@ async function collect(id: number): Promise<ReportData> {
   })
 }
 
-const commandsOf = ({ verdict }: ReportData): (string | null)[] =>
+const commandsOf = ({ verdict }: RunReport): (string | null)[] =>
   verdict.next.map(({ command }) => command)
 
 describe('a report', () => {
@@ -299,7 +299,7 @@ describe('a report of a reconciliation', () => {
 })
 
 test('no report holds a value, a key or a record id', async () => {
-  const reports: ReportData[] = []
+  const reports: RunReport[] = []
   const add = async (id: number) => void reports.push(await collect(id))
   const first = await scenes.importWithRejects(ledger)
   await add(first)
@@ -318,7 +318,7 @@ test('no report holds a value, a key or a record id', async () => {
 test('a page is made of its data alone, and runs and fetches nothing', () => {
   for (const data of [reportData(), comparedData(), mirrorData()]) {
     const page = renderReport(data)
-    expect(renderReport(JSON.parse(JSON.stringify(data)) as ReportData)).toBe(page)
+    expect(renderReport(JSON.parse(JSON.stringify(data)) as RunReport)).toBe(page)
     expect(page).not.toMatch(/<script|\sstyle=|\son\w+=|\ssrc=|@import|<link|<iframe|<form/i)
     expect(page.match(/https?:\/\/[^"\s<]+/g)).toEqual([data.provenance.workflow_url])
     const { provenance } = data
@@ -435,7 +435,7 @@ syncs:
     await quotas.close()
     const { code, out } = await run(id, { open: false }, true)
     expect(code).toBe(0)
-    const data = JSON.parse(out.join('\n')) as ReportData
+    const data = JSON.parse(out.join('\n')) as RunReport
     expect(data).toMatchObject({ v: 1, run: { run: id }, work: { limit_per_minute: 60 } })
   })
 

@@ -3,33 +3,31 @@
 import { DIFFERENCE_KINDS, CHANGED_BY } from '../core/differences.ts'
 import { isWholeScope } from '../core/purpose.ts'
 import { zeroCounts } from '../core/register.ts'
+import type { Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
-import type { Books } from '../core/states.ts'
-import type { DifferenceGroup, Differences, Run, StreamBooks } from '../ledger/ledger.ts'
-import type { ReportComparison, FieldDifferences } from './report-data.ts'
+import type { RunAccount } from './account.ts'
+import type { FieldDifferences, ReportComparison, RunDifferences } from './run-report.ts'
 
 const FIELDS_MAX = 200
 
 /** Null for a run that is not a reconciliation. */
-export async function collectComparison(
-  ledger: Differences,
+export function comparisonOf(
   run: Run,
-  books: Books | null,
-  streams: readonly StreamBooks[] | null,
-): Promise<ReportComparison | null> {
+  { run: facts, streams, differences }: RunAccount,
+): ReportComparison | null {
   const { reconcile: scope } = jobOf(run)
-  if (scope === undefined) return null
-  const { found, left } = await ledger.differenceCounts(run.id)
+  if (scope === undefined || differences === null) return null
+  const { found, left, groups } = differences
   const differing = found.missing + found.stale + found.different
-  const counts = (streams ?? []).map(({ serviceCount }) => serviceCount)
+  const counts = (streams ?? []).map(({ service_count: count }) => count)
   const isCounted =
     isWholeScope(scope) && counts.length > 0 && counts.every((count) => count !== null)
-  const compared = books
-    ? books.states.unchanged + differing
+  const compared = facts.states
+    ? facts.states.unchanged + differing
     : isCounted
       ? counts.reduce<number>((sum, count) => sum + count!, 0)
       : null
-  const fields = fieldsOf(await ledger.differenceGroups(run.id))
+  const fields = fieldsOf(groups)
   return {
     whole: isWholeScope(scope),
     repair: scope.repair,
@@ -45,7 +43,7 @@ export async function collectComparison(
 }
 
 /** Merges the groups of one field, whatever their kind and side. */
-function fieldsOf(groups: readonly DifferenceGroup[]): FieldDifferences[] {
+function fieldsOf(groups: RunDifferences['groups']): FieldDifferences[] {
   const fields = new Map<string, FieldDifferences>()
   for (const group of groups) {
     const { stream, field, kind, whose, differences, repaired, example } = group

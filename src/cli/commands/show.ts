@@ -1,0 +1,97 @@
+// `records-sync show RUN`: one run: its state, its books and its rejects by kind, or its streams.
+
+import { systemClock } from '../../core/ports.ts'
+import type { Ledger, Run } from '../../ledger/ledger.ts'
+import { collectReport } from '../../report/collect.ts'
+import { leftoversText } from '../../report/leftovers.ts'
+import type { ShownRun } from '../../report/run-report.ts'
+import { jobOf } from '../../runs/job.ts'
+import { EXIT, type CommandContext } from '../shared/context.ts'
+import { findRun } from '../shared/find-run.ts'
+import { formatNumber, requestsText, safeText } from '../shared/terminal.ts'
+import { nextStepOf } from '../views/differences.ts'
+import { printRejectGroups } from '../views/reject-groups.ts'
+import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
+
+export async function show(context: CommandContext, runText?: string): Promise<number> {
+  const ledger = await context.openLedger()
+  try {
+    const run = await findRun(ledger, runText)
+    const shown = await readShown(context, ledger, run)
+    if (context.json) context.terminal.out(JSON.stringify(shown))
+    else printShown(context, run, shown)
+    return EXIT.done
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** The report as the ledger alone knows it: `show` also works where the rest of the configuration is wrong. */
+async function readShown(context: CommandContext, ledger: Ledger, run: Run): Promise<ShownRun> {
+  const rejects = run.kind === 'import' ? await ledger.rejectGroups(run.id) : []
+  const { run: facts, ...report } = await collectReport(
+    ledger,
+    run,
+    {
+      madeAt: new Date(systemClock.now()).toISOString(),
+      hint: (command) => context.hint(command),
+      ui: null,
+      limitPerMinute: null,
+    },
+    rejects,
+  )
+  const { left, work } = report
+  return {
+    ...report,
+    ...facts,
+    requests: work.requests,
+    reconcile: jobOf(run).reconcile ?? null,
+    rejects,
+    left: left && { ...left, rejects: await ledger.rejectGroups(run.id, { isLeft: true }) },
+  }
+}
+
+function printShown(context: CommandContext, run: Run, shown: ShownRun): void {
+  const { terminal } = context
+  const { books, streams, differences, retries, left, rejects } = shown
+  printHead(context, run, shown)
+  terminal.out()
+  printRunAccount(terminal, { run: shown, books, streams, differences })
+  for (const { run: id, of, state, mended } of retries) {
+    const what = mended === null ? state : `${formatNumber(mended)} brought in`
+    terminal.out(`  Retried by run ${id}${of === run.id ? '' : ` (retry of run ${of})`}: ${what}`)
+  }
+  if (left && (left.rows < left.of || retries.length > 0))
+    terminal.out(`  ${leftoversText(left, run.id)}`)
+  if (run.kind === 'mirror') return
+  if (differences) {
+    const next = nextStepOf(context, run, differences)
+    if (next) terminal.out(`  ${next}`)
+    return
+  }
+  const groups = left?.rejects ?? rejects
+  if (groups.length === 0) return
+  terminal.out()
+  printRejectGroups(terminal, groups, true)
+  terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
+}
+
+/** What the run is, and its state. */
+function printHead({ terminal }: CommandContext, run: Run, shown: ShownRun): void {
+  const reason = run.reason ? ` (${run.reason})` : ''
+  terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${reason}`)
+  const about = runPurposeText(run)
+  if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
+  if (run.message) terminal.out(`  ${safeText(run.message, 2_000)}`)
+  terminal.out(`  started ${run.openedAt}${run.closedAt ? `, ended ${run.closedAt}` : ''}`)
+  terminal.out(`  workflow ${run.workflowId}`)
+  const key = run.keyFingerprint ? `key#${run.keyFingerprint}, ` : ''
+  // An import counts the requests that wrote, not those that read back or looked up.
+  const requests = requestsText(shown.requests, run.kind === 'import' ? 'writing ' : '')
+  const deleted = shown.deleted ?? 0
+  const gone = `, ${formatNumber(deleted)} ${deleted === 1 ? 'record' : 'records'} deleted`
+  terminal.out(`  ${key}${requests}${deleted > 0 ? gone : ''}`)
+  if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
+  for (const warning of run.warnings)
+    terminal.out(terminal.style('yellow', `  warning: ${safeText(warning, 1_000)}`))
+}

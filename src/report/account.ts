@@ -1,0 +1,170 @@
+// The account of a run: its facts, and the books of an import or the streams of a mirror, as every command prints them.
+
+import { sumOfDifferences } from '../core/differences.ts'
+import { countHeldBack } from '../core/held-back.ts'
+import { readBackCounts } from '../core/read-back.ts'
+import {
+  countReadBackDifferent,
+  isBalanced,
+  ITEM_STATES,
+  meaningOf,
+  REJECT_STATES,
+  sumOfStates,
+  type Books,
+} from '../core/states.ts'
+import type {
+  Differences,
+  Run,
+  RunClosing,
+  RunReports,
+  Runs,
+  StreamBooks,
+  Streams,
+} from '../ledger/ledger.ts'
+import { jobOf } from '../runs/job.ts'
+import { limitsText } from './limits.ts'
+import type { BooksReport, RunDifferences, RunFacts, StreamReport } from './run-report.ts'
+
+/** The part of the ledger that an account is read from. */
+export type AccountLedger = Differences & RunClosing & RunReports & Runs & Streams
+
+export interface RunAccount {
+  readonly run: RunFacts
+  /** Of an import. */
+  readonly books: BooksReport | null
+  /** Of a mirror. */
+  readonly streams: readonly StreamReport[] | null
+  /** Of a reconciliation. */
+  readonly differences: RunDifferences | null
+}
+
+/** The account of a run as it closed, or of a live mirror; null for an import whose books are still open. */
+export async function readRunAccount(ledger: AccountLedger, run: Run): Promise<RunAccount | null> {
+  return run.kind === 'import' && run.counts === null ? null : await countRunAccount(ledger, run)
+}
+
+/** The account of a run as it is now: the items of a live import are counted. */
+export async function countRunAccount(ledger: AccountLedger, run: Run): Promise<RunAccount> {
+  const books = run.kind === 'import' ? (run.counts ?? (await ledger.books(run.id))) : null
+  const streams = run.kind === 'mirror' ? await ledger.streams(run.id) : null
+  const differences = await differencesOf(ledger, run)
+  return {
+    run: runFacts(run, { books, differences }),
+    books: books && booksOf(run, books),
+    streams: streams && streams.map(streamOf),
+    differences,
+  }
+}
+
+/** What is known of a run without its account. */
+export const factsOf = (run: Run): RunFacts => runFacts(run, { books: null, differences: null })
+
+async function differencesOf(ledger: AccountLedger, run: Run): Promise<RunDifferences | null> {
+  if (run.purpose !== 'reconcile') return null
+  const counts = await ledger.differenceCounts(run.id)
+  const held = run.kind === 'import' ? await countHeldBack(ledger, run.id) : 0
+  return { ...counts, groups: await ledger.differenceGroups(run.id), held }
+}
+
+function runFacts(
+  run: Run,
+  { books, differences }: { books: Books | null; differences: RunDifferences | null },
+): RunFacts {
+  const job = jobOf(run)
+  const isClosed = run.closedAt !== null
+  const counted = differences
+    ? sumOfDifferences(differences.left)
+    : books && countReadBackDifferent(books)
+  return {
+    run: run.id,
+    sync: run.sync,
+    kind: run.kind,
+    mode: run.mode,
+    purpose: run.purpose,
+    retry_of: run.of,
+    limits: limitsText(job),
+    backfill: job.backfill ?? null,
+    state: run.state,
+    reason: run.reason,
+    message: run.message,
+    opened_at: run.openedAt,
+    closed_at: run.closedAt,
+    rows_read: books?.read ?? run.rowsRead,
+    states: books?.states ?? null,
+    balanced: books && isBalanced(books) && isClosed,
+    read_to_end: books && isClosed ? books.readToEnd !== false : null,
+    replayed: books?.replayed ?? null,
+    in_doubt: books?.inDoubt ?? null,
+    read_back: books?.readBack ?? null,
+    rows_different: books && counted,
+    deleted: books && differences ? differences.found.extra - differences.left.extra : null,
+    workflow_id: run.workflowId,
+    key_fingerprint: run.keyFingerprint,
+    warnings: run.warnings,
+    verified_through: run.verifiedThrough,
+  }
+}
+
+function booksOf(run: Run, books: Books): BooksReport {
+  return {
+    read: books.read,
+    sum: sumOfStates(books.states),
+    balanced: isBalanced(books) && run.closedAt !== null,
+    read_to_end: books.readToEnd !== false || run.closedAt === null,
+    states: ITEM_STATES.filter((state) => books.states[state] > 0).map((state) => ({
+      state,
+      rows: books.states[state],
+      meaning: meaningOf(state, run.purpose),
+    })),
+    replayed: books.replayed,
+    in_doubt: books.inDoubt,
+    read_back: readBackCounts(books),
+  }
+}
+
+const streamOf = (stream: StreamBooks): StreamReport => ({
+  stream: stream.stream,
+  table: stream.table,
+  state: stream.state,
+  mode: stream.mode,
+  requests: stream.requests,
+  read: stream.read,
+  inserted: stream.inserted,
+  changed: stream.changed,
+  unchanged: stream.unchanged,
+  deleted: stream.deleted,
+  older: stream.older ?? null,
+  reverted: stream.reverted ?? null,
+  differs: stream.differs ?? null,
+  misfits: stream.misfits,
+  service_count: stream.serviceCount,
+  table_count: stream.tableCount,
+  message: stream.message,
+})
+
+/** Rows that were not accepted. */
+export const rejectedRows = ({ states }: BooksReport): number =>
+  states.reduce((sum, { state, rows }) => sum + (REJECT_STATES.includes(state) ? rows : 0), 0)
+
+/** Rows that were accepted, and that the service does not hold as they were sent. */
+export const readBackDifferent = ({ read_back }: BooksReport): BooksReport['read_back'] =>
+  read_back.filter(({ name }) => name !== 'normalised' && name !== 'equal')
+
+/** Sums over all streams of a run. */
+export function streamTotals(
+  streams: readonly Pick<
+    StreamReport,
+    'state' | 'read' | 'inserted' | 'changed' | 'deleted' | 'requests'
+  >[],
+) {
+  const sum = (of: (stream: (typeof streams)[number]) => number) =>
+    streams.reduce((total, stream) => total + of(stream), 0)
+  return {
+    ended: streams.filter(({ state }) => state === 'complete' || state === 'failed').length,
+    read: sum(({ read }) => read),
+    inserted: sum(({ inserted }) => inserted),
+    changed: sum(({ changed }) => changed),
+    deleted: sum(({ deleted }) => deleted),
+    requests: sum(({ requests }) => requests),
+  }
+}

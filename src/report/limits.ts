@@ -1,0 +1,36 @@
+// What a run was limited to, in words.
+
+import { backfillText } from '../core/backfill.ts'
+import { reconcileText, type RetryTask } from '../core/purpose.ts'
+import type { RunJob } from '../runs/job.ts'
+
+const RANGES_SHOWN_MAX = 8
+
+/** Null for a run without limits. */
+export function limitsText(job: RunJob): string | null {
+  switch (job.purpose) {
+    case 'sync':
+      return null
+    case 'backfill':
+      return backfillText(job.backfill)
+    case 'retry':
+      return retryText(job.retry)
+    case 'reconcile':
+      return reconcileText(job.reconcile) || null
+  }
+}
+
+function retryText({ of, choice }: RetryTask): string {
+  const { codes, reasons, rows, correction } = choice
+  const ranges = (rows ?? [])
+    .slice(0, RANGES_SHOWN_MAX)
+    .map(([first, last]) => (first === last ? first : `${first}–${last}`))
+  const more = rows && rows.length > RANGES_SHOWN_MAX ? ' and more' : ''
+  const parts = [
+    ...(codes ? [`code ${codes.join(' or ')}`] : []),
+    ...(reasons ? [`reason ${reasons.join(' or ')}`] : []),
+    ...(rows ? [`rows ${ranges.join(', ')}${more}`] : []),
+    ...(correction === undefined ? [] : ['as a person corrected them']),
+  ]
+  return `rows left over by run ${of}${parts.length > 0 ? `: ${parts.join('; ')}` : ''}`
+}

@@ -1,0 +1,374 @@
+// The report of one run: what `show --json` and `report --json` print, and what the page is drawn from. Its schema is published as
+// docs/run-report.schema.json. Promise kept here: a report holds figures, names and our own words; no value of a row, no key and no
+// record id. Times are ISO 8601 in UTC; what is not known is null.
+
+import { z } from 'zod'
+import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/differences.ts'
+import { PURPOSES } from '../core/purpose.ts'
+import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/states.ts'
+
+const count = z.int().meta({ id: 'Count' })
+const text = z.string()
+const time = z.string().meta({ id: 'Time', description: 'ISO 8601, in UTC.' })
+const countEach = <Name extends string>(names: readonly Name[]) =>
+  Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
+const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
+
+/** What every command prints of a run. */
+const runFacts = z.object({
+  run: count,
+  sync: text,
+  kind: z.enum(['import', 'mirror']),
+  mode: z.enum(['run', 'plan']),
+  purpose: z.enum(PURPOSES),
+  retry_of: count.nullable().describe('Of a retry: the run whose rows it took.'),
+  limits: text.nullable().describe('What the run was limited to, in words; null: nothing.'),
+  backfill: z
+    .object({
+      window: z.object({ from: time.nullable(), to: time.nullable() }).nullable(),
+      only: z.array(text).nullable().describe('Object types.'),
+    })
+    .nullable(),
+  state: z.enum(RUN_STATES),
+  reason: text.nullable().describe('What blocks the run, or why it was closed.'),
+  message: text.nullable(),
+  opened_at: time,
+  closed_at: time.nullable().describe('Null while the run is live.'),
+  rows_read: count.nullable(),
+  states: eachOf(ITEM_STATES).nullable().describe('Of an import: rows by the state of their item.'),
+  balanced: z.boolean().nullable().describe('Whether every row has exactly one outcome.'),
+  read_to_end: z.boolean().nullable().describe('Whether the source was read to its end.'),
+  replayed: count.nullable().describe('Rows that were sent again after a lost answer.'),
+  in_doubt: count.nullable().describe('Rows that the service may or may not hold.'),
+  read_back: z
+    .partialRecord(z.enum(READ_BACK_NAMES), count)
+    .nullable()
+    .describe('Rows by what reading them back showed.'),
+  rows_different: count
+    .nullable()
+    .describe('Of an import: rows or records that the run knows to differ.'),
+  deleted: count
+    .nullable()
+    .describe('Of a reconciliation of an import: extra records that are gone now.'),
+  workflow_id: text,
+  key_fingerprint: text.nullable(),
+  warnings: z.array(text),
+  verified_through: time
+    .nullable()
+    .describe('The time up to which the run proved the sync equal on both sides.'),
+})
+
+const streamReport = z
+  .object({
+    stream: text,
+    table: text.nullable(),
+    state: z.enum(['waiting', 'pulling', 'sweeping', 'approval', 'complete', 'failed']),
+    mode: z.enum(['full', 'incremental']).nullable(),
+    requests: count,
+    read: count,
+    inserted: count,
+    changed: count,
+    unchanged: count,
+    deleted: count,
+    older: count.nullable().describe('Answers that came late and changed nothing.'),
+    reverted: count.nullable().describe('Rows that were newer than the service has them.'),
+    differs: z.boolean().nullable().describe('Whether the table is known to differ.'),
+    misfits: count.nullable().describe('Rows with a value that did not fit its column.'),
+    service_count: count.nullable().describe('Records, by the count of the service.'),
+    table_count: count.nullable().describe('Rows of the table.'),
+    message: text.nullable(),
+  })
+  .meta({ id: 'StreamReport' })
+
+const booksReport = z
+  .object({
+    read: count.describe('Rows of the source.'),
+    sum: count,
+    balanced: z
+      .boolean()
+      .describe('Every row has exactly one outcome. Not yet true of a live run.'),
+    read_to_end: z
+      .boolean()
+      .describe(
+        'False: the run ended before its source was read to its end, and no book counts the rest.',
+      ),
+    states: z
+      .array(z.object({ state: z.enum(ITEM_STATES), rows: count, meaning: text }))
+      .describe('Every state with a row, in the order of all reports.'),
+    replayed: count,
+    in_doubt: count,
+    read_back: z
+      .array(z.object({ name: z.enum(READ_BACK_NAMES), rows: count, meaning: text }))
+      .describe('What reading back showed, the worst first.'),
+  })
+  .meta({ id: 'BooksReport' })
+
+const differencesReport = z
+  .object({
+    found: eachOf(DIFFERENCE_KINDS).describe('Records that differ, by kind.'),
+    left: eachOf(DIFFERENCE_KINDS).describe('Those of them that are not repaired.'),
+    groups: z.array(
+      z.object({
+        stream: text,
+        kind: z.enum(DIFFERENCE_KINDS),
+        field: text.nullable(),
+        whose: z.enum(CHANGED_BY).describe('The side that last changed it.'),
+        differences: count,
+        repaired: count,
+        example: count.nullable().describe('The lowest number of a row; null if none has one.'),
+      }),
+    ),
+    held: count.describe('Rows that no retry sends, because each may become a second record.'),
+  })
+  .meta({ id: 'RunDifferences' })
+
+const comparisonReport = z
+  .object({
+    whole: z.boolean().describe('Whether both sides were compared in full.'),
+    repair: z.boolean(),
+    delete_extra: z.boolean().describe('Whether the repair deletes what the source lacks.'),
+    compared: count.nullable().describe('Rows of the source, or records of the service.'),
+    equal: count.nullable(),
+    found: eachOf(DIFFERENCE_KINDS),
+    left: eachOf(DIFFERENCE_KINDS),
+    fields: z
+      .array(
+        z.object({
+          stream: text,
+          field: text.nullable(),
+          differences: count,
+          repaired: count,
+          kinds: eachOf(DIFFERENCE_KINDS),
+          whose: eachOf(CHANGED_BY),
+          example_row: count.nullable(),
+        }),
+      )
+      .describe(
+        'By stream and field, most differences first. `field` is null for records that exist on one side only.',
+      ),
+    fields_omitted: count,
+    verified_through: time.nullable(),
+  })
+  .meta({ id: 'ReportComparison' })
+
+const workReport = z
+  .object({
+    requests: count,
+    limit_per_minute: count
+      .nullable()
+      .describe('Requests a minute that the service allows, as known when the report was made.'),
+    outcomes: z
+      .object({
+        share_seconds: z.number(),
+        points: z.array(z.object({ at: time, ...countEach(TIMED_STATES) })),
+      })
+      .nullable()
+      .describe('Outcomes of rows over time, in equal shares; null if the run was too short.'),
+    rate: z
+      .object({
+        share_seconds: z.number(),
+        points: z.array(
+          z.object({ at: time, per_minute: z.number(), failed_per_minute: z.number() }),
+        ),
+      })
+      .nullable()
+      .describe(
+        'Requests over time, in shares of a minute or more; null if the run was too short.',
+      ),
+  })
+  .meta({ id: 'WorkReport' })
+
+const errorsReport = z
+  .object({
+    rows: count.describe('Rows that were not accepted.'),
+    groups: z
+      .array(
+        z.object({
+          rows: count,
+          state: z.enum(ITEM_STATES),
+          code: text.nullable(),
+          reason: text.nullable(),
+          column: text.nullable().describe('Column of the source.'),
+          property: text.nullable(),
+          example_row: count.describe('Number of the first row of the group.'),
+        }),
+      )
+      .describe('Most rows first.'),
+    omitted: count.describe('Groups that were left out.'),
+  })
+  .meta({ id: 'ErrorsReport' })
+
+const leftReport = z.object({
+  rows: count.describe(
+    'Rows that no later run brought in: no retry, no retry of one, and no regular run.',
+  ),
+  of: count.describe('The number of rejects that there were.'),
+  by_run: z
+    .array(z.object({ run: count, rows: count }))
+    .describe('By the run that last tried them.'),
+})
+
+const retryReport = z
+  .object({
+    run: count,
+    of: count.nullable().describe('The run that it retries: this one, or one of its retries.'),
+    state: z.enum(RUN_STATES),
+    states: eachOf(ITEM_STATES).nullable(),
+    opened_at: time,
+    rows: count.nullable(),
+    mended: count
+      .nullable()
+      .describe('Rows that the service holds as they were sent; null while the retry is live.'),
+  })
+  .meta({ id: 'RetryReport' })
+
+const provenanceReport = z
+  .object({
+    from: text.nullable().describe('Where the rows came from, in words: no path, no query.'),
+    to: text.nullable(),
+    source_digest: text.nullable().describe('SHA-256 of the source, hex.'),
+    key_fingerprint: text.nullable(),
+    warnings: z.array(text),
+    workflow_id: text,
+    workflow_run_id: text,
+    workflow_url: text.nullable().describe('Address of the run in the Temporal UI.'),
+    manifest: z
+      .object({
+        digest: text,
+        signed: z.boolean(),
+        previous: text.nullable().describe('Digest of the previous manifest.'),
+      })
+      .nullable()
+      .describe('Of the sealed account of a closed run.'),
+  })
+  .meta({ id: 'ProvenanceReport' })
+
+const verdictReport = z
+  .object({
+    tone: z
+      .enum(['good', 'live', 'look', 'bad'])
+      .describe(
+        '`good`: nothing to do. `live`: still at work. `look`: a person should look. `bad`: a person has to.',
+      ),
+    words: text,
+    meaning: text.describe('One or two sentences.'),
+    next: z.array(z.object({ text, command: text.nullable().describe('The command to type.') })),
+  })
+  .meta({
+    id: 'ReportVerdict',
+    description: 'What the state of the run means, for a person who reads nothing else.',
+  })
+
+/** What the report of a run says besides its facts. */
+const parts = {
+  v: z.literal(1).describe('Version of this format.'),
+  made_at: time,
+  verdict: verdictReport,
+  figures: z.array(z.object({ name: text, value: count })).describe('The most important figures.'),
+  books: booksReport.nullable().describe('Of an import.'),
+  streams: z.array(streamReport).nullable().describe('Of a mirror.'),
+  differences: differencesReport.nullable().describe('Of a reconciliation.'),
+  comparison: comparisonReport.nullable().describe('Of a reconciliation, field by field.'),
+  work: workReport,
+  errors: errorsReport,
+  retry_of: count.nullable(),
+  left: leftReport
+    .nullable()
+    .describe(
+      'What is left of the rows that were not accepted; null while the run is live, and if nothing of it is known.',
+    ),
+  retries: z
+    .array(retryReport)
+    .describe('Runs that retried rows of this one, and runs that retried theirs, oldest first.'),
+  provenance: provenanceReport,
+  commands: z
+    .object({ rejects: text, audit: text })
+    .describe('Commands that show the rows themselves, and that check the ledger.'),
+}
+
+/** What `report --json` prints. */
+const runReport = z
+  .object({
+    ...parts,
+    run: runFacts.extend({
+      seconds: z.number().describe('From its opening to its end, or to the time of the report.'),
+    }),
+  })
+  .meta({ id: 'RunReport', description: 'What `report --json` prints.' })
+
+const rejectGroup = z
+  .object({
+    items: count,
+    state: z.enum(ITEM_STATES),
+    code: text.nullable(),
+    reason: text.nullable(),
+    column: text.nullable(),
+    field: text.nullable(),
+    example: count,
+    isMore: z.boolean().optional(),
+  })
+  .meta({ id: 'RejectGroup' })
+
+/**
+ * What `show --json` prints: the report with the facts of the run at the top, and what is for the owner of the rows alone, because a
+ * service may have put a value into its words.
+ */
+const shownRun = runReport
+  .omit({ run: true })
+  .extend(runReport.shape.run.shape)
+  .extend({
+    requests: count,
+    reconcile: z
+      .object({
+        repair: z.boolean(),
+        deleteExtra: z.boolean(),
+        sample: count.nullable(),
+        where: z.object({ column: text, digest: text }).nullable(),
+        only: z.array(text).nullable(),
+        full: z.boolean(),
+      })
+      .nullable()
+      .describe('What a reconciliation compares, and whether it repairs.'),
+    rejects: z.array(rejectGroup),
+    left: leftReport.extend({ rejects: z.array(rejectGroup) }).nullable(),
+  })
+  .meta({ id: 'ShownRun', description: 'What `show --json` prints.' })
+
+/** What the commands print of one run. */
+export const RUN_REPORT_SCHEMAS = { report: runReport, show: shownRun } as const
+
+/** The published JSON Schema, as text. Programs that read it must expect more fields. */
+export function runReportSchemaText(): string {
+  const { report, show } = RUN_REPORT_SCHEMAS
+  const schema = z.toJSONSchema(z.union([report, show]), { io: 'input' })
+  const about = {
+    title: 'records-sync run report',
+    description: 'What `records-sync --json report RUN` and `records-sync --json show RUN` print.',
+  }
+  return `${JSON.stringify({ ...about, ...schema }, null, 2)}\n`
+}
+
+/** Nothing changes a report once it is made. */
+type ReadonlyDeep<Value> = Value extends (infer Item)[]
+  ? readonly ReadonlyDeep<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: ReadonlyDeep<Value[Key]> }
+    : Value
+type Made<Schema extends z.ZodType> = ReadonlyDeep<z.output<Schema>>
+
+export type RunFacts = Made<typeof runFacts>
+export type RunReport = Made<typeof runReport>
+export type ShownRun = Made<typeof shownRun>
+export type ReportVerdict = RunReport['verdict']
+export type Step = ReportVerdict['next'][number]
+export type ReportFigure = RunReport['figures'][number]
+export type BooksReport = Made<typeof booksReport>
+export type StreamReport = Made<typeof streamReport>
+export type RunDifferences = Made<typeof differencesReport>
+export type ReportComparison = Made<typeof comparisonReport>
+export type FieldDifferences = ReportComparison['fields'][number]
+export type WorkReport = Made<typeof workReport>
+export type ErrorsReport = Made<typeof errorsReport>
+export type ErrorGroup = ErrorsReport['groups'][number]
+export type LeftoverReport = Made<typeof leftReport>
+export type ProvenanceReport = Made<typeof provenanceReport>
