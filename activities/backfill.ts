@@ -5,7 +5,8 @@ import type { SyncConfig } from '../config/index.ts'
 import type { Window } from '../src/core/watermark.ts'
 import { windowProblem } from '../src/core/windows.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'
-import { createSharedActivities, type SharedDeps } from './shared.ts'
+import type { SharedDeps } from './deps.ts'
+import { createSharedActivities } from './shared.ts'
 
 export interface BackfillActivityDeps extends SharedDeps {
   /** Every sync of the configuration, as the file has it now. */

@@ -14,7 +14,12 @@ export type { SyncSummary } from './backfill.ts'
 export type { RunCounters } from '../src/ledger/ledger.ts'
 export type { RowError } from '../src/import/row-errors.ts'
 export type { SegmentRef } from './import.ts'
-export type { DeletionVerdict, DiscoveredStreams, StreamRef } from '../src/mirror/index.ts'
+export type {
+  DiscoveredStreams,
+  StreamRef,
+  StreamResult,
+  DeletionVerdict,
+} from '../src/mirror/index.ts'
 
 /** What the composition root hands in. */
 export type ActivityDeps = ImportActivityDeps & MirrorActivityDeps & BackfillActivityDeps

@@ -29,7 +29,6 @@ import {
 } from '../workflows/queues.ts'
 import { createClientRegistry } from './resources/client-registry.ts'
 import { ConfigError, LedgerError } from './core/errors.ts'
-import { jobOf } from './runs/job.ts'
 import { systemClock, type Logger } from './core/ports.ts'
 import { isSameLedger, openLedger, openQuotaStore } from './ledger/open.ts'
 import { createMirrorOpener, createSourceOpeners } from './resources/openers.ts'
@@ -37,9 +36,9 @@ import { createMonitor } from './monitoring/monitor.ts'
 import { temporalPageOnFreePort } from './monitoring/temporal-page.ts'
 import { DEFAULT_IMPORT_TUNING } from './import/ports.ts'
 import { drainInFlight } from './import/push/drain.ts'
-import { resolveInDoubt } from './import/push/resolve-in-doubt.ts'
+import { settleInFlight } from './import/push/resolve-in-doubt.ts'
 import type { Run } from './ledger/ledger.ts'
-import { ABANDONED, type RunHolder } from './runs/open.ts'
+import { abandonedChange } from './runs/open.ts'
 import { projectOf } from './runs/project.ts'
 import { orphanCleanup } from './runs/orphaned-runs.ts'
 import { notifyObservers } from './runs/observers.ts'
@@ -93,7 +92,7 @@ export interface RunningWorker {
 const shutdownForceMs = 25_000
 const upkeepMs = 30_000
 
-/** The code of this process, once it was bundled; a second worker of the process takes the same. */
+/** The workflow code of this process, once it was bundled; a second worker of the process uses it too. */
 let bundled: Promise<WorkflowBundle> | null = null
 
 /** The workflow code: prebuilt beside the compiled worker, or bundled from source in development. */
@@ -138,29 +137,27 @@ function syncOfKind(
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const opened: (() => Promise<unknown>)[] = []
   const close = async () => {
-    // Bounded: what was opened is closed once, the last one first.
+    // Bounded: what was opened is closed once, last opened first.
     for (let next = opened.pop(); next; next = opened.pop()) await next().catch(() => {})
   }
   try {
-    return await start(options, opened, close)
+    return await start(options, (one) => opened.push(one), close)
   } catch (error) {
     await close()
     throw error
   }
 }
 
-async function start(
-  options: WorkerOptions,
-  opened: (() => Promise<unknown>)[],
-  close: () => Promise<void>,
-): Promise<RunningWorker> {
+type OnClose = (close: () => Promise<unknown>) => void
+
+/** Opens what the worker works with. What can be wrong on this machine is reported before anything native is started. */
+async function openParts(options: WorkerOptions, onClose: OnClose) {
   const { configFile, env, temporal, logger } = options
-  // What can be wrong on this machine is said before anything native is started.
   const config = await loadConfig(configFile, env)
   const ledgerPlace = await readLedgerPlace(config.ledger, env)
   const signingKey = await readSigningKey(config.ledger, env)
   const books = await openLedger(ledgerPlace, { signingKey })
-  opened.push(() => books.close())
+  onClose(() => books.close())
   const monitor = createMonitor({
     config,
     loadConfig: () => loadConfig(configFile, env),
@@ -169,10 +166,8 @@ async function start(
     clock: systemClock,
     logger,
   })
-  // The same, with an eye on what is settled.
-  const { ledger } = monitor
   const quotas = await openQuotaStore(ledgerPlace)
-  opened.push(() => quotas.close())
+  onClose(() => quotas.close())
   const isMonitored = config.worker.listen !== undefined
   const temporalPage = await installRuntime(logger, isMonitored ? temporalPageOnFreePort : null)
   const user = `worker ${process.pid} on ${hostname()}`
@@ -181,30 +176,41 @@ async function start(
     quotas: { store: quotas, user },
     watch: monitor.requests,
   })
-  opened.push(() => connections.close())
-  const openers = createSourceOpeners(options, connections.connect)
+  onClose(() => connections.close())
   const codec = await readCodec(config.temporal.encryption_keys ?? [], env)
   const connection = await connectWorker(temporal, logger)
-  opened.push(() => connection.close())
-  const converted = codec === null ? {} : { dataConverter: { payloadCodecs: [codec] } }
-  const client = new Client({ connection, namespace: temporal.namespace, ...converted })
-
+  onClose(() => connection.close())
+  const server = {
+    connection,
+    namespace: temporal.namespace,
+    ...(codec === null ? {} : { dataConverter: { payloadCodecs: [codec] } }),
+  }
+  const shared = { ...server, shutdownForceTime: options.shutdownForceMs ?? shutdownForceMs }
+  const client = new Client(server)
+  // The ledger of the monitor sees what is settled.
+  const { ledger } = monitor
   const project = await projectOf(books)
   const copy = await books.copy()
-  let pool: WorkerPool | null = null
-  let upkeep: HealthChecks | null = null
-  const checks = {
-    worker: () => pool?.isRunning() ?? false,
-    temporal: () => isAnswering(connection),
-    search_attributes: () => upkeep?.isWell('search_attributes') ?? true,
-    ledger: () => ledger.runs({ limit: 1 }).then(() => true),
-    ledger_copy: () => upkeep?.isWell('ledger_copy') ?? true,
+  return {
+    config,
+    ledger,
+    ledgerPlace,
+    monitor,
+    temporalPage,
+    connections,
+    shared,
+    client,
+    project,
+    copy,
   }
-  const listening = await monitor.listen({ temporalPage, checks })
-  opened.push(() => monitor.close())
+}
+type Parts = Awaited<ReturnType<typeof openParts>>
 
-  const isLive = async (holder: RunHolder): Promise<boolean> => await isLiveWorkflow(client, holder)
-  const deps: ActivityDeps = {
+function activityDeps(options: WorkerOptions, parts: Parts): ActivityDeps {
+  const { configFile, env, logger } = options
+  const { ledger, ledgerPlace, monitor, connections, client, project } = parts
+  const openers = createSourceOpeners(options, connections.connect)
+  return {
     ledger,
     logger,
     clock: systemClock,
@@ -229,17 +235,14 @@ async function start(
     connect: connections.connect,
     openSource: (sync, signal, extent) => openSource(sync, openers, signal, extent),
     openMirrorTables: createMirrorOpener(options),
-    isLive,
+    isLive: async (holder) => await isLiveWorkflow(client, holder),
   }
-  const activities = createActivities(deps)
-  const shared = {
-    connection,
-    namespace: temporal.namespace,
-    ...converted,
-    shutdownForceTime: options.shutdownForceMs ?? shutdownForceMs,
-  }
+}
+
+/** A function that creates the pollers of a project's queues, or of the queues of releases without projects. */
+function pollerFactory(options: WorkerOptions, { config, shared }: Parts) {
   const { buildId } = options
-  const pollers = async (taskQueue: string, served: Activities) =>
+  return async (taskQueue: string, served: Activities) =>
     await createPollers({
       taskQueue,
       workflowBundle: await workflowCode(),
@@ -250,47 +253,63 @@ async function start(
       // The deployment of a project has the name of its queue, as that of releases without projects had.
       version: buildId === undefined ? null : { deploymentName: taskQueue, buildId },
     })
+}
+
+async function start(
+  options: WorkerOptions,
+  onClose: OnClose,
+  close: () => Promise<void>,
+): Promise<RunningWorker> {
+  const { configFile, logger } = options
+  const parts = await openParts(options, onClose)
+  const { ledger, monitor, client, project, copy, shared } = parts
+  let pool: WorkerPool | null = null
+  let upkeep: HealthChecks | null = null
+  const checks = {
+    worker: () => pool?.isRunning() ?? false,
+    temporal: () => isAnswering(shared.connection),
+    search_attributes: () => upkeep?.isWell('search_attributes') ?? true,
+    ledger: () => ledger.runs({ limit: 1 }).then(() => true),
+    ledger_copy: () => upkeep?.isWell('ledger_copy') ?? true,
+  }
+  const listening = await monitor.listen({ temporalPage: parts.temporalPage, checks })
+  onClose(() => monitor.close())
+
+  const deps = activityDeps(options, parts)
+  const activities = createActivities(deps)
+  const pollers = pollerFactory(options, parts)
+  const isAlone = { isAlone: true, mayOpen: async () => true }
   const workers = [
-    ...(await pollers(
-      taskQueueOf(project.id),
-      guardActivities(activities, ledger, { isAlone: true, mayOpen: async () => true }),
-    )),
+    ...(await pollers(taskQueueOf(project.id), guardActivities(activities, ledger, isAlone))),
     await createBeacon(shared, workerIdentity(project.id, configFile, copy)),
   ]
   const place = { client, project, loadSyncs: deps.loadSyncs }
-  const isOurs = (id: string) => isOwnLegacySchedule(place, id)
+  const mayOpen = isStartedBySchedule(client, (id) => isOwnLegacySchedule(place, id))
   const old = legacyQueue({
     client,
     ledger,
     logger,
     hasOldSchedule: () => hasLegacySchedule(place),
     pollers: () =>
-      pollers(
-        SHARED_QUEUE,
-        guardActivities(activities, ledger, {
-          isAlone: false,
-          mayOpen: isStartedBySchedule(client, isOurs),
-        }),
-      ),
+      pollers(SHARED_QUEUE, guardActivities(activities, ledger, { isAlone: false, mayOpen })),
   })
   await old.look(null)
   pool = createWorkerPool([...workers, ...old.polling()])
-  const runs = orphanCleanup({ ledger, logger, isLive, ...abandonment(deps) })
   upkeep = startHealthChecks(
     {
       async search_attributes() {
-        const added = await ensureSearchAttributes(connection, temporal.namespace)
-        // They were there when the worker started: the server is another one, or lost its database.
+        const added = await ensureSearchAttributes(shared.connection, shared.namespace)
+        // They existed when the worker started: the server is another one, or lost its database.
         if (added.length > 0) logger.warn({ added }, 'search_attributes_lost')
       },
       schedules: missingSchedules({ ...place, logger, note: monitor.noteSchedules }),
       ledger_copy: copyWatch(client, { project: project.id, copy, clock: systemClock }),
-      runs,
+      runs: orphanCleanup({ ledger, logger, isLive: deps.isLive, ...abandonment(deps) }),
       old_queue: () => old.look(pool),
     },
     { clock: systemClock, logger, everyMs: options.upkeepMs ?? upkeepMs },
   )
-  opened.push(() => upkeep!.stop())
+  onClose(() => upkeep!.stop())
   const { shutdown } = pool
   const stopped = pool.stopped.then(close, (error: unknown) => {
     // A request that was not answered in time holds its connection: that is not waited for.
@@ -300,38 +319,17 @@ async function start(
   return { ledger: ledger.place, project: project.id, listening, stopped, shutdown }
 }
 
-/** What a sweep does before and after it closes the books of a run. */
+/** What the cleanup of orphaned runs does before and after it closes the books of a run. */
 function abandonment({ ledger, logger, clock, connect, watch }: ActivityDeps) {
+  const drain = async (run: Run) =>
+    await clock.sleep(Math.max(0, await drainInFlight({ ledger, clock }, run)))
   return {
     async abandoning(run: Run) {
-      if (run.kind === 'mirror' || run.destination === null) return
-      await clock.sleep(Math.max(0, await drainInFlight({ ledger, clock }, run)))
-      const { to } = jobOf(run, 'import').sync.import
-      const connected = await connect(to, await ledger.destinationOf(run.id)).catch(() => null)
-      if (connected === null) return
       const { signal } = new AbortController()
-      const around = {
-        tuning: DEFAULT_IMPORT_TUNING,
-        priority: 'import' as const,
-        signal,
-        beat: () => {},
-      }
-      await resolveInDoubt({ ledger, logger, clock, client: connected.client, ...around }, run)
+      const scope = { ledger, logger, clock, tuning: DEFAULT_IMPORT_TUNING, signal, beat: () => {} }
+      await settleInFlight({ ...scope, priority: 'import' }, run, drain, connect)
     },
-    abandoned: ({ id, sync, kind, purpose, state: from, workflowId }: Run) =>
-      watch.changed({
-        run: id,
-        sync,
-        kind,
-        purpose,
-        from,
-        workflowId,
-        to: 'failed',
-        reason: 'abandoned',
-        message: ABANDONED,
-        books: null,
-        differences: null,
-      }),
+    abandoned: (run: Run) => watch.changed(abandonedChange(run)),
   }
 }
 

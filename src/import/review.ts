@@ -18,7 +18,7 @@ import type {
 } from '../ledger/ledger.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
 import type { ImportDeps } from './ports.ts'
-import { lookUpItems } from './verify/look-up.ts'
+import { lookUpItems, parsed } from './verify/look-up.ts'
 import { stepPosition } from './step-position.ts'
 import { currentMatchingProperty } from './mapping/types.ts'
 
@@ -167,7 +167,7 @@ async function missing(
   const place = await stepPosition(deps.ledger, run, CREATES, { after: 0, creates: 0 })
   let { creates } = place.kept
   for await (const items of pages(deps, limit, next, place.kept.after)) {
-    const found = await lookUpItems(deps, config, matching, items, [matching.name])
+    const found = await lookUpItems(deps, config, matching, items.map(parsed), [matching.name])
     creates += items.filter(({ key }) => !found.has(key)).length
     await place.keep({ after: items.at(-1)!.ordinal, creates })
   }

@@ -4,6 +4,7 @@
 import type { BlockReason } from '../core/errors.ts'
 import type { Purpose } from '../core/purpose.ts'
 import type { Books, RunState } from '../core/states.ts'
+import type { Run } from '../ledger/ledger.ts'
 
 /** A run that changed its state, or that could not be opened. No values of rows, no keys. */
 export interface RunChange {
@@ -24,6 +25,15 @@ export interface RunChange {
   readonly differences: number | null
   readonly workflowId: string
 }
+
+/** What most changes leave out. */
+export const NO_CHANGE = { reason: null, message: null, books: null, differences: null } as const
+
+/** The change of a run to another state. */
+export const runChange = (
+  { id, sync, kind, purpose, state: from, workflowId }: Run,
+  now: Pick<RunChange, 'to'> & Partial<RunChange>,
+): RunChange => ({ run: id, sync, kind, purpose, from, workflowId, ...NO_CHANGE, ...now })
 
 export interface RunObserver {
   /** Takes at most 10 s, and never rejects. The same change may be reported twice, after a crash between two steps. */

@@ -5,6 +5,7 @@ import type { Json } from '../core/json.ts'
 import type { Purpose } from '../core/purpose.ts'
 import type { Logger } from '../core/ports.ts'
 import type { Run, RunClosing, Runs } from '../ledger/ledger.ts'
+import { runChange, type RunChange } from './observers.ts'
 
 /** Which workflow execution holds or wants a run. */
 export interface RunHolder {
@@ -13,8 +14,12 @@ export interface RunHolder {
 }
 
 /** The message of a run whose workflow is gone. */
-export const ABANDONED =
+const ABANDONED =
   'its workflow ended without closing the books (terminated, or its history was lost)'
+
+/** The change of a run whose books were closed because its workflow is gone. */
+export const abandonedChange = (run: Run): RunChange =>
+  runChange(run, { to: 'failed', reason: 'abandoned', message: ABANDONED })
 
 const takeoversMax = 3
 

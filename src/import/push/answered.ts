@@ -1,19 +1,17 @@
-// What the answer to an upsert shows of its item, for nothing: the record that the service says it wrote. Where it is another
-// record than the one asked for, or has other values than were sent, the item counts as different until it is read back, whatever
-// `verify` says; the reading decides about values. An answer without a record, or without some properties, says nothing of them.
+// What the answer to an upsert shows of its item at no cost: the record that the service says it wrote. If it is another record
+// than the one asked for, or has other values than were sent, the item counts as different until it is read back, whatever
+// `verify` says; the read decides about values. An answer without a record, or without some properties, says nothing of them.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { ItemOutcome, PlannedItem, RunSchema } from '../../ledger/ledger.ts'
+import type { ItemOutcome, RunSchema } from '../../ledger/ledger.ts'
 import { differingFields } from '../verify/compare.ts'
 import { hasSameLetters } from '../verify/normalised.ts'
 import { itemKey } from '../mapping/key.ts'
-import { payloadProperties } from '../verify/look-up.ts'
+import type { PropertyValues } from '../verify/look-up.ts'
 import { classOf, fieldNotes } from '../verify/read-back.ts'
 import { isCompared, stagedMatchingProperty, propertyTypes } from '../mapping/types.ts'
-
-type Values = Readonly<Record<string, Json>>
 
 /** Reasons of items whose answer does not show what was sent. */
 export const ANSWERED_DIFFERENT = 'answered_different'
@@ -21,48 +19,53 @@ export const ANSWERED_OTHER_RECORD = 'answered_other_record'
 
 const ANSWERED = 'the service answered'
 
-/** Adds to the outcome of an item what the record of its answer shows otherwise. */
+/** An item, with the values that were sent. */
+interface Sent {
+  readonly key: string
+  readonly sent: PropertyValues
+}
+
+/** Adds to the outcome of an accepted item what the record of its answer shows otherwise. */
 export function answerReader(
   config: ImportConfig,
   schema: RunSchema | null,
 ): (
-  item: PlannedItem,
+  item: Sent,
   outcome: ItemOutcome,
   record: RecordRepresentation | null | undefined,
 ) => ItemOutcome {
   const typeOf = propertyTypes(config, schema)
   const matching = stagedMatchingProperty(config, schema)
 
-  /** Whether the record has values of the matching property, and none of them is the item's key, in whatever form. */
-  const isOther = (item: PlannedItem, held: Json | undefined): boolean => {
+  /** Whether the record has values of the matching property, and none of them is the key, in whatever form. */
+  const isOther = (key: string, held: Json | undefined): boolean => {
     const values = [held ?? []].flat() as Json[]
     const isOurs = (value: Json) =>
-      itemKey(value, matching.type, matching.folds) === item.key ||
-      (typeof value === 'string' && hasSameLetters(value, item.key))
+      itemKey(value, matching.type, matching.folds) === key ||
+      (typeof value === 'string' && hasSameLetters(value, key))
     return values.length > 0 && !values.some(isOurs)
   }
 
   return (item, outcome, record) => {
-    if (!record || (outcome.state !== 'created' && outcome.state !== 'updated')) return outcome
-    const all = payloadProperties(item)
-    const held = record.properties as Values
+    if (!record) return outcome
+    const held = record.properties as PropertyValues
     const sent = Object.fromEntries(
-      Object.entries(all).filter(([name]) => Object.hasOwn(held, name)),
+      Object.entries(item.sent).filter(([name]) => Object.hasOwn(held, name)),
     )
     const kindOf = (field: string) => classOf(sent[field], held[field])
-    const told = (fields: readonly string[], reason: string) =>
+    const noteOf = (fields: readonly string[], reason: string) =>
       fieldNotes(config, { sent, held, fields, verb: ANSWERED, kindOf, reason })
-    if (Object.hasOwn(sent, matching.name) && isOther(item, held[matching.name]))
+    if (Object.hasOwn(sent, matching.name) && isOther(item.key, held[matching.name]))
       return {
         ...outcome,
-        // Whose id that is nobody knows.
+        // It is not known which record has that id.
         recordId: null,
-        answered: told([matching.name], ANSWERED_OTHER_RECORD),
+        answered: noteOf([matching.name], ANSWERED_OTHER_RECORD),
       }
     const fields = differingFields(sent, held, typeOf).filter((name) => isCompared(config, name))
     if (fields.length === 0) return outcome
     const [form] = fields.includes(matching.name) ? [held[matching.name]].flat() : []
     const key = typeof form === 'string' ? form : null
-    return { ...outcome, answered: { ...told(fields, ANSWERED_DIFFERENT), key } }
+    return { ...outcome, answered: { ...noteOf(fields, ANSWERED_DIFFERENT), key } }
   }
 }

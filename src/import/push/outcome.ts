@@ -24,58 +24,46 @@ function pointerInItem(field: string | null | undefined): string | null {
 export function itemOutcome(item: PlannedItem, result: BatchItemResult): ItemOutcome {
   const { ordinal } = item
   const { status, problem } = result
-  switch (status) {
-    case 201:
-      return {
-        ...blank,
-        ordinal,
-        state: 'created',
-        httpStatus: status,
-        recordId: result.record?.id ?? null,
-      }
-    case 200:
-    case 204:
-      return {
-        ...blank,
-        ordinal,
-        state: 'updated',
-        httpStatus: status,
-        recordId: result.record?.id ?? null,
-      }
-    default: {
-      const transient = status === 500 || status === 503
-      const spent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
-      const first = problem?.errors?.[0]
-      return {
-        ordinal,
-        state: transient ? (spent ? 'sent' : 'planned') : 'rejected',
-        httpStatus: status,
-        recordId: null,
-        code: problem?.code ?? null,
-        reason: problem?.reason ?? first?.reason ?? null,
-        field: pointerInItem(problem?.field ?? first?.field),
-        detail: first && !problem?.field ? first.detail : (problem?.detail ?? null),
-        inDoubt: transient && spent,
-        marks: null,
-      }
+  if (status === 200 || status === 201 || status === 204)
+    return {
+      ...blank,
+      ordinal,
+      state: status === 201 ? 'created' : 'updated',
+      httpStatus: status,
+      recordId: result.record?.id ?? null,
     }
+  const isTransient = status === 500 || status === 503
+  const isSpent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
+  const first = problem?.errors?.[0]
+  return {
+    ...blank,
+    ordinal,
+    state: isTransient ? (isSpent ? 'sent' : 'planned') : 'rejected',
+    httpStatus: status,
+    code: problem?.code ?? null,
+    reason: problem?.reason ?? first?.reason ?? null,
+    field: pointerInItem(problem?.field ?? first?.field),
+    detail: first && !problem?.field ? first.detail : (problem?.detail ?? null),
+    inDoubt: isTransient && isSpent,
   }
 }
+
+/** Whether the service accepted the item. */
+export const wasAccepted = ({ state }: ItemOutcome): boolean =>
+  state === 'created' || state === 'updated'
 
 /** The outcome of a single item whose whole request was refused. */
 export function refusedOutcome(item: PlannedItem, failure: ServiceFailure): ItemOutcome {
   const first = failure.errors[0]
   return {
+    ...blank,
     ordinal: item.ordinal,
     state: 'rejected',
     httpStatus: failure.status ?? null,
-    recordId: null,
     code: failure.problemCode ?? null,
     reason: failure.reason ?? first?.reason ?? null,
     field: pointerInItem(failure.field ?? first?.field),
     detail: failure.detail ?? first?.detail ?? null,
-    inDoubt: false,
-    marks: null,
   }
 }
 

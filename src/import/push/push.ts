@@ -1,18 +1,19 @@
 // Push: the planned items of a segment go out, 50 at a time, in as many lanes as requests may be in flight
 // (design section 3). A permit comes first, the batch after: so every request is as full as it can be.
 
-import { Blocked, SyncError } from '../../core/errors.ts'
+import { Blocked } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
-import type { Permit } from '../../core/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import type { PlannedItem, RunSchema, RunSegment } from '../../ledger/ledger.ts'
-import { bodyDigest, createDelivery, type DeliveryLedger } from './deliver.ts'
-import { resolveKeyForms } from './key-forms.ts'
+import type { Outbox, PlannedItem, RunSchema, RunSegment } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
+import { Delivery } from './deliver.ts'
+import { resolveKeyForms } from './key-forms.ts'
+import { PushSlice } from './push-slice.ts'
+import type { ClaimedSegment, DeliveryLedger } from './settle.ts'
 
 /** What a call of `push` reached. */
 export interface PushResult {
-  /** False where time ran out first: call again. */
+  /** False if time ran out first: call again. */
   readonly done: boolean
   readonly requests: number
 }
@@ -29,125 +30,94 @@ const refusedBatchesMax = 2
 
 /**
  * Pushes a segment to its end, or until time runs out.
- * @throws Blocked where a person or the service has to mend something first; QuotaWait for a long wait;
- * FenceLost where another worker has taken the segment over
+ * @throws Blocked if a person or the service has to mend something first; QuotaWait for a long wait;
+ * FenceLost if another worker has taken the segment over
  */
 export async function push(deps: ImportDeps<DeliveryLedger>, job: Job): Promise<PushResult> {
-  const { client, ledger, clock, tuning } = deps
+  const { client, ledger } = deps
+  const { run, segment } = job
   const itemsPerRequest = await client.upsertsPerRequest()
-  const fence = await ledger.claimSegment(job.run, job.segment)
-  const deadline = clock.now() + tuning.segment_ms
-  const timeUp = new AbortController()
-  const ended = new AbortController()
-  clock.sleep(tuning.segment_ms, ended.signal).then(
-    () => timeUp.abort(),
-    () => {},
-  )
+  const fence = await ledger.claimSegment(run, segment)
+  const claimed = { ...job, itemsPerRequest, fence }
+  const slice = new PushSlice(deps)
+  const delivery = new Delivery(deps, claimed, slice.mustStop)
   try {
-    return await pushUntil(deps, { ...job, itemsPerRequest, fence }, deadline, timeUp.signal)
+    await resolveKeyForms(deps, job)
+    await resendLost(deps, job, delivery, slice)
+    const done = await pushRounds(deps, claimed, delivery, slice)
+    if (done) await ledger.finishSegment(run, segment, fence)
+    return { done, requests: delivery.requests }
   } finally {
-    ended.abort()
+    slice.end()
   }
 }
 
-/** `timeUp` aborts at the deadline: a permit that came then would only be given back, and somebody else waits for it. */
-async function pushUntil(
-  deps: ImportDeps<DeliveryLedger>,
-  job: Job & { readonly itemsPerRequest: number; readonly fence: number },
-  deadline: number,
-  timeUp: AbortSignal,
-): Promise<PushResult> {
-  const { ledger, clock, tuning, signal } = deps
-  const { run, segment, itemsPerRequest, fence } = job
-  /** The first error ends every lane; batches in flight are settled first. */
-  let stopped: { error: unknown } | null = null
-  const halted = new AbortController()
-  // A timer and a clock that was set may disagree: the earlier one counts, everywhere alike.
-  const isOver = () => timeUp.aborted || clock.now() >= deadline
-  const mustStop = () => stopped !== null || signal.aborted || isOver()
-  const delivery = createDelivery(deps, job, mustStop)
-  let refusedBatches = 0
-
-  const inLanes = async (lane: () => Promise<void>): Promise<void> => {
-    const guarded = async () => {
-      try {
-        await lane()
-      } catch (error) {
-        stopped ??= { error }
-        halted.abort()
-      }
-    }
-    await Promise.all(Array.from({ length: tuning.in_flight }, guarded))
-    if (signal.aborted) throw signal.reason
-    if (stopped !== null) throw (stopped as { error: unknown }).error
-  }
-
-  await resolveKeyForms(deps, job)
-
-  /** Aborts when time is up, with the work, and where another lane failed. */
-  const slice = AbortSignal.any([timeUp, halted.signal, signal])
-  /** Null where time is up before a permit comes. */
-  const acquireInTime = (until: AbortSignal): Promise<Permit | null> =>
-    delivery.acquire(until).catch((error: unknown) => {
-      if (timeUp.aborted && !signal.aborted && stopped === null) return null
-      throw error
-    })
-
-  // What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was.
+/** What was in flight when the last attempt ended: its outcome is unknown, so it is sent again as it was. */
+async function resendLost(
+  { ledger }: ImportDeps<Outbox>,
+  { run, segment }: Job,
+  delivery: Delivery,
+  slice: PushSlice,
+): Promise<void> {
   const lost = [...(await ledger.unsettledBatches(run, segment))]
-  await inLanes(async () => {
-    for (let batch = lost.shift(); batch && !mustStop(); batch = lost.shift()) {
-      if (bodyDigest(batch.items) !== batch.digest)
-        throw new SyncError(
-          'replay_differs',
-          `Run ${run}: batch ${batch.batch} cannot be rebuilt as it was sent`,
-        )
-      const permit = await acquireInTime(slice)
+  await slice.inLanes(async () => {
+    for (let batch = lost.shift(); batch && !slice.mustStop(); batch = lost.shift()) {
+      const body = delivery.bodyOf(batch)
+      const permit = await slice.inTime(delivery.acquire(slice.signal))
       if (permit === null) return
-      await delivery.redeliver(batch, permit)
+      await delivery.redeliver(batch, body, permit)
     }
   })
+}
 
-  /** Hands out the planned items of a round, in ordinal order, each once, to whichever lane asks. */
-  const dispenser = (round: number) => {
-    let after = segment.first - 1
-    let last: Promise<unknown> = Promise.resolve()
-    const empty = new AbortController()
-    const next = async (): Promise<readonly PlannedItem[]> => {
-      const items = await ledger.nextPlanned(run, segment, {
-        after,
-        attemptsBelow: round,
-        limit: itemsPerRequest,
-      })
-      after = items.at(-1)?.ordinal ?? segment.last
-      // A permit that nothing is left for would keep somebody else's request waiting.
-      if (items.length < itemsPerRequest || after >= segment.last) empty.abort()
-      return items
-    }
-    return {
-      isEmpty: () => empty.signal.aborted,
-      /** Aborts with the last item handed out, and with the slice. */
-      signal: AbortSignal.any([empty.signal, slice]),
-      take: () => {
-        const turn = last.then(next)
-        last = turn.catch(() => {})
-        return turn
-      },
-    }
-  }
-
-  // Rounds: first everything planned, then, with growing waits, what was answered 500 or 503 inside an answer.
+/**
+ * First everything planned, then, with growing waits, what was answered 500 or 503 inside an answer. Returns whether nothing is
+ * left.
+ */
+async function pushRounds(
+  deps: ImportDeps<Outbox>,
+  job: ClaimedSegment,
+  delivery: Delivery,
+  slice: PushSlice,
+): Promise<boolean> {
+  const { ledger, clock, tuning, signal } = deps
+  const sendAll = roundSender(deps, delivery, slice)
   for (let round = 1; round <= ITEM_ATTEMPTS_MAX; round++) {
-    const planned = dispenser(round)
-    await inLanes(async () => {
+    await sendAll(dispenser(ledger, job, round, slice.signal))
+    if (slice.isOver()) return false
+    const left = await firstPlanned(ledger, job)
+    if (left === null) break
+    const waits = tuning.item_backoff_ms
+    await clock.sleep(waits[Math.min(round, waits.length) - 1] ?? 0, signal)
+  }
+  return true
+}
+
+/** The first item of a segment that may be sent still; null if none is left. */
+export async function firstPlanned(
+  ledger: Outbox,
+  { run, segment }: { readonly run: number; readonly segment: RunSegment },
+): Promise<PlannedItem | null> {
+  const choice = { after: segment.first - 1, attemptsBelow: ITEM_ATTEMPTS_MAX, limit: 1 }
+  const [item] = await ledger.nextPlanned(run, segment, choice)
+  return item ?? null
+}
+
+/** Sends what a dispenser hands out. Batches that are refused whole are counted over all rounds. */
+function roundSender({ tuning }: ImportDeps, delivery: Delivery, slice: PushSlice) {
+  let refusedBatches = 0
+  return (planned: ReturnType<typeof dispenser>): Promise<void> =>
+    slice.inLanes(async () => {
       // Bounded by the segment's items: every pass takes some, or ends.
-      while (!mustStop() && !planned.isEmpty()) {
-        const permit = await acquireInTime(planned.signal).catch((error: unknown) => {
-          if (planned.isEmpty()) return null
-          throw error
-        })
+      while (!slice.mustStop() && !planned.isEmpty()) {
+        const permit = await slice
+          .inTime(delivery.acquire(planned.signal))
+          .catch((error: unknown) => {
+            if (planned.isEmpty()) return null
+            throw error
+          })
         if (permit === null) return
-        const items = mustStop() ? [] : await planned.take()
+        const items = slice.mustStop() ? [] : await planned.take()
         if (items.length === 0) return permit.unused()
         const refused = await delivery.deliver(items, permit)
         if (refused < items.length || items.length === 1) continue
@@ -159,16 +129,33 @@ async function pushUntil(
           )
       }
     })
-    if (isOver()) return { done: false, requests: delivery.requests() }
-    const [left] = await ledger.nextPlanned(run, segment, {
-      after: 0,
-      attemptsBelow: ITEM_ATTEMPTS_MAX,
-      limit: 1,
-    })
-    if (!left) break
-    const waits = tuning.item_backoff_ms
-    await clock.sleep(waits[Math.min(round, waits.length) - 1] ?? 0, signal)
+}
+
+/** Hands out the planned items of a round, in ordinal order, each once, to whichever lane asks. */
+function dispenser(
+  ledger: Outbox,
+  { run, segment, itemsPerRequest: limit }: ClaimedSegment,
+  round: number,
+  slice: AbortSignal,
+) {
+  let after = segment.first - 1
+  let last: Promise<unknown> = Promise.resolve()
+  const empty = new AbortController()
+  const next = async (): Promise<readonly PlannedItem[]> => {
+    const items = await ledger.nextPlanned(run, segment, { after, attemptsBelow: round, limit })
+    after = items.at(-1)?.ordinal ?? segment.last
+    // A permit for which nothing is left would keep the request of another lane waiting.
+    if (items.length < limit || after >= segment.last) empty.abort()
+    return items
   }
-  await ledger.finishSegment(run, segment, fence)
-  return { done: true, requests: delivery.requests() }
+  return {
+    isEmpty: () => empty.signal.aborted,
+    /** Aborts when the last item is handed out, and with the slice. */
+    signal: AbortSignal.any([empty.signal, slice]),
+    take: () => {
+      const taking = last.then(next)
+      last = taking.catch(() => {})
+      return taking
+    },
+  }
 }

@@ -1,15 +1,16 @@
-// Twins: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
+// Collisions: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
 import type { ImportConfig } from '../../../config/index.ts'
 import type { Runs, RunSchema, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
-import { batchBodyText } from './deliver.ts'
+import { bodyText } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
-import { itemOutcome } from './outcome.ts'
+import { itemOutcome, wasAccepted } from './outcome.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { stepPosition } from '../step-position.ts'
 import type { ImportDeps } from '../ports.ts'
+import { parsed } from '../verify/look-up.ts'
 
 /** Reason of a row whose record holds the values of a later row. */
 const SAME_RECORD = 'same_record'
@@ -32,32 +33,33 @@ export async function resolveCollisions(
   let { after } = place.kept
   // Bounded by the run's items: every pass moves `after` forward.
   for (;;) {
-    const [twin] = await ledger.collisions(run, { after, limit: 1 })
-    if (!twin) return sent
-    after = twin.ordinal
+    const [item] = await ledger.collisions(run, { after, limit: 1 })
+    if (!item) return sent
+    after = item.ordinal
     const sending = sendIfRunIsOpen(deps, run, (sendBefore) =>
       client.batchUpsert(
         config.object_type,
         config.matching_property,
-        { body: batchBodyText([twin]), count: 1 },
+        { body: bodyText([item]), count: 1 },
         { signal, priority, sendBefore },
       ),
     )
     const answer = await withHeartbeat(deps, sending)
     await place.sent()
-    const told = answer.data[0]!
-    const outcome = readAnswer(twin, itemOutcome(twin, told), told.record)
+    const result = answer.data[0]!
+    const outcome = itemOutcome(item, result)
     // The state stays what it was; what is no longer accepted must be due again on the next run.
-    if (outcome.state === 'updated' || outcome.state === 'created')
-      await ledger.recordCollision(run, twin.ordinal, {
+    if (wasAccepted(outcome)) {
+      const { answered } = readAnswer(parsed(item), outcome, result.record)
+      await ledger.recordCollision(run, item.ordinal, {
         reason: SAME_RECORD,
-        detail: overwrittenBy(twin.ordinal),
-        answered: outcome.answered ?? null,
+        detail: overwrittenBy(item.ordinal),
+        answered: answered ?? null,
       })
-    else
+    } else
       await ledger.recordVerified(run, [
         {
-          ordinal: twin.ordinal,
+          ordinal: item.ordinal,
           verdict: 'different',
           recordId: null,
           field: outcome.field,

@@ -1,28 +1,40 @@
-// In doubt is settled by asking: rows whose answer was lost are looked up by key before anyone is told that they failed. For runs
-// that end before their time; one that comes to its end verifies anyway.
+// For runs that end before their time: rows whose answer was lost are looked up by key before they are reported as failed. A run
+// that comes to its end verifies anyway.
 
+import type { OrgRef } from '../../core/org-ref.ts'
 import type { Run, Runs, Verification } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportClient, ImportDeps } from '../ports.ts'
 import { verify } from '../verify/verify.ts'
 
-/** Longer than the answers of a few dozen requests take; what is not settled by then stays in doubt, and says so. */
+/** Longer than the answers of a few dozen requests take; what is not settled by then stays in doubt, and is reported so. */
 const WAIT_MAX_MS = 20_000
 
-/** Asks for what a run has in flight. A service that does not answer leaves it in doubt. */
-export async function resolveInDoubt(
-  deps: ImportDeps<Runs & Verification>,
-  row: Run,
+/**
+ * Settles what a run has in flight. A service that does not answer leaves it in doubt. A run that never knew its destination has
+ * nothing in flight.
+ * @param drain ends when none of the run's writes can be sent any more
+ */
+export async function settleInFlight(
+  deps: Omit<ImportDeps<Runs & Verification>, 'client'>,
+  run: Run,
+  drain: (run: Run) => Promise<void>,
+  connect: (connection: string, home: OrgRef | null) => Promise<{ client: ImportClient }>,
 ): Promise<void> {
-  const { id: run } = row
+  if (run.kind === 'mirror' || run.destination === null) return
+  await drain(run)
+  const config = jobOf(run, 'import').sync.import
+  const home = await deps.ledger.destinationOf(run.id)
+  const connected = await connect(config.to, home).catch(() => null)
+  if (connected === null) return
+  const { id, schema } = run
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
   try {
-    const config = jobOf(row, 'import').sync.import
-    const job = { run, config, schema: row.schema, written: null }
-    const { read, equal } = await verify({ ...deps, signal }, job)
-    if (read > 0) deps.logger.info({ run, read, equal }, 'doubts_settled')
+    const job = { run: id, config, schema, written: null }
+    const { read, equal } = await verify({ ...deps, client: connected.client, signal }, job)
+    if (read > 0) deps.logger.info({ run: id, read, equal }, 'doubts_settled')
   } catch (error) {
     const code = error instanceof Error ? error.name : typeof error
-    deps.logger.warn({ run, error: code }, 'doubts_not_settled')
+    deps.logger.warn({ run: id, error: code }, 'doubts_not_settled')
   }
 }

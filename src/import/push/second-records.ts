@@ -1,5 +1,5 @@
-// Rows that were written to another record than the sync wrote their keys to before. Where the record of before is still there,
-// or the key in use may not see it, the key has two records at the service, and the run says so.
+// Rows that were written to another record than the sync wrote their keys to before. If the earlier record still exists, or the
+// API key in use may not see it, the key has two records at the service, and the run says so.
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Json } from '../../core/json.ts'
@@ -18,10 +18,11 @@ import { itemKey } from '../mapping/key.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 import type { ImportDeps } from '../ports.ts'
 import { readRecordById } from '../verify/look-up.ts'
+import { wasAccepted } from './outcome.ts'
 
 const WRITTEN_ANEW = 'this key was written to another record before'
 
-/** Notes with each outcome of a batch that its key has a second record now, or may have one. Before the batch is settled. */
+/** Adds to each outcome of a batch, before it is settled, that its key has a second record now, or may have one. */
 export function secondRecordReader(
   deps: ImportDeps<AcceptedRecords & RowStaging & Runs>,
   job: { run: number; config: ImportConfig; schema: RunSchema | null },
@@ -34,7 +35,7 @@ export function secondRecordReader(
   const matching = stagedMatchingProperty(config, schema)
   const hidden = hiddenFrom(deps, job)
 
-  /** Why the key has a second record, or may have one; null where it has not. */
+  /** Why the key has a second record, or may have one; null if it has none. */
   const look = async (
     key: string,
     state: ItemOutcome['state'],
@@ -48,37 +49,35 @@ export function secondRecordReader(
     const held = [(record.properties[matching.name] as Json | undefined) ?? []].flat() as Json[]
     const keys = held.flatMap((value) => itemKey(value, matching.type, matching.folds) ?? [])
     if (keys.includes(key)) return `${before.recordId}, which is still there with the same key`
-    // The key has moved to a record that was there, or the record of before is that of another row.
+    // The key has moved to a record that existed, or the earlier record is that of another row.
     if (state === 'updated') return null
     const own = await ledger.stagedKeys(run, keys, { upTo: Number.MAX_SAFE_INTEGER })
     return own.size > 0 ? null : `${before.recordId}, which is still there with another key`
   }
 
   return async (items, outcomes) => {
-    const written = outcomes.filter(
-      ({ state, recordId }) => (state === 'created' || state === 'updated') && recordId !== null,
-    )
+    const written = outcomes.filter((outcome) => wasAccepted(outcome) && outcome.recordId !== null)
     if (written.length === 0) return outcomes
     const keyOf = new Map(items.map(({ ordinal, key }) => [ordinal, key]))
     const accepted = await ledger.acceptedRecords(
       run,
       written.map(({ ordinal }) => keyOf.get(ordinal)!),
     )
-    const told = new Map<number, string>()
+    const details = new Map<number, string>()
     await forEachConcurrent(written, tuning.in_flight, async ({ ordinal, recordId, state }) => {
       const key = keyOf.get(ordinal)!
       const before = accepted.get(key)
       if (before === undefined || before.recordId === recordId) return
-      // The answer is booked whatever becomes of the looking.
+      // The answer is recorded even if the look-up fails.
       const found = await look(key, state, before).catch(
         () => `${before.recordId}, which could not be read now`,
       )
-      if (found !== null) told.set(ordinal, `${WRITTEN_ANEW}: ${found}`)
+      if (found !== null) details.set(ordinal, `${WRITTEN_ANEW}: ${found}`)
     })
     const column = config.properties[matching.name]?.column ?? null
     const field = `/properties/${matching.name}`
     return outcomes.map((outcome) => {
-      const detail = told.get(outcome.ordinal)
+      const detail = details.get(outcome.ordinal)
       if (detail === undefined) return outcome
       return { ...outcome, answered: { reason: SECOND_RECORD, field, detail, column, value: null } }
     })

@@ -7,7 +7,14 @@ import type { ReconcileScope } from '../../core/purpose.ts'
 import { joinWords } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { Window } from '../../core/watermark.ts'
-import type { Leftovers, RowStaging, RunClosing, Runs, StageCounts } from '../../ledger/ledger.ts'
+import type {
+  LastReading,
+  Leftovers,
+  RowStaging,
+  RunClosing,
+  Runs,
+  StageCounts,
+} from '../../ledger/ledger.ts'
 import type { Extent, Source } from '../../sources/source.ts'
 import { carryOver } from './carry-over.ts'
 import { emptySourceWarning } from './empty-source.ts'
@@ -20,6 +27,8 @@ import { keyTypeOf, keyWarnings } from './key-warnings.ts'
 import { readTarget } from '../mapping/target.ts'
 import { isCompared } from '../mapping/types.ts'
 import { filterRows } from './row-filter.ts'
+
+type StagingLedger = Leftovers & RowStaging & RunClosing & Runs
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
@@ -57,11 +66,11 @@ function notComparedText(config: ImportConfig): string[] {
  * @throws MappingError, SourceError before anything was sent; the caller closes the run
  */
 export async function stage(
-  deps: ImportDeps<Leftovers & RowStaging & RunClosing & Runs>,
+  deps: ImportDeps<StagingLedger>,
   job: StageJob,
   openSource: (extent: Extent) => Promise<Source>,
 ): Promise<StageResult> {
-  const { ledger, client, signal, tuning } = deps
+  const { ledger, client } = deps
   const { run, sync, window = null, reconcile = null, isRetry = false } = job
   const config = sync.import
   const target = await withHeartbeat(deps, readTarget(deps, sync))
@@ -75,59 +84,81 @@ export async function stage(
   const isIncremental = 'query' in config.from && config.from.watermark !== undefined
   const isRegular = window === null && reconcile === null && !isRetry
   const last = isIncremental && isRegular ? await ledger.lastReading(destination) : null
-  const whole = await withHeartbeat(
-    deps,
-    openSource({ watermark: last?.watermark ?? null, window }),
-  )
+  const extent = { watermark: last?.watermark ?? null, window }
+  const whole = await withHeartbeat(deps, openSource(extent))
   const source = reconcile?.where ? filterRows(whole, reconcile.where) : whole
   try {
     const keyType = keyTypeOf(config, target)
     const folds = await foldsCase(deps, config, keyType)
-    const plan: MappingPlan = compileMapping(sync.name, config, target, source.columns, folds)
+    const plan = compileMapping(sync.name, config, target, source.columns, folds)
     await ledger.bindDestination(run, destination, {
       keyFingerprint: job.keyFingerprint,
       warnings: plan.warnings,
       schema: plan.schema,
     })
-    await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
-    const fence = await ledger.beginStage(run, source.columns)
-    for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
-      signal.throwIfAborted()
-      await ledger.stageItems(
-        run,
-        fence,
-        rows.map((row) => plan.map(row)),
-      )
-      deps.beat(rows.length)
-    }
-    const { rows: read, digest, watermark: reached } = source.summary()
-    const watermark = isRegular ? reached : undefined
-    // Whoever retries wants it sent, and what a reconciliation left differs although it was accepted.
-    const believes = reconcile === null && !isRetry
-    const kept = { run, fence, rows: read, columns: source.columns, plan }
-    const carried = last === null ? 0 : await carryOver(deps, kept, last)
-    const rows = read + carried
-    const counts = await ledger.finishStage(
-      run,
-      fence,
-      { rows, digest, watermark, believes, rowsPerSegment: tuning.rows_per_segment },
-      () => {
-        signal.throwIfAborted()
-        deps.beat()
-      },
-    )
-    const planned = reconcile?.sample
-      ? await ledger.keepSample(run, fence, reconcile.sample)
-      : counts.planned
-    const isExact = isCaseFoldable(keyType) && !folds
-    const told = [...(await keyWarnings(ledger, run, { counts, isExact }))]
+    const { counts, ...found } = await stageRows(deps, job, { source, plan, last })
     const isWhole = !isIncremental && window === null && !isRetry && !reconcile?.where
-    if (isWhole && rows === 0) told.push(...(await emptySourceWarning(ledger, sync.name, run)))
-    told.push(...notComparedText(config))
-    await ledger.addWarnings(run, told)
-    const found = { ...counts, planned, rows: rows - counts.planned + planned, carried }
-    return { ...found, warnings: [...plan.warnings, ...told], cleared: plan.cleared() }
+    const warnings = [
+      ...(await keyWarnings(ledger, run, { counts, isExact: isCaseFoldable(keyType) && !folds })),
+      ...(isWhole && found.all === 0 ? await emptySourceWarning(ledger, sync.name, run) : []),
+      ...notComparedText(config),
+    ]
+    await ledger.addWarnings(run, warnings)
+    const { planned, carried, all } = found
+    return {
+      ...counts,
+      planned,
+      rows: all - counts.planned + planned,
+      carried,
+      warnings: [...plan.warnings, ...warnings],
+      cleared: plan.cleared(),
+    }
   } finally {
     await source.close()
   }
+}
+
+/** Reads the source to its end. `all`: its rows, and those that were carried over. */
+async function stageRows(
+  deps: ImportDeps<StagingLedger>,
+  { run, window = null, reconcile = null, isRetry = false }: StageJob,
+  { source, plan, last }: { source: Source; plan: MappingPlan; last: LastReading | null },
+): Promise<{ all: number; carried: number; planned: number; counts: StageCounts }> {
+  const { ledger, signal, tuning } = deps
+  await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
+  const fence = await ledger.beginStage(run, source.columns)
+  for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
+    signal.throwIfAborted()
+    await ledger.stageItems(
+      run,
+      fence,
+      rows.map((row) => plan.map(row)),
+    )
+    deps.beat(rows.length)
+  }
+  const { rows: read, digest, watermark: reached } = source.summary()
+  // A retry is asked for, and what a reconciliation found differs although it was accepted: accepted rows are sent too.
+  const skipUnchanged = reconcile === null && !isRetry
+  const watermark = window === null && skipUnchanged ? reached : undefined
+  const kept = { run, fence, rows: read, columns: source.columns, plan }
+  const carried = last === null ? 0 : await carryOver(deps, kept, last)
+  const counts = await ledger.finishStage(
+    run,
+    fence,
+    {
+      rows: read + carried,
+      digest,
+      watermark,
+      believes: skipUnchanged,
+      rowsPerSegment: tuning.rows_per_segment,
+    },
+    () => {
+      signal.throwIfAborted()
+      deps.beat()
+    },
+  )
+  const planned = reconcile?.sample
+    ? await ledger.keepSample(run, fence, reconcile.sample)
+    : counts.planned
+  return { all: read + carried, carried, planned, counts }
 }

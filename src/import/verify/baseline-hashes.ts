@@ -6,7 +6,6 @@ import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { RunSchema } from '../../ledger/ledger.ts'
 import { canonicalValue } from './compare.ts'
-import { payloadProperties } from './look-up.ts'
 
 const LENGTH = 6
 const NONE = '.'.repeat(LENGTH)
@@ -31,21 +30,19 @@ export function baselineHash(value: Json | undefined, fieldType: string): string
 const namesOf = (config: ImportConfig): readonly string[] =>
   Object.keys(config.properties).toSorted()
 
-/** Gives the marks of an item: one for each mapped property, or points where the item leaves it out. */
+/** Gives the marks of the values of an item: one for each mapped property, or points if the item leaves it out. */
 export function createItemHasher(
   config: ImportConfig,
   schema: RunSchema,
-): (item: { readonly payload: string }) => string {
+): (sent: Readonly<Record<string, Json>>) => string {
   const names = namesOf(config)
   const types = names.map((name) => typeOf(schema, name))
-  return (item) => {
-    const sent = payloadProperties(item)
-    return names
+  return (sent) =>
+    names
       .map((name, index) =>
         Object.hasOwn(sent, name) ? baselineHash(sent[name], types[index]!) : NONE,
       )
       .join('')
-  }
 }
 
 /** Gives the mark of a property's value, as `createItemHasher` does. */

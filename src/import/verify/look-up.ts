@@ -11,7 +11,8 @@ import { itemKey } from '../mapping/key.ts'
 import type { ImportDeps } from '../ports.ts'
 import type { MatchingProperty } from '../mapping/types.ts'
 
-type Sent = Readonly<Record<string, Json>>
+/** Values by property. */
+export type PropertyValues = Readonly<Record<string, Json>>
 
 /** Records by key, and by id, for what the service keeps under another form of its key. */
 class Found extends Map<string, RecordRepresentation> {
@@ -23,8 +24,18 @@ class Found extends Map<string, RecordRepresentation> {
 }
 
 /** The properties of an item's payload. */
-export const payloadProperties = (item: { readonly payload: string }): Sent =>
-  (parseJson(item.payload) as { properties: Sent }).properties
+export const payloadProperties = (item: { readonly payload: string }): PropertyValues =>
+  (parseJson(item.payload) as { properties: PropertyValues }).properties
+
+/** An item with the values of its payload, which are parsed once. */
+export type ParsedItem<Item> = Item & { readonly sent: PropertyValues }
+
+export const parsed = <Item extends { readonly payload: string }>(
+  item: Item,
+): ParsedItem<Item> => ({
+  ...item,
+  sent: payloadProperties(item),
+})
 
 const pagesPerSliceMax = 50
 
@@ -39,13 +50,13 @@ export async function lookUpItems(
   matching: MatchingProperty,
   items: readonly {
     readonly key: string
-    readonly payload: string
+    readonly sent: PropertyValues
     readonly rawKey?: string | null
   }[],
   names: readonly string[],
 ): Promise<Found> {
   const values = items.flatMap((item) => {
-    const sent = [payloadProperties(item)[matching.name] as Json].flat() as Json[]
+    const sent = [item.sent[matching.name] as Json].flat() as Json[]
     const raw = item.rawKey == null ? [] : [item.rawKey]
     return [...sent, ...valueOfKey(item.key, matching.type), ...raw]
   })

@@ -1,7 +1,7 @@
 // Verify: what was written is read back, by `in` filters of 100 keys, and compared: as much of it as the sync says, and every item
 // whose answer showed something else. Accepted but different is a result of its own. Items whose answer was lost are settled by
-// asking, before anyone is told that they failed. What was read back is booked page by page: whoever begins again after a failure
-// goes on with what was not read yet.
+// asking, before they are reported as failed. What was read back is recorded page by page: after a failure, verify goes on with what
+// was not read yet.
 
 import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
@@ -18,13 +18,11 @@ import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
 import { differingFields } from './compare.ts'
 import { previousValues } from './previous-values.ts'
-import { lookUpItems, payloadProperties } from './look-up.ts'
+import { lookUpItems, parsed, type ParsedItem, type PropertyValues } from './look-up.ts'
 import { createItemHasher } from './baseline-hashes.ts'
 import type { ImportDeps } from '../ports.ts'
 import { readBackResult } from './read-back.ts'
 import { isCompared, currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
-
-type Sent = ReturnType<typeof payloadProperties>
 
 /** What reading back showed, in items, since it was begun or begun again. */
 export interface VerifyResult {
@@ -70,35 +68,31 @@ const stillOther = (read: ReturnType<typeof readBackResult>): ReturnType<typeof 
     ? { verdict: 'different', field: null, readBack: null, seen: null, told: null }
     : read
 
+interface Job {
+  readonly run: number
+  readonly config: ImportConfig
+  readonly schema: RunSchema | null
+  /** Null if only what is in doubt is asked for. */
+  readonly written: number | null
+}
+
 /** Verifies a run's written items as the sync says, and settles those in doubt. */
 export async function verify(
   deps: ImportDeps<Runs & Verification>,
-  job: {
-    run: number
-    config: ImportConfig
-    schema: RunSchema | null
-    /** Null where only what is in doubt is asked for. */
-    written: number | null
-  },
+  job: Job,
 ): Promise<VerifyResult> {
   const { ledger } = deps
   const { run, config, schema } = job
-  const marksOf = schema && createItemHasher(config, schema)
-  const earlierFor = previousValues(ledger, job)
+  const verdictOf = verdictReader(ledger, job)
   const result = { read: 0, equal: 0, different: 0, missing: 0, normalised: 0 }
-  const everyOf = {
-    all: () => 1,
-    sample: (written: number) => Math.max(1, Math.floor(written / VERIFY_SAMPLE_ROWS)),
-    none: () => Number.MAX_SAFE_INTEGER,
-  }
-  const every = job.written === null ? null : everyOf[config.verify](job.written)
-  const told = new Set<string>()
+  const every = stepOf(job)
+  const warned = new Set<string>()
   let after = 0
   let properties: readonly PropertyWire[] | null = null
   // Bounded by the run's items: every pass moves `after` forward.
   for (;;) {
     deps.signal.throwIfAborted()
-    const items = await ledger.written(run, { after, every, limit: IN_VALUES_MAX })
+    const items = (await ledger.written(run, { after, every, limit: IN_VALUES_MAX })).map(parsed)
     if (items.length === 0) return result
     after = items.at(-1)!.ordinal
     properties ??= await propertiesOf(deps, config)
@@ -106,58 +100,91 @@ export async function verify(
     const matching = currentMatchingProperty(config, properties, schema)
     const asked = items.map((item) => ({ ...item, rawKey: item.answeredKey }))
     const found = await lookUpItems(deps, config, matching, asked, Object.keys(config.properties))
-    const verdictFor = async (item: WrittenItem): Promise<VerificationResult> => {
-      // Under another form of its key, where the service has one.
-      const record = found.get(item.key) ?? found.byId.get(item.recordId ?? '')
-      const sent = payloadProperties(item)
-      const held = (record?.properties ?? {}) as Sent
-      // Whether a lost request was carried out may show in a property that is not compared alone.
-      const isDoubtful = item.inDoubt || item.state === 'sent'
-      const isLookedAt = (name: string) => isDoubtful || isCompared(config, name)
-      const fields = record ? differingFields(sent, held, typeOf).filter(isLookedAt) : []
-      const { lastRead } = item
-      const earlier = await earlierFor(item, sent)
-      const read = readBackResult(record ? { sent, held, fields, earlier } : null, {
-        config,
-        typeOf,
-        lastRead,
-      })
-      const isOneOfSeveral = found.several.has(item.key)
-      const verdict =
-        isOneOfSeveral || item.answered === SECOND_RECORD
-          ? ofSeveral(item, isOneOfSeveral)
-          : item.answered === ANSWERED_OTHER_RECORD
-            ? stillOther(read)
-            : read
-      for (const field of verdict.others ?? []) if (field !== matching.name) others.add(field)
-      result.read++
-      result[verdict.verdict]++
-      return {
-        ...verdict,
-        // What was never answered is in doubt, and is told as that.
-        told: item.state === 'sent' ? null : (verdict.told ?? null),
-        ordinal: item.ordinal,
-        recordId: record?.id ?? null,
-        marks: marksOf ? marksOf(item) : null,
-      }
-    }
-    /** Properties that hold something else than a form of what was sent. */
-    const others = new Set<string>()
-    const verdicts: VerificationResult[] = []
-    for (const item of items) verdicts.push(await verdictFor(item))
+    const verdicts: Verdict[] = []
+    for (const item of items) verdicts.push(await verdictOf(item, found, typeOf))
+    for (const { verdict } of verdicts) result[verdict]++
+    result.read += verdicts.length
     await ledger.recordVerified(run, verdicts)
     const strange = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
     if (strange > 0) deps.logger.warn({ run, items: strange }, 'other_records_answered')
-    const isSecond = ({ key, answered }: WrittenItem) =>
-      answered === SECOND_RECORD || found.several.has(key)
-    const warnings = [
-      ...[...others].map(ownValueText),
-      ...(strange > 0 ? [OTHER_RECORDS] : []),
-      ...(items.some(isSecond) ? [SECOND_RECORDS] : []),
-    ]
-    const news = warnings.filter((warning) => !told.has(warning))
+    const news = warningsOf(config, items, verdicts, found).filter((text) => !warned.has(text))
     if (news.length > 0) await ledger.addWarnings(run, news)
-    for (const warning of news) told.add(warning)
+    for (const text of news) warned.add(text)
     deps.beat()
   }
+}
+
+/** Of the written items, how many there are to each that is read back. */
+function stepOf({ config, written }: Job): number | null {
+  if (written === null) return null
+  const steps = {
+    all: 1,
+    sample: Math.max(1, Math.floor(written / VERIFY_SAMPLE_ROWS)),
+    none: Number.MAX_SAFE_INTEGER,
+  }
+  return steps[config.verify]
+}
+
+/** What is recorded of an item. `others`: the fields that hold something else than a form of what was sent. */
+type Verdict = VerificationResult & { readonly others?: readonly string[] }
+type Found = Awaited<ReturnType<typeof lookUpItems>>
+
+function verdictReader(ledger: Runs, job: Job) {
+  const { config, schema } = job
+  const marksOf = schema && createItemHasher(config, schema)
+  const previousOf = previousValues(ledger, job)
+  return async (
+    item: ParsedItem<WrittenItem>,
+    found: Found,
+    typeOf: (property: string) => string,
+  ): Promise<Verdict> => {
+    // Under another form of its key, if the service has one.
+    const record = found.get(item.key) ?? found.byId.get(item.recordId ?? '')
+    const { sent, lastRead } = item
+    const held = (record?.properties ?? {}) as PropertyValues
+    // Whether a lost request was carried out may show only in a property that is not compared.
+    const isDoubtful = item.inDoubt || item.state === 'sent'
+    const isChecked = (name: string) => isDoubtful || isCompared(config, name)
+    const fields = record ? differingFields(sent, held, typeOf).filter(isChecked) : []
+    const earlier = await previousOf(item, sent)
+    const read = readBackResult(record ? { sent, held, fields, earlier } : null, {
+      config,
+      typeOf,
+      lastRead,
+    })
+    const isOneOfSeveral = found.several.has(item.key)
+    const verdict =
+      isOneOfSeveral || item.answered === SECOND_RECORD
+        ? ofSeveral(item, isOneOfSeveral)
+        : item.answered === ANSWERED_OTHER_RECORD
+          ? stillOther(read)
+          : read
+    return {
+      ...verdict,
+      // What was never answered is reported as in doubt.
+      told: item.state === 'sent' ? null : (verdict.told ?? null),
+      ordinal: item.ordinal,
+      recordId: record?.id ?? null,
+      marks: marksOf ? marksOf(sent) : null,
+    }
+  }
+}
+
+/** What a person should know of a page of items that were read back. */
+function warningsOf(
+  config: ImportConfig,
+  items: readonly WrittenItem[],
+  verdicts: readonly Verdict[],
+  found: Found,
+): string[] {
+  const others = new Set(verdicts.flatMap((verdict) => verdict.others ?? []))
+  others.delete(config.matching_property)
+  const isOther = ({ answered }: WrittenItem) => answered === ANSWERED_OTHER_RECORD
+  const isSecond = ({ key, answered }: WrittenItem) =>
+    answered === SECOND_RECORD || found.several.has(key)
+  return [
+    ...[...others].map(ownValueText),
+    ...(items.some(isOther) ? [OTHER_RECORDS] : []),
+    ...(items.some(isSecond) ? [SECOND_RECORDS] : []),
+  ]
 }

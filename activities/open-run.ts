@@ -1,0 +1,69 @@
+// Opens the run of a sync for the workflow that asks, with the configuration that the run keeps to its end.
+
+import { Context } from '@temporalio/activity'
+import { ApplicationFailure } from '@temporalio/common'
+import type { BackfillLimits } from '../src/core/backfill.ts'
+import { ConfigError } from '../src/core/errors.ts'
+import type { Task } from '../src/core/purpose.ts'
+import type { SyncConfig } from '../config/index.ts'
+import { tuningProblem } from '../src/core/tuning.ts'
+import type { Run } from '../src/ledger/ledger.ts'
+import { storedJob } from '../src/runs/job.ts'
+import { NO_CHANGE } from '../src/runs/observers.ts'
+import { abandonedChange, openOrResumeRun, type RunHolder } from '../src/runs/open.ts'
+import type { SharedDeps } from './deps.ts'
+
+/** What a run is opened with besides its sync. */
+export interface RunOpening {
+  readonly limits?: BackfillLimits | null | undefined
+  readonly task?: Task | null | undefined
+  readonly tuning?: object | undefined
+  /** Called before the books of a run are closed whose workflow is gone. */
+  abandoning?(run: Run): Promise<void>
+}
+
+export function createRunOpener(deps: SharedDeps) {
+  const { ledger, logger, loadSync, isLive, watch, env = {} } = deps
+  return async (name: string, kind: SyncConfig['kind'], opening: RunOpening): Promise<number> => {
+    const { limits = null, task = null, tuning = {} } = opening
+    const problem = tuningProblem(kind, tuning, env)
+    if (problem !== null) throw invalid(`tuning: ${problem}`)
+    const { workflowExecution } = Context.current().info
+    const workflowId = workflowExecution?.workflowId ?? ''
+    const holder: RunHolder = { workflowId, workflowRunId: workflowExecution?.runId ?? '' }
+    const began = { ...NO_CHANGE, sync: name, kind, from: null, workflowId }
+    try {
+      const sync = await loadSync(name, kind)
+      const { heartbeat_timeout_ms: heartbeatMs } = tuning as { heartbeat_timeout_ms?: number }
+      // A worker that takes the run over has to know how old its writes may be.
+      const tuned = heartbeatMs === undefined ? {} : { heartbeat_timeout_ms: heartbeatMs }
+      const job = storedJob(sync, { limits, task, tuned })
+      const run = await openOrResumeRun(
+        {
+          ledger,
+          logger,
+          isLive,
+          abandoning: opening.abandoning,
+          abandoned: (gone) => watch.changed(abandonedChange(gone)),
+        },
+        { sync: name, kind, holder, ...job },
+      )
+      logger.info({ run: run.id, sync: name }, 'run_opened')
+      await watch.changed({ ...began, run: run.id, purpose: job.purpose, to: run.state })
+      return run.id
+    } catch (error) {
+      if (error instanceof ConfigError) {
+        const { message } = error
+        await watch.changed({ ...began, run: null, purpose: 'sync', to: 'failed', message })
+      }
+      throw error
+    }
+  }
+}
+
+function invalid(message: string): ApplicationFailure {
+  const failure = ApplicationFailure.create({ message, type: 'InvalidInput', nonRetryable: true })
+  // Stacks hold paths of the machine.
+  failure.stack = ''
+  return failure
+}

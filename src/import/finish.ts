@@ -1,0 +1,60 @@
+// Finish: what an import that came to its end does before its books are closed: extra records are deleted if a person asked for
+// that, collisions are resolved, and what was written is read back.
+
+import { isWholeScope } from '../core/purpose.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
+import { jobOf } from '../runs/job.ts'
+import type { ReconcileFindings } from './close.ts'
+import type { ImportDeps } from './ports.ts'
+import { resolveCollisions } from './push/record-collisions.ts'
+import { deleteExtra, notDeletedTexts } from './reconcile/delete-extra.ts'
+import { verify } from './verify/verify.ts'
+
+/** Returns what a reconciliation found; null for every other import. */
+export async function finishImport(
+  deps: ImportDeps<Ledger>,
+  row: Run,
+): Promise<ReconcileFindings | null> {
+  const { ledger, logger } = deps
+  const { sync, reconcile: scope } = jobOf(row, 'import')
+  const config = sync.import
+  const { id: run, schema } = row
+  const job = { run, config, schema }
+  const isRepair = scope?.repair === true
+  if (isRepair && scope.deleteExtra) await deleteKnownExtra(deps, job)
+  const { created, updated } = await ledger.progress(run)
+  await resolveCollisions(deps, job)
+  const verified = await verify(deps, {
+    ...job,
+    config: isRepair ? { ...config, verify: 'all' } : config,
+    written: created + updated,
+  })
+  if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
+  if (scope === undefined) return null
+  await ledger.settleDifferences(run)
+  const counts = await ledger.differenceCounts(run)
+  return { ...counts, isLook: !isRepair, wholeSince: isWholeScope(scope) ? row.openedAt : null }
+}
+
+/** Deletes extra records only if the key of every row is known: another one may be that of a row. */
+async function deleteKnownExtra(
+  deps: ImportDeps<Ledger>,
+  job: Parameters<typeof deleteExtra>[1],
+): Promise<void> {
+  const { ledger, logger } = deps
+  const { run } = job
+  const { keyless } = await ledger.keyCounts(run)
+  if (keyless > 0) {
+    const rows = `${keyless} ${keyless === 1 ? 'row has' : 'rows have'}`
+    await ledger.addWarnings(run, [
+      `nothing was deleted: ${rows} no key that can be read, so a record that seems extra may be theirs`,
+    ])
+    logger.warn({ run, keyless }, 'deletions_left')
+    return
+  }
+  const result = await deleteExtra(deps, job)
+  const { refused, remaining } = result
+  if (refused > 0) logger.warn({ run, refused }, 'deletions_refused')
+  if (remaining > 0) logger.warn({ run, remaining }, 'deletions_not_carried_out')
+  await ledger.addWarnings(run, notDeletedTexts(result))
+}

@@ -1,0 +1,70 @@
+// The body of a batch, and one sending of it. What happened is returned and not thrown, because it is recorded first.
+
+import { hash as digestOf } from 'node:crypto'
+import type { BatchAnswer } from '../../client/index.ts'
+import type { Deadline } from '../../core/deadline.ts'
+import { QuotaWait, ServiceFailure } from '../../core/errors.ts'
+import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
+import type { Permit } from '../../core/ports.ts'
+import type { ImportConfig } from '../../../config/index.ts'
+import type { PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
+import { withHeartbeat } from '../../runs/heartbeat.ts'
+import type { ImportDeps } from '../ports.ts'
+
+/** The body of a batch: a pure function of its items, so that every sending has the same bytes. */
+export const bodyText = (items: readonly PlannedItem[]): string =>
+  `{"data":[${items.map((item) => item.payload).join(',')}]}`
+
+/** SHA-256 of a body, hex. */
+export const bodyDigest = (body: string): string => digestOf('sha256', body, 'hex')
+
+/** A batch that the ledger has as sent, with its body and the time until which it may be sent. */
+export interface RecordedBatch {
+  readonly batch: SentBatch
+  readonly body: string
+  readonly sendBefore: Deadline
+}
+
+type SendResult =
+  | { readonly kind: 'answer'; readonly answer: BatchAnswer; readonly ended: RequestOutcome }
+  /** It was not carried out; `error` ends the work. */
+  | { readonly kind: 'wait'; readonly error: unknown; readonly ended: RequestOutcome }
+  | { readonly kind: 'failure'; readonly failure: ServiceFailure; readonly ended: RequestOutcome }
+
+export async function sendBatch(
+  deps: ImportDeps,
+  config: ImportConfig,
+  { batch, body, sendBefore }: RecordedBatch,
+  permit: Permit,
+): Promise<SendResult> {
+  const { client, clock, priority, signal } = deps
+  const startedAt = clock.now()
+  const ended = (status: number | null, requestId?: string | null): RequestOutcome => ({
+    status,
+    requestId: requestId ?? null,
+    durationMs: clock.now() - startedAt,
+  })
+  let answered = 0
+  try {
+    const sending = client.batchUpsert(
+      config.object_type,
+      config.matching_property,
+      { body, count: batch.items.length },
+      { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS, sendBefore },
+    )
+    const answer = await withHeartbeat(deps, sending)
+    answered = batch.items.length
+    return { kind: 'answer', answer, ended: ended(200, answer.requestId) }
+  } catch (error) {
+    // The quota refuses a request before any work is done.
+    if (error instanceof QuotaWait) return { kind: 'wait', error, ended: ended(429) }
+    // The signal does not tear a write that is on its way, so this one was not sent.
+    if (signal.aborted && error === signal.reason)
+      return { kind: 'wait', error, ended: ended(null) }
+    if (!(error instanceof ServiceFailure)) throw error
+    const status = error.kind === 'problem' ? (error.status ?? null) : null
+    return { kind: 'failure', failure: error, ended: ended(status, error.requestId) }
+  } finally {
+    deps.beat(answered)
+  }
+}

@@ -1,0 +1,64 @@
+// Settles a batch that was answered: the outcome of each item, with the baseline hashes of what was accepted, with what its answer
+// shows otherwise, and with the second records of keys.
+
+import type { BatchAnswer } from '../../client/index.ts'
+import type { BatchItemResult } from '../../contract/index.ts'
+import type { ImportConfig } from '../../../config/index.ts'
+import type {
+  AcceptedRecords,
+  ItemOutcome,
+  Outbox,
+  PlannedItem,
+  RequestOutcome,
+  RowStaging,
+  Runs,
+  RunSchema,
+  RunSegment,
+  SentBatch,
+} from '../../ledger/ledger.ts'
+import type { ImportDeps } from '../ports.ts'
+import { createItemHasher } from '../verify/baseline-hashes.ts'
+import { payloadProperties } from '../verify/look-up.ts'
+import { answerReader } from './answered.ts'
+import { itemOutcome, wasAccepted } from './outcome.ts'
+import { secondRecordReader } from './second-records.ts'
+
+/** What delivering asks of the ledger: the outbox, and what is known of keys whose record has another id. */
+export type DeliveryLedger = AcceptedRecords & Outbox & RowStaging & Runs
+
+/** A segment of a run that this worker has claimed. */
+export interface ClaimedSegment {
+  readonly run: number
+  readonly config: ImportConfig
+  readonly schema: RunSchema | null
+  readonly segment: RunSegment
+  readonly fence: number
+  readonly itemsPerRequest: number
+}
+
+export function settlement(
+  deps: ImportDeps<DeliveryLedger>,
+  job: ClaimedSegment,
+): (batch: SentBatch, answer: BatchAnswer, ended: RequestOutcome) => Promise<void> {
+  const { run, config, schema, segment, fence } = job
+  const marksOf = schema && createItemHasher(config, schema)
+  const readAnswer = answerReader(config, schema)
+  const noteSecondRecords = secondRecordReader(deps, job)
+
+  const outcomeOf = (item: PlannedItem, result: BatchItemResult): ItemOutcome => {
+    const outcome = itemOutcome(item, result)
+    if (!wasAccepted(outcome)) return outcome
+    const sent = payloadProperties(item)
+    return readAnswer(
+      { key: item.key, sent },
+      marksOf ? { ...outcome, marks: marksOf(sent) } : outcome,
+      result.record,
+    )
+  }
+
+  return async (batch, { data }, ended) => {
+    const outcomes = batch.items.map((item, index) => outcomeOf(item, data[index]!))
+    const noted = await noteSecondRecords(batch.items, outcomes)
+    await deps.ledger.settle(run, segment, fence, batch, ended, noted)
+  }
+}

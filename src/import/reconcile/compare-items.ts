@@ -1,0 +1,189 @@
+// Compares staged items with their records: equal, missing, or different field by field, with who changed each field last.
+
+import type { RecordRepresentation } from '../../contract/index.ts'
+import { excerpt, type DifferenceKind } from '../../core/differences.ts'
+import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/held-back.ts'
+import { canonicalJson, type Json } from '../../core/json.ts'
+import type { ReconcileScope } from '../../core/purpose.ts'
+import type { ImportConfig } from '../../../config/index.ts'
+import type {
+  ItemComparison,
+  LedgerIdentity,
+  Reconciliation,
+  Runs,
+  RunSchema,
+  UncomparedItem,
+} from '../../ledger/ledger.ts'
+import { hiddenFrom } from '../key-view.ts'
+import { isCompared, propertyTypes, type MatchingProperty } from '../mapping/types.ts'
+import type { ImportDeps } from '../ports.ts'
+import { createItemHasher } from '../verify/baseline-hashes.ts'
+import { differingFields } from '../verify/compare.ts'
+import {
+  lookUpItems,
+  parsed,
+  readRecordById,
+  type ParsedItem,
+  type PropertyValues,
+} from '../verify/look-up.ts'
+import { isNormalised, readDigest } from '../verify/read-back.ts'
+import { baselineReader, changedBy, wasSent } from './baseline.ts'
+
+const MOVED =
+  'the record that this row was written to has another key now; change it back there, or the key in the source'
+
+const SEVERAL = 'the service has more than one record with this key; delete those that are too many'
+const UNSEEN = 'the record may still be there, and a repair would make a second one'
+
+export interface ReconcileJob {
+  readonly run: number
+  readonly config: ImportConfig
+  /** As the run was staged with it. */
+  readonly schema: RunSchema
+  readonly scope: ReconcileScope
+}
+
+type ComparingLedger = LedgerIdentity & Reconciliation & Runs
+type Item = ParsedItem<UncomparedItem>
+type Comparison = Pick<ItemComparison, 'kind' | 'differences'> & Partial<ItemComparison>
+
+const EQUAL: Comparison = { kind: null, differences: [] }
+
+/** Compares items with their records, at most 100 at a time. */
+export class ItemComparer {
+  readonly #deps: ImportDeps<ComparingLedger>
+  readonly #job: ReconcileJob
+  readonly #matching: MatchingProperty
+  readonly #typeOf: (property: string) => string
+  readonly #marksOf: (sent: PropertyValues) => string
+  readonly #baselineOf: ReturnType<typeof baselineReader>
+  readonly #hidden: ReturnType<typeof hiddenFrom>
+
+  constructor(deps: ImportDeps<ComparingLedger>, job: ReconcileJob, matching: MatchingProperty) {
+    const { config, schema } = job
+    this.#deps = deps
+    this.#job = job
+    this.#matching = matching
+    this.#typeOf = propertyTypes(config, schema)
+    this.#marksOf = createItemHasher(config, schema)
+    this.#baselineOf = baselineReader(deps, config)
+    this.#hidden = hiddenFrom(deps, job)
+  }
+
+  /** What was compared is recorded, even if the rest fails. */
+  async compare(uncompared: readonly UncomparedItem[]): Promise<void> {
+    const { run, config } = this.#job
+    const items = uncompared.map(parsed)
+    const names = Object.keys(config.properties)
+    const found = await lookUpItems(this.#deps, config, this.#matching, items, names)
+    const compared: ItemComparison[] = []
+    try {
+      for (const item of items) {
+        const isOneOfSeveral = found.several.has(item.key)
+        compared.push(await this.#compareOne(item, found.get(item.key), isOneOfSeveral))
+      }
+    } finally {
+      if (compared.length > 0) await this.#deps.ledger.recordCompared(run, compared)
+    }
+  }
+
+  async #compareOne(
+    item: Item,
+    found: RecordRepresentation | undefined,
+    isOneOfSeveral: boolean,
+  ): Promise<ItemComparison> {
+    // If the key finds no record, by the id that the key was written to: the record may have another key now.
+    const id = item.accepted?.recordId ?? null
+    const record =
+      found ?? (id === null ? null : await readRecordById(this.#deps, this.#job.config, id))
+    const result = {
+      ordinal: item.ordinal,
+      recordId: record?.id ?? null,
+      marks: this.#marksOf(item.sent),
+      // Sent by its key it would become a second record.
+      held: isOneOfSeveral
+        ? { reason: SECOND_RECORD, detail: SEVERAL }
+        : record && !found
+          ? { reason: KEY_CHANGED, detail: MOVED }
+          : null,
+    }
+    const comparison =
+      record === null
+        ? await this.#missing(item)
+        : isOneOfSeveral
+          ? this.#ambiguous(item, record)
+          : await this.#fields(item, record)
+    return { ...result, ...comparison }
+  }
+
+  async #missing(item: Item): Promise<Comparison> {
+    const recordId = item.accepted?.recordId ?? null
+    const reason = recordId === null ? null : await this.#hidden(item.accepted!.run)
+    const difference = {
+      ...this.#about(item, recordId),
+      kind: 'missing',
+      field: null,
+      // What we never wrote is missing because it was not sent yet.
+      whose: recordId !== null ? 'service' : item.accepted ? 'unknown' : 'source',
+      ours: null,
+      theirs: null,
+    } as const
+    return {
+      kind: 'missing',
+      differences: [difference],
+      held: reason === null ? null : { reason: NOT_VISIBLE, detail: `${UNSEEN}: ${reason}` },
+    }
+  }
+
+  /** More than one record has the key. */
+  #ambiguous(item: Item, { id, properties }: RecordRepresentation): Comparison {
+    const { name } = this.#matching
+    const difference = {
+      ...this.#about(item, id),
+      kind: 'different',
+      field: name,
+      whose: 'unknown',
+      ours: shown(item.sent[name]),
+      theirs: shown((properties as PropertyValues)[name]),
+    } as const
+    return { kind: 'different', differences: [difference] }
+  }
+
+  async #fields(item: Item, { id, properties }: RecordRepresentation): Promise<Comparison> {
+    const { config } = this.#job
+    const typeOf = this.#typeOf
+    const { sent } = item
+    const now = properties as PropertyValues
+    const differing = differingFields(sent, now, typeOf)
+    if (differing.length === 0) return EQUAL
+    const base = await this.#baselineOf(item)
+    // For a property that is not compared it matters whether its value was sent.
+    const fields = differing.filter(
+      (field) => isCompared(config, field) || !wasSent(base, field, sent, typeOf(field)),
+    )
+    if (fields.length === 0) return EQUAL
+    if (isNormalised(item, readDigest(sent, now, fields, typeOf)))
+      return { ...EQUAL, normalised: true }
+    const sides = fields.map((field) => changedBy(base, field, sent, now, typeOf(field)))
+    const kind: DifferenceKind = sides.every((side) => side === 'source') ? 'stale' : 'different'
+    return {
+      kind,
+      differences: fields.map((field, index) => ({
+        ...this.#about(item, id),
+        kind,
+        field,
+        whose: sides[index]!,
+        ours: shown(sent[field]),
+        theirs: shown(now[field]),
+      })),
+    }
+  }
+
+  #about<Id extends string | null>({ key, ordinal }: Item, recordId: Id) {
+    return { stream: this.#job.config.object_type, key, ordinal, recordId }
+  }
+}
+
+/** The JSON text of a value, as much of it as a report shows. */
+const shown = (value: Json | undefined): string | null =>
+  value === undefined || value === null ? null : excerpt(canonicalJson(value))

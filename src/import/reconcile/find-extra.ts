@@ -1,0 +1,191 @@
+// What is extra: keys that the run's destination has a record for and the source has no row for. Only keys that we wrote can be
+// extra. A record of a row of the run is not, nor one that another sync writes, nor one that came in by a correction.
+
+import type { RecordRepresentation } from '../../contract/index.ts'
+import { forEachConcurrent } from '../../core/concurrency.ts'
+import type { Difference } from '../../core/differences.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { ImportConfig } from '../../../config/index.ts'
+import type {
+  AcceptedRecords,
+  CorrectedRow,
+  Differences,
+  Reconciliation,
+  Runs,
+  StepStates,
+} from '../../ledger/ledger.ts'
+import type { ImportDeps } from '../ports.ts'
+import { stepPosition, type StepPosition } from '../step-position.ts'
+import { lookUpKeys } from '../verify/look-up.ts'
+import type { ReconcileJob } from './compare-items.ts'
+import { recordVersion, type RecordReading } from './reading.ts'
+import { slicesOf } from './slices.ts'
+
+export type ExtraLedger = AcceptedRecords & Differences & Reconciliation & Runs & StepStates
+
+type AbsentKeys = Awaited<ReturnType<ExtraLedger['absentKeys']>>
+type Slice = AbsentKeys['keys']
+
+/** What a slice has shown of records that are left as they are. */
+interface LeftRecords {
+  /** The sync that writes the record too, once for each record. */
+  readonly syncs: readonly string[]
+  readonly rows: readonly CorrectedRow[]
+}
+
+/** Where the search is, and what it has left as it is so far. */
+interface Progress {
+  /** By sync. */
+  readonly elsewhere: StepPosition<Record<string, number>>
+  readonly corrected: StepPosition<CorrectedRecords>
+}
+
+/** Records those whose record still exists. Returns whether it came to the end before its time was over. */
+export async function findExtra(
+  deps: ImportDeps<ExtraLedger>,
+  job: ReconcileJob,
+  reading: RecordReading,
+  isLate: () => boolean,
+): Promise<boolean> {
+  const { ledger, signal, tuning } = deps
+  const { run, config } = job
+  const progress: Progress = {
+    elsewhere: await stepPosition<Record<string, number>>(ledger, run, 'written_elsewhere', {}),
+    corrected: await stepPosition(ledger, run, 'corrected', { records: 0, named: '' }),
+  }
+  // Bounded by the keys: every page goes on after the one before it.
+  for (let after = await ledger.loadStepState(run, config.object_type); ;) {
+    signal.throwIfAborted()
+    const page = await ledger.absentKeys(run, { after, limit: LEDGER_ROWS_MAX })
+    const slices = slicesOf(page.keys)
+    const done = new Map<Slice, LeftRecords>()
+    try {
+      await forEachConcurrent(slices, tuning.in_flight, async (slice) => {
+        done.set(slice, await recordExtra(deps, job, reading, slice))
+      })
+    } finally {
+      await keep(deps, job, progress, { page, slices, done })
+    }
+    deps.beat()
+    if (page.next === null) {
+      await ledger.addWarnings(run, warningsOf(progress))
+      return true
+    }
+    after = page.next
+    if (isLate()) return false
+  }
+}
+
+/** Records what is extra of a slice of keys. */
+async function recordExtra(
+  deps: ImportDeps<ExtraLedger>,
+  { run, config }: ReconcileJob,
+  reading: RecordReading,
+  slice: Slice,
+): Promise<LeftRecords> {
+  const { ledger } = deps
+  const keys = slice.map(({ key }) => key)
+  const found = await lookUpKeys(deps, config, reading.matching, keys, reading.names)
+  // A record of the key that is another one is not ours.
+  const ours = slice.flatMap(({ key, recordId }) =>
+    recordId !== null && found.get(key)?.id === recordId ? [{ key, recordId }] : [],
+  )
+  // All rows were compared: what one of them was found under is its record, even if another key finds it too.
+  const own = await ledger.recordsOfRows(
+    run,
+    ours.map(({ recordId }) => recordId),
+  )
+  const alone = ours.filter(({ recordId }) => !own.has(recordId))
+  const elsewhere = await ledger.writtenElsewhere(run, alone)
+  const others = alone.filter(({ key }) => !elsewhere.has(key))
+  const brought = await ledger.broughtByCorrection(
+    run,
+    others.map(({ key }) => key),
+  )
+  const extra = others
+    .filter(({ key }) => !brought.has(key))
+    .map(({ key }) => extraOf(config, key, found.get(key)!, reading))
+  if (extra.length > 0) await ledger.noteDifferences(run, extra, { repaired: false })
+  return { syncs: [...elsewhere.values()], rows: [...brought.values()] }
+}
+
+/** Keeps the position behind the slices of a page that are done without a gap. */
+async function keep(
+  { ledger }: ImportDeps<StepStates>,
+  { run, config }: ReconcileJob,
+  { elsewhere, corrected }: Progress,
+  {
+    page,
+    slices,
+    done,
+  }: {
+    page: AbsentKeys
+    slices: readonly Slice[]
+    done: ReadonlyMap<Slice, LeftRecords>
+  },
+): Promise<void> {
+  const gap = slices.findIndex((slice) => !done.has(slice))
+  const last = gap < 0 ? page.next : (slices[gap - 1]?.at(-1)?.place ?? null)
+  for (const slice of gap < 0 ? slices : slices.slice(0, gap)) {
+    const { syncs, rows } = done.get(slice)!
+    for (const sync of syncs) elsewhere.kept[sync] = (elsewhere.kept[sync] ?? 0) + 1
+    for (const row of rows) noteCorrected(corrected.kept, row)
+  }
+  if (last === null) return
+  await elsewhere.keep(elsewhere.kept)
+  await corrected.keep(corrected.kept)
+  await ledger.saveStepState(run, config.object_type, last)
+}
+
+const warningsOf = ({ elsewhere, corrected }: Progress): string[] => [
+  ...Object.entries(elsewhere.kept).map(leftText),
+  ...(corrected.kept.records > 0 ? [correctedText(corrected.kept)] : []),
+]
+
+const leftText = ([sync, records]: [string, number]): string =>
+  `${staysText(records)}: the sync "${sync}" writes ${records === 1 ? 'it' : 'them'} too`
+
+const staysText = (records: number): string =>
+  records === 1
+    ? '1 record that the source has no row of is left as it is'
+    : `${records} records that the source has no row of are left as they are`
+
+/** Corrected rows that a warning names. */
+const NAMED_MAX = 10
+
+interface CorrectedRecords {
+  records: number
+  /** The first rows, as people read them. */
+  named: string
+}
+
+function noteCorrected(kept: CorrectedRecords, { run, ordinal }: CorrectedRow): void {
+  kept.records++
+  if (kept.records > NAMED_MAX) return
+  const row =
+    ordinal === null ? `run ${run}, whose rows are not kept any more` : `run ${run} row ${ordinal}`
+  kept.named += kept.named === '' ? row : `, ${row}`
+}
+
+function correctedText({ records, named }: CorrectedRecords): string {
+  const more = records > NAMED_MAX ? ` and ${records - NAMED_MAX} more` : ''
+  return `${staysText(records)}: ${records === 1 ? 'it' : 'they'} came in by a correction of ${named}${more}`
+}
+
+const extraOf = (
+  config: ImportConfig,
+  key: string,
+  record: RecordRepresentation,
+  reading: RecordReading,
+): Difference => ({
+  stream: config.object_type,
+  key,
+  recordId: record.id,
+  ordinal: null,
+  kind: 'extra',
+  field: null,
+  whose: 'source',
+  ours: null,
+  theirs: null,
+  version: recordVersion(record, reading),
+})
