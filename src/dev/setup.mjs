@@ -67,7 +67,7 @@ function sourcesWanted() {
   for (const folder of sourceFolders) {
     if (!fs.existsSync(at(folder))) continue
     for (const name of fs.readdirSync(at(folder), { recursive: true })) {
-      if (name.endsWith('.ts')) files.push(path.join(folder, name))
+      if (/\.(?:ts|json)$/.test(name)) files.push(path.join(folder, name))
     }
   }
   const hash = createHash('sha256')

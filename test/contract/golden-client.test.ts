@@ -12,11 +12,12 @@ import { exchanges, filled, type Exchange } from './golden.ts'
 const played = exchanges.filter((exchange) => exchange.client === undefined)
 /** What the requests run first would have kept, by the names under which they keep it. */
 const keptBy = ({ given = [] }: Exchange) =>
-  new Map(
-    given
+  new Map([
+    ['url', 'https://crm.example.com'],
+    ...given
       .flatMap((request) => Object.keys(request.as ?? {}))
-      .map((name) => [name, name === 'cursor' ? 'opaque.cursor' : `rec_${name}`]),
-  )
+      .map((name) => [name, name === 'cursor' ? 'opaque.cursor' : `rec_${name}`] as const),
+  ])
 
 /** Values where the written answer leaves them open. */
 function concrete<Value>(value: Value): Value {

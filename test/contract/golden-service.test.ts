@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { OperationId } from '../../src/contract/index.ts'
 import { HANDLERS } from '../../src/service/handlers/index.ts'
 import { startService } from '../../src/service/index.ts'
+import { EXAMPLE_ORG_ID } from '../../src/service/openapi/examples.ts'
 import { at, differencesOf, exchanges, filled, type GoldenRequest } from './golden.ts'
 
 interface Answer {
@@ -66,12 +67,18 @@ describe('the service answers as written', () => {
   test.each(
     exchanges.map((exchange) => [`${exchange.operation}: ${exchange.title}`, exchange] as const),
   )('%s', async (_, exchange) => {
-    const service = await startService({ limitPerMinute: exchange.limit ?? null })
+    const service = await startService({
+      orgId: EXAMPLE_ORG_ID,
+      limitPerMinute: exchange.limit ?? null,
+    })
     try {
       const reader = service.mintKey({ grants: { svc_contact: { read: true, write: false } } })
       const keys = { full: service.key, none: null, unknown: 'rsk_unknown_key_of_nobody', reader }
       service.setExchangeRates(exchange.rates ?? true)
-      const kept = new Map([['key', service.key]])
+      const kept = new Map([
+        ['key', service.key],
+        ['url', service.url],
+      ])
       for (const given of exchange.given ?? []) {
         const answer = await send(service.url, service.key, filled(given, kept))
         expect(answer.status).toBeLessThan(300)

@@ -3,7 +3,7 @@
 import { PROBLEM_CODES } from '../../contract/index.ts'
 import type { ProblemCode } from '../../contract/index.ts'
 import type { Site } from '../handlers/handler.ts'
-import { EXAMPLE_REQUEST_ID } from '../openapi/example-parts.ts'
+import { EXAMPLE_REQUEST_ID } from '../openapi/examples.ts'
 import { REFUSALS, refusalsWith, shortNameOf } from '../openapi/refusals.ts'
 import { titleOf } from '../http/titles.ts'
 import type { KnownRefusal, RefusalName } from '../openapi/refusals.ts'

@@ -1,12 +1,56 @@
-// An example of every operation, and of every status that it succeeds with.
-// Promise kept here: they are true. Sent in this order to a service of org 1742 with three seeded contacts, each request
-// gets an answer that holds what its example holds; the test does so.
+// An example of every operation, and of every status that it succeeds with: the golden exchanges of examples.json.
+// Promise kept here: they are true. The tests send each to a service, and play each to the client (test/golden/README.md).
 
-import type { Example } from './example-parts.ts'
-import { readExamples } from './example-reads.ts'
-import { writeExamples } from './example-writes.ts'
+import { BASE_PATH, OPERATIONS, namesIn } from '../../contract/index.ts'
+import type { OperationId } from '../../contract/index.ts'
+import golden from './examples.json' with { type: 'json' }
 
-/** `url` is where the service listens, `docsUrl` where its documentation is. */
-export function examples(url: string, docsUrl: string): Example[] {
-  return [...readExamples(url, docsUrl), ...writeExamples(docsUrl)]
+export interface Example {
+  /** A key in the document; one of its own within its operation. */
+  readonly name: string
+  readonly operationId: OperationId
+  /** Path and query parameters. */
+  readonly parameters: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly status: number
+  /** The answer's body, with lists and properties abridged; left out for a 204. */
+  readonly answer?: unknown
+}
+
+interface GoldenExample {
+  readonly example: string
+  readonly request: { readonly path: string; readonly body?: unknown }
+  readonly response: { readonly status: number; readonly body?: unknown }
+}
+
+/** The org of the examples: ids of records begin with it. */
+export const EXAMPLE_ORG_ID = 1742
+export const EXAMPLE_REQUEST_ID = 'req_5f0c7a91b2e4000017'
+
+/** `url` is where the service listens. Its answers hold no more that a caller cannot foresee than the ids of requests. */
+export function examples(url: string): Example[] {
+  const text = JSON.stringify(golden)
+    .replaceAll('{{as:url}}', url)
+    .replaceAll('{{string}}', EXAMPLE_REQUEST_ID)
+  const byOperation = JSON.parse(text) as Record<OperationId, readonly GoldenExample[]>
+  return (Object.keys(byOperation) as OperationId[]).flatMap((operationId) =>
+    byOperation[operationId].map(({ example, request, response }) => ({
+      name: example,
+      operationId,
+      parameters: parametersOf(operationId, request.path),
+      ...(request.body === undefined ? {} : { body: request.body }),
+      status: response.status,
+      ...(response.body === undefined ? {} : { answer: response.body }),
+    })),
+  )
+}
+
+/** The parameters that a request gives in its path and its query. */
+function parametersOf(operationId: OperationId, requested: string): Record<string, string> {
+  const { path } = OPERATIONS[operationId]
+  const [pathname = '', search] = requested.split('?')
+  const pattern = new RegExp(`^${BASE_PATH}${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`)
+  const values = pattern.exec(pathname)?.slice(1).map(decodeURIComponent) ?? []
+  const inPath = namesIn(path).map((name, index) => [name, values[index]!] as const)
+  return Object.fromEntries([...inPath, ...new URLSearchParams(search)])
 }

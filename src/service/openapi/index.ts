@@ -4,8 +4,8 @@
 import * as contract from '../../contract/index.ts'
 import type { Operation, OperationId } from '../../contract/index.ts'
 import { OPERATION_IDS } from '../handlers/index.ts'
-import type { Example } from './example-parts.ts'
 import { examples } from './examples.ts'
+import type { Example } from './examples.ts'
 import { headerComponents, headersOf } from './headers.ts'
 import { linksOf } from './links.ts'
 import { DESCRIPTIONS, refusalsOf } from './operations.ts'
@@ -17,12 +17,12 @@ import { ABOUT, TAGS } from './texts.ts'
 
 /** The document. `url` is where the service listens, `docsUrl` where its documentation is. */
 export function openApiDocument(url: string, docsUrl = `${url}/docs`): SchemaObject {
-  const known = examples(url, docsUrl)
+  const known = examples(url)
   const paths: Record<string, SchemaObject> = {}
   for (const id of OPERATION_IDS) {
     const operation: Operation = contract.OPERATIONS[id]
     const path = contract.BASE_PATH + operation.path
-    const own = known.filter(({ operationId, hidden }) => operationId === id && !hidden)
+    const own = known.filter(({ operationId }) => operationId === id)
     paths[path] = {
       ...paths[path],
       [operation.method.toLowerCase()]: operationNode(id, operation, own),

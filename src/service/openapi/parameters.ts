@@ -2,7 +2,7 @@
 
 import type { Operation } from '../../contract/index.ts'
 import { namesIn } from '../../contract/index.ts'
-import type { Example } from './example-parts.ts'
+import type { Example } from './examples.ts'
 import { inlineSchema } from './schemas.ts'
 import type { SchemaObject } from './schemas.ts'
 
@@ -17,7 +17,7 @@ export function operationParameters(
   examples: readonly Example[],
 ): SchemaObject[] {
   const exampleOf = (name: string) => {
-    const value = examples.map(({ parameters }) => parameters?.[name]).find(Boolean)
+    const value = examples.map(({ parameters }) => parameters[name]).find(Boolean)
     return value === undefined ? {} : { example: value }
   }
   return [

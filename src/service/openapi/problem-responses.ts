@@ -2,7 +2,7 @@
 
 import { Problem } from '../../contract/index.ts'
 import { problemBody } from '../problems.ts'
-import { EXAMPLE_REQUEST_ID } from './example-parts.ts'
+import { EXAMPLE_REQUEST_ID } from './examples.ts'
 import { headersOf } from './headers.ts'
 import { titleOf } from '../http/titles.ts'
 import { REFUSALS, shortNameOf } from './refusals.ts'
