@@ -87,15 +87,23 @@ export function showRunStatus<Progress extends RunProgress>(
   /** What a person does next, if anything. */
   const next = (): string | null => {
     const { run, state } = progress
-    if (state === 'paused') return 'More Actions → Send an Update → `resume`.'
-    if (state === 'blocked') return NEXT[block?.reason ?? 'approval']
     const isCompared = kind === 'mirror' || 'found' in progress
-    if (state === 'complete_with_rejects')
-      return isCompared
-        ? `What differs: \`records-sync show ${run}\``
-        : `The rejects: \`records-sync rejects ${run}\``
-    if (state === 'complete_with_differences') return `What differs: \`records-sync show ${run}\``
-    return progress.step === 'closed' ? `The books: \`records-sync show ${run}\`` : null
+    const differs = `What differs: \`records-sync show ${run}\``
+    switch (state) {
+      case 'paused':
+        return 'More Actions → Send an Update → `resume`.'
+      case 'blocked':
+        return NEXT[block?.reason ?? 'approval']
+      case 'complete_with_rejects':
+        return isCompared ? differs : `The rejects: \`records-sync rejects ${run}\``
+      case 'complete_with_differences':
+        return differs
+      case 'running':
+      case 'complete':
+      case 'cancelled':
+      case 'failed':
+        return progress.step === 'closed' ? `The books: \`records-sync show ${run}\`` : null
+    }
   }
   const show = () => {
     const { sync, step, run, state, message } = progress

@@ -3,25 +3,69 @@
 
 import { formatNumber } from './format.ts'
 import { REPORT_VALUE_CHARS_MAX } from './limits.ts'
-import { zeroCounts } from './register.ts'
+import { namesOf, namesWith, zeroCounts } from './register.ts'
 
-export const DIFFERENCE_KINDS = ['missing', 'extra', 'stale', 'different'] as const
-/**
- * | kind | import: source against service | mirror: service against warehouse |
- * |---|---|---|
- * | `missing` | the service has no record of the row's key | the table has no row of the record |
- * | `extra` | a record that we wrote, and the source has no row for | a row whose record is gone |
- * | `stale` | the service holds what we sent last; the source has changed since | the row is of an older version of the record |
- * | `different` | fields have other values, and the source alone is not the reason | the same version, other values |
- */
-export type DifferenceKind = (typeof DIFFERENCE_KINDS)[number]
+interface DifferenceEntry {
+  /** Whether the side that is copied has the record: the source of an import, the service of a mirror. */
+  readonly original: boolean
+  /** What it means if an import compares the source with the service. */
+  readonly import: string
+  /** What it means if a mirror compares the service with the warehouse. */
+  readonly mirror: string
+}
 
-/**
- * Who changed a value last, as far as it is known: `source` our side, `service` a user of the service, `both`, `warehouse` a user
- * of the warehouse; `unknown` if nothing is known about what we sent last.
- */
-export const CHANGED_BY = ['source', 'service', 'both', 'warehouse', 'unknown'] as const
-export type ChangedBy = (typeof CHANGED_BY)[number]
+const DIFFERENCE = {
+  missing: {
+    original: true,
+    import: 'in the source, and not at the service',
+    mirror: 'at the service, and not in the warehouse',
+  },
+  /** Of an import: only a record that we wrote. */
+  extra: {
+    original: false,
+    import: 'written by us, and no longer in the source',
+    mirror: 'in the warehouse, and gone at the service',
+  },
+  /** Of an import: the service holds what we sent last. */
+  stale: {
+    original: true,
+    import: 'the source has changed since it was sent',
+    mirror: 'of an older version than the service has',
+  },
+  /** Of an import: the source alone is not the reason. */
+  different: {
+    original: true,
+    import: 'other values at the service than were sent',
+    mirror: 'of the same version, with other values',
+  },
+} as const satisfies Record<string, DifferenceEntry>
+export type DifferenceKind = keyof typeof DIFFERENCE
+
+export const DIFFERENCE_KINDS = namesOf(DIFFERENCE)
+
+/** Kinds of records that the side that is copied has. */
+const ORIGINAL_KINDS = namesWith(DIFFERENCE, { original: true })
+export type OriginalDifferenceKind = (typeof ORIGINAL_KINDS)[number]
+
+export const differenceMeaning = (kind: DifferenceKind, of: 'import' | 'mirror'): string =>
+  DIFFERENCE[kind][of]
+
+/** Who changed a value last, as far as it is known, and what people read. */
+const CHANGED = {
+  source: 'source',
+  /** A user of the service. */
+  service: 'service',
+  both: 'both',
+  /** A user of the warehouse. */
+  warehouse: 'warehouse',
+  /** Nothing is known about what we sent last. */
+  unknown: 'not known',
+} as const satisfies Record<string, string>
+export type ChangedBy = keyof typeof CHANGED
+
+export const CHANGED_BY = namesOf(CHANGED)
+
+export const changedByText = (by: ChangedBy): string => CHANGED[by]
 
 /** A difference of one field, or of a record as a whole. */
 export interface Difference {
@@ -50,6 +94,10 @@ export const noDifferences = (): Record<DifferenceKind, number> => zeroCounts(DI
 
 export const sumOfDifferences = (counts: DifferenceCounts): number =>
   DIFFERENCE_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
+
+/** Records that differ, and that the side that is copied has. */
+export const sumOfOriginals = (counts: DifferenceCounts): number =>
+  ORIGINAL_KINDS.reduce((sum, kind) => sum + counts[kind], 0)
 
 /** As much of a text as a report shows; never half of a character. */
 export function excerpt(text: string): string {

@@ -2,9 +2,29 @@
 // left over, a reconciliation. What they are limited to is stored with the configuration of the run (runs/job.ts), so that everyone
 // sees why it is not whole.
 
-export const PURPOSES = ['sync', 'backfill', 'retry', 'reconcile'] as const
-/** `sync`: a regular run, on schedule or by hand. */
-export type Purpose = (typeof PURPOSES)[number]
+import { namesOf, namesWith } from './register.ts'
+
+interface PurposeEntry {
+  /** Whether it brings in what is new: only such runs are a sync's success, and only they are compared with the one before. */
+  readonly regular: boolean
+  /** The command that starts a run of this purpose once more. */
+  readonly command: 'run' | 'retry' | 'reconcile'
+}
+
+const PURPOSE = {
+  /** On schedule or by hand. */
+  sync: { regular: true, command: 'run' },
+  backfill: { regular: true, command: 'run' },
+  retry: { regular: false, command: 'retry' },
+  reconcile: { regular: false, command: 'reconcile' },
+} as const satisfies Record<string, PurposeEntry>
+export type Purpose = keyof typeof PURPOSE
+
+export const PURPOSES = namesOf(PURPOSE)
+
+export const REGULAR_PURPOSES: readonly Purpose[] = namesWith(PURPOSE, { regular: true })
+
+export const commandOf = (purpose: Purpose) => PURPOSE[purpose].command
 
 /** Which of the rows that a closed run left over a retry takes; a field that is not given does not limit the choice. */
 export interface RetryChoice {

@@ -3,36 +3,10 @@
 
 import { ITEM_STATES, OPEN_STATES, REJECT_STATES, type ItemState } from './item-states.ts'
 import { zeroCounts } from './register.ts'
+import type { CompleteState } from './run-states.ts'
 
 export * from './item-states.ts'
-
-export const RUN_STATES = [
-  'running',
-  'paused',
-  'blocked',
-  'complete',
-  'complete_with_rejects',
-  'complete_with_differences',
-  'cancelled',
-  'failed',
-] as const
-export type RunState = (typeof RUN_STATES)[number]
-
-/** States in which a run occupies its sync. */
-export const LIVE_STATES: readonly RunState[] = ['running', 'paused', 'blocked']
-
-/**
- * States of runs that came to their end. With rejects: rows are left that need a person's attention. With differences: every
- * row has its outcome, and yet the two sides are known not to hold the same.
- */
-export const COMPLETE_STATES = [
-  'complete',
-  'complete_with_rejects',
-  'complete_with_differences',
-] as const satisfies readonly RunState[]
-
-export const isComplete = (state: RunState): boolean =>
-  (COMPLETE_STATES as readonly RunState[]).includes(state)
+export * from './run-states.ts'
 
 /** What reading back showed, as counts of rows that were written. */
 export interface ReadBack {
@@ -104,7 +78,7 @@ export function isBalanced(books: Books): boolean {
 export function finalState(
   books: Books,
   found: { readonly left: number; readonly isLook: boolean } = { left: 0, isLook: false },
-): (typeof COMPLETE_STATES)[number] | 'failed' {
+): CompleteState | 'failed' {
   if (!isBalanced(books)) return 'failed'
   const rejects = countRejects(books) - (found.isLook ? books.states.unsent : 0)
   if (rejects > 0) return 'complete_with_rejects'

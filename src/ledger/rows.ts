@@ -11,6 +11,7 @@ import {
 } from '../core/differences.ts'
 import { HELD_BACK_REASONS } from '../core/held-back.ts'
 import { parseJson, type Json } from '../core/json.ts'
+import { REGULAR_PURPOSES } from '../core/purpose.ts'
 import {
   ACCEPTED_STATES,
   isWritten,
@@ -66,7 +67,7 @@ export const liveStates = listOf(LIVE_STATES)
 export const completeStates = listOf(COMPLETE_STATES)
 
 /** The purposes of runs that bring in what is new, as a list of SQL. */
-export const regularPurposes = "'sync', 'backfill'"
+export const regularPurposes = listOf(REGULAR_PURPOSES)
 
 /** Runs after the last complete one of which the streams are looked at, to tell how old a mirror's tables are. */
 export const STREAM_RUNS_MAX = 20

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Environment, NotificationConfig, NotificationKind } from '../../config/index.ts'
 import type { Clock, Logger } from '../core/ports.ts'
-import type { Purpose } from '../core/purpose.ts'
+import { REGULAR_PURPOSES } from '../core/purpose.ts'
 import { isComplete, countReadBackDifferent, countRejects } from '../core/states.ts'
 import type { Run, Runs } from '../ledger/ledger.ts'
 import type { RunChange, RunObserver } from '../runs/observers.ts'
@@ -109,7 +109,7 @@ export function notifier(options: NotifierOptions): Notifier {
       case 'complete_with_differences': {
         const wasBlocked = blocked.delete(run) || wentOn !== undefined
         const wasUnopened = unopened.delete(sync)
-        if (!REGULAR.includes(change.purpose)) {
+        if (!REGULAR_PURPOSES.includes(change.purpose)) {
           // What a retry could not bring in is known: the person who started it has seen it before.
           const differs = isDifferent(change, differences)
           return news(
@@ -246,8 +246,6 @@ function messageOf({ reason, message }: RunChange): string | null {
   return [...rest.replaceAll(/\s+/g, ' ').trim()].slice(0, MESSAGE_CHARS_MAX).join('')
 }
 
-const REGULAR: readonly Purpose[] = ['sync', 'backfill']
-
 /** The previous regular run that ended by itself; null if there is none, or the ledger does not say. */
 async function previousRun(
   ledger: Pick<Runs, 'runs'>,
@@ -255,7 +253,7 @@ async function previousRun(
   run: number,
 ): Promise<Run | null> {
   const runs = await withTimeout(ledger.runs({ sync, limit: RUNS_BACK }), LEDGER_MAX_MS)
-  const counts = (one: Run) => one.state !== 'cancelled' && REGULAR.includes(one.purpose)
+  const counts = (one: Run) => one.state !== 'cancelled' && REGULAR_PURPOSES.includes(one.purpose)
   return runs?.find((one) => one.id < run && counts(one)) ?? null
 }
 

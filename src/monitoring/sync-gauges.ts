@@ -4,7 +4,7 @@
 
 import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/item-states.ts'
 import type { Clock } from '../core/ports.ts'
-import { LIVE_STATES, RUN_STATES } from '../core/states.ts'
+import { FINAL_STATES } from '../core/states.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import type { SyncHealth, Syncs } from '../ledger/ledger.ts'
 import { MIRROR_OUTCOMES } from './ledger-metrics.ts'
@@ -14,7 +14,6 @@ import { withTimeout } from './timeout.ts'
 
 const EVERY_MS = 5_000
 const WAIT_MAX_MS = 5_000
-const FINAL_STATES = RUN_STATES.filter((state) => !LIVE_STATES.includes(state))
 
 /** What the collector needs from a configuration. */
 export interface CollectedConfig {

@@ -1,6 +1,6 @@
 // What a reconciliation found, in counts.
 
-import { DIFFERENCE_KINDS, CHANGED_BY } from '../core/differences.ts'
+import { CHANGED_BY, DIFFERENCE_KINDS, sumOfOriginals } from '../core/differences.ts'
 import { isWholeScope } from '../core/purpose.ts'
 import { zeroCounts } from '../core/register.ts'
 import type { Run } from '../ledger/ledger.ts'
@@ -18,7 +18,7 @@ export function comparisonOf(
   const { reconcile: scope } = jobOf(run)
   if (scope === undefined || differences === null) return null
   const { found, left, groups } = differences
-  const differing = found.missing + found.stale + found.different
+  const differing = sumOfOriginals(found)
   const counts = (streams ?? []).map(({ service_count: count }) => count)
   const isCounted =
     isWholeScope(scope) && counts.length > 0 && counts.every((count) => count !== null)

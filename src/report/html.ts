@@ -80,14 +80,20 @@ export function renderReport(data: RunReport): string {
 }
 
 function kindOf({ run, retry_of }: RunReport): string {
-  if (run.purpose === 'reconcile')
-    return run.kind === 'import'
-      ? 'Reconciliation, source against service'
-      : 'Reconciliation, service against warehouse'
   const kind = run.kind === 'import' ? 'Import' : 'Mirror'
-  if (run.mode === 'plan') return `${kind}, a plan`
-  if (run.purpose === 'retry') return `${kind}, retry of run ${retry_of}`
-  return run.purpose === 'backfill' ? `${kind}, backfill` : kind
+  if (run.mode === 'plan' && run.purpose !== 'reconcile') return `${kind}, a plan`
+  switch (run.purpose) {
+    case 'sync':
+      return kind
+    case 'backfill':
+      return `${kind}, backfill`
+    case 'retry':
+      return `${kind}, retry of run ${retry_of}`
+    case 'reconcile':
+      return run.kind === 'import'
+        ? 'Reconciliation, source against service'
+        : 'Reconciliation, service against warehouse'
+  }
 }
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

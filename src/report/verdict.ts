@@ -1,8 +1,10 @@
 // What the state of a run means to a person, and which command comes next. Words only; the figures come from the report's own
 // data.
 
-import { REJECT_STATES } from '../core/states.ts'
 import { kindsText, sumOfDifferences } from '../core/differences.ts'
+import type { BlockReason } from '../core/errors.ts'
+import { commandOf } from '../core/purpose.ts'
+import { REJECT_STATES } from '../core/states.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { countText, formatNumber } from './format.ts'
 import type {
@@ -72,7 +74,9 @@ export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): Report
 
 type MakeStep = (text: string, command?: string | null) => Step
 
-const obstacles: Readonly<Record<string, { readonly meaning: string; readonly next: string }>> = {
+const obstacles: Readonly<
+  Record<Exclude<BlockReason, 'approval'>, { readonly meaning: string; readonly next: string }>
+> = {
   auth: {
     meaning: 'The service refuses the key.',
     next: 'Put a valid key in its place: the run then goes on by itself.',
@@ -104,7 +108,8 @@ const obstacles: Readonly<Record<string, { readonly meaning: string; readonly ne
 }
 
 function blocked(run: Run, step: MakeStep): ReportVerdict {
-  if (run.reason === 'approval')
+  const { reason } = run
+  if (reason === 'approval')
     return {
       tone: 'look',
       words: 'Waits for you',
@@ -117,7 +122,7 @@ function blocked(run: Run, step: MakeStep): ReportVerdict {
         step('If it is not:', `reject ${run.id}`),
       ],
     }
-  const obstacle = obstacles[run.reason ?? '']
+  const obstacle = reason === null || reason === 'abandoned' ? null : obstacles[reason]
   return {
     tone: 'bad',
     words: run.reason === null ? 'Blocked' : `Blocked: ${run.reason}`,
@@ -161,8 +166,8 @@ function failed(run: Run, { books, streams }: VerdictInput, step: MakeStep): Rep
 
 /** The command that starts a run of the same purpose. */
 function again(run: Run): string {
-  if (run.purpose === 'retry' && run.of !== null) return `retry ${run.of}`
-  return `${run.purpose === 'reconcile' ? 'reconcile' : 'run'} ${word(run.sync)}`
+  const command = commandOf(run.purpose)
+  return `${command} ${command === 'retry' ? run.of : word(run.sync)}`
 }
 
 function ended(run: Run, { books, streams }: VerdictInput, step: MakeStep): ReportVerdict {

@@ -11,6 +11,7 @@ import {
 import { backfill, TEMPLATE_MEMO } from '../../../workflows/names.ts'
 import { backfillId, taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError, SyncError } from '../../core/errors.ts'
+import { LIVE_STATES, statesToLookAt, type RunLook } from '../../core/run-states.ts'
 import { SYNC_STATE } from '../../core/search-attributes.ts'
 import type { SyncConfig } from '../../../config/index.ts'
 import { listLink, startLink, uiAddress } from '../../core/temporal-ui.ts'
@@ -23,6 +24,12 @@ import { safeText, table } from '../shared/terminal.ts'
 /** A template is started anew when it is older: servers forget runs, development servers after a day. */
 const templateAgeMaxMs = 12 * 3_600_000
 const templateMaxMs = 30_000
+
+const LISTS: Readonly<Record<RunLook, string>> = {
+  blocked: 'blocked',
+  rejects: 'with rejects',
+  differences: 'with differences',
+}
 
 /** What the form is filled in with: the last whole month, where the sync can be limited to a time. */
 export function backfillTemplate(sync: SyncConfig, now: Date): Readonly<Record<string, string>> {
@@ -62,21 +69,20 @@ export async function links(context: CommandContext): Promise<number> {
         return { sync: sync.name, link, input, running }
       }),
     )
-    const lists = {
-      // Of those that are no more some were blocked to their end.
-      blocked: listLink(place, {
-        TaskQueue: taskQueue,
-        [SYNC_STATE]: 'blocked',
-        ExecutionStatus: 'Running',
-      }),
-      rejects: listLink(place, { TaskQueue: taskQueue, [SYNC_STATE]: 'complete_with_rejects' }),
-      differences: listLink(place, {
-        TaskQueue: taskQueue,
-        [SYNC_STATE]: 'complete_with_differences',
-      }),
-    }
+    const lists = statesToLookAt.map(({ state, look }) => {
+      const filter = { TaskQueue: taskQueue, [SYNC_STATE]: state }
+      // A run that was blocked to its end keeps this state in its search attribute.
+      const isLive = LIVE_STATES.includes(state)
+      const link = listLink(place, { ...filter, ...(isLive && { ExecutionStatus: 'Running' }) })
+      return { look, link }
+    })
     if (context.json) {
-      terminal.out(JSON.stringify({ syncs: found, lists }))
+      terminal.out(
+        JSON.stringify({
+          syncs: found,
+          lists: Object.fromEntries(lists.map(({ look, link }) => [look, link])),
+        }),
+      )
       return EXIT.done
     }
     terminal.out(
@@ -90,11 +96,7 @@ export async function links(context: CommandContext): Promise<number> {
     terminal.out(
       table(
         ['runs', 'opens the list'],
-        [
-          ['blocked', lists.blocked],
-          ['with rejects', lists.rejects],
-          ['with differences', lists.differences],
-        ],
+        lists.map(({ look, link }) => [LISTS[look], link]),
       ),
     )
     return EXIT.done

@@ -6,6 +6,7 @@ import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { silentLogger } from '../../core/ports.ts'
+import { lookOf, type RunLook } from '../../core/run-states.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/tuning.ts'
 import { readRunAccount, type RunAccount } from '../../report/account.ts'
@@ -272,15 +273,22 @@ export async function startRun(
       if (account) printRunAccount(terminal, account)
       const next = account?.differences
         ? nextStepOf(context, ended, account.differences)
-        : ended.state === 'complete_with_rejects'
-          ? `The rejects: ${context.hint(`rejects ${ended.id}`)}`
-          : ended.state === 'complete_with_differences'
-            ? `What differs: ${context.hint(`show ${ended.id}`)}`
-            : null
+        : whatToSee(context, ended)
       if (next !== null) terminal.out(`  ${next}`)
     }
     return exitCodeOf(ended.state)
   } finally {
     for (const each of closing) await each()
   }
+}
+
+/** Where a person sees what a run of this state left, if anything. */
+function whatToSee({ hint }: CommandContext, { id, state }: Run): string | null {
+  const look = lookOf(state)
+  const steps: Readonly<Record<RunLook, string | null>> = {
+    blocked: null,
+    rejects: `The rejects: ${hint(`rejects ${id}`)}`,
+    differences: `What differs: ${hint(`show ${id}`)}`,
+  }
+  return look && steps[look]
 }

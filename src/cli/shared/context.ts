@@ -12,7 +12,7 @@ import {
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
 import type { QuotaStore } from '../../core/ports.ts'
-import { isComplete, type RunState } from '../../core/states.ts'
+import { exitOf, type RunState } from '../../core/states.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
 import { temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'
@@ -109,10 +109,7 @@ export async function connectTemporal(
 }
 
 /** The exit code of a run that ended, or stands, in `state`. */
-export function exitCodeOf(state: RunState): number {
-  if (state === 'complete') return EXIT.done
-  return isComplete(state) ? EXIT.rejects : EXIT.stopped
-}
+export const exitCodeOf = (state: RunState): number => EXIT[exitOf(state)]
 
 /** What a database said of a query, for the person at the terminal who wrote it: it may quote the query, and values. */
 export function databaseMessageLines(

@@ -1,6 +1,12 @@
 // What a reconciliation found, as text and as JSON.
 
-import { DIFFERENCE_KINDS, sumOfDifferences, type DifferenceKind } from '../../core/differences.ts'
+import {
+  changedByText,
+  DIFFERENCE_KINDS,
+  differenceMeaning,
+  sumOfDifferences,
+  sumOfOriginals,
+} from '../../core/differences.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isComplete, LIVE_STATES } from '../../core/states.ts'
 import type { Run } from '../../ledger/ledger.ts'
@@ -9,29 +15,6 @@ import type { CommandContext } from '../shared/context.ts'
 import { formatNumber, safeText, table, type Terminal } from '../shared/terminal.ts'
 
 const GROUPS_SHOWN = 20
-
-const MEANING: Readonly<Record<Run['kind'], Readonly<Record<DifferenceKind, string>>>> = {
-  import: {
-    missing: 'the service has no record of the row',
-    extra: 'we wrote it, and the source has no row of it any more',
-    stale: 'the source has changed since it was sent',
-    different: 'fields have other values at the service',
-  },
-  mirror: {
-    missing: 'the table has no row of the record',
-    extra: 'the record is gone, its row is there',
-    stale: 'the row is of an older version of the record',
-    different: 'the row has other values, or is newer',
-  },
-}
-
-const WHO = {
-  source: 'the source changed',
-  service: 'somebody at the service',
-  both: 'both sides changed',
-  warehouse: 'somebody in the warehouse',
-  unknown: 'not known',
-} as const
 
 type Compared = Pick<RunFacts, 'kind' | 'state' | 'states'>
 
@@ -58,14 +41,13 @@ export function printRunDifferences(
     terminal.out(isEqual(run) ? terminal.style('green', text) : text)
     return
   }
-  const meaning = MEANING[run.kind]
   for (const kind of DIFFERENCE_KINDS) {
     if (found[kind] === 0) continue
     const mended = found[kind] - left[kind]
     const note =
       mended === 0 ? '' : mended === found[kind] ? ', mended' : `, ${formatNumber(mended)} mended`
     terminal.out(
-      `  ${kind.padEnd(11)} ${formatNumber(found[kind])}${note}  ${terminal.style('dim', meaning[kind])}`,
+      `  ${kind.padEnd(11)} ${formatNumber(found[kind])}${note}  ${terminal.style('dim', differenceMeaning(kind, run.kind))}`,
     )
   }
   const fields = groups.filter(({ field }) => field !== null)
@@ -77,7 +59,7 @@ export function printRunDifferences(
       safeText(stream, 30),
       safeText(field!, 40),
       kind,
-      WHO[whose],
+      changedByText(whose),
       differences,
       example,
     ])
@@ -98,7 +80,7 @@ export function nextStepOf(
 ): string | null {
   if (sumOfDifferences(left) === 0) return null
   if (run.kind === 'mirror') return `Mend them: ${context.hint(`reconcile ${run.sync} --repair`)}`
-  const sendable = sumOfDifferences(left) - left.extra - held
+  const sendable = sumOfOriginals(left) - held
   if (sendable > 0) return `Send what differs: ${context.hint(`retry ${run.id}`)}`
   if (held > 0)
     return `Rows are held back, as each may become a second record; why: ${context.hint(`rejects ${run.id}`)}`

@@ -1,6 +1,6 @@
 // Reconciliation: planned items are compared with their records before any of them is sent.
 
-import type { Difference, DifferenceKind } from '../../core/differences.ts'
+import type { Difference, OriginalDifferenceKind } from '../../core/differences.ts'
 import type { AcceptedRecord } from './accepted-records.ts'
 import type { PlannedItem } from './outbox.ts'
 
@@ -14,7 +14,7 @@ export interface ItemComparison {
   readonly ordinal: number
   readonly recordId: string | null
   /** Null if they are equal. */
-  readonly kind: Exclude<DifferenceKind, 'extra'> | null
+  readonly kind: OriginalDifferenceKind | null
   /** Of an equal one: whether the service holds a form of its own, as an earlier run found. */
   readonly normalised?: boolean
   /** Baseline hashes of the item's values. */

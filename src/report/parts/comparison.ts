@@ -1,34 +1,22 @@
 // What a reconciliation found: records by kind, then fields with the side that changed them.
 
-import { DIFFERENCE_KINDS, type DifferenceKind } from '../../core/differences.ts'
+import {
+  CHANGED_BY,
+  changedByText,
+  DIFFERENCE_KINDS,
+  differenceMeaning,
+} from '../../core/differences.ts'
 import { miniBar, stackedBar, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'
 import type { ReportComparison, FieldDifferences, RunFacts } from '../run-report.ts'
 import { folded, part, rankedTable, type Ranked } from './part.ts'
 
-const kindWords: Readonly<Record<RunFacts['kind'], Readonly<Record<DifferenceKind, string>>>> = {
-  import: {
-    missing: 'in the source, and not at the service',
-    extra: 'written by us, and no longer in the source',
-    stale: 'the source has changed since it was sent',
-    different: 'other values at the service than were sent',
-  },
-  mirror: {
-    missing: 'at the service, and not in the warehouse',
-    extra: 'in the warehouse, and gone at the service',
-    stale: 'of an older version than the service has',
-    different: 'of the same version, with other values',
-  },
-}
-
-const sides = [
-  { whose: 'source', series: 'by-source', name: 'source' },
-  { whose: 'service', series: 'by-service', name: 'service' },
-  { whose: 'both', series: 'by-both', name: 'both' },
-  { whose: 'warehouse', series: 'by-warehouse', name: 'warehouse' },
-  { whose: 'unknown', series: 'by-unknown', name: 'not known' },
-] as const
+const sides = CHANGED_BY.map((whose) => ({
+  whose,
+  series: `by-${whose}` as const,
+  name: changedByText(whose),
+}))
 
 /** What a reconciliation found: records by kind, then fields with the side that changed them. */
 export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kind']): Markup {
@@ -63,7 +51,12 @@ export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kin
         <tbody>
           ${equal !== null && row('equal', 'the same on both sides', equal, '')}${kinds.map(
             (each) =>
-              row(each, kindWords[kind][each], found[each], formatNumber(found[each] - left[each])),
+              row(
+                each,
+                differenceMeaning(each, kind),
+                found[each],
+                formatNumber(found[each] - left[each]),
+              ),
           )}
         </tbody>
       </table>
