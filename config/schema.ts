@@ -4,6 +4,7 @@
 
 import { z } from 'zod'
 import { EVERY_OPERATION, FilterNode, requestOf } from '../src/contract/index.ts'
+import { IMPORT_MODES, modeMeaning } from '../src/core/import-modes.ts'
 import {
   notificationSettings,
   scheduleSettings,
@@ -326,9 +327,9 @@ const importing = z.strictObject({
     'Property that says which record a row is. It is one of `properties`, best a unique one.',
   ),
   mode: z
-    .enum(['upsert'])
+    .enum(IMPORT_MODES)
     .default('upsert')
-    .describe('Creates what is missing, updates what is there.'),
+    .describe(`${IMPORT_MODES.map((mode) => `\`${mode}\` ${modeMeaning(mode)}`).join('; ')}.`),
   empty: emptySetting()
     .default('omit')
     .describe('What an empty cell means: leave the property alone, clear it, or refuse the row.'),

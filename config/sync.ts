@@ -2,6 +2,7 @@
 // those of the configuration file, so that what is stored is what people wrote.
 
 import { ConfigError } from '../src/core/errors.ts'
+import type { ImportMode } from '../src/core/import-modes.ts'
 import type { Json } from '../src/core/json.ts'
 import type { ScheduleConfig } from '../src/core/schedule.ts'
 import type { SourceSettings } from '../src/sources/settings.ts'
@@ -40,7 +41,7 @@ export interface ImportConfig {
   readonly to: string
   readonly object_type: string
   readonly matching_property: string
-  readonly mode: 'upsert'
+  readonly mode: ImportMode
   readonly empty: EmptyPolicy
   readonly verify: 'none' | 'sample' | 'all'
   /** If the source has fewer rows, a run asks first. */

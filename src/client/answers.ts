@@ -9,7 +9,7 @@ import { isJsonObject, parseJson } from '../core/json.ts'
 import { InvalidResponse, schemaOf } from './decode.ts'
 import type { Decode } from './decode.ts'
 import {
-  OUTCOME_UNKNOWN_CODES,
+  IS_OUTCOME_UNKNOWN,
   TOO_LARGE,
   requestDisposition,
   unverifiedTreatment,
@@ -103,7 +103,7 @@ function problemFailure(named: NamedOperation, answer: WireAnswer, nowMs: number
     kind: 'problem',
     ...requestDisposition(operation, status, problem),
     outcomeUnknown:
-      operation.writes !== null && status !== TOO_LARGE && OUTCOME_UNKNOWN_CODES.has(problem.code),
+      operation.writes !== null && status !== TOO_LARGE && IS_OUTCOME_UNKNOWN[problem.code],
     status,
     problemCode: problem.code,
     reason,

@@ -1,10 +1,9 @@
 // What an answer means for the work: try again, refuse the item, or stop the run (design section 6). One table; a new
 // problem code or a new reason of the contract does not compile until it is classified here.
 
-import { CODE_STATUSES, PROBLEM_CODES } from '../contract/index.ts'
+import { BATCH_ITEM_OUTCOMES, CODE_STATUSES, PROBLEM_CODES } from '../contract/index.ts'
 import type {
   BatchItemResult,
-  BatchItemStatus,
   Operation,
   Problem,
   ProblemCode,
@@ -58,11 +57,18 @@ const byCode = {
   internal_error: () => retry,
 } as const satisfies Record<ProblemCode, Rule>
 
-/** Codes after which a write may have been carried out anyway; `service_unavailable` comes before any work. */
-export const OUTCOME_UNKNOWN_CODES: ReadonlySet<ProblemCode> = new Set([
-  'timeout',
-  'internal_error',
-])
+/** Whether a write may have been carried out anyway; `service_unavailable` comes before any work. */
+export const IS_OUTCOME_UNKNOWN: Readonly<Record<ProblemCode, boolean>> = {
+  unauthenticated: false,
+  permission_denied: false,
+  request_invalid: false,
+  not_found: false,
+  conflict: false,
+  rate_limited: false,
+  timeout: true,
+  service_unavailable: false,
+  internal_error: true,
+}
 
 /** What a status means if the problem names no code; specification section 7 leaves that open for some of them. */
 function codeOfStatus(status: number): ProblemCode | undefined {
@@ -99,21 +105,10 @@ export function unverifiedTreatment(operation: Operation, status: number): Failu
   return status < 400 ? { disposition: 'retry', block: 'contract' } : retry
 }
 
-const byItemStatus = {
-  200: 'accepted',
-  201: 'accepted',
-  204: 'accepted',
-  403: 'rejected',
-  404: 'rejected',
-  409: 'rejected',
-  422: 'rejected',
-  500: 'retry',
-  503: 'retry',
-} as const satisfies Record<BatchItemStatus, 'accepted' | 'rejected' | 'retry'>
-
 /** What the answer to one item of a batch means. */
 export function itemDisposition(
   result: Pick<BatchItemResult, 'status'>,
 ): 'accepted' | 'rejected' | 'retry' {
-  return byItemStatus[result.status]
+  const outcome = BATCH_ITEM_OUTCOMES[result.status]
+  return outcome === 'created' || outcome === 'updated' ? 'accepted' : outcome
 }

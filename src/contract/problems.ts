@@ -1,40 +1,11 @@
 // The closed set of problem codes, the known reasons, and the statuses that belong to them
 // (specification sections 2.12, 4.3, 4.6, 5 and 7; statuses that it leaves open are fixed here).
 
-/** Every problem code (specification section 7). The set is closed. */
-export const PROBLEM_CODES = [
-  'unauthenticated',
-  'request_invalid',
-  'not_found',
-  'permission_denied',
-  'conflict',
-  'rate_limited',
-  'timeout',
-  'service_unavailable',
-  'internal_error',
-] as const
-export type ProblemCode = (typeof PROBLEM_CODES)[number]
+import { namesOf } from '../core/register.ts'
 
-/** The reasons that the specification names. New ones are additive: a client tolerates any other. */
-export const PROBLEM_REASONS = [
-  'invalid_matching_property',
-  'ambiguous_match',
-  'type_read_only',
-  'write_forbidden',
-  'schema_invalid',
-  'cursor_invalid',
-  'unknown_property',
-  'operator_not_supported',
-  'invalid_filter',
-  'unsupported_sort',
-  'unsupported_aggregation',
-  'filter_too_deep',
-  'too_many_filter_groups',
-  'exchange_rate_unavailable',
-] as const
-export type ProblemReason = (typeof PROBLEM_REASONS)[number]
-
-/** The statuses each code may have; the first is the default. */
+/**
+ * Every problem code (specification section 7), with the statuses it may have; the first is the default. The set of codes is closed.
+ */
 export const CODE_STATUSES = {
   unauthenticated: [401],
   request_invalid: [422, 400, 405, 406, 413, 415, 431],
@@ -45,9 +16,15 @@ export const CODE_STATUSES = {
   timeout: [504, 408],
   service_unavailable: [503],
   internal_error: [500],
-} as const satisfies Record<ProblemCode, readonly number[]>
+} as const satisfies Record<string, readonly number[]>
+export type ProblemCode = keyof typeof CODE_STATUSES
+type StatusOf<Code extends ProblemCode> = (typeof CODE_STATUSES)[Code][number]
 
-/** The code and status of each reason. */
+export const PROBLEM_CODES = namesOf(CODE_STATUSES)
+
+/**
+ * The reasons that the specification names, each with its code and status. New ones are additive: a client tolerates any other.
+ */
 export const REASONS = {
   invalid_matching_property: { code: 'request_invalid', status: 422 },
   ambiguous_match: { code: 'conflict', status: 409 },
@@ -63,14 +40,33 @@ export const REASONS = {
   filter_too_deep: { code: 'request_invalid', status: 422 },
   too_many_filter_groups: { code: 'request_invalid', status: 422 },
   exchange_rate_unavailable: { code: 'service_unavailable', status: 503 },
-} as const satisfies Record<ProblemReason, { code: ProblemCode; status: number }>
+} as const satisfies Record<
+  string,
+  { [Code in ProblemCode]: { code: Code; status: StatusOf<Code> } }[ProblemCode]
+>
+export type ProblemReason = keyof typeof REASONS
 
-/** Statuses of a batch item (specification section 2.10). */
-export const BATCH_ITEM_STATUSES = [200, 201, 204, 403, 404, 409, 422, 500, 503] as const
-export type BatchItemStatus = (typeof BATCH_ITEM_STATUSES)[number]
+export const PROBLEM_REASONS = namesOf(REASONS)
 
-/** Reason phrases, which a problem's `title` repeats. */
-export const TITLES: Readonly<Record<number, string>> = {
+/** Statuses of a batch item (specification section 2.10), and what became of the item. */
+export const BATCH_ITEM_OUTCOMES = {
+  200: 'updated',
+  201: 'created',
+  204: 'updated',
+  403: 'rejected',
+  404: 'rejected',
+  409: 'rejected',
+  422: 'rejected',
+  500: 'retry',
+  503: 'retry',
+} as const satisfies Record<number, 'created' | 'updated' | 'rejected' | 'retry'>
+export type BatchItemStatus = keyof typeof BATCH_ITEM_OUTCOMES
+
+export const BATCH_ITEM_STATUSES = Object.keys(BATCH_ITEM_OUTCOMES).map(
+  (status) => Number(status) as BatchItemStatus,
+)
+
+const titles: Readonly<Record<StatusOf<ProblemCode>, string>> = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -88,3 +84,5 @@ export const TITLES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
   504: 'Gateway Timeout',
 }
+/** Reason phrases, which a problem's `title` repeats. */
+export const TITLES: Readonly<Record<number, string>> = titles

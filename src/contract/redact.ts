@@ -1,6 +1,6 @@
 // The part of a row's error that may leave the ledger: no text that a service made up, because it could hold a value.
 
-import type { ItemState } from '../core/states.ts'
+import { mayQuote, type ItemState } from '../core/item-states.ts'
 import { PROBLEM_CODES, PROBLEM_REASONS } from './problems.ts'
 
 const KNOWN: ReadonlySet<string> = new Set([...PROBLEM_CODES, ...PROBLEM_REASONS])
@@ -21,9 +21,8 @@ export function publicError(
   readonly property: string | null
 } {
   // For a row that was never sent, or that was accepted and read back otherwise, the words of the error are ours.
-  const isOurs = error.state !== 'rejected' && error.state !== 'failed'
   const wordOf = (word: string | null) =>
-    word !== null && (isOurs || KNOWN.has(word)) ? word : null
+    word !== null && (!mayQuote(error.state) || KNOWN.has(word)) ? word : null
   const property = error.field?.replace(/^(?:\/data\/\d+)?\/properties\/|\/\d+$/g, '') ?? ''
   return {
     code: wordOf(error.code),

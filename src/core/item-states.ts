@@ -14,6 +14,8 @@ interface ItemStateEntry {
   readonly written: boolean
   /** Whether the last request of its batch decided it: the timeline of a run counts it at that time. */
   readonly timed: boolean
+  /** Whether its error may be in the service's own words, which may contain a value. */
+  readonly quoted: boolean
   /** When the metric counts it: with the answer of its batch, or only when the run is closed, because until then it may change. */
   readonly counted: 'settled' | 'closed' | null
   readonly meaning: string
@@ -27,6 +29,7 @@ const ITEM_STATE = {
     outcome: 'accepted',
     written: true,
     timed: true,
+    quoted: false,
     counted: 'settled',
     meaning: 'new records',
     compared: null,
@@ -35,6 +38,7 @@ const ITEM_STATE = {
     outcome: 'accepted',
     written: true,
     timed: true,
+    quoted: false,
     counted: 'settled',
     meaning: 'changed records',
     compared: null,
@@ -43,6 +47,7 @@ const ITEM_STATE = {
     outcome: 'accepted',
     written: false,
     timed: false,
+    quoted: false,
     counted: 'closed',
     meaning: 'accepted before, not sent again',
     compared: 'equal on both sides',
@@ -51,6 +56,7 @@ const ITEM_STATE = {
     outcome: 'superseded',
     written: false,
     timed: false,
+    quoted: false,
     counted: 'closed',
     meaning: 'a later row has the same key',
     compared: null,
@@ -59,6 +65,7 @@ const ITEM_STATE = {
     outcome: 'reject',
     written: false,
     timed: false,
+    quoted: false,
     counted: 'closed',
     meaning: 'did not map, never sent',
     compared: null,
@@ -67,6 +74,7 @@ const ITEM_STATE = {
     outcome: 'reject',
     written: false,
     timed: true,
+    quoted: true,
     counted: 'settled',
     meaning: 'refused by the service',
     compared: null,
@@ -75,6 +83,7 @@ const ITEM_STATE = {
     outcome: 'reject',
     written: false,
     timed: true,
+    quoted: true,
     counted: 'closed',
     meaning: 'no known outcome, or retries spent',
     compared: null,
@@ -83,6 +92,7 @@ const ITEM_STATE = {
     outcome: 'reject',
     written: false,
     timed: false,
+    quoted: false,
     counted: 'closed',
     meaning: 'the run ended before they were sent',
     compared: 'differ, and were left as they are',
@@ -91,6 +101,7 @@ const ITEM_STATE = {
     outcome: null,
     written: false,
     timed: false,
+    quoted: false,
     counted: null,
     meaning: 'waiting to be sent',
     compared: 'to be compared, or to be mended',
@@ -99,6 +110,7 @@ const ITEM_STATE = {
     outcome: null,
     written: false,
     timed: false,
+    quoted: false,
     counted: null,
     meaning: 'in flight',
     compared: null,
@@ -131,6 +143,9 @@ export const isWritten = (state: ItemState): state is WrittenState => ITEM_STATE
 /** States that the last request of a batch decided. */
 export const TIMED_STATES = namesWith(ITEM_STATE, { timed: true })
 export type TimedState = (typeof TIMED_STATES)[number]
+
+/** Whether the error of an item in this state may be in the service's own words, which may contain a value. */
+export const mayQuote = (state: ItemState): boolean => ITEM_STATE[state].quoted
 
 /** States that the answer of a batch decides for good. */
 export const COUNTED_WHEN_SETTLED = namesWith(ITEM_STATE, { counted: 'settled' })

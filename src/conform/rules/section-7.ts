@@ -1,6 +1,6 @@
 // Section 7: errors.
 
-import { CODE_STATUSES, REASONS } from '../../contract/index.ts'
+import { CODE_STATUSES, PROBLEM_CODES, REASONS } from '../../contract/index.ts'
 import type { OperationId, ProblemCode, ProblemReason } from '../../contract/index.ts'
 import { NO_RECORD } from '../calls.ts'
 import { broken, expectRefusal, isSuccess, plainWord, answerText } from '../expect.ts'
@@ -17,27 +17,43 @@ const listOperations: readonly (OperationId | null)[] = [
 ]
 const listStatuses = [400, 401, 403, 405, 406, 422, 429, 500, 503, 504]
 
-/** The codes whose status the specification states. */
-const stated: readonly ProblemCode[] = [
-  'unauthenticated',
-  'permission_denied',
-  'rate_limited',
-  'service_unavailable',
-]
-/** The reasons whose status the specification leaves open. */
-const openStatus: readonly ProblemReason[] = [
-  'cursor_invalid',
-  'invalid_matching_property',
-  'ambiguous_match',
-]
+/** Whether the specification states the status of a code. */
+const STATED: Readonly<Record<ProblemCode, boolean>> = {
+  unauthenticated: true,
+  request_invalid: false,
+  not_found: false,
+  permission_denied: true,
+  conflict: false,
+  rate_limited: true,
+  timeout: false,
+  service_unavailable: true,
+  internal_error: false,
+}
+/** Whether the specification leaves the status of a reason open. */
+const OPEN: Readonly<Record<ProblemReason, boolean>> = {
+  invalid_matching_property: true,
+  ambiguous_match: true,
+  type_read_only: false,
+  write_forbidden: false,
+  schema_invalid: false,
+  cursor_invalid: true,
+  unknown_property: false,
+  operator_not_supported: false,
+  invalid_filter: false,
+  unsupported_sort: false,
+  unsupported_aggregation: false,
+  filter_too_deep: false,
+  too_many_filter_groups: false,
+  exchange_rate_unavailable: false,
+}
 
 export const section7: readonly Rule[] = [
   answerRule(
     '7.code-status',
     'unauthenticated is 401, permission_denied 403, rate_limited 429, service_unavailable 503.',
     (exchange) => {
-      const code = stated.find((each) => each === problemOf(exchange)['code'])
-      if (isSuccess(exchange) || code === undefined) return undefined
+      const code = PROBLEM_CODES.find((each) => each === problemOf(exchange)['code'])
+      if (isSuccess(exchange) || code === undefined || !STATED[code]) return undefined
       const [due] = CODE_STATUSES[code]
       if (due === exchange.status) return null
       const got = `status ${exchange.status}`
@@ -53,7 +69,7 @@ export const section7: readonly Rule[] = [
         return undefined
       }
       const due = REASONS[reason as ProblemReason]
-      const isOpen = openStatus.includes(reason as ProblemReason)
+      const isOpen = OPEN[reason as ProblemReason]
       if (code === due.code && (isOpen || exchange.status === due.status)) return null
       const status = isOpen ? '' : ` ${due.status}`
       const expected = `${due.code}${status} with ${reason}`
