@@ -22,6 +22,6 @@ export const IMPORT_MODES = namesOf(IMPORT_MODE)
 export const modeMeaning = (mode: ImportMode): string => IMPORT_MODE[mode].meaning
 
 /** The operations that write batches. */
-export type BatchOperation = (typeof IMPORT_MODE)[ImportMode]['operation']
+export type ImportOperation = (typeof IMPORT_MODE)[ImportMode]['operation']
 
-export const batchOperationOf = (mode: ImportMode): BatchOperation => IMPORT_MODE[mode].operation
+export const operationOfMode = (mode: ImportMode): ImportOperation => IMPORT_MODE[mode].operation

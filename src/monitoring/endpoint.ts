@@ -1,7 +1,7 @@
 // The worker's HTTP endpoint: its metrics, whether it works, and whether it is ready. Promises kept here: it answers within
 // seconds, whatever else hangs; it reveals nothing of rows, keys or messages; a port that is taken is reported at once.
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SyncError } from '../core/errors.ts'
 import { withTimeout } from './timeout.ts'
@@ -91,26 +91,30 @@ export async function openEndpoint(options: EndpointOptions): Promise<Monitoring
     }
   })
 
-  const { host, port } = placeOf(options.listen)
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(listenError(options.listen, error.code)),
-    )
-    try {
-      server.listen({ host, port }, resolve)
-    } catch {
-      reject(listenError(options.listen, 'no such port'))
-    }
-  })
-  const { address, port: taken, family } = server.address() as AddressInfo
+  const address = await listenAt(server, options.listen)
   return {
-    address: `${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    address,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
+}
+
+/** Returns `host:port` as taken. @throws SyncError `listen_failed` */
+async function listenAt(server: Server, listen: string): Promise<string> {
+  const { host, port } = placeOf(listen)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(listen, error.code)))
+    try {
+      server.listen({ host, port }, resolve)
+    } catch {
+      reject(listenError(listen, 'no such port'))
+    }
+  })
+  const { address, port: taken, family } = server.address() as AddressInfo
+  return `${family === 'IPv6' ? `[${address}]` : address}:${taken}`
 }
 
 function placeOf(listen: string): { host: string; port: number } {

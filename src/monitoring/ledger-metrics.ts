@@ -5,7 +5,7 @@
 import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/item-states.ts'
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/states.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { Ledger, Run } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Outcomes of rows of a mirror's tables. */
@@ -15,11 +15,8 @@ export const MIRROR_OUTCOMES = ['inserted', 'changed', 'unchanged', 'deleted'] a
 const RUNS_KEPT_MAX = 1_000
 
 /** The ledger, with every method unchanged. */
-export function withLedgerMetrics(
-  ledger: Ledger,
-  { rows, runs, runDuration }: Metrics,
-  clock: Clock,
-): Ledger {
+export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock): Ledger {
+  const { rows } = metrics
   const syncs = new Map<number, string>()
   /** Items in doubt that verify last read, by run. */
   const doubtful = new Map<number, ReadonlySet<number>>()
@@ -81,12 +78,20 @@ export function withLedgerMetrics(
       syncs.delete(id)
       // Closing a closed run changes nothing.
       if (!run || run.mode === 'plan' || !LIVE_STATES.includes(run.state)) return
-      const { sync, kind } = run
-      for (const outcome of COUNTED_WHEN_CLOSED)
-        if (end.books) rows.add({ sync, outcome }, end.books.states[outcome])
-      runs.add({ sync, kind, state: end.state })
-      const seconds = (clock.now() - Date.parse(run.openedAt)) / 1_000
-      runDuration.record({ sync, kind }, Math.max(0, seconds))
+      countClosed(metrics, run, end, clock)
     },
   }
+}
+
+function countClosed(
+  { rows, runs, runDuration }: Metrics,
+  { sync, kind, openedAt }: Run,
+  { state, books }: Parameters<Ledger['closeRun']>[1],
+  clock: Clock,
+): void {
+  for (const outcome of COUNTED_WHEN_CLOSED)
+    if (books) rows.add({ sync, outcome }, books.states[outcome])
+  runs.add({ sync, kind, state })
+  const seconds = (clock.now() - Date.parse(openedAt)) / 1_000
+  runDuration.record({ sync, kind }, Math.max(0, seconds))
 }

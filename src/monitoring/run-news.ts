@@ -1,0 +1,142 @@
+// What a change of a run means for people: whether it is news, and which. An unchanged state is no news.
+
+import type { NotificationKind } from '../../config/index.ts'
+import { REGULAR_PURPOSES } from '../core/purpose.ts'
+import { countReadBackDifferent, countRejects, isComplete } from '../core/states.ts'
+import type { Run, Runs } from '../ledger/ledger.ts'
+import type { RunChange } from '../runs/observers.ts'
+import { withTimeout } from './timeout.ts'
+
+const LEDGER_MAX_MS = 500
+const RUNS_BACK = 20
+/** Runs that are remembered; the oldest is forgotten. */
+const KEPT_MAX = 1_000
+
+/** What a run's change means for notifications. */
+export interface News {
+  readonly change: RunChange
+  /** What happened, most important first; each notification reports the first event that it is configured for. */
+  readonly events: readonly NotificationKind[]
+  readonly rejects: number | null
+  /** Records known to differ; null if they were not counted. */
+  readonly differences: number | null
+}
+
+export class RunNews {
+  readonly #ledger: Pick<Runs, 'runs'>
+  /** Why runs are blocked, as reported. */
+  readonly #blocked = new Map<number, string | null>()
+  /** Why no run of a sync could be opened, by sync. */
+  readonly #unopened = new Map<string, string | null>()
+
+  constructor(ledger: Pick<Runs, 'runs'>) {
+    this.#ledger = ledger
+  }
+
+  /**
+   * Null if there is nothing to report.
+   * @param wentOn whether the run continued lately, and that is not reported yet
+   */
+  async of(change: RunChange, wentOn: boolean): Promise<News | null> {
+    const { run, sync, from, to, reason, message } = change
+    const news = newsOf(change)
+    if (run === null) {
+      if (this.#unopened.has(sync) && this.#unopened.get(sync) === message) return null
+      keep(this.#unopened, sync, message)
+      return news('failed')
+    }
+    switch (to) {
+      case 'paused':
+        return null
+      case 'running':
+        return from === 'blocked' ? news('recovered') : null
+      case 'blocked': {
+        // If another worker reported the block, assume that it gave this reason.
+        const told = this.#blocked.get(run) ?? (wentOn ? reason : undefined)
+        keep(this.#blocked, run, reason)
+        return told !== undefined && told === reason ? null : news('blocked')
+      }
+      case 'cancelled':
+        this.#blocked.delete(run)
+        return null
+      case 'failed': {
+        this.#blocked.delete(run)
+        const wasUnopened = this.#unopened.delete(sync)
+        const before = await previousRun(this.#ledger, sync, run)
+        const isSame =
+          before?.state === 'failed' && before.reason === reason && before.message === message
+        return isSame && !wasUnopened ? null : news('failed')
+      }
+      case 'complete':
+      case 'complete_with_rejects':
+      case 'complete_with_differences':
+        return news(...(await this.#eventsOfEnd(change, run, wentOn)))
+    }
+  }
+
+  /** That the run continued is reported: a block after that is news, whatever its reason. */
+  forgetBlock(run: number): void {
+    this.#blocked.delete(run)
+  }
+
+  async #eventsOfEnd(
+    change: RunChange,
+    run: number,
+    wentOn: boolean,
+  ): Promise<readonly NotificationKind[]> {
+    const { sync, to, message } = change
+    const { rejects, differences } = newsOf(change)()
+    const wasBlocked = this.#blocked.delete(run) || wentOn
+    const wasUnopened = this.#unopened.delete(sync)
+    const differs = knowsDifferences(change, differences)
+    // What a retry could not bring in is known: the person who started it has seen it before.
+    if (!REGULAR_PURPOSES.includes(change.purpose))
+      return [
+        ...(differs ? (['differences', 'rejects'] as const) : []),
+        ...(wasBlocked ? (['recovered'] as const) : []),
+      ]
+    const before = await previousRun(this.#ledger, sync, run)
+    const isNew = rejects !== (before?.counts ? countRejects(before.counts) : 0)
+    const isKnown = differs && before?.state === to && before.message === message
+    const recovers = wasBlocked || wasUnopened || before?.state === 'failed'
+    return [
+      ...(isNew && (rejects ?? 0) > 0 ? (['rejects'] as const) : []),
+      ...(differs && !isKnown ? (['differences', 'rejects'] as const) : []),
+      ...(recovers ? (['recovered'] as const) : []),
+    ]
+  }
+}
+
+/** Makes the news of a change from its events. */
+function newsOf(change: RunChange) {
+  const { books, purpose } = change
+  const rejects = purpose === 'reconcile' ? change.differences : books && countRejects(books)
+  const differences = change.differences ?? (books && countReadBackDifferent(books))
+  return (...events: readonly NotificationKind[]): News => ({
+    change,
+    events,
+    rejects,
+    differences,
+  })
+}
+
+/** Whether a run ended and knows that the two sides do not hold the same. Rejects of a retry are no news, its differences are. */
+export const knowsDifferences = ({ to }: RunChange, differences: number | null): boolean =>
+  isComplete(to) && (to === 'complete_with_differences' || (differences ?? 0) > 0)
+
+/** The previous regular run that ended by itself; null if there is none, or the ledger does not say. */
+async function previousRun(
+  ledger: Pick<Runs, 'runs'>,
+  sync: string,
+  run: number,
+): Promise<Run | null> {
+  const runs = await withTimeout(ledger.runs({ sync, limit: RUNS_BACK }), LEDGER_MAX_MS)
+  const counts = (one: Run) => one.state !== 'cancelled' && REGULAR_PURPOSES.includes(one.purpose)
+  return runs?.find((one) => one.id < run && counts(one)) ?? null
+}
+
+function keep<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > KEPT_MAX) map.delete(map.keys().next().value!)
+}
