@@ -8,7 +8,7 @@ import {
   type ImportClient,
   type ImportDeps,
   type ImportTuning,
-} from '../src/import/ports.ts'
+} from '../src/import/index.ts'
 import { withHeartbeat } from '../src/runs/heartbeat.ts'
 import { jobOf, type RunJob } from '../src/runs/job.ts'
 import type { Extent, Source } from '../src/sources/source.ts'

@@ -8,17 +8,28 @@ import { approvalText, type LimitExceeded } from '../src/core/limit-exceeded.ts'
 import type { Task } from '../src/core/purpose.ts'
 import { LIVE_STATES, countReadBackDifferent } from '../src/core/states.ts'
 import type { Window } from '../src/core/watermark.ts'
-import { closeImport, type CloseResult, type ReconcileFindings } from '../src/import/close.ts'
-import { finishImport } from '../src/import/finish.ts'
-import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'
-import { checkDrained, checkSingleWritesDrained } from '../src/import/push/drain.ts'
-import { firstPlanned, push, type PushResult } from '../src/import/push/push.ts'
-import { settleInFlight } from '../src/import/push/resolve-in-doubt.ts'
-import { compareRun } from '../src/import/reconcile/reconcile.ts'
-import { hasLimits, readsAll, reviewLimits } from '../src/import/review.ts'
-import { rowErrors, type RowError } from '../src/import/row-errors.ts'
-import { openLeftoverRows } from '../src/import/stage/leftover-rows.ts'
-import { stage, type StageResult } from '../src/import/stage/stage.ts'
+import {
+  checkDrained,
+  checkSingleWritesDrained,
+  closeImport,
+  compareRun,
+  DEFAULT_IMPORT_TUNING,
+  finishImport,
+  firstPlanned,
+  hasLimits,
+  openLeftoverRows,
+  push,
+  readsAll,
+  reviewLimits,
+  rowErrors,
+  settleInFlight,
+  stage,
+  type CloseResult,
+  type PushResult,
+  type ReconcileFindings,
+  type RowError,
+  type StageResult,
+} from '../src/import/index.ts'
 import type { RunCounters, Run } from '../src/ledger/ledger.ts'
 import type { RunOutcome } from '../src/runs/outcome.ts'
 import {

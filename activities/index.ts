@@ -12,7 +12,7 @@ import { repairActivities, type RepairActivities } from './repair.ts'
 
 export type { SyncSummary } from './backfill.ts'
 export type { RunCounters } from '../src/ledger/ledger.ts'
-export type { RowError } from '../src/import/row-errors.ts'
+export type { RowError } from '../src/import/index.ts'
 export type { SegmentRef } from './import.ts'
 export type {
   DiscoveredStreams,

@@ -5,7 +5,7 @@ import type { ReconcileScope, RetryTask } from '../src/core/purpose.ts'
 import { LIVE_STATES } from '../src/core/states.ts'
 import type { SyncConfig } from '../config/index.ts'
 import { countHeldBack, heldBackText } from '../src/core/held-back.ts'
-import { DEFAULT_IMPORT_TUNING } from '../src/import/ports.ts'
+import { DEFAULT_IMPORT_TUNING } from '../src/import/index.ts'
 import { findSyncByName, type BackfillActivityDeps } from './backfill.ts'
 import { createSharedActivities } from './shared.ts'
 

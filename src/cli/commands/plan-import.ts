@@ -6,9 +6,13 @@ import type { Json } from '../../core/json.ts'
 import { silentLogger, systemClock } from '../../core/ports.ts'
 import { approvalText, type LimitExceeded } from '../../core/limit-exceeded.ts'
 import type { ImportSync } from '../../../config/index.ts'
-import { DEFAULT_IMPORT_TUNING, type ImportDeps } from '../../import/ports.ts'
-import { readsAll, reviewLimits } from '../../import/review.ts'
-import { stage } from '../../import/stage/stage.ts'
+import {
+  DEFAULT_IMPORT_TUNING,
+  readsAll,
+  reviewLimits,
+  stage,
+  type ImportDeps,
+} from '../../import/index.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { PlanParts } from './plan-parts.ts'

@@ -4,7 +4,7 @@ import { reconcile } from '../../../workflows/names.ts'
 import { ConfigError } from '../../core/errors.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
 import { findSync } from '../../../config/index.ts'
-import { textHash } from '../../import/mapping/map.ts'
+import { textHash } from '../../import/index.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { parseTuning, startRun } from './run.ts'
 

@@ -1,0 +1,20 @@
+// The import's public face: what the activities call step by step, and what a plan and a check use.
+
+export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
+export { finishImport } from './finish.ts'
+export { compileMapping, textHash } from './mapping/map.ts'
+export { readTarget } from './mapping/target.ts'
+export {
+  DEFAULT_IMPORT_TUNING,
+  type ImportClient,
+  type ImportDeps,
+  type ImportTuning,
+} from './ports.ts'
+export { checkDrained, checkSingleWritesDrained, drainInFlight } from './push/drain.ts'
+export { firstPlanned, push, type PushResult } from './push/push.ts'
+export { settleInFlight } from './push/settle-in-flight.ts'
+export { compareRun } from './reconcile/reconcile.ts'
+export { hasLimits, readsAll, reviewLimits } from './review.ts'
+export { rowErrors, type RowError } from './row-errors.ts'
+export { openLeftoverRows } from './stage/leftover-rows.ts'
+export { stage, type StageResult } from './stage/stage.ts'
