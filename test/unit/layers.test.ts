@@ -248,6 +248,24 @@ function circlesOf(sources: readonly { path: string; source: string }[]): string
   return [...circles.values()]
 }
 
+/** Rooms that others enter through their `index.ts` alone. */
+const FACES = ['activities', 'audit', 'conform', 'contract', 'corrections', 'import', 'mirror']
+
+/** Imports that enter such a room elsewhere. */
+function sideDoors(sources: readonly { path: string; source: string }[]): string[] {
+  return sources.flatMap(({ path, source }) =>
+    importsOf(source)
+      .filter(({ specifier }) => specifier.startsWith('.'))
+      .map(({ specifier }) => posix.join(posix.dirname(path), specifier))
+      .filter((target) => {
+        const layer = layerOf(target)
+        const isDoor = target.endsWith(`${layer}/index.ts`)
+        return layer !== layerOf(path) && FACES.includes(layer) && !isDoor
+      })
+      .map((target) => `${path}: ${target}`),
+  )
+}
+
 /** Rooms where the program is put together: they may import nearly everything, and use what they need. */
 const ROOTS = ['dev', 'worker', 'cli']
 
@@ -312,6 +330,16 @@ describe('the layers', () => {
     ]
     expect(circlesOf([a!, b!, c!, d!])).toEqual([['src/x/a.ts', 'src/x/b.ts', 'src/y/c.ts']])
     expect(circlesOf([a!, b!, d!])).toEqual([])
+  })
+
+  it('are entered through their public faces', () => {
+    expect(sideDoors(sources)).toEqual([])
+    const path = 'src/worker.ts'
+    const push = "import { push } from './import/push/push.ts'"
+    expect(sideDoors([{ path, source: push }])).toEqual([`${path}: src/import/push/push.ts`])
+    const face = "import { push } from './import/index.ts'"
+    expect(sideDoors([{ path, source: face }])).toEqual([])
+    expect(sideDoors([{ path: 'src/import/close.ts', source: "import './ports.ts'" }])).toEqual([])
   })
 
   it('have no leave that they do not use', () => {
