@@ -51,7 +51,7 @@ function whenNextOfLimit(memory: LimitedMemory, interactive: boolean, t: number)
   if (isShort) return model.whenCredit(memory, credit, need, t) ?? whenTried(memory, t)
   // Interactive calls skip pacing and caution, never credit.
   if (interactive) return 0
-  const rate = model.rate(memory, { credit, allowance }, t)
+  const rate = model.rate(memory, credit, allowance, t)
   const burst = memory.settings.isLeased ? LEASE_BURST_S : BURST_S
   const at = memory.pace.next(t, rate, Math.max(1, burst * perSecond(memory)))
   return at !== 0 && isTooQuiet(memory, t) ? startProbe(memory, t) : at

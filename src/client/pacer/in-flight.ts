@@ -59,7 +59,7 @@ export class InFlight {
     return sent
   }
 
-  /** Removes, one at a time, requests whose end nobody reported. */
+  /** Removes, one at a time, requests whose end was not reported in time. */
   takeForgotten(t: number): SentRequest | undefined {
     const [oldest] = this.out.values()
     return oldest && oldest.sentAt <= t - IN_FLIGHT_MAX_S ? this.take(oldest.id) : undefined

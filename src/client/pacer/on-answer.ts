@@ -3,7 +3,7 @@
 import { isAccepted } from './in-flight.ts'
 import type { SentRequest } from './in-flight.ts'
 import type { LimitedMemory, PacerMemory } from './memory.ts'
-import { modelOf, switchTo } from './models/index.ts'
+import { enterWindow, modelOf, switchTo } from './models/index.ts'
 import type { ParsedAnswer } from './reported-numbers.ts'
 
 /** An answer this much older than the newest shows nothing new. */
@@ -196,23 +196,19 @@ function learnRemaining(
   numbers: Numbers,
 ): 'straggler' | 'seen' {
   const { sent, accepted, wasProbe, countedAt, t } = answer
-  const { windows } = memory
   memory.newest = numbers.remaining
   memory.newestSentAt = sent.sentAt
   memory.highest = Math.max(memory.highest, numbers.remaining)
   memory.answers++
   hearPromise(memory, answer)
   const seen = { ...numbers, accepted, wasProbe, inFlight: memory.flights.size, t }
-  let model = memory.regime
-  if (accepted && windows.confirmReported(sent, seen)) {
-    memory.pace.restart(t)
-    model = 'window'
-  } else {
-    const shown = modelOf(memory).onAnswer(memory, sent, seen, countedAt)
-    if (shown === 'straggler') return shown
-    model = shown
-  }
-  switchTo(memory, model, t)
+  const shown =
+    accepted && memory.windows.confirmReported(sent, seen)
+      ? 'window'
+      : modelOf(memory).onAnswer(memory, sent, seen, countedAt)
+  if (shown === 'straggler') return shown
+  if (shown === 'window') enterWindow(memory, t)
+  else if (shown !== null) switchTo(memory, shown, t)
   return 'seen'
 }
 
@@ -222,9 +218,7 @@ function hearPromise(memory: LimitedMemory, { seen, sent, endedAt, t }: KnownAns
   if (resetIn === null || status === 503) return
   // Whole seconds, rounded up.
   const span = { from: sent.sentAt + Math.max(0, resetIn - 1), to: endedAt + resetIn }
-  if (!memory.windows.hearPromise(span, t)) return
-  memory.windows.begin(memory.newest, memory.newestSentAt, t)
-  switchTo(memory, 'window', t)
+  if (memory.windows.hearPromise(span, t)) switchTo(memory, 'window', t)
 }
 
 function learnRefusal(memory: LimitedMemory, { sent, wait, t }: KnownAnswer): void {
@@ -232,7 +226,8 @@ function learnRefusal(memory: LimitedMemory, { sent, wait, t }: KnownAnswer): vo
   // Whole seconds, rounded up.
   memory.windows.refused(sent, { from: sent.sentAt + wait - 1, to: t + wait }, t)
   memory.rolling.refused(memory.limit, t)
-  switchTo(memory, modelOf(memory).onRefusal(memory, t), t)
+  const shown = modelOf(memory).onRefusal(memory, t)
+  if (shown !== null) switchTo(memory, shown, t)
   if (memory.answers <= ANSWERS_MAX) return
   memory.answers /= 2
   memory.refused /= 2

@@ -4,29 +4,12 @@
 import { whenNext } from './admission.ts'
 import type { SentRequest } from './in-flight.ts'
 import { isLimited, PacerMemory } from './memory.ts'
-import type { LimiterModelName, PacerSettings } from './memory.ts'
+import type { PacerSettings } from './memory.ts'
 import { modelOf } from './models/index.ts'
 import { onAnswer } from './on-answer.ts'
 import { OwnUsage } from './own-usage.ts'
 import type { ParsedAnswer } from './reported-numbers.ts'
 import { PERIOD_S } from './reset-clock.ts'
-
-/** For display. */
-export interface PacerView {
-  readonly limit: number | null
-  /** No answer reported the limit: it is a guess. */
-  readonly isGuess: boolean
-  readonly regime: LimiterModelName
-  /** The newest that was reported; null if none was. */
-  readonly remaining: number | null
-  readonly reset: { readonly from: number; readonly to: number } | null
-  readonly gate: number
-  /** The service asked for longer than any quota per minute needs; at `gate` one request asks again. */
-  readonly isGateLong: boolean
-  /** Accepted in the last minute; those of others are estimated. */
-  readonly ours: number
-  readonly others: number
-}
 
 export class PacerState {
   private readonly memory: PacerMemory
@@ -85,7 +68,8 @@ export class PacerState {
     this.memory.probedAt = -1e9
   }
 
-  view(t: number): PacerView {
+  /** For display; what others use is an estimate. */
+  view(t: number) {
     const { memory } = this
     const { limit, gate } = memory
     const { clock } = memory.windows

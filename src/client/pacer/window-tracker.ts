@@ -16,17 +16,12 @@ export interface WindowAnswer {
   readonly t: number
 }
 
-/** What an answer showed beyond its numbers. */
-export type WindowEvidence =
-  | 'nothing'
-  /** It arrived before or around a reset that was already seen. */
-  | 'straggler'
-  /** A window began. */
-  | 'reset'
-  /** The quota grows by little: there are no windows. */
-  | 'trickle'
-  /** The window did not end when it had to: the assumption is wrong. */
-  | 'no reset'
+/**
+ * What an answer showed beyond its numbers: that a window began; that the quota grows by little, so that there are no windows; that
+ * the window did not end when it had to, so that the assumption is wrong. `straggler`: it arrived before or around a reset that was
+ * already seen.
+ */
+type WindowEvidence = 'window' | 'rolling' | 'learning' | 'straggler' | null
 
 /** Three small gains within this time are no window. */
 const GAINS_WITHIN_S = 10
@@ -72,12 +67,6 @@ export class WindowTracker {
     this.jump = null
   }
 
-  /** The same, if no reset was seen of it. */
-  beginWithoutClock(remaining: number, sentAt: number, t: number): void {
-    this.begin(remaining, sentAt, t)
-    this.clock = null
-  }
-
   /**
    * Inside one window Remaining only falls: an answer is below the lowest value that was known when its request was sent, in
    * whatever order answers come and whichever processes also send. An answer that is not below proves that the quota grew.
@@ -91,7 +80,7 @@ export class WindowTracker {
     const isLate = answer.wasProbe && accepted && this.isAfterReset(sent)
     this.epoch.learn(remaining, sent.sentAt, accepted, t)
     this.latestBefore = Math.max(this.latestBefore, sent.sentAt)
-    return isLate ? this.missReset(sent, t) : 'nothing'
+    return isLate ? this.missReset(sent, t) : null
   }
 
   /** Sent before a reset was seen: it counted on one side or the other. */
@@ -115,12 +104,12 @@ export class WindowTracker {
     const gain = remaining - (sent.lowest - 1)
     if (remaining >= 0.6 * limit && (isDue || isJump(gain, limit, t - sent.lowestSentAt))) {
       this.reset(sent, answer)
-      return 'reset'
+      return 'window'
     }
     this.gains = this.gains.filter((at) => t - at < GAINS_WITHIN_S)
     if (this.gains.length === 0 || t - this.gains.at(-1)! > GAIN_APART_S) this.gains.push(t)
     this.openWindow(remaining, sent.sentAt, t)
-    return this.gains.length >= GAINS ? 'trickle' : 'nothing'
+    return this.gains.length >= GAINS ? 'rolling' : null
   }
 
   /** A window began after the latest request that was still in the old one. */
@@ -149,16 +138,16 @@ export class WindowTracker {
     // No request asked around the reset: not seeing it proves nothing.
     if (sent.sentAt > this.clock!.to + 3) {
       this.clock!.runOn(t)
-      return 'nothing'
+      return null
     }
     this.missed++
     if (this.missed < 2) {
       this.clock!.from = sent.sentAt
       this.clock!.to = t + 1
-      return 'nothing'
+      return null
     }
     this.missed = 0
-    return 'no reset'
+    return 'learning'
   }
 
   /** Refused, with a wait until between `from` and `to`: the time of the reset. */

@@ -25,7 +25,7 @@ export const bucketModel: LimiterModel = {
     return gain > 0.02 * perSecond(memory) ? t + (need - credit) / gain : null
   },
 
-  rate(memory, { credit, allowance }, t) {
+  rate(memory, credit, allowance, t) {
     const base = perSecond(memory)
     const { othersPerS } = memory.rolling.bucket
     const free = Math.min(credit - kept(memory, t), allowance)
@@ -43,7 +43,7 @@ export const bucketModel: LimiterModel = {
 
   onRefusal({ limit, highest, refused, answers, rolling, caution }, t) {
     caution.refused(t, limit, highest)
-    if (refused <= 10 || refused <= 0.15 * answers) return 'bucket'
+    if (refused <= 10 || refused <= 0.15 * answers) return null
     rolling.rejectBucket(t)
     return 'rolling'
   },

@@ -16,10 +16,21 @@ const MODELS: Readonly<Record<LimiterModelName, LimiterModel>> = {
 
 export const modelOf = ({ regime }: PacerMemory): LimiterModel => MODELS[regime]
 
-/** From now on this model applies. Nothing can speak for another than `learning` before the limit is known. */
+/** Another model applies, whose evidence starts with what is known now. Without a limit nothing speaks for another model. */
 export function switchTo(memory: PacerMemory, regime: LimiterModelName, t: number): void {
   if (regime === memory.regime) return
+  const { windows, newest, own, flights } = memory
   const before = modelOf(memory)
   memory.regime = regime
-  modelOf(memory).begin(memory as LimitedMemory, before, t)
+  windows.begin(newest, memory.newestSentAt, t)
+  if (regime !== 'window') windows.clock = null
+  if (before.isWindowed)
+    memory.rolling.begin(memory.limit!, newest, t, own.likely(t, flights), flights.size)
+  modelOf(memory).begin?.(memory as LimitedMemory, t)
+}
+
+/** A window was seen to begin. */
+export function enterWindow(memory: PacerMemory, t: number): void {
+  memory.regime = 'window'
+  memory.pace.restart(t)
 }

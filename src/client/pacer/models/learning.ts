@@ -4,14 +4,13 @@ import { perSecond } from '../memory.ts'
 import { PERIOD_S } from '../reset-clock.ts'
 import { countsForAMinute, rateOfReserve } from './model.ts'
 import type { LimiterModel } from './model.ts'
-import { leftOfWindow, othersOfWindow, rateUntil, seeWindow } from './window.ts'
+import { leftOfWindow, othersOfWindow, rateUntil } from './window.ts'
 
 export const learningModel: LimiterModel = {
   ...countsForAMinute,
   isWindowed: true,
 
-  begin(memory, _before, t) {
-    memory.windows.beginWithoutClock(memory.newest, memory.newestSentAt, t)
+  begin(memory, t) {
     memory.learningSince = t
     memory.sentLearning = 0
   },
@@ -34,15 +33,15 @@ export const learningModel: LimiterModel = {
 
   whenCredit: () => null,
 
-  rate(memory, available, t) {
+  rate(memory, credit, allowance, t) {
     const most = Math.min(1.5, memory.otherLimits.most(t)) * perSecond(memory)
-    const rate = rateUntil(memory, memory.learningSince + PERIOD_S, available, t)
-    return Math.min(most, rate, rateOfReserve(memory, available.allowance))
+    const rate = rateUntil(memory, memory.learningSince + PERIOD_S, credit, allowance, t)
+    return Math.min(most, rate, rateOfReserve(memory, allowance))
   },
 
   others: othersOfWindow,
 
-  onAnswer: (memory, sent, answer) => seeWindow(memory, sent, answer) ?? 'learning',
+  onAnswer: ({ windows }, sent, answer) => windows.see(sent, answer),
 
-  onRefusal: () => 'learning',
+  onRefusal: () => null,
 }

@@ -6,19 +6,11 @@ import { perSecond } from '../memory.ts'
 import type { LimitedMemory, LimiterModelName } from '../memory.ts'
 import type { WindowAnswer } from '../window-tracker.ts'
 
-/** What may be used. */
-export interface Available {
-  /** Requests that would be accepted now, as far as is known. */
-  readonly credit: number
-  /** Requests that the reserve leaves to us; Infinity without a reserve. */
-  readonly allowance: number
-}
-
 export interface LimiterModel {
   /** It learns from answers by `memory.windows`; the others by `memory.rolling`. */
   readonly isWindowed: boolean
-  /** Replaces the model `before`. */
-  begin(memory: LimitedMemory, before: LimiterModel, t: number): void
+  /** What begins with it. */
+  begin?(memory: LimitedMemory, t: number): void
 
   /** What follows from the passing of time alone: one request has to ask, or another model applies. */
   onTime(memory: LimitedMemory, t: number): 'probe' | LimiterModelName | null
@@ -34,23 +26,23 @@ export interface LimiterModel {
   margin(memory: LimitedMemory, interactive: boolean, t: number): number
   /** When `credit` will have become `need`; null if that is not known. */
   whenCredit(memory: LimitedMemory, credit: number, need: number, t: number): number | null
-  /** Bulk requests per second to allow. */
-  rate(memory: LimitedMemory, available: Available, t: number): number
+  /** Bulk requests per second to allow, if a reserve leaves `allowance` requests to us (Infinity without a reserve). */
+  rate(memory: LimitedMemory, credit: number, allowance: number, t: number): number
   /** What others use, a minute: an estimate. */
   others(memory: LimitedMemory): number
 
   /**
-   * Learns from an answer, which the limiter counted about at `countedAt`. Returns the model that applies from now on; `straggler`
-   * if the answer is older than what is known, and a refusal shows nothing new.
+   * Learns from an answer, which the limiter counted about at `countedAt`. Returns the model that applies from now on, null if this
+   * one does; `window` if a window began; `straggler` if the answer is older than what is known, and a refusal shows nothing new.
    */
   onAnswer(
     memory: LimitedMemory,
     sent: SentRequest,
     answer: WindowAnswer,
     countedAt: number,
-  ): LimiterModelName | 'straggler'
-  /** Learns from a refusal. Returns the model that applies from now on. */
-  onRefusal(memory: LimitedMemory, t: number): LimiterModelName
+  ): LimiterModelName | 'straggler' | null
+  /** Learns from a refusal. Returns the model that applies from now on, null if this one does. */
+  onRefusal(memory: LimitedMemory, t: number): LimiterModelName | null
 }
 
 /** Each request of ours counts for a minute. */

@@ -20,14 +20,6 @@ const NEW_LIMIT_S = 2
 export const withoutWindows = {
   ...countsForAMinute,
   isWindowed: false,
-
-  begin(memory, before, t) {
-    const { limit, newest, own, flights } = memory
-    memory.windows.beginWithoutClock(newest, memory.newestSentAt, t)
-    if (!before.isWindowed) return
-    memory.rolling.begin(limit, newest, t, own.likely(t, flights), flights.size)
-  },
-
   onTime: () => null,
 } satisfies Partial<LimiterModel>
 
@@ -54,7 +46,7 @@ export const rollingModel: LimiterModel = {
     return at !== null && (isOnlyUser(memory, t) || at - t < 3) ? at : null
   },
 
-  rate(memory, { credit, allowance }, t) {
+  rate(memory, credit, allowance, t) {
     const { limit, highest, told, otherLimits, caution } = memory
     const base = perSecond(memory)
     const used = memory.own.atMost(t, memory.flights)
@@ -76,7 +68,7 @@ export const rollingModel: LimiterModel = {
   onRefusal({ limit, highest, own, flights, rolling, caution }, t) {
     rolling.others.atLeast(limit - own.atMost(t, flights))
     caution.refused(t, limit, highest)
-    return 'rolling'
+    return null
   },
 }
 
@@ -93,14 +85,13 @@ export function seeWithoutWindows(
   answer: WindowAnswer,
   countedAt: number,
   assumed: 'rolling' | 'bucket',
-): 'window' | 'rolling' | 'bucket' {
+): 'window' | 'rolling' | 'bucket' | null {
   const { limit, remaining, accepted, t } = answer
-  if (!accepted) return assumed
+  if (!accepted) return null
   const isLarge =
     remaining >= 0.6 * limit && isJump(remaining - sent.newest, limit, t - sent.newestSentAt)
   if (isLarge && t - memory.limitSince > NEW_LIMIT_S) {
     memory.windows.reset(sent, answer, sent.newestSentAt)
-    memory.pace.restart(t)
     return 'window'
   }
   const { own, flights, highest } = memory

@@ -3,20 +3,15 @@
 import { PERIOD_S } from '../reset-clock.ts'
 import type { ResetClock } from '../reset-clock.ts'
 import { perSecond } from '../memory.ts'
-import type { LimitedMemory, LimiterModelName } from '../memory.ts'
-import type { SentRequest } from '../in-flight.ts'
-import type { WindowAnswer } from '../window-tracker.ts'
+import type { LimitedMemory } from '../memory.ts'
 import { shareOf } from './model.ts'
-import type { Available, LimiterModel } from './model.ts'
+import type { LimiterModel } from './model.ts'
 
 /** Under a lower limit, one request is too much to keep for a reset. */
 const KEEPS_ONE_FROM = 300
 
 export const windowModel: LimiterModel = {
   isWindowed: true,
-
-  // What showed the reset has begun the window.
-  begin() {},
 
   onTime({ windows, flights }, t) {
     const clock = windows.clock!
@@ -45,18 +40,18 @@ export const windowModel: LimiterModel = {
     return t < clock.to ? clock.to : null
   },
 
-  rate(memory, available, t) {
-    const rate = rateUntil(memory, memory.windows.clock!.from, available, t)
+  rate(memory, credit, allowance, t) {
+    const rate = rateUntil(memory, memory.windows.clock!.from, credit, allowance, t)
     return Math.min(memory.otherLimits.most(t) * perSecond(memory), rate)
   },
 
   others: othersOfWindow,
 
-  onAnswer: (memory, sent, answer) => seeWindow(memory, sent, answer) ?? 'window',
+  onAnswer: ({ windows }, sent, answer) => windows.see(sent, answer),
 
   onRefusal(memory, t) {
     memory.caution.refused(t, memory.limit, memory.highest)
-    return 'window'
+    return null
   },
 }
 
@@ -69,7 +64,8 @@ export function leftOfWindow({ windows, flights }: LimitedMemory): number {
 export function rateUntil(
   memory: LimitedMemory,
   end: number,
-  { credit, allowance }: Available,
+  credit: number,
+  allowance: number,
   t: number,
 ): number {
   const { epoch } = memory.windows
@@ -82,28 +78,6 @@ export function rateUntil(
 
 export function othersOfWindow({ windows }: LimitedMemory): number {
   return Math.max(0, windows.epoch.othersPerS) * PERIOD_S
-}
-
-/** The model that an answer calls for while windows are assumed; null if it does not speak against them. */
-export function seeWindow(
-  memory: LimitedMemory,
-  sent: SentRequest,
-  answer: WindowAnswer,
-): LimiterModelName | 'straggler' | null {
-  const shown = memory.windows.see(sent, answer)
-  switch (shown) {
-    case 'reset':
-      memory.pace.restart(answer.t)
-      return 'window'
-    case 'trickle':
-      return 'rolling'
-    case 'no reset':
-      return 'learning'
-    case 'straggler':
-      return 'straggler'
-    case 'nothing':
-      return null
-  }
 }
 
 /** One request is kept to find a reset whose time is not known well. */
