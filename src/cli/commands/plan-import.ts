@@ -13,11 +13,13 @@ import {
   stage,
   type ImportDeps,
 } from '../../import/index.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
+import type { Forecast } from '../shared/forecast.ts'
+import { printRejectGroups, REJECT_GROUPS_SHOWN } from '../views/reject-groups.ts'
 import type { PlanParts } from './plan-parts.ts'
 import { writeFolder } from './rejects.ts'
-import { formatNumber, safeText, table, wrapped } from '../shared/terminal.ts'
+import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
 
 export interface PlanOptions {
   /** A folder for the rows that would be rejected: a file for each kind of error. */
@@ -27,138 +29,158 @@ export interface PlanOptions {
 export async function planImport(
   context: CommandContext,
   sync: ImportSync,
-  { client, keyFingerprint, connect, forecastOf }: PlanParts,
+  parts: PlanParts,
   options: PlanOptions,
 ): Promise<number> {
   const { terminal } = context
-  const { createSourceOpeners } = await import('../../resources/openers.ts')
-  const { openSource } = await import('../../sources/index.ts')
   const ledger = await context.openLedger({ readOnly: false })
-  let run: number | null = null
+  let run: Run | null = null
   try {
-    const opened = await ledger.openRun({
-      sync: sync.name,
-      kind: sync.kind,
-      mode: 'plan',
-      workflowId: '',
-      workflowRunId: '',
-      config: sync as unknown as Json,
-    })
-    if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
-    run = opened.run.id
-    let rows = 0
-    const deps: ImportDeps<Ledger> = {
-      ledger,
-      client,
-      clock: systemClock,
-      logger: silentLogger,
-      tuning: DEFAULT_IMPORT_TUNING,
-      signal: new AbortController().signal,
-      priority: 'import',
-      beat: (read = 0) => {
-        rows += read
-        if (!context.json) terminal.live(`${sync.name}  reading, ${formatNumber(rows)} rows`)
-      },
-    }
-    const staged = await stage(deps, { run, sync, keyFingerprint }, (extent) =>
-      openSource(sync, createSourceOpeners(context, connect), undefined, extent),
-    )
-    terminal.endLive()
-    const known = await ledger.knownKeys(run)
-    const groups = await describedGroups(ledger, run)
-    const excesses = await reviewLimits(deps, {
-      run,
-      config: sync.import,
-      schema: null,
-      planned: staged.planned,
-      isRegular: readsAll(opened.run),
-      looksUp: false,
-    })
-    const asks = asksText(sync.import, excesses, {
-      planned: staged.planned,
-      created: staged.planned - known,
-    })
-    if (options.rejects !== undefined) {
-      const directory = options.rejects
-      // With --json standard output is the plan's alone.
-      const told = context.json
-        ? { ...context, terminal: { ...terminal, out: terminal.err } }
-        : context
-      await writeFolder(told, ledger, (await ledger.run(run))!, { directory, exact: false })
-    }
-    const { requests, perMinute, minutes, text } = await forecastOf(
-      Math.ceil(staged.planned / (await client.upsertsPerRequest())),
-    )
-    if (context.json) {
-      terminal.out(
-        JSON.stringify({
-          sync: sync.name,
-          ...staged,
-          known_keys: known,
-          new_keys: staged.planned - known,
-          requests,
-          requests_per_minute: perMinute,
-          minutes,
-          asks_first: excesses,
-          // `isMore` is how `is_more` was spelled first.
-          rejects: groups.map((group) => ({ ...group, is_more: group.isMore === true })),
-        }),
-      )
-      return EXIT.done
-    }
-    terminal.out(`Plan of ${sync.name} (nothing was written):`)
-    terminal.out(
-      table(
-        ['', 'rows'],
-        [
-          ['read', staged.rows],
-          ['to send', staged.planned],
-          ['  keys accepted before', known],
-          ['  keys new to us', staged.planned - known],
-          ['unchanged', staged.unchanged],
-          ['superseded by a later row', staged.superseded],
-          ['invalid', staged.invalid],
-          ['cells that clear a property', staged.cleared],
-        ],
-      ),
-    )
-    for (const line of wrapped(text, 0)) terminal.out(line)
-    for (const ask of asks)
-      for (const line of wrapped(ask, 0)) terminal.out(terminal.style('yellow', line))
-    for (const warning of staged.warnings)
-      terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
-    if (groups.length > 0)
-      terminal.out(
-        table(
-          ['rows', 'reason', 'column', 'property', 'first row'],
-          groups
-            .slice(0, 20)
-            .map((group) => [
-              group.items,
-              `${group.reason ?? '–'}${group.isMore ? ' (also)' : ''}`,
-              safeText(group.column ?? '–', 30),
-              safeText(group.field ?? '–', 40),
-              group.example,
-            ]),
-        ),
-      )
-    if (groups.some(({ isMore }) => isMore))
-      terminal.out('(also): rows that are in another line too, because more than one cell is wrong')
-    const expectations = groups
-      .slice(0, 20)
-      .filter(({ detail }) => detail !== null)
-      .map(
-        ({ reason, column, detail }) =>
-          `${[reason, ...(column === null ? [] : [safeText(column, 30)])].join(', ')}: ${safeText(detail!, 300)}`,
-      )
-    for (const expectation of new Set(expectations))
-      for (const line of wrapped(expectation, 0)) terminal.out(line)
+    run = await openPlan(ledger, sync)
+    const plan = await makePlan(context, sync, parts, { ledger, run })
+    if (options.rejects !== undefined) await writeRejects(context, ledger, run, options.rejects)
+    if (context.json) terminal.out(JSON.stringify(planToJson(sync, plan)))
+    else printPlan(terminal, sync, plan)
     return EXIT.done
   } finally {
     terminal.endLive()
-    if (run !== null) await ledger.discard(run)
+    if (run !== null) await ledger.discard(run.id)
     await ledger.close()
   }
+}
+
+async function openPlan(ledger: Ledger, sync: ImportSync): Promise<Run> {
+  const opened = await ledger.openRun({
+    sync: sync.name,
+    kind: sync.kind,
+    mode: 'plan',
+    workflowId: '',
+    workflowRunId: '',
+    config: sync as unknown as Json,
+  })
+  if (!('run' in opened)) throw new SyncError('plan_failed', 'The ledger refused to open a plan')
+  return opened.run
+}
+
+interface ImportPlan {
+  readonly staged: Awaited<ReturnType<typeof stage>>
+  /** Keys that were accepted before. */
+  readonly known: number
+  readonly groups: Awaited<ReturnType<typeof describedGroups>>
+  /** Limits of the sync that the plan exceeds. */
+  readonly excesses: readonly LimitExceeded[]
+  readonly forecast: Forecast
+}
+
+/** Stages the rows, and asks the ledger and the quota about them. */
+async function makePlan(
+  context: CommandContext,
+  sync: ImportSync,
+  { client, keyFingerprint, connect, forecastOf }: PlanParts,
+  { ledger, run }: { readonly ledger: Ledger; readonly run: Run },
+): Promise<ImportPlan> {
+  const { createSourceOpeners } = await import('../../resources/openers.ts')
+  const { openSource } = await import('../../sources/index.ts')
+  let rows = 0
+  const deps: ImportDeps<Ledger> = {
+    ledger,
+    client,
+    clock: systemClock,
+    logger: silentLogger,
+    tuning: DEFAULT_IMPORT_TUNING,
+    signal: new AbortController().signal,
+    priority: 'import',
+    beat: (read = 0) => {
+      rows += read
+      if (!context.json) context.terminal.live(`${sync.name}  reading, ${formatNumber(rows)} rows`)
+    },
+  }
+  const staged = await stage(deps, { run: run.id, sync, keyFingerprint }, (extent) =>
+    openSource(sync, createSourceOpeners(context, connect), undefined, extent),
+  )
+  context.terminal.endLive()
+  const { planned } = staged
+  return {
+    staged,
+    known: await ledger.knownKeys(run.id),
+    groups: await describedGroups(ledger, run.id),
+    excesses: await reviewLimits(deps, {
+      run: run.id,
+      config: sync.import,
+      schema: null,
+      planned,
+      isRegular: readsAll(run),
+      looksUp: false,
+    }),
+    forecast: await forecastOf(Math.ceil(planned / (await client.upsertsPerRequest()))),
+  }
+}
+
+async function writeRejects(
+  context: CommandContext,
+  ledger: Ledger,
+  { id }: Run,
+  directory: string,
+): Promise<void> {
+  const { terminal } = context
+  // With --json standard output is the plan's alone.
+  const own = context.json ? { ...context, terminal: { ...terminal, out: terminal.err } } : context
+  await writeFolder(own, ledger, (await ledger.run(id))!, { directory, exact: false })
+}
+
+const planToJson = (
+  sync: ImportSync,
+  { staged, known, groups, excesses, forecast }: ImportPlan,
+) => ({
+  sync: sync.name,
+  ...staged,
+  known_keys: known,
+  new_keys: staged.planned - known,
+  requests: forecast.requests,
+  requests_per_minute: forecast.perMinute,
+  minutes: forecast.minutes,
+  asks_first: excesses,
+  // `isMore` is how `is_more` was spelled first.
+  rejects: groups.map((group) => ({ ...group, is_more: group.isMore === true })),
+})
+
+function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void {
+  const { staged, known, groups, forecast } = plan
+  const created = staged.planned - known
+  const printWrapped = (text: string, style = (line: string) => line) => {
+    for (const line of wrapped(text, 0)) terminal.out(style(line))
+  }
+  const yellow = (line: string) => terminal.style('yellow', line)
+  terminal.out(`Plan of ${sync.name} (nothing was written):`)
+  terminal.out(
+    table(
+      ['', 'rows'],
+      [
+        ['read', staged.rows],
+        ['to send', staged.planned],
+        ['  keys accepted before', known],
+        ['  keys new to us', created],
+        ['unchanged', staged.unchanged],
+        ['superseded by a later row', staged.superseded],
+        ['invalid', staged.invalid],
+        ['cells that clear a property', staged.cleared],
+      ],
+    ),
+  )
+  printWrapped(forecast.text)
+  for (const ask of asksText(sync.import, plan.excesses, { planned: staged.planned, created }))
+    printWrapped(ask, yellow)
+  for (const warning of staged.warnings)
+    terminal.out(yellow(`warning: ${safeText(warning, 1_000)}`))
+  printRejectGroups(terminal, groups, false)
+  const expectations = groups
+    .slice(0, REJECT_GROUPS_SHOWN)
+    .filter(({ detail }) => detail !== null)
+    .map(({ reason, column, detail }) => {
+      const where = [reason, ...(column === null ? [] : [safeText(column, 30)])].join(', ')
+      return `${where}: ${safeText(detail!, 300)}`
+    })
+  for (const expectation of new Set(expectations)) printWrapped(expectation)
 }
 
 /** What a run asks a person first, by the limits of the sync; `created`: rows whose keys no run has brought in. */

@@ -8,7 +8,7 @@ import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
 import { readMirrorTarget, type MirroredType } from '../shared/mirror-target.ts'
 import type { PlanParts } from './plan-parts.ts'
-import { formatNumber, safeText, table, wrapped } from '../shared/terminal.ts'
+import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
 
 /** Requests of a run beside those of its types: whose key it is, object types, field types, associations. */
 const OF_A_RUN = 4
@@ -17,114 +17,147 @@ const OF_A_TYPE = 5
 /** The same where nothing changed: its properties, what changed, its count. */
 const OF_A_TYPE_UNCHANGED = 3
 
-interface Planned extends MirroredType {
+interface PlannedType extends MirroredType {
   readonly records: number
   /** Requests that read all of its records. */
   readonly pages: number
 }
 
+interface MirrorPlan {
+  readonly types: readonly PlannedType[]
+  readonly associations: readonly {
+    readonly name: string
+    readonly source: string
+    readonly target: string
+    readonly requests: number
+  }[]
+  readonly full: Forecast
+  readonly unchanged: Forecast
+  readonly edges: Forecast
+  readonly warnings: readonly string[]
+}
+
 export async function planMirror(
   context: CommandContext,
   sync: MirrorSync,
-  { client, forecastOf }: PlanParts,
+  parts: PlanParts,
 ): Promise<number> {
-  const { terminal } = context
-  const { types, associations, warnings } = await readMirrorTarget(client, sync)
-  const planned: Planned[] = []
-  for (const type of types) {
-    if (!context.json)
-      terminal.live(`${sync.name}  counting, ${planned.length} of ${types.length} object types`)
+  const plan = await makePlan(context, sync, parts)
+  if (context.json) context.terminal.out(JSON.stringify(planToJson(sync, plan)))
+  else printPlan(context.terminal, sync, plan)
+  return EXIT.done
+}
+
+async function makePlan(
+  { json, terminal }: CommandContext,
+  sync: MirrorSync,
+  { client, forecastOf }: PlanParts,
+): Promise<MirrorPlan> {
+  const target = await readMirrorTarget(client, sync)
+  const types: PlannedType[] = []
+  for (const type of target.types) {
+    if (!json)
+      terminal.live(
+        `${sync.name}  counting, ${types.length} of ${target.types.length} object types`,
+      )
     const { results } = await client.aggregateRecords(
       type.schema.name,
       { aggregations: [{ op: 'count' }] },
       { priority: 'interactive' },
     )
     const records = Number(results[0]?.value ?? 0)
-    planned.push({ ...type, records, pages: Math.max(1, Math.ceil(records / PAGE_LIMIT_MAX)) })
+    types.push({ ...type, records, pages: Math.max(1, Math.ceil(records / PAGE_LIMIT_MAX)) })
   }
   terminal.endLive()
-  const sum = (of: (type: Planned) => number) =>
-    planned.reduce((total, type) => total + of(type), 0)
-  const toldBy = ({ modified, records }: Pick<Planned, 'modified' | 'records'>): string =>
-    modified
-      ? safeText(modified.name, 60)
-      : records <= LISTED_ALWAYS_MAX
-        ? 'reading all, each run'
-        : `reading all, every ${sync.mirror.full_every_hours} h`
-  const isReadAlways = ({ modified, records }: Planned) => !modified && records <= LISTED_ALWAYS_MAX
-  const links = associations.map(({ name, source, target }) => ({
+  const associations = target.associations.map(({ name, source, target: to }) => ({
     name,
     source,
-    target,
-    requests: planned.find(({ schema }) => schema.name === source)!.records,
+    target: to,
+    requests: types.find(({ schema }) => schema.name === source)!.records,
   }))
-  // One answer tells all links of a record, so that associations with the same source share it.
-  const sources = new Map(links.map(({ source, requests }) => [source, requests]))
-  const full = await forecastOf(OF_A_RUN + sum(({ pages }) => pages + OF_A_TYPE))
-  const unchanged = await forecastOf(
-    OF_A_RUN + sum((type) => OF_A_TYPE_UNCHANGED + (isReadAlways(type) ? type.pages : 0)),
-  )
-  const asked = [...sources.values()].reduce((total, records) => total + records, 0)
-  // All of them are looked at in the time that is left over.
-  const edges = await forecastOf(asked, 'backfill')
-
-  if (context.json) {
-    terminal.out(
-      JSON.stringify({
-        sync: sync.name,
-        kind: sync.kind,
-        object_types: planned.map(({ schema, modified, records, pages }) => ({
-          name: schema.name,
-          records,
-          properties: schema.properties.length,
-          modification_property: modified?.name ?? null,
-          pages,
-        })),
-        associations: links,
-        full: costs(full),
-        unchanged: costs(unchanged),
-        edges: costs(edges),
-        warnings,
-      }),
-    )
-    return EXIT.done
+  // One answer has all links of a record, so associations with the same source share it.
+  const sources = new Map(associations.map(({ source, requests }) => [source, requests]))
+  const ofType = (type: PlannedType) => OF_A_TYPE_UNCHANGED + (isReadAlways(type) ? type.pages : 0)
+  return {
+    types,
+    associations,
+    full: await forecastOf(OF_A_RUN + sum(types, ({ pages }) => pages + OF_A_TYPE)),
+    unchanged: await forecastOf(OF_A_RUN + sum(types, ofType)),
+    // All of them are checked in the time that is left over.
+    edges: await forecastOf(
+      sum([...sources.values()], (requests) => requests),
+      'backfill',
+    ),
+    warnings: target.warnings,
   }
-  const { to, schema } = sync.mirror
-  terminal.out(`Plan of ${sync.name} (nothing was written): tables in ${to}, schema ${schema}`)
+}
+
+const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
+  items.reduce((total, item) => total + of(item), 0)
+
+const isReadAlways = ({ modified, records }: PlannedType) =>
+  !modified && records <= LISTED_ALWAYS_MAX
+
+/** How changes of a type are found. */
+function changesText(type: PlannedType, { full_every_hours: hours }: MirrorSync['mirror']): string {
+  if (type.modified) return safeText(type.modified.name, 60)
+  return isReadAlways(type) ? 'reading all, each run' : `reading all, every ${hours} h`
+}
+
+const planToJson = (sync: MirrorSync, plan: MirrorPlan) => ({
+  sync: sync.name,
+  kind: sync.kind,
+  object_types: plan.types.map(({ schema, modified, records, pages }) => ({
+    name: schema.name,
+    records,
+    properties: schema.properties.length,
+    modification_property: modified?.name ?? null,
+    pages,
+  })),
+  associations: plan.associations,
+  full: costs(plan.full),
+  unchanged: costs(plan.unchanged),
+  edges: costs(plan.edges),
+  warnings: plan.warnings,
+})
+
+function printPlan(terminal: Terminal, { name, mirror }: MirrorSync, plan: MirrorPlan): void {
+  const { to, schema } = mirror
+  const printWrapped = (text: string) => {
+    for (const line of wrapped(text, 0)) terminal.out(line)
+  }
+  terminal.out(`Plan of ${name} (nothing was written): tables in ${to}, schema ${schema}`)
   terminal.out(
     table(
       ['object type', 'records', 'properties', 'changes are told by', 'pages'],
-      planned.map(({ schema: { name, properties }, modified, records, pages }) => [
-        safeText(name, 60),
-        records,
-        properties.length,
-        toldBy({ modified, records }),
-        pages,
+      plan.types.map((type) => [
+        safeText(type.schema.name, 60),
+        type.records,
+        type.schema.properties.length,
+        changesText(type, mirror),
+        type.pages,
       ]),
     ),
   )
-  const say = (text: string) => {
-    for (const line of wrapped(text, 0)) terminal.out(line)
-  }
-  say(`All ${formatNumber(sum(({ records }) => records))} records: ${full.text}`)
-  say(`A run after which nothing changed: ${unchanged.text}`)
-  if (links.length > 0) {
+  const records = sum(plan.types, (type) => type.records)
+  printWrapped(`All ${formatNumber(records)} records: ${plan.full.text}`)
+  printWrapped(`A run after which nothing changed: ${plan.unchanged.text}`)
+  if (plan.associations.length > 0) {
     terminal.out(
       table(
         ['association', 'from', 'to', 'requests'],
-        links.map(({ name, source, target, requests }) => [
-          safeText(name, 60),
-          safeText(source, 60),
-          safeText(target, 60),
-          requests,
+        plan.associations.map((link) => [
+          safeText(link.name, 60),
+          safeText(link.source, 60),
+          safeText(link.target, 60),
+          link.requests,
         ]),
       ),
     )
-    say(`All links, one request for each record that they begin at: ${edges.text}`)
+    printWrapped(`All links, one request for each record that they begin at: ${plan.edges.text}`)
   }
-  for (const warning of warnings)
+  for (const warning of plan.warnings)
     terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
-  return EXIT.done
 }
 
 const costs = ({ requests, perMinute, minutes }: Forecast) => ({
