@@ -1,6 +1,7 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
 import { hostname } from 'node:os'
+import type { Client, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client'
 import { findSync, type Config, type ImportSync, type SyncConfig } from '../../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
@@ -20,9 +21,14 @@ import {
 } from '../shared/context.ts'
 import { nextStepOf } from '../views/differences.ts'
 import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
-import { followRun, innermostMessage, isConfigFailure } from '../shared/follow.ts'
+import {
+  followRun,
+  innermostMessage,
+  isConfigFailure,
+  type FollowResult,
+} from '../shared/follow.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
-import { LedgerUnreachable, createLedgerRetry } from '../shared/ledger-retry.ts'
+import { LedgerUnreachable, createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
 import {
   compareProgressLine,
   importProgressLine,
@@ -157,129 +163,172 @@ export async function run(
   return await startRun(context, config, { sync, type, input, priority, ...label }, options)
 }
 
-/** Starts a run, and follows it unless it is to be left alone. */
+/** Starts a run, and follows it unless it is detached. */
 export async function startRun(
   context: CommandContext,
   config: Config,
-  { sync, type, id, summary, input, priority }: Job,
+  job: Job,
   options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
 ): Promise<number> {
-  const { terminal } = context
   const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
   const closing = [close]
   try {
     const { id: project } = await requireWorker(context, client, temporal)
-    // A connection of its own, that asks again only as `waitForEnd` says; made before anything is started.
+    // A connection of its own that retries only as `waitForEnd` says; made before anything is started.
     const waiting = await connectTemporal(temporal, { retries: false })
     closing.push(waiting.close)
-    // A ledger that cannot be read from here is said before anything is started.
-    if (options.detach) await checkNoLiveRun(context, client, sync.name)
+    // A ledger that cannot be read from here is reported before anything is started.
+    if (options.detach) await checkNoLiveRun(context, client, job.sync.name)
     else await (await context.findLedger())?.close()
     const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
-    const handle = await client.workflow.start(type, {
+    const handle = await client.workflow.start(job.type, {
       taskQueue: taskQueueOf(project),
-      workflowId: `${id}-${project}-${stamp}`,
-      args: [input],
-      staticSummary: summary,
+      workflowId: `${job.id}-${project}-${stamp}`,
+      args: [job.input],
+      staticSummary: job.summary,
     })
-    const awaited = waiting.client.workflow.getHandle(handle.workflowId, handle.firstExecutionRunId)
-    const following = new AbortController()
-    const line =
-      sync.kind === 'mirror'
-        ? mirrorProgressLine(context)
-        : type === reconcile
-          ? compareProgressLine(context)
-          : importProgressLine((rows) => {
-              const sending = { sync, priority, rows, signal: following.signal }
-              // Where it cannot be told, such as without the key in this terminal, the run goes on all the same.
-              if (rows > 0) announce(context, sending).catch(() => {})
-            }, context)
     const patience = createLedgerRetry({
       noteAway: (away) =>
-        terminal.err(
+        context.terminal.err(
           away ? 'The ledger does not answer; the run goes on. Asking again' : 'The ledger is back',
         ),
     })
-    const followed = await followRun({
-      terminal,
-      patience,
-      // Made by the worker when the run opens.
-      ledger: () => context.findLedger(),
-      sync: sync.name,
+    const followed = await follow(context, job, options, {
       handle,
-      untilEnded: (signal, noteAway) => waitForEnd(waiting.client, awaited, { signal, noteAway }),
-      line: context.json || options.detach ? null : line,
-      ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
-    }).finally(() => following.abort())
+      waiting: waiting.client,
+      patience,
+    })
     const held = heldBy(followed.kind === 'ended' ? followed.error : null)
     if (held !== null) throw held
-    const isUnderWay =
-      followed.kind === 'detached' || (followed.error === null && followed.run !== null)
+    const { run } = followed
+    const isUnderWay = followed.kind === 'detached' || (followed.error === null && run !== null)
     if (options.detach && isUnderWay)
-      return printStarted(context, { sync: sync.name, workflowId: handle.workflowId }, followed.run)
-    if (followed.kind === 'detached') {
-      terminal.err(
-        `Detached; the run goes on. See it: ${context.hint(followed.run ? `show ${followed.run.id}` : 'status')}`,
-      )
-      return EXIT.done
-    }
-    const ended = followed.run
-    let account: RunAccount | null = null
-    let { error } = followed
-    // What the books say is read once more; where the ledger stays away, the end is not known here.
-    const isUnknown = error instanceof ServerAway || error instanceof LedgerUnreachable
-    if (ended && !isUnknown)
-      try {
-        account = (await patience.until(() => accountOfRun(context, ended)))?.value ?? null
-      } catch (failure) {
-        if (!(failure instanceof LedgerUnreachable)) throw failure
-        error ??= failure
-      }
-    if (error instanceof ServerAway || error instanceof LedgerUnreachable) {
-      const { code, message } = error
-      const found = ended && runToJson(ended, null)
-      if (context.json) terminal.out(JSON.stringify({ ...found, error: { code, message } }))
-      else {
-        const see = context.hint(ended ? `show ${ended.id}` : 'status')
-        terminal.err(terminal.style('yellow', `${message}. See it: ${see}`))
-      }
-      return EXIT.unknown
-    }
-    if (error !== null || !ended) {
-      const message =
-        error === null
-          ? `${handle.workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
-          : // The form that is below is one of the Temporal UI.
-            innermostMessage(error).replace(/\.? Copy what to write from below$/, '')
-      if (context.json)
-        terminal.out(
-          JSON.stringify({ ...(ended ? runToJson(ended, account) : {}), error: { message } }),
-        )
-      else {
-        for (const line of messageLines(safeText(message, 4_000)))
-          terminal.err(terminal.style('red', line))
-        if (ended && account) printRunAccount(terminal, account)
-      }
-      return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
-    }
-    if (context.json) terminal.out(JSON.stringify(runToJson(ended, account)))
-    else {
-      terminal.out(`Run ${ended.id} of ${ended.sync}: ${terminal.style('bold', ended.state)}`)
-      const about = runPurposeText(ended)
-      if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
-      for (const warning of ended.warnings)
-        terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
-      if (account) printRunAccount(terminal, account)
-      const next = account?.differences
-        ? nextStepOf(context, ended, account.differences)
-        : whatToSee(context, ended)
-      if (next !== null) terminal.out(`  ${next}`)
-    }
-    return exitCodeOf(ended.state)
+      return printStarted(context, { sync: job.sync.name, workflowId: handle.workflowId }, run)
+    if (followed.kind === 'ended')
+      return await reportEnd(context, followed, { patience, workflowId: handle.workflowId })
+    const see = context.hint(run ? `show ${run.id}` : 'status')
+    context.terminal.err(`Detached; the run goes on. See it: ${see}`)
+    return EXIT.done
   } finally {
     for (const each of closing) await each()
   }
+}
+
+/** Follows a run until it ends; one that is detached until it is opened. */
+async function follow(
+  context: CommandContext,
+  { sync, type, priority }: Job,
+  options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
+  {
+    handle,
+    waiting,
+    patience,
+  }: { handle: WorkflowHandleWithFirstExecutionRunId; waiting: Client; patience: LedgerRetry },
+): Promise<FollowResult> {
+  const awaited = waiting.workflow.getHandle(handle.workflowId, handle.firstExecutionRunId)
+  const following = new AbortController()
+  const importLine = () =>
+    importProgressLine((rows) => {
+      const sending = { sync: sync as ImportSync, priority, rows, signal: following.signal }
+      // Without a forecast, as without the key in this terminal, the run goes on all the same.
+      if (rows > 0) announce(context, sending).catch(() => {})
+    }, context)
+  const line =
+    sync.kind === 'mirror'
+      ? mirrorProgressLine(context)
+      : type === reconcile
+        ? compareProgressLine(context)
+        : importLine()
+  return await followRun({
+    terminal: context.terminal,
+    patience,
+    // Made by the worker when the run opens.
+    ledger: () => context.findLedger(),
+    sync: sync.name,
+    handle,
+    untilEnded: (signal, noteAway) => waitForEnd(waiting, awaited, { signal, noteAway }),
+    line: context.json || options.detach ? null : line,
+    ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
+  }).finally(() => following.abort())
+}
+
+/** Reports a run that has ended, or whose end is not known here. Gives the exit code. */
+async function reportEnd(
+  context: CommandContext,
+  followed: FollowResult & { kind: 'ended' },
+  { patience, workflowId }: { patience: LedgerRetry; workflowId: string },
+): Promise<number> {
+  const { run } = followed
+  let account: RunAccount | null = null
+  let { error } = followed
+  // The books are read once more; while the ledger stays away, the end is not known here.
+  if (run && !isAway(error))
+    try {
+      account = (await patience.until(() => accountOfRun(context, run)))?.value ?? null
+    } catch (failure) {
+      if (!(failure instanceof LedgerUnreachable)) throw failure
+      error ??= failure
+    }
+  if (isAway(error)) return printUnknown(context, run, error)
+  if (error !== null || !run) {
+    const message =
+      error === null
+        ? `${workflowId} has ended, and the ledger of ${context.configFile} has no run of it: the worker that took it has another ledger, or the ledger was replaced`
+        : // The form that is below is one of the Temporal UI.
+          innermostMessage(error).replace(/\.? Copy what to write from below$/, '')
+    printFailed(context, run, { account, message })
+    return isConfigFailure(error) ? EXIT.usage : EXIT.stopped
+  }
+  if (context.json) context.terminal.out(JSON.stringify(runToJson(run, account)))
+  else printEnded(context, run, account)
+  return exitCodeOf(run.state)
+}
+
+const isAway = (error: unknown): error is ServerAway | LedgerUnreachable =>
+  error instanceof ServerAway || error instanceof LedgerUnreachable
+
+function printUnknown(
+  context: CommandContext,
+  run: Run | null,
+  { code, message }: ServerAway | LedgerUnreachable,
+): number {
+  const { terminal } = context
+  if (context.json)
+    terminal.out(JSON.stringify({ ...(run && runToJson(run, null)), error: { code, message } }))
+  else {
+    const see = context.hint(run ? `show ${run.id}` : 'status')
+    terminal.err(terminal.style('yellow', `${message}. See it: ${see}`))
+  }
+  return EXIT.unknown
+}
+
+function printFailed(
+  { terminal, json }: CommandContext,
+  run: Run | null,
+  { account, message }: { account: RunAccount | null; message: string },
+): void {
+  if (json) {
+    terminal.out(JSON.stringify({ ...(run && runToJson(run, account)), error: { message } }))
+    return
+  }
+  for (const line of messageLines(safeText(message, 4_000)))
+    terminal.err(terminal.style('red', line))
+  if (run && account) printRunAccount(terminal, account)
+}
+
+function printEnded(context: CommandContext, run: Run, account: RunAccount | null): void {
+  const { terminal } = context
+  terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}`)
+  const about = runPurposeText(run)
+  if (about !== null) terminal.out(`  ${safeText(about, 300)}`)
+  for (const warning of run.warnings)
+    terminal.out(terminal.style('yellow', `  ${safeText(warning, 1_000)}`))
+  if (account) printRunAccount(terminal, account)
+  const next = account?.differences
+    ? nextStepOf(context, run, account.differences)
+    : whatToSee(context, run)
+  if (next !== null) terminal.out(`  ${next}`)
 }
 
 /** Where a person sees what a run of this state left, if anything. */

@@ -25,10 +25,10 @@ import { formatNumber, safeText, table, utc } from '../shared/terminal.ts'
 function figuresOf(
   run: Run,
   account: RunAccount | null,
-  standing: ImportProgressView | null,
+  progress: ImportProgressView | null,
 ): (number | null)[] {
-  if (standing) {
-    const { read, created, updated, rejected, failed } = standing.progress
+  if (progress) {
+    const { read, created, updated, rejected, failed } = progress.progress
     return [run.rowsRead ?? read, created + updated, rejected + failed, null]
   }
   if (!account) return [run.rowsRead, null, null, null]
@@ -122,99 +122,128 @@ function quotaWaitText(context: CommandContext, run: Run, untilMs: number): stri
 }
 
 /** A run as the table has it, but for the last column. */
-function cellsOf(run: Run, account: RunAccount | null, standing: ImportProgressView | null) {
-  const stands = run.reason ? `${run.state}: ${run.reason}` : run.state
-  const state = standing ? `${stands}, ${importProgressText(standing)}` : stands
+function cellsOf(run: Run, account: RunAccount | null, progress: ImportProgressView | null) {
+  const known = run.reason ? `${run.state}: ${run.reason}` : run.state
+  const state = progress ? `${known}, ${importProgressText(progress)}` : known
   return [
     run.sync,
     run.id,
     run.purpose === 'sync' ? state : `${state} (${run.purpose})`,
     minute(run.openedAt, 19),
-    ...figuresOf(run, account, standing),
+    ...figuresOf(run, account, progress),
   ]
+}
+
+/** What is known of a configured sync. */
+interface SyncStatus {
+  readonly sync: string
+  readonly run: Run | undefined
+  readonly account: RunAccount | null
+  /** The latest reconciliation. */
+  readonly compared: { readonly run: Run; readonly account: RunAccount | null } | undefined
+  readonly progress: ImportProgressView | null
+  readonly verified: Verified
+  /** Epoch ms; null if no quota holds the run up. */
+  readonly quotaWait: number | null
 }
 
 /** Every configured sync with its latest run, and the reconciliation since. */
 export async function status(context: CommandContext): Promise<number> {
   const config = await context.loadConfig()
   const ledger = await context.findLedger()
+  try {
+    const syncs = await readStatuses(context, Object.keys(config.syncs), ledger)
+    const schedules = await readScheduleStatuses(context, config)
+    if (context.json)
+      context.terminal.out(
+        JSON.stringify(
+          syncs.map((each) => ({
+            ...statusToJson(each),
+            schedule: scheduleToJson(config, each.sync, schedules),
+          })),
+        ),
+      )
+    else {
+      printStatuses(context, syncs)
+      for (const line of scheduleLines(context, schedules))
+        context.terminal.out(context.terminal.style('yellow', line))
+    }
+    return EXIT.done
+  } finally {
+    await ledger?.close()
+  }
+}
+
+async function readStatuses(
+  context: CommandContext,
+  syncs: readonly string[],
+  ledger: Ledger | null,
+): Promise<SyncStatus[]> {
   let quotas: QuotaStore | null = null
   try {
-    const rows = []
-    for (const sync of Object.keys(config.syncs)) {
+    const statuses: SyncStatus[] = []
+    for (const sync of syncs) {
       const { run, reconciliation } = await latestOf(ledger, sync)
       const account = async (of: Run | undefined) =>
         ledger && of ? await readRunAccount(ledger, of) : null
       if (run && LIVE_STATES.includes(run.state)) quotas ??= await findQuotas(context)
-      rows.push({
+      statuses.push({
         quotaWait: await quotaWaitOf(context, quotas, run),
         sync,
         run,
         account: await account(run),
         compared: reconciliation && { run: reconciliation, account: await account(reconciliation) },
-        standing: ledger && run ? await importProgressOf(ledger, run) : null,
+        progress: ledger && run ? await importProgressOf(ledger, run) : null,
         verified: ledger ? await verifiedOf(ledger, sync) : NEVER,
       })
     }
-    const schedules = await readScheduleStatuses(context, config)
-    if (context.json) {
-      context.terminal.out(
-        JSON.stringify(
-          rows.map(({ sync, run, account, compared, standing, verified, quotaWait }) => ({
-            ...(run ? runToJson(run, account) : { sync, run: null }),
-            ...(standing && {
-              phase: standing.phase,
-              percent: standing.percent,
-              progress: standing.progress,
-            }),
-            latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
-            verified_through: verified.through,
-            differences_left: verified.left,
-            waits_for_quota_until: quotaWait === null ? null : new Date(quotaWait).toISOString(),
-            schedule: scheduleToJson(config, sync, schedules),
-          })),
-        ),
-      )
-      return EXIT.done
-    }
-    context.terminal.out(
-      table(
-        [
-          'sync',
-          'run',
-          'state',
-          'started',
-          'rows',
-          'written',
-          'rejects',
-          'differ',
-          'verified through',
-        ],
-        rows.flatMap(({ sync, run, account, compared, standing, verified }) => {
-          if (!run) return [[sync, null, 'never run', null, null, null, null, null, null]]
-          const isNewer = compared !== undefined && compared.run.id > run.id
-          return [
-            [...cellsOf(run, account, standing), verifiedText(verified)],
-            ...(isNewer ? [[...cellsOf(compared.run, compared.account, null), null]] : []),
-          ]
-        }),
-      ),
-    )
-    for (const { run } of rows) {
-      const stands = run && (run.state === 'paused' || run.state === 'blocked')
-      if (stands && run.message)
-        context.terminal.out(`Run ${run.id} of ${run.sync}: ${safeText(run.message, 2_000)}`)
-    }
-    for (const { run, quotaWait } of rows)
-      if (run && quotaWait !== null)
-        context.terminal.out(
-          context.terminal.style('yellow', quotaWaitText(context, run, quotaWait)),
-        )
-    for (const line of scheduleLines(context, schedules))
-      context.terminal.out(context.terminal.style('yellow', line))
-    return EXIT.done
+    return statuses
   } finally {
     await quotas?.close()
-    await ledger?.close()
   }
+}
+
+const statusToJson = (status: SyncStatus) => {
+  const { sync, run, account, compared, progress, verified, quotaWait } = status
+  return {
+    ...(run ? runToJson(run, account) : { sync, run: null }),
+    ...progress,
+    latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
+    verified_through: verified.through,
+    differences_left: verified.left,
+    waits_for_quota_until: quotaWait === null ? null : new Date(quotaWait).toISOString(),
+  }
+}
+
+const COLUMNS = [
+  'sync',
+  'run',
+  'state',
+  'started',
+  'rows',
+  'written',
+  'rejects',
+  'differ',
+  'verified through',
+]
+
+function printStatuses(context: CommandContext, syncs: readonly SyncStatus[]): void {
+  const { terminal } = context
+  const rows = syncs.flatMap(({ sync, run, account, compared, progress, verified }) => {
+    if (!run) return [[sync, null, 'never run', null, null, null, null, null, null]]
+    const isNewer = compared !== undefined && compared.run.id > run.id
+    return [
+      [...cellsOf(run, account, progress), verifiedText(verified)],
+      ...(isNewer ? [[...cellsOf(compared.run, compared.account, null), null]] : []),
+    ]
+  })
+  terminal.out(table(COLUMNS, rows))
+  for (const { run } of syncs) {
+    const isStopped = run?.state === 'paused' || run?.state === 'blocked'
+    if (isStopped && run.message)
+      terminal.out(`Run ${run.id} of ${run.sync}: ${safeText(run.message, 2_000)}`)
+  }
+  for (const { run, quotaWait } of syncs)
+    if (run && quotaWait !== null)
+      terminal.out(terminal.style('yellow', quotaWaitText(context, run, quotaWait)))
 }

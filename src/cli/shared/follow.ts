@@ -1,5 +1,6 @@
 // Follows a run: a live line from the ledger until the workflow ends, or enough of it is known. Ctrl-C detaches; the run goes on.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure, type WorkflowHandle } from '@temporalio/client'
 import { LIVE_STATES } from '../../core/states.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
@@ -39,25 +40,66 @@ export function isConfigFailure(error: unknown): boolean {
   return false
 }
 
-/** Waits for the workflow's end and shows its progress. */
-export async function followRun(options: {
-  terminal: Terminal
-  ledger: () => Promise<Ledger | null>
-  patience: LedgerRetry
-  sync: string
-  handle: WorkflowHandle
-  /** Ends when the workflow ends, rejecting where it failed; gives up on abort. Says when its server does not answer. */
+interface FollowOptions {
+  readonly terminal: Terminal
+  readonly ledger: () => Promise<Ledger | null>
+  readonly patience: LedgerRetry
+  readonly sync: string
+  readonly handle: WorkflowHandle
+  /** Ends when the workflow ends, rejecting if it failed; gives up on abort. Reports when its server does not answer. */
   untilEnded(signal: AbortSignal, noteAway: (isAway: boolean) => void): Promise<unknown>
-  /** What a person is shown of the run while it goes on; null shows nothing. */
-  line: ((ledger: Ledger, run: Run) => Promise<string>) | null
+  /** What a person sees of the run while it goes on; null shows nothing. */
+  readonly line: ((ledger: Ledger, run: Run) => Promise<string>) | null
   /** Whether what is known is enough to stop following. Default: never. */
   isEnough?(run: Run | null): boolean
-}): Promise<FollowResult> {
-  const { terminal, handle, patience } = options
-  const ended: { error: unknown }[] = []
+}
+
+/** Waits for the workflow's end and shows its progress. */
+export async function followRun(options: FollowOptions): Promise<FollowResult> {
+  const { terminal, patience } = options
+  const end = watchEnd(options)
+  const interrupt = watchInterrupt()
+  const reader = runReader(options)
+  try {
+    // Bounded by the run: it ends, or a person detaches.
+    while (end.error() === undefined && !interrupt.signal.aborted) {
+      const found = (await patience.once(reader.show))?.value
+      // What the ledger says is as good: the books are closed before the workflow ends.
+      if (end.isAway() && found && !LIVE_STATES.includes(found.state))
+        return { kind: 'ended', run: found, error: null }
+      if (options.isEnough?.(reader.latest())) break
+      const pause = sleep(patience.isAway ? awayPollMs : pollMs, undefined, {
+        signal: interrupt.signal,
+        ref: false,
+      })
+      await Promise.race([end.reached, pause.catch(() => {})])
+    }
+    terminal.endLive()
+    const error = end.error()
+    if (error === undefined) {
+      await patience.once(reader.read)
+      return { kind: 'detached', run: reader.latest() }
+    }
+    const found = await patience.until(reader.read, interrupt.signal)
+    const run = reader.latest()
+    return found ? { kind: 'ended', run, error } : { kind: 'detached', run }
+  } catch (error) {
+    if (!(error instanceof LedgerUnreachable)) throw error
+    // That the run failed is known without its books.
+    return { kind: 'ended', run: reader.latest(), error: end.error() ?? error }
+  } finally {
+    end.stop()
+    interrupt.stop()
+    await reader.close()
+  }
+}
+
+/** The workflow's end: `error` is undefined until then, and null if it did not fail. */
+function watchEnd({ terminal, untilEnded }: FollowOptions) {
   // The wait is one long request: left alone it would keep a detached process alive.
   const waiting = new AbortController()
   let isAway = false
+  let error: unknown
   const noteAway = (away: boolean) => {
     isAway = away
     terminal.err(
@@ -66,63 +108,35 @@ export async function followRun(options: {
         : 'The Temporal server is back',
     )
   }
-  const result = options.untilEnded(waiting.signal, noteAway).then(
-    () => ended.push({ error: null }),
-    (error: unknown) => ended.push({ error }),
+  const reached = untilEnded(waiting.signal, noteAway).then(
+    () => void (error = null),
+    (failure: unknown) => void (error = failure),
   )
-  const detaching = new AbortController()
-  const detached = detaching.signal
-  let wake = () => {}
-  const onSignal = () => {
-    detaching.abort()
-    wake()
-  }
+  return { reached, isAway: () => isAway, error: () => error, stop: () => waiting.abort() }
+}
+
+/** Ctrl-C detaches. */
+function watchInterrupt() {
+  const pressed = new AbortController()
+  const onSignal = () => pressed.abort()
   process.once('SIGINT', onSignal)
+  return { signal: pressed.signal, stop: () => process.removeListener('SIGINT', onSignal) }
+}
+
+/** Reads the run from the ledger, which may not be there before the run is opened. */
+function runReader(options: FollowOptions) {
   let ledger: Ledger | null = null
-  /** As it was read last. */
   let run: Run | null = null
-  const findRun = async () => {
+  const read = async () => {
     ledger ??= await options.ledger()
     const runs = (await ledger?.runs({ sync: options.sync, limit: 10 })) ?? []
-    run = runs.find(({ workflowId }) => workflowId === handle.workflowId) ?? null
+    run = runs.find(({ workflowId }) => workflowId === options.handle.workflowId) ?? null
     return run
   }
-  const look = async () => {
-    const found = await findRun()
-    if (found && ledger && options.line) terminal.live(await options.line(ledger, found))
+  const show = async () => {
+    const found = await read()
+    if (found && ledger && options.line) options.terminal.live(await options.line(ledger, found))
     return found
   }
-  try {
-    // Bounded by the run: it ends, or a person detaches.
-    while (ended.length === 0 && !detached.aborted) {
-      const found = (await patience.once(look))?.value
-      // What the ledger says is as good: the books are closed before the workflow ends.
-      if (isAway && found && !LIVE_STATES.includes(found.state))
-        return { kind: 'ended', run: found, error: null }
-      if (options.isEnough?.(run)) break
-      await Promise.race([
-        result,
-        new Promise<void>((resolve) => {
-          wake = resolve
-          setTimeout(resolve, patience.isAway ? awayPollMs : pollMs).unref()
-        }),
-      ])
-    }
-    terminal.endLive()
-    const end = ended[0]
-    if (!end) {
-      await patience.once(findRun)
-      return { kind: 'detached', run }
-    }
-    const found = await patience.until(findRun, detached)
-    return found ? { kind: 'ended', run, error: end.error } : { kind: 'detached', run }
-  } catch (error) {
-    if (!(error instanceof LedgerUnreachable)) throw error
-    // That the run failed is known without its books.
-    return { kind: 'ended', run, error: ended[0]?.error ?? error }
-  } finally {
-    waiting.abort()
-    process.removeListener('SIGINT', onSignal)
-    await (ledger as Ledger | null)?.close()
-  }
+  return { read, show, latest: () => run, close: async () => await ledger?.close() }
 }
