@@ -8,10 +8,12 @@ import {
   placedMapping,
   readWarehousePlace,
   type Config,
+  type ImportSync,
   type MirrorSync,
 } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { SyncError } from '../../core/errors.ts'
+import type { createClientRegistry } from '../../resources/client-registry.ts'
 import { silentLogger } from '../../core/ports.ts'
 import { compileMapping, readTarget } from '../../import/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
@@ -23,7 +25,7 @@ import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
 import { quotaConflicts } from './quota-conflicts.ts'
 import { sharedProperties } from './shared-properties.ts'
 import { operationLines, operationRows, type OperationRow } from '../views/operations.ts'
-import { safeText, wrapped } from '../shared/terminal.ts'
+import { safeText, wrapped, type Terminal } from '../shared/terminal.ts'
 
 interface CheckFindings {
   readonly message: string
@@ -130,17 +132,70 @@ const shortList = (names: readonly string[]): string[] => {
   return more > 0 ? [...names.slice(0, LISTED_MAX), `and ${more} more`] : [...names]
 }
 
-/** `operations`: lists them all, not only what is unusual. */
-export async function check(
-  context: CommandContext,
-  options: { readonly operations: boolean; readonly fixPermissions?: boolean },
-): Promise<number> {
+interface CheckOptions {
+  /** Lists all operations, not only what is unusual. */
+  readonly operations: boolean
+  readonly fixPermissions?: boolean
+}
+
+export async function check(context: CommandContext, options: CheckOptions): Promise<number> {
   const config = await context.loadConfig()
-  const { createClientRegistry } = await import('../../resources/client-registry.ts')
-  const { createSourceOpeners } = await import('../../resources/openers.ts')
-  const { openSource } = await import('../../sources/index.ts')
+  const findings = new Findings(context)
+  await checkServices(context, config, findings)
+  for (const [name, { url }] of Object.entries(config.notifications))
+    await findings.examine(`notification ${name}`, async () => {
+      await readWebhookUrl(url, context.env)
+      return {
+        message: `its URL can be read; ${context.hint(`notify ${name}`)} sends a test message`,
+      }
+    })
+  findings.all.push(...permissionFindings(config, options.fixPermissions ?? false, context))
+  const ok = findings.all.every((finding) => finding.ok)
+  if (context.json) context.terminal.out(JSON.stringify({ ok, findings: findings.all }))
+  else
+    for (const finding of findings.all) printFinding(context.terminal, finding, options.operations)
+  return ok ? EXIT.done : EXIT.usage
+}
+
+class Findings {
+  readonly all: Finding[] = []
+  readonly #context: CommandContext
+
+  constructor(context: CommandContext) {
+    this.#context = context
+  }
+
+  async examine(subject: string, work: () => Promise<CheckFindings>): Promise<void> {
+    const { configFile, env, json, terminal } = this.#context
+    try {
+      this.all.push({ subject, ok: true, warnings: [], ...(await work()) })
+    } catch (caught) {
+      const error = await placedMapping(caught, configFile, env)
+      const message = error instanceof Error ? error.message : String(error)
+      this.all.push({
+        subject,
+        ok: false,
+        message,
+        warnings: [],
+        ...(json ? {} : { ownWords: databaseMessageLines(error, terminal) }),
+      })
+    }
+  }
+
+  isOk(subject: string): boolean {
+    return this.all.find((finding) => finding.subject === subject)!.ok
+  }
+}
+
+/** Connections, then the warehouses of queries, then the syncs. */
+async function checkServices(
+  context: CommandContext,
+  config: Config,
+  findings: Findings,
+): Promise<void> {
+  const registry = await import('../../resources/client-registry.ts')
   const quotas = await findQuotas(context)
-  const connections = createClientRegistry({
+  const { connect, close } = registry.createClientRegistry({
     configFile: context.configFile,
     env: context.env,
     logger: silentLogger,
@@ -148,102 +203,92 @@ export async function check(
   })
   /** The first connection of each org. */
   const firstOf = new Map<string, string>()
-  const findings: Finding[] = []
-  const examine = async (subject: string, work: () => Promise<CheckFindings>) => {
-    try {
-      findings.push({ subject, ok: true, warnings: [], ...(await work()) })
-    } catch (caught) {
-      const error = await placedMapping(caught, context.configFile, context.env)
-      const message = error instanceof Error ? error.message : String(error)
-      findings.push({
-        subject,
-        ok: false,
-        message,
-        warnings: [],
-        ...(context.json ? {} : { ownWords: databaseMessageLines(error, context.terminal) }),
-      })
-    }
-  }
   try {
     for (const name of Object.keys(config.connections))
-      await examine(connectionSubject(name), async () => {
-        const { client, keyFingerprint } = await connections.connect(name)
-        const self = await client.readSelf()
-        const types = await client.listObjectTypes()
-        const resolution = await client.resolution()
-        return {
-          message: `${client.origin}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
-          warnings: [
-            ...resolution.warnings,
-            ...quotaConflicts(config, name, `${client.origin} org ${self.org_id}`, firstOf),
-          ],
-          operations: operationRows(resolution),
-        }
-      })
-    /** What is wrong with a connection is said once, not for each of its syncs. */
-    const clientOf = async (name: string) => {
-      const { ok } = findings.find(({ subject }) => subject === connectionSubject(name))!
-      if (!ok)
-        throw new SyncError(
-          'connection_failed',
-          `not checked at the service: connection ${name} failed, see above`,
-        )
-      return (await connections.connect(name)).client
-    }
+      await findings.examine(connectionSubject(name), async () =>
+        checkConnection(config, name, await connect(name), firstOf),
+      )
     for (const name of queried(config))
-      await examine(`warehouse ${name}`, async () => await checkRole(context, config, name))
+      await findings.examine(`warehouse ${name}`, async () => checkRole(context, config, name))
+    /** What is wrong with a connection is reported once, not for each of its syncs. */
+    const clientOf = async (name: string) => {
+      if (findings.isOk(connectionSubject(name))) return (await connect(name)).client
+      throw new SyncError(
+        'connection_failed',
+        `not checked at the service: connection ${name} failed, see above`,
+      )
+    }
     for (const sync of Object.values(config.syncs))
-      await examine(`sync ${sync.name}`, async () => {
-        if (sync.kind === 'mirror') {
-          const client = await clientOf(sync.mirror.from)
-          return await checkMirror(context, config, sync, client)
-        }
-        const source = await openSource(sync, createSourceOpeners(context, connections.connect))
-        try {
-          const client = await clientOf(sync.import.to)
-          const target = await readTarget(
-            { client, signal: new AbortController().signal, priority: 'interactive' },
-            sync,
-          )
-          const { warnings } = compileMapping(sync.name, sync.import, target, source.columns)
-          return {
-            message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
-            warnings: [
-              ...warnings,
-              ...sharedProperties(config, sync),
-              ...('csv' in sync.import.from ? await firstRowsWarnings(source) : []),
-            ],
-          }
-        } finally {
-          await source.close()
-        }
-      })
+      await findings.examine(`sync ${sync.name}`, async () =>
+        sync.kind === 'mirror'
+          ? await checkMirror(context, config, sync, await clientOf(sync.mirror.from))
+          : await checkImport(context, config, sync, { connect, clientOf }),
+      )
   } finally {
-    await connections.close()
+    await close()
     await quotas?.close()
   }
-  for (const [name, { url }] of Object.entries(config.notifications))
-    await examine(`notification ${name}`, async () => {
-      await readWebhookUrl(url, context.env)
-      return {
-        message: `its URL can be read; ${context.hint(`notify ${name}`)} sends a test message`,
-      }
-    })
-  findings.push(...permissionFindings(config, options.fixPermissions ?? false, context))
-  const ok = findings.every((finding) => finding.ok)
-  if (context.json) context.terminal.out(JSON.stringify({ ok, findings }))
-  else
-    for (const finding of findings) {
-      const { subject, ok: fine, message, warnings, operations = [], ownWords = [] } = finding
-      const { terminal } = context
-      const state = fine ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
-      const [first = '', ...more] = wrapped(`${subject}: ${safeText(message, 4_000)}`, indent)
-      for (const line of [`${state}  ${first.trimStart()}`, ...more]) terminal.out(line)
-      for (const line of ownWords) terminal.out(`${' '.repeat(indent)}${line.trimStart()}`)
-      for (const line of operationLines(operations, options.operations)) terminal.out(line)
-      for (const warning of warnings)
-        for (const line of wrapped(`warning: ${safeText(warning, 1_000)}`, indent))
-          terminal.out(terminal.style('yellow', line))
+}
+
+type Connect = ReturnType<typeof createClientRegistry>['connect']
+
+async function checkConnection(
+  config: Config,
+  name: string,
+  { client, keyFingerprint }: Awaited<ReturnType<Connect>>,
+  firstOf: Map<string, string>,
+): Promise<CheckFindings> {
+  const self = await client.readSelf()
+  const types = await client.listObjectTypes()
+  const resolution = await client.resolution()
+  return {
+    message: `${client.origin}, org ${self.org_id}, key#${keyFingerprint}, reach ${self.reach}, ${types.length} object types`,
+    warnings: [
+      ...resolution.warnings,
+      ...quotaConflicts(config, name, `${client.origin} org ${self.org_id}`, firstOf),
+    ],
+    operations: operationRows(resolution),
+  }
+}
+
+/** Whether the source can be opened, and the mapping fits both sides. */
+async function checkImport(
+  context: CommandContext,
+  config: Config,
+  sync: ImportSync,
+  { connect, clientOf }: { connect: Connect; clientOf(name: string): Promise<RecordsClient> },
+): Promise<CheckFindings> {
+  const { createSourceOpeners } = await import('../../resources/openers.ts')
+  const { openSource } = await import('../../sources/index.ts')
+  const source = await openSource(sync, createSourceOpeners(context, connect))
+  try {
+    const client = await clientOf(sync.import.to)
+    const target = await readTarget(
+      { client, signal: new AbortController().signal, priority: 'interactive' },
+      sync,
+    )
+    const { warnings } = compileMapping(sync.name, sync.import, target, source.columns)
+    return {
+      message: `${Object.keys(sync.import.properties).length} properties of ${sync.import.object_type} from ${source.columns.length} columns, matched by ${sync.import.matching_property}`,
+      warnings: [
+        ...warnings,
+        ...sharedProperties(config, sync),
+        ...('csv' in sync.import.from ? await firstRowsWarnings(source) : []),
+      ],
     }
-  return ok ? EXIT.done : EXIT.usage
+  } finally {
+    await source.close()
+  }
+}
+
+function printFinding(terminal: Terminal, finding: Finding, allOperations: boolean): void {
+  const { subject, ok, message, warnings, operations = [], ownWords = [] } = finding
+  const state = ok ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
+  const [first = '', ...more] = wrapped(`${subject}: ${safeText(message, 4_000)}`, indent)
+  for (const line of [`${state}  ${first.trimStart()}`, ...more]) terminal.out(line)
+  for (const line of ownWords) terminal.out(`${' '.repeat(indent)}${line.trimStart()}`)
+  for (const line of operationLines(operations, allOperations)) terminal.out(line)
+  for (const warning of warnings)
+    for (const line of wrapped(`warning: ${safeText(warning, 1_000)}`, indent))
+      terminal.out(terminal.style('yellow', line))
 }

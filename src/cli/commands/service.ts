@@ -19,7 +19,7 @@ import {
 import { checkedTls } from '../../service/http/server.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { terminalLogger } from '../shared/logging.ts'
-import { formatNumber } from '../shared/terminal.ts'
+import { formatNumber, type Terminal } from '../shared/terminal.ts'
 
 export interface ServiceCommandOptions {
   readonly port: number
@@ -63,20 +63,7 @@ export async function service(
   const tls = await tlsOf(options)
   const faults = faultsOf(options)
   const deprecation = deprecationOf(options)
-  if (!tls && !isLoopback(options.host)) {
-    const place = `plain HTTP on ${options.host}, where others can listen`
-    if (!options.plainHttp)
-      throw usage(
-        '--host',
-        `${place}; keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or --plain-http where a proxy before it speaks TLS`,
-      )
-    terminal.err(
-      terminal.style(
-        'yellow',
-        `Warning: ${place}. Let nobody reach it but a proxy that speaks TLS.`,
-      ),
-    )
-  }
+  if (!tls && !isLoopback(options.host)) allowPlainHttp(terminal, options)
   const schema = options.schema === undefined ? null : readSchemaFile(options.schema)
   const firstKey = options.data === undefined ? null : firstKeyOf(options.data)
   const running: RunningService = await startService({
@@ -92,48 +79,58 @@ export async function service(
     ...(faults ? { faults } : {}),
     ...(deprecation ? { deprecation } : {}),
     ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
-    // What fails is told in any case.
+    // Failures are logged in any case.
     logger: terminalLogger(terminal, options.log ? 'info' : 'warn'),
   })
-  // Listened for before anybody can know that the service is there.
+  // Before anything says that the service is there.
   const stopped = untilSignal()
   const key = options.data === undefined ? running.key : firstKey
-  if (context.json)
-    terminal.out(
-      JSON.stringify({
-        url: running.url,
-        key,
-        docs_url: `${running.publicUrl}/docs`,
-        seeded: running.seeded,
-      }),
-    )
-  else {
-    const place = options.data === undefined ? 'in memory' : `kept in ${options.data}`
-    terminal.out(
-      `Records Service at ${terminal.style('bold', running.url)} (${place}; org ${running.orgId})`,
-    )
-    terminal.out(
-      `  key            ${key ?? `see records-sync service keys list --data ${options.data}`}`,
-    )
-    terminal.out(`  documentation  ${running.publicUrl}/docs`)
-    terminal.out(`  OpenAPI        ${running.publicUrl}/rest/v1/openapi.json`)
-    if (running.seeded > 0) terminal.out(`  ${formatNumber(running.seeded)} contacts`)
-    else if (options.seedRecords > 0)
-      terminal.out('  no contacts were made: the data file has had records before')
-    if (faults)
-      terminal.out(`  faults         ${faults.rate} of requests: ${faults.kinds.join(', ')}`)
-    if (options.data === undefined)
-      terminal.out('The key is shown once and lives as long as this process.')
-    else if (key !== null) terminal.out('The key is shown once; only its hash is kept.')
-    terminal.out('Ctrl-C stops the service.')
-  }
+  if (context.json) {
+    const { url, publicUrl, seeded } = running
+    terminal.out(JSON.stringify({ url, key, docs_url: `${publicUrl}/docs`, seeded }))
+  } else printService(terminal, running, { options, key, faults })
   await stopped
   terminal.err('Stopping: requests in flight are finished first. Once more ends at once.')
   await running.close()
   return EXIT.done
 }
 
-/** A key for whoever starts a service whose data file has none yet; null where it has one. */
+/** @throws ConfigError if it was not asked for */
+function allowPlainHttp(terminal: Terminal, { host, plainHttp }: ServiceCommandOptions): void {
+  const place = `plain HTTP on ${host}, where others can listen`
+  if (!plainHttp)
+    throw usage(
+      '--host',
+      `${place}; keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or --plain-http where a proxy before it speaks TLS`,
+    )
+  terminal.err(
+    terminal.style('yellow', `Warning: ${place}. Let nobody reach it but a proxy that speaks TLS.`),
+  )
+}
+
+function printService(
+  terminal: Terminal,
+  { url, publicUrl, orgId, seeded }: RunningService,
+  started: { options: ServiceCommandOptions; key: string | null; faults: FaultPlan | null },
+): void {
+  const { key, faults } = started
+  const { data, seedRecords } = started.options
+  const place = data === undefined ? 'in memory' : `kept in ${data}`
+  terminal.out(`Records Service at ${terminal.style('bold', url)} (${place}; org ${orgId})`)
+  terminal.out(`  key            ${key ?? `see records-sync service keys list --data ${data}`}`)
+  terminal.out(`  documentation  ${publicUrl}/docs`)
+  terminal.out(`  OpenAPI        ${publicUrl}/rest/v1/openapi.json`)
+  if (seeded > 0) terminal.out(`  ${formatNumber(seeded)} contacts`)
+  else if (seedRecords > 0)
+    terminal.out('  no contacts were made: the data file has had records before')
+  if (faults)
+    terminal.out(`  faults         ${faults.rate} of requests: ${faults.kinds.join(', ')}`)
+  if (data === undefined) terminal.out('The key is shown once and lives as long as this process.')
+  else if (key !== null) terminal.out('The key is shown once; only its hash is kept.')
+  terminal.out('Ctrl-C stops the service.')
+}
+
+/** The first key of a data file; null if it has one. */
 function firstKeyOf(data: string): string | null {
   const keys = existsSync(data) ? listStoredKeys(data) : []
   if (keys.some(({ revokedAt }) => revokedAt === null)) return null
