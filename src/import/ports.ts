@@ -1,6 +1,7 @@
 // What the import asks of its surroundings. The composition root hands these in; the tests hand in others.
 
 import type { RecordsClient } from '../client/index.ts'
+import type { ImportOperation } from '../core/import-modes.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
 
 /** The client's operations that an import uses. */
@@ -12,7 +13,7 @@ export type ImportClient = Pick<
   | 'readObjectType'
   | 'listObjectTypes'
   | 'listFieldTypes'
-  | 'batchUpsert'
+  | ImportOperation
   | 'upsertsPerRequest'
   | 'queryRecords'
   | 'readRecord'

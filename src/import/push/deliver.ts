@@ -3,6 +3,7 @@
 // was lost is sent again byte for byte; an item never pays for the failure of a whole request.
 
 import { Blocked, SendDeadlinePassed, SyncError, type ServiceFailure } from '../../core/errors.ts'
+import { operationOfMode, type ImportOperation } from '../../core/import-modes.ts'
 import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
@@ -13,7 +14,6 @@ import { sendDeadline } from './send-deadline.ts'
 import { bodyDigest, bodyText, sendBatch, type RecordedBatch } from './send.ts'
 import { settlement, type ClaimedSegment, type DeliveryLedger } from './settle.ts'
 
-const operation = 'batchUpsert'
 /** Sendings of one batch while other lanes keep succeeding. */
 const sendingsMax = 100
 
@@ -34,6 +34,10 @@ export class Delivery {
     this.#settle = settlement(deps, job)
   }
 
+  get #operation(): ImportOperation {
+    return operationOfMode(this.#job.config.mode)
+  }
+
   get requests(): number {
     return this.#requests
   }
@@ -52,7 +56,7 @@ export class Delivery {
     const { ledger } = this.#deps
     const { run, segment, fence } = this.#job
     const body = bodyText(items)
-    const batch = { operation, digest: bodyDigest(body), items }
+    const batch = { operation: this.#operation, digest: bodyDigest(body), items }
     const recorded = await this.#record(body, permit, () =>
       ledger.recordSend(run, segment, fence, batch),
     )
@@ -97,7 +101,7 @@ export class Delivery {
     replayed: boolean,
   ): Promise<RecordedBatch> {
     const { run, segment, fence } = this.#job
-    const again = { operation, replayed }
+    const again = { operation: this.#operation, replayed }
     return this.#record(body, permit, () =>
       this.#deps.ledger.recordResend(run, segment, fence, batch, again),
     )

@@ -1,7 +1,8 @@
 // From an answer to the books: how each item of a batch is settled, and whose failure a failure is.
 
-import type { BatchItemResult } from '../../contract/index.ts'
+import { BATCH_ITEM_OUTCOMES, type BatchItemResult } from '../../contract/index.ts'
 import type { ServiceFailure } from '../../core/errors.ts'
+import { isWritten } from '../../core/item-states.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
 
@@ -24,33 +25,32 @@ function pointerInItem(field: string | null | undefined): string | null {
 export function itemOutcome(item: PlannedItem, result: BatchItemResult): ItemOutcome {
   const { ordinal } = item
   const { status, problem } = result
-  if (status === 200 || status === 201 || status === 204)
+  const outcome = BATCH_ITEM_OUTCOMES[status]
+  if (outcome === 'created' || outcome === 'updated')
     return {
       ...blank,
       ordinal,
-      state: status === 201 ? 'created' : 'updated',
+      state: outcome,
       httpStatus: status,
       recordId: result.record?.id ?? null,
     }
-  const isTransient = status === 500 || status === 503
   const isSpent = item.attempts + 1 >= ITEM_ATTEMPTS_MAX
   const first = problem?.errors?.[0]
   return {
     ...blank,
     ordinal,
-    state: isTransient ? (isSpent ? 'sent' : 'planned') : 'rejected',
+    state: outcome === 'retry' ? (isSpent ? 'sent' : 'planned') : outcome,
     httpStatus: status,
     code: problem?.code ?? null,
     reason: problem?.reason ?? first?.reason ?? null,
     field: pointerInItem(problem?.field ?? first?.field),
     detail: first && !problem?.field ? first.detail : (problem?.detail ?? null),
-    inDoubt: isTransient && isSpent,
+    inDoubt: outcome === 'retry' && isSpent,
   }
 }
 
 /** Whether the service accepted the item. */
-export const wasAccepted = ({ state }: ItemOutcome): boolean =>
-  state === 'created' || state === 'updated'
+export const wasAccepted = ({ state }: ItemOutcome): boolean => isWritten(state)
 
 /** The outcome of a single item whose whole request was refused. */
 export function refusedOutcome(item: PlannedItem, failure: ServiceFailure): ItemOutcome {

@@ -4,7 +4,7 @@
 import type { ImportConfig } from '../../../config/index.ts'
 import type { Runs, RunSchema, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
-import { bodyText } from './send.ts'
+import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
 import { itemOutcome, wasAccepted } from './outcome.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
@@ -37,9 +37,9 @@ export async function resolveCollisions(
     if (!item) return sent
     after = item.ordinal
     const sending = sendIfRunIsOpen(deps, run, (sendBefore) =>
-      client.batchUpsert(
-        config.object_type,
-        config.matching_property,
+      sendBody(
+        client,
+        config,
         { body: bodyText([item]), count: 1 },
         { signal, priority, sendBefore },
       ),

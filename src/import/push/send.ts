@@ -4,12 +4,13 @@ import { hash as digestOf } from 'node:crypto'
 import type { BatchAnswer } from '../../client/index.ts'
 import type { Deadline } from '../../core/deadline.ts'
 import { QuotaWait, ServiceFailure } from '../../core/errors.ts'
+import { operationOfMode, type ImportOperation } from '../../core/import-modes.ts'
 import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportClient, ImportDeps } from '../ports.ts'
 
 /** The body of a batch: a pure function of its items, so that every sending has the same bytes. */
 export const bodyText = (items: readonly PlannedItem[]): string =>
@@ -17,6 +18,23 @@ export const bodyText = (items: readonly PlannedItem[]): string =>
 
 /** SHA-256 of a body, hex. */
 export const bodyDigest = (body: string): string => digestOf('sha256', body, 'hex')
+
+type Upsert = Parameters<ImportClient['batchUpsert']>
+type Send = (
+  client: ImportClient,
+  config: ImportConfig,
+  body: Upsert[2],
+  options: Upsert[3],
+) => Promise<BatchAnswer>
+
+const OPERATIONS: Readonly<Record<ImportOperation, Send>> = {
+  batchUpsert: (client, config, body, options) =>
+    client.batchUpsert(config.object_type, config.matching_property, body, options),
+}
+
+/** Sends items with the operation of the import's mode. */
+export const sendBody: Send = (client, config, body, options) =>
+  OPERATIONS[operationOfMode(config.mode)](client, config, body, options)
 
 /** A batch that the ledger has as sent, with its body and the time until which it may be sent. */
 export interface RecordedBatch {
@@ -46,9 +64,9 @@ export async function sendBatch(
   })
   let answered = 0
   try {
-    const sending = client.batchUpsert(
-      config.object_type,
-      config.matching_property,
+    const sending = sendBody(
+      client,
+      config,
       { body, count: batch.items.length },
       { permit, priority, signal, maxWaitMs: QUOTA_WAIT_MAX_MS, sendBefore },
     )
