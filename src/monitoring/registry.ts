@@ -3,131 +3,119 @@
 
 export type Labels = Readonly<Record<string, string>>
 
-interface Family {
+type Sample = readonly [suffix: string, labels: Labels, value: number]
+
+/** A metric: its state by labels, in the order in which they appeared. */
+abstract class Metric<State> {
+  abstract readonly type: 'counter' | 'gauge' | 'histogram'
   readonly name: string
   readonly help: string
-  readonly type: 'counter' | 'gauge' | 'histogram'
-  /** The name's suffix after the family's name, labels, value; in the order in which they appeared. */
-  samples(): Iterable<readonly [suffix: string, labels: Labels, value: number]>
-}
+  protected readonly byLabels = new Map<
+    string,
+    { readonly labels: Labels; readonly state: State }
+  >()
 
-/** The values of one metric by its labels. */
-class Series {
-  private readonly values = new Map<string, { readonly labels: Labels; value: number }>()
+  constructor(name: string, help: string) {
+    this.name = name
+    this.help = help
+  }
 
-  at(labels: Labels): { value: number } {
+  abstract samples(): Iterable<Sample>
+  protected abstract initial(): State
+
+  protected at(labels: Labels): State {
     const key = JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    let found = this.values.get(key)
-    if (!found) this.values.set(key, (found = { labels, value: 0 }))
-    return found
-  }
-
-  clear(): void {
-    this.values.clear()
-  }
-
-  *samples(): Generator<readonly [string, Labels, number]> {
-    for (const { labels, value } of this.values.values()) yield ['', labels, value]
+    let found = this.byLabels.get(key)
+    if (!found) this.byLabels.set(key, (found = { labels, state: this.initial() }))
+    return found.state
   }
 }
 
-export class Counter {
-  private readonly series: Series
+abstract class SingleValue extends Metric<{ value: number }> {
+  protected initial = () => ({ value: 0 });
 
-  constructor(series: Series) {
-    this.series = series
+  *samples(): Generator<Sample> {
+    for (const { labels, state } of this.byLabels.values()) yield ['', labels, state.value]
   }
+}
+
+export class Counter extends SingleValue {
+  readonly type = 'counter'
 
   /** `by` 0 creates it, so that its first increase is visible as one. */
   add(labels: Labels, by = 1): void {
-    if (by >= 0) this.series.at(labels).value += by
+    if (by >= 0) this.at(labels).value += by
   }
 }
 
-export class Gauge {
-  private readonly series: Series
-
-  constructor(series: Series) {
-    this.series = series
-  }
+export class Gauge extends SingleValue {
+  readonly type = 'gauge'
 
   set(labels: Labels, value: number): void {
-    this.series.at(labels).value = value
+    this.at(labels).value = value
   }
 
   /** Drops all of its values: what is not set again is no longer known. */
   clear(): void {
-    this.series.clear()
+    this.byLabels.clear()
   }
 }
 
-export class Histogram {
+export class Histogram extends Metric<{ counts: number[]; sum: number; count: number }> {
+  readonly type = 'histogram'
   private readonly buckets: readonly number[]
-  private readonly byLabels = new Map<
-    string,
-    { labels: Labels; counts: number[]; sum: number; count: number }
-  >()
 
   /** @param buckets upper bounds, ascending */
-  constructor(buckets: readonly number[]) {
+  constructor(name: string, help: string, buckets: readonly number[]) {
+    super(name, help)
     this.buckets = buckets
   }
 
+  protected initial = () => ({ counts: this.buckets.map(() => 0), sum: 0, count: 0 })
+
   record(labels: Labels, value: number): void {
-    const key = JSON.stringify(labels)
-    let found = this.byLabels.get(key)
-    if (!found) {
-      found = { labels, counts: this.buckets.map(() => 0), sum: 0, count: 0 }
-      this.byLabels.set(key, found)
-    }
-    for (const [index, bound] of this.buckets.entries()) if (value <= bound) found.counts[index]!++
-    found.sum += value
-    found.count++
+    const state = this.at(labels)
+    for (const [index, bound] of this.buckets.entries()) if (value <= bound) state.counts[index]!++
+    state.sum += value
+    state.count++
   }
 
-  *samples(): Generator<readonly [string, Labels, number]> {
-    for (const { labels, counts, sum, count } of this.byLabels.values()) {
+  *samples(): Generator<Sample> {
+    for (const { labels, state } of this.byLabels.values()) {
       for (const [index, bound] of this.buckets.entries())
-        yield ['_bucket', { ...labels, le: String(bound) }, counts[index]!]
-      yield ['_bucket', { ...labels, le: '+Inf' }, count]
-      yield ['_sum', labels, sum]
-      yield ['_count', labels, count]
+        yield ['_bucket', { ...labels, le: String(bound) }, state.counts[index]!]
+      yield ['_bucket', { ...labels, le: '+Inf' }, state.count]
+      yield ['_sum', labels, state.sum]
+      yield ['_count', labels, state.count]
     }
   }
 }
 
 /** All metrics of one worker. */
 export class Registry {
-  private readonly families: Family[] = []
+  private readonly metrics: Metric<unknown>[] = []
 
-  counter(name: string, help: string): Counter {
-    const series = new Series()
-    this.families.push({ name, help, type: 'counter', samples: () => series.samples() })
-    return new Counter(series)
-  }
-
-  gauge(name: string, help: string): Gauge {
-    const series = new Series()
-    this.families.push({ name, help, type: 'gauge', samples: () => series.samples() })
-    return new Gauge(series)
-  }
-
-  histogram(name: string, help: string, buckets: readonly number[]): Histogram {
-    const histogram = new Histogram(buckets)
-    this.families.push({ name, help, type: 'histogram', samples: () => histogram.samples() })
-    return histogram
-  }
+  counter = (name: string, help: string) => this.added(new Counter(name, help))
+  gauge = (name: string, help: string) => this.added(new Gauge(name, help))
+  histogram = (name: string, help: string, buckets: readonly number[]) =>
+    this.added(new Histogram(name, help, buckets))
 
   /** The page. A metric without a value is on it with its name and description. */
   text(): string {
     const lines: string[] = []
-    for (const { name, help, type, samples } of this.families) {
+    for (const metric of this.metrics) {
+      const { name, help, type } = metric
       lines.push(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`)
       lines.push(`# TYPE ${name} ${type}`)
-      for (const [suffix, labels, value] of samples())
+      for (const [suffix, labels, value] of metric.samples())
         lines.push(`${name}${suffix}${labelText(labels)} ${numberText(value)}`)
     }
     return `${lines.join('\n')}\n`
+  }
+
+  private added<Kind extends Metric<unknown>>(metric: Kind): Kind {
+    this.metrics.push(metric)
+    return metric
   }
 }
 
