@@ -3,7 +3,7 @@
 // can write is used only if the configuration names it; a property that cannot be filtered by a span of time is never used.
 
 import { SyncError } from '../core/errors.ts'
-import type { FilterNode, ObjectSchema, PropertyWire } from './schemas.ts'
+import type { FilterNode, ObjectSchema, PropertyWire } from './schemas/index.ts'
 
 /** Their names without a prefix, the likeliest first. */
 const MODIFICATION = [

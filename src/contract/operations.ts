@@ -2,7 +2,7 @@
 // and the OpenAPI document come from it. Paths that the specification leaves open are our choice (design section 6).
 
 import { z } from 'zod'
-import * as schemas from './schemas.ts'
+import * as schemas from './schemas/index.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 

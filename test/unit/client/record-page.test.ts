@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { decodeBySchema } from '../../../src/client/decode.ts'
 import { isRecordPage } from '../../../src/client/record-page.ts'
 import { OPERATIONS } from '../../../src/contract/index.ts'
-import { RecordPage } from '../../../src/contract/schemas.ts'
+import { RecordPage } from '../../../src/contract/schemas/index.ts'
 
 const record = fc.record(
   {
