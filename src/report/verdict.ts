@@ -4,8 +4,8 @@
 import { kindsText, sumOfDifferences } from '../core/differences.ts'
 import type { BlockReason } from '../core/errors.ts'
 import { commandOf } from '../core/purpose.ts'
-import { REJECT_STATES } from '../core/states.ts'
 import type { Run } from '../ledger/ledger.ts'
+import { readBackDifferent, rejectedRows } from './account.ts'
 import { countText, formatNumber } from './format.ts'
 import type {
   BooksReport,
@@ -170,8 +170,14 @@ function again(run: Run): string {
   return `${command} ${command === 'retry' ? run.of : word(run.sync)}`
 }
 
-function ended(run: Run, { books, streams }: VerdictInput, step: MakeStep): ReportVerdict {
-  if (books === null && run.state === 'complete_with_differences')
+function ended(run: Run, found: VerdictInput, step: MakeStep): ReportVerdict {
+  return found.books
+    ? endedImport(run, found.books, step)
+    : endedMirror(run, found.streams ?? [], step)
+}
+
+function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep): ReportVerdict {
+  if (run.state === 'complete_with_differences')
     return {
       tone: 'look',
       words: 'Complete, with differences',
@@ -183,77 +189,74 @@ function ended(run: Run, { books, streams }: VerdictInput, step: MakeStep): Repo
         step('Or compare both sides, record by record:', `reconcile ${word(run.sync)} --full`),
       ],
     }
-  if (books === null) {
-    const off = (streams ?? []).filter(isOff).length
-    return {
-      tone: 'good',
-      words: 'Complete',
-      meaning:
-        streams === null || streams.length === 0
-          ? 'There was nothing to mirror.'
-          : `${streams.length === 1 ? 'The table is' : `All ${formatNumber(streams.length)} tables are`} up to date.${
-              off > 0
-                ? ` ${countText(off, 'table')} ${off === 1 ? 'has' : 'have'} another number of rows than the service counts: what changes during a run comes with the next.`
-                : ''
-            }`,
-      next: [],
-    }
+  const off = streams.filter(isOff).length
+  const tables =
+    streams.length === 1 ? 'The table is' : `All ${formatNumber(streams.length)} tables are`
+  const differ = `${countText(off, 'table')} ${off === 1 ? 'has' : 'have'} another number of rows than the service counts: what changes during a run comes with the next.`
+  return {
+    tone: 'good',
+    words: 'Complete',
+    meaning:
+      streams.length === 0
+        ? 'There was nothing to mirror.'
+        : `${tables} up to date.${off > 0 ? ` ${differ}` : ''}`,
+    next: [],
   }
-  const rejects = rejectsOf(books)
-  const differing = books.read_back.filter(({ name }) => name !== 'normalised' && name !== 'equal')
-  const otherwise = differing.reduce((sum, { rows }) => sum + rows, 0)
-  const readBack =
-    otherwise === 0
-      ? ''
-      : `${countText(otherwise, 'row')} ${otherwise === 1 ? 'was' : 'were'} accepted and read back otherwise (${differing
-          .map(({ name, rows }) => `${formatNumber(rows)} ${name}`)
-          .join(', ')})`
-  if (rejects === 0 && otherwise > 0)
+}
+
+function endedImport(run: Run, books: BooksReport, step: MakeStep): ReportVerdict {
+  const rejects = rejectedRows(books)
+  const readBack = readBackText(books)
+  if (rejects > 0)
+    return {
+      tone: 'look',
+      words: 'Complete, with rejects',
+      meaning: `${formatNumber(rejects)} of ${countText(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
+        rejects < books.read
+          ? `; the other ${formatNumber(books.read - rejects)} have their outcome`
+          : ''
+      }.${readBack === null ? '' : ` ${readBack.text}.`}`,
+      next: [
+        step(
+          'Write them to files with their original columns, and correct them there:',
+          `rejects ${run.id}`,
+        ),
+        step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
+        step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
+      ],
+    }
+  if (readBack !== null)
     return {
       tone: 'look',
       words: 'Complete, with differences',
-      meaning: `${readBack}; the service does not hold what was sent. The next run sends ${otherwise === 1 ? 'it' : 'them'} once more.`,
+      meaning: `${readBack.text}; the service does not hold what was sent. The next run sends ${readBack.rows === 1 ? 'it' : 'them'} once more.`,
       next: [
         step('Write them to a file, each with what differs:', `rejects ${run.id}`),
         step('Send them again now:', `retry ${run.id}`),
       ],
     }
-  if (rejects === 0)
-    return {
-      tone: 'good',
-      words: 'Complete',
-      meaning:
-        books.read === 0
-          ? run.purpose === 'retry'
-            ? 'There was no row to take again.'
-            : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'
-          : `${books.read === 1 ? 'The one row has its outcome' : `All ${formatNumber(books.read)} rows have their outcome`}, and none needs you.`,
-      next: [],
-    }
-  return {
-    tone: 'look',
-    words: 'Complete, with rejects',
-    meaning: `${formatNumber(rejects)} of ${countText(books.read, 'row')} ${rejects === 1 ? 'was' : 'were'} not accepted${
-      rejects < books.read
-        ? `; the other ${formatNumber(books.read - rejects)} have their outcome`
-        : ''
-    }.${readBack === '' ? '' : ` ${readBack}.`}`,
-    next: [
-      step(
-        'Write them to files with their original columns, and correct them there:',
-        `rejects ${run.id}`,
-      ),
-      step('Send what you corrected:', `retry ${run.id} --file rejects-${run.id}/*.csv`),
-      step('Or send them as they are, when the service was to blame:', `retry ${run.id}`),
-    ],
-  }
+  return { tone: 'good', words: 'Complete', meaning: withoutRejects(run, books), next: [] }
+}
+
+function withoutRejects({ purpose }: Run, { read }: BooksReport): string {
+  if (read > 0)
+    return `${read === 1 ? 'The one row has its outcome' : `All ${formatNumber(read)} rows have their outcome`}, and none needs you.`
+  return purpose === 'retry'
+    ? 'There was no row to take again.'
+    : 'The source had no rows, so nothing was sent. If you expected some, look at the source.'
+}
+
+/** Rows that were accepted and read back otherwise; null if there is none. */
+function readBackText(books: BooksReport): { rows: number; text: string } | null {
+  const different = readBackDifferent(books)
+  const total = different.reduce((sum, { rows }) => sum + rows, 0)
+  const parts = different.map(({ name, rows }) => `${formatNumber(rows)} ${name}`).join(', ')
+  const text = `${countText(total, 'row')} ${total === 1 ? 'was' : 'were'} accepted and read back otherwise (${parts})`
+  return total === 0 ? null : { rows: total, text }
 }
 
 const isOff = ({ service_count, table_count }: StreamReport): boolean =>
   service_count !== null && table_count !== null && service_count !== table_count
-
-const rejectsOf = (books: BooksReport): number =>
-  books.states.reduce((sum, { state, rows }) => sum + (REJECT_STATES.includes(state) ? rows : 0), 0)
 
 function compared(
   run: Run,
@@ -263,7 +266,7 @@ function compared(
 ): ReportVerdict {
   const found = sumOfDifferences(comparison.found)
   const left = sumOfDifferences(comparison.left)
-  const what = comparison.whole
+  const partial = comparison.whole
     ? ''
     : ' Only a part was compared, so this says nothing of the rest.'
   const invalid = books?.states.find(({ state }) => state === 'invalid')?.rows ?? 0
@@ -271,16 +274,18 @@ function compared(
     invalid > 0
       ? ` ${countText(invalid, 'row')} of the source did not map and could not be compared.`
       : ''
+  const limits = `${unread}${partial}`
   const rejects = invalid > 0 ? [step('See what did not map:', `rejects ${run.id}`)] : []
+  const settled = invalid > 0 ? 'look' : 'good'
   if (found === 0)
     return {
-      tone: invalid > 0 ? 'look' : 'good',
+      tone: settled,
       words: 'No difference',
       meaning: `${
         comparison.equal === null
           ? 'Both sides hold the same.'
           : `Both sides hold the same: ${countText(comparison.equal, 'record')} compared.`
-      }${unread}${what}`,
+      }${limits}`,
       next: rejects,
     }
   const differ = kindsText(comparison.found)
@@ -288,7 +293,7 @@ function compared(
     return {
       tone: 'look',
       words: countText(found, 'record differs', 'records differ'),
-      meaning: `${differ}. Nothing was changed: the run only compared.${unread}${what}`,
+      meaning: `${differ}. Nothing was changed: the run only compared.${limits}`,
       next: [
         step(
           run.kind === 'mirror'
@@ -299,34 +304,42 @@ function compared(
         ...rejects,
       ],
     }
-  if (left === 0)
-    return {
-      tone: invalid > 0 ? 'look' : 'good',
-      words: 'All differences mended',
-      meaning: `${countText(found, 'record')} differed (${differ}), and ${found === 1 ? 'is' : 'all are'} equal now.${unread}${what}`,
-      next: [step('Prove it:', `reconcile ${word(run.sync)}`), ...rejects],
-    }
+  if (left > 0) return repairedInPart(run, comparison, { books, limits, differ }, step)
+  return {
+    tone: settled,
+    words: 'All differences mended',
+    meaning: `${countText(found, 'record')} differed (${differ}), and ${found === 1 ? 'is' : 'all are'} equal now.${limits}`,
+    next: [step('Prove it:', `reconcile ${word(run.sync)}`), ...rejects],
+  }
+}
+
+function repairedInPart(
+  run: Run,
+  comparison: ReportComparison,
+  { books, limits, differ }: { books: BooksReport | null; limits: string; differ: string },
+  step: MakeStep,
+): ReportVerdict {
+  const found = sumOfDifferences(comparison.found)
+  const left = sumOfDifferences(comparison.left)
   const extra = run.kind === 'import' && !comparison.delete_extra ? comparison.left.extra : 0
+  const kept =
+    extra > 0
+      ? ` Records that the source lacks (${formatNumber(extra)}) are deleted on request only.`
+      : ''
   return {
     tone: 'look',
     words: `${formatNumber(left)} of ${countText(found, 'difference')} left`,
-    meaning: `${countText(found, 'record')} differed (${differ}); ${formatNumber(found - left)} of them ${found - left === 1 ? 'is' : 'are'} equal now.${
-      extra > 0
-        ? ` Records that the source lacks (${formatNumber(extra)}) are deleted on request only.`
-        : ''
-    }${unread}${what}`,
+    meaning: `${countText(found, 'record')} differed (${differ}); ${formatNumber(found - left)} of them ${found - left === 1 ? 'is' : 'are'} equal now.${kept}${limits}`,
     next: [
-      ...(run.kind === 'import' && books !== null && rejectsOf(books) > 0
+      ...(books !== null && rejectedRows(books) > 0
         ? [step('See the rows that were not accepted:', `rejects ${run.id}`)]
         : []),
-      ...(extra > 0
-        ? [
-            step(
-              'Delete what the source lacks:',
-              `reconcile ${word(run.sync)} --repair --delete-extra`,
-            ),
-          ]
-        : [step('Compare again:', `reconcile ${word(run.sync)}`)]),
+      extra > 0
+        ? step(
+            'Delete what the source lacks:',
+            `reconcile ${word(run.sync)} --repair --delete-extra`,
+          )
+        : step('Compare again:', `reconcile ${word(run.sync)}`),
     ],
   }
 }
