@@ -33,6 +33,14 @@ const exampleDir = () => {
   return fileURLToPath(new URL(`${up}config/examples/contacts`, import.meta.url))
 }
 
+/** What the steps of the demo share. */
+interface Demo {
+  readonly context: CommandContext
+  readonly folder: string
+  readonly service: RunningService
+  title(text: string): void
+}
+
 export async function demo(outer: CommandContext, options: DemoOptions): Promise<number> {
   const { terminal } = outer
   const folder = resolve('.records-sync/demo')
@@ -55,76 +63,19 @@ export async function demo(outer: CommandContext, options: DemoOptions): Promise
     progress: (line) => terminal.err(line),
   })
   try {
+    const service = embedded.service!
     process.env['TEMPORAL_ADDRESS'] = embedded.temporal.address
-    process.env['RECORDS_URL'] = embedded.service!.url
-    process.env['RECORDS_API_KEY'] = embedded.service!.key
-    terminal.out(`  Records Service  ${embedded.service?.url}`)
+    process.env['RECORDS_URL'] = service.url
+    process.env['RECORDS_API_KEY'] = service.key
+    terminal.out(`  Records Service  ${service.url}`)
     terminal.out(`  Temporal UI      ${embedded.temporal.uiUrl}`)
     const context = createContext({ config: configFile, json: false }, terminal)
-
-    title('2. Import contacts.csv: 4,000 rows, some of them wrong on purpose')
-    const first = await run(context, 'contacts', { detach: false })
-    if (first === EXIT.stopped) return first
-
-    title('3. The run, as an operator sees it')
-    await show(context, '1')
-    const rejectsFolder = join(folder, 'rejects')
-    await rejects(context, '1', { directory: rejectsFolder, exact: false })
-
-    title('4. Correct the e-mail addresses as in a spreadsheet, and send only these rows again')
-    const corrected = correct(rejectsFolder)
-    const retried = await retryRun(context, '1', { file: [corrected], detach: false })
-    if (retried === EXIT.stopped) return retried
-
-    title('5. Import the same file again: nothing is sent twice')
-    const second = await run(context, 'contacts', { detach: false })
-    if (second === EXIT.stopped) return second
-
-    title('6. Import companies.csv')
-    const third = await run(context, 'companies', { detach: false })
-    if (third === EXIT.stopped) return third
-
-    title('7. Mirror the CRM into a DuckDB file')
-    const mirrored = await run(context, 'crm_copy', { detach: false })
-    if (mirrored !== EXIT.done) return mirrored
-
-    title('8. Somebody works in the CRM: three contacts change, two are deleted')
-    const since = await workInCrm(embedded.service!, terminal)
-
-    title('9. Mirror again: the last five minutes are read again, and what is gone is found')
-    const again = await run(context, 'crm_copy', { detach: false })
-    if (again !== EXIT.done) return again
-
-    title('10. What changed, in SQL')
-    const query = `SELECT svc_first_name, svc_last_name, svc_job_title, _deleted_at IS NOT NULL AS deleted
-FROM crm_copy.svc_contact
-WHERE _version >= '${since}' OR _deleted_at IS NOT NULL
-ORDER BY deleted, _id`
-    terminal.out(query.replaceAll(/^/gm, '  '))
-    await sql(context, 'local', query, { limit: 20 })
-
-    title('11. Does the CRM hold what the file holds?')
-    const looked = await reconcileSync(context, 'contacts', ONLY_LOOK)
-    if (looked === EXIT.stopped) return looked
-
-    title('12. Make both sides equal, and check the books')
-    const repaired = await reconcileSync(context, 'contacts', { ...ONLY_LOOK, repair: true })
-    if (repaired === EXIT.stopped) return repaired
-    await auditCommand(context)
-    const page = join(folder, 'reconcile.html')
-    const ledger = await context.openLedger()
-    const [last] = await ledger.runs({ sync: 'contacts', limit: 1 })
-    await ledger.close()
-    await reportCommand(context, String(last!.id), { output: page, open: false })
-
+    for (const part of [importFiles, mirrorCrm, reconcileContacts]) {
+      const failed = await part({ context, folder, service, title })
+      if (failed !== null) return failed
+    }
     title('What to look at next')
-    terminal.out(`  ${join(folder, 'records-sync.yaml')}  the configuration`)
-    terminal.out(`  ${rejectsFolder}  the rejected rows, with line and reason`)
-    terminal.out(`  ${page}  the last run as a page`)
-    terminal.out(
-      `  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`,
-    )
-    terminal.out(`  ${join(folder, 'warehouse.duckdb')}  the mirror: open it with any DuckDB`)
+    printFiles(terminal, folder)
     if (options.keep) {
       terminal.out(`  ${embedded.temporal.uiUrl}  the runs in the Temporal UI`)
       terminal.out('Everything stays up. Ctrl-C stops all parts.')
@@ -136,17 +87,92 @@ ORDER BY deleted, _id`
   }
 }
 
-const ONLY_LOOK = { repair: false, deleteExtra: false, full: false, detach: false } as const
+/** Each part of the demo returns the exit code of the step that stopped it; null: go on. */
+async function importFiles({ context, folder, title }: Demo): Promise<number | null> {
+  title('2. Import contacts.csv: 4,000 rows, some of them wrong on purpose')
+  const first = await run(context, 'contacts', { detach: false })
+  if (first === EXIT.stopped) return first
 
-/** Takes the e-mail address away that is none, in the file of such rows. Returns the file. */
-function correct(rejectsFolder: string): string {
-  const name = readdirSync(rejectsFolder).find((file) => file.includes('not_an_email'))!
-  const file = join(rejectsFolder, name)
+  title('3. The run, as an operator sees it')
+  await show(context, '1')
+  const directory = rejectsFolder(folder)
+  await rejects(context, '1', { directory, exact: false })
+
+  title('4. Correct the e-mail addresses as in a spreadsheet, and send only these rows again')
+  const corrected = correct(directory)
+  const retried = await retryRun(context, '1', { file: [corrected], detach: false })
+  if (retried === EXIT.stopped) return retried
+
+  title('5. Import the same file again: nothing is sent twice')
+  const second = await run(context, 'contacts', { detach: false })
+  if (second === EXIT.stopped) return second
+
+  title('6. Import companies.csv')
+  const third = await run(context, 'companies', { detach: false })
+  return third === EXIT.stopped ? third : null
+}
+
+async function mirrorCrm({ context, service, title }: Demo): Promise<number | null> {
+  const { terminal } = context
+  title('7. Mirror the CRM into a DuckDB file')
+  const mirrored = await run(context, 'crm_copy', { detach: false })
+  if (mirrored !== EXIT.done) return mirrored
+
+  title('8. Somebody works in the CRM: three contacts change, two are deleted')
+  const since = await workInCrm(service, terminal)
+
+  title('9. Mirror again: the last five minutes are read again, and what is gone is found')
+  const again = await run(context, 'crm_copy', { detach: false })
+  if (again !== EXIT.done) return again
+
+  title('10. What changed, in SQL')
+  const query = `SELECT svc_first_name, svc_last_name, svc_job_title, _deleted_at IS NOT NULL AS deleted
+FROM crm_copy.svc_contact
+WHERE _version >= '${since}' OR _deleted_at IS NOT NULL
+ORDER BY deleted, _id`
+  terminal.out(query.replaceAll(/^/gm, '  '))
+  await sql(context, 'local', query, { limit: 20 })
+  return null
+}
+
+async function reconcileContacts({ context, folder, title }: Demo): Promise<number | null> {
+  title('11. Does the CRM hold what the file holds?')
+  const compared = await reconcileSync(context, 'contacts', ONLY_COMPARE)
+  if (compared === EXIT.stopped) return compared
+
+  title('12. Make both sides equal, and check the books')
+  const repaired = await reconcileSync(context, 'contacts', { ...ONLY_COMPARE, repair: true })
+  if (repaired === EXIT.stopped) return repaired
+  await auditCommand(context)
+  const ledger = await context.openLedger()
+  const [last] = await ledger.runs({ sync: 'contacts', limit: 1 })
+  await ledger.close()
+  await reportCommand(context, String(last!.id), { output: reportFile(folder), open: false })
+  return null
+}
+
+const rejectsFolder = (folder: string) => join(folder, 'rejects')
+const reportFile = (folder: string) => join(folder, 'reconcile.html')
+
+function printFiles({ out }: Terminal, folder: string): void {
+  out(`  ${join(folder, 'records-sync.yaml')}  the configuration`)
+  out(`  ${rejectsFolder(folder)}  the rejected rows, with line and reason`)
+  out(`  ${reportFile(folder)}  the last run as a page`)
+  out(`  ${join(folder, 'ledger.db')}  the ledger: one outcome per row, to be queried with SQL`)
+  out(`  ${join(folder, 'warehouse.duckdb')}  the mirror: open it with any DuckDB`)
+}
+
+const ONLY_COMPARE = { repair: false, deleteExtra: false, full: false, detach: false } as const
+
+/** Removes the e-mail addresses that are none, in the file of such rows. Returns the file. */
+function correct(directory: string): string {
+  const name = readdirSync(directory).find((file) => file.includes('not_an_email'))!
+  const file = join(directory, name)
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll(';nobody@"', '"'))
   return file
 }
 
-/** Takes out of the environment what would lead the demo into somebody's CRM, or to another Temporal server. */
+/** The environment without what would lead the demo into a real CRM, or to another Temporal server. */
 function ownEnv(): NodeJS.ProcessEnv {
   for (const name of Object.keys(process.env))
     if (/^(TEMPORAL_|RECORDS_URL$|RECORDS_API_KEY$)/.test(name)) delete process.env[name]
