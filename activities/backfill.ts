@@ -3,8 +3,8 @@
 import { nearestWord } from '../src/core/suggest.ts'
 import type { SyncConfig } from '../config/index.ts'
 import type { Window } from '../src/core/watermark.ts'
-import { windowProblem } from '../src/core/windows.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/index.ts'
+import { windowProblem } from '../src/sources/index.ts'
 import type { SharedDeps } from './deps.ts'
 import { createSharedActivities } from './shared.ts'
 

@@ -2,22 +2,23 @@
 // schema's complaints and not only after them; they say nothing about a value whose shape is wrong.
 
 import { resolve } from 'node:path'
+import type { z } from 'zod'
 import { BASE_PATH } from '../src/contract/index.ts'
 import type { Issue } from '../src/core/errors.ts'
-import { isJsonObject } from '../src/core/json.ts'
-import type { JsonObject } from '../src/core/json.ts'
-import { queryParameters } from '../src/core/query-parameters.ts'
-import { pathText } from './document.ts'
-import type { ConfigDocument, Path } from './document.ts'
-import { quoteValue, valueAt } from './issues.ts'
+import { isJsonObject, type JsonObject } from '../src/core/json.ts'
 import { joinWords, nearestWord } from '../src/core/suggest.ts'
-
-/** The kinds of `from`, each with the settings that only it has. */
-const SETTINGS_OF_KIND: Readonly<Record<string, readonly string[]>> = {
-  csv: ['delimiter', 'quote', 'encoding', 'ragged'],
-  query: ['warehouse', 'watermark'],
-  records: [],
-}
+import {
+  mapMarked,
+  markOf,
+  type ChoicePart,
+  type Complain,
+  type Path,
+} from '../src/settings/marks.ts'
+import { SECRET_FORMS } from '../src/settings/parts.ts'
+import { WAREHOUSES, type WarehouseDriver } from '../src/warehouses/index.ts'
+import { pathText, type ConfigDocument } from './document.ts'
+import { quoteValue, valueAt } from './issues.ts'
+import { configSchema } from './schema.ts'
 
 /** Schemas that a mirror cannot have as its own. */
 const TAKEN_SCHEMAS: readonly (readonly [RegExp, string])[] = [
@@ -25,224 +26,274 @@ const TAKEN_SCHEMAS: readonly (readonly [RegExp, string])[] = [
   [/^(information_schema|temp|system|pg_.*)$/, 'belongs to the database itself'],
 ]
 
+const CHECKS: readonly ((checked: Checked) => void)[] = [
+  checkMarked,
+  checkLedger,
+  checkConnections,
+  checkTemporal,
+  checkSchedules,
+  checkMirrors,
+  checkImports,
+]
+
 /** The issues between settings. */
 export function crossCheck(document: ConfigDocument): Issue[] {
-  const issues: Issue[] = []
-  const complain = (path: Path, message: string, at: 'key' | 'value' = 'value') =>
-    issues.push({ message, path: pathText(path), ...document.place(path, at) })
-  const unknown = (path: Path, noun: string, valid: JsonObject) => {
-    const name = String(valueAt(document.data, path))
+  const checked = new Checked(document)
+  for (const check of CHECKS) check(checked)
+  return checked.issues
+}
+
+/** A document, and what is wrong with it. */
+class Checked {
+  readonly document: ConfigDocument
+  readonly issues: Issue[] = []
+
+  constructor(document: ConfigDocument) {
+    this.document = document
+  }
+
+  complain(path: Path, message: string, at: 'key' | 'value' = 'value'): void {
+    this.issues.push({ message, path: pathText(path), ...this.document.place(path, at) })
+  }
+
+  /** The mapping at `path`; an empty one if there is none. */
+  mapping(...path: Path): JsonObject {
+    const value = valueAt(this.document.data, path)
+    return isJsonObject(value) ? value : {}
+  }
+
+  /** The members of a section, by name. */
+  members(section: string): (readonly [string, JsonObject])[] {
+    return Object.keys(this.mapping(section)).map((name) => [name, this.mapping(section, name)])
+  }
+
+  /** What to say of the name at `path`, which none of `valid` has. */
+  unknown(path: Path, noun: string, valid: JsonObject): string {
+    const name = String(valueAt(this.document.data, path))
     const names = Object.keys(valid)
     const near = nearestWord(name, names)
     const hint = near === undefined ? '' : `; did you mean \`${near}\`?`
     const list = names.length === 0 ? 'there are none' : `valid: ${joinWords(names)}`
-    return `no ${noun} \`${quoteValue(document.source(path) ?? name)}\`; ${list}${hint}`
+    return `no ${noun} \`${quoteValue(this.document.source(path) ?? name)}\`; ${list}${hint}`
   }
-  const checkOneOf = (path: Path, ...ways: readonly string[]) => {
-    const value = valueAt(document.data, path)
-    if (isJsonObject(value) && ways.filter((way) => Object.hasOwn(value, way)).length !== 1)
-      complain(
-        path,
-        `expected exactly one of ${ways
-          .map((way) => `\`${way}\``)
-          .join(', ')
-          .replace(/, (?=[^,]*$)/, ' and ')}`,
-      )
+
+  /** Whether exactly one of `ways` is given. */
+  oneOf(path: Path, value: JsonObject, ways: readonly string[]): boolean {
+    if (ways.filter((way) => Object.hasOwn(value, way)).length === 1) return true
+    const list = ways
+      .map((way) => `\`${way}\``)
+      .join(', ')
+      .replace(/, (?=[^,]*$)/, ' and ')
+    this.complain(path, `expected exactly one of ${list}`)
+    return false
   }
-  const ledger = mappingAt(document, ['ledger'])
-  checkOneOf(['ledger'], 'sqlite', 'postgres')
-  checkOneOf(['ledger', 'postgres'], 'env', 'file', 'command')
-  checkOneOf(['ledger', 'signing_key'], 'env', 'file', 'command')
+}
+
+/** What follows from the schema alone: the forms of secrets, names of other settings, and drivers with their own checks. */
+function checkMarked(checked: Checked): void {
+  /** Settings of drivers that are not chosen: what they name does not count. */
+  const unused = new Set<string>()
+  mapMarked(configSchema, checked.document.data, (mark, value, path) => {
+    if (mark.is === 'secret' && isJsonObject(value)) checked.oneOf(path, value, SECRET_FORMS)
+    if (mark.is === 'choice')
+      for (const setting of checkChoice(checked, path, value as JsonObject, mark.among))
+        unused.add(pathText([...path, setting]))
+    if (
+      mark.is !== 'name' ||
+      path.some((_, index) => unused.has(pathText(path.slice(0, index + 1))))
+    )
+      return
+    const valid = checked.mapping(mark.of)
+    if (!Object.hasOwn(valid, value as string))
+      checked.complain(path, checked.unknown(path, mark.of.replace(/s$/, ''), valid))
+  })
+}
+
+/** Returns the settings that are not those of the one that is chosen. */
+function checkChoice(
+  checked: Checked,
+  path: Path,
+  given: JsonObject,
+  among: readonly ChoicePart[],
+): string[] {
+  const settingsOf = ({ settings = {} }: ChoicePart) => Object.keys(settings)
+  const ways = among.map(({ name }) => name)
+  if (!checked.oneOf(path, given, ways)) return among.flatMap(settingsOf)
+  const chosen = among.find(({ name }) => Object.hasOwn(given, name))!
+  const others = among.filter((other) => other !== chosen)
+  for (const other of others)
+    for (const setting of settingsOf(other))
+      if (Object.hasOwn(given, setting))
+        checked.complain(
+          [...path, setting],
+          `\`${setting}\` belongs to \`${other.name}\`; remove it`,
+          'key',
+        )
+  for (const need of chosen.needs ?? []) {
+    if (given[need] !== undefined) continue
+    const mark = markOf(chosen.settings![need] as z.ZodType)
+    const what = mark?.is === 'name' ? `: the name of one under \`${mark.of}\`` : ''
+    checked.complain(path, `missing key \`${need}\` in \`${pathText(path)}\`${what}`)
+  }
+  const complain: Complain = (below, message, at) =>
+    checked.complain([...path, ...below], message, at)
+  chosen.check?.(given, complain)
+  return others.flatMap(settingsOf)
+}
+
+function checkLedger(checked: Checked): void {
+  const ledger = checked.mapping('ledger')
   if (Object.hasOwn(ledger, 'schema') && !Object.hasOwn(ledger, 'postgres'))
-    complain(['ledger', 'schema'], 'a SQLite file has no `schema`', 'key')
-  const connections = mappingAt(document, ['connections'])
-  for (const name of Object.keys(connections)) {
-    checkOneOf(['connections', name, 'key'], 'env', 'file', 'command')
-    const service = valueAt(document.data, ['connections', name, 'service'])
+    checked.complain(['ledger', 'schema'], 'a SQLite file has no `schema`', 'key')
+}
+
+function checkConnections(checked: Checked): void {
+  for (const [name, { service }] of checked.members('connections'))
     if (typeof service === 'string' && service.replace(/\/+$/, '').endsWith(BASE_PATH))
-      complain(
+      checked.complain(
         ['connections', name, 'service'],
         `expected the URL before \`${BASE_PATH}\`, which every request adds`,
       )
-  }
-  const warehouses = mappingAt(document, ['warehouses'])
-  for (const name of Object.keys(warehouses)) {
-    checkOneOf(['warehouses', name], 'duckdb', 'postgres')
-    checkOneOf(['warehouses', name, 'postgres'], 'env', 'file', 'command')
-    const { duckdb, files } = mappingAt(document, ['warehouses', name])
-    if (files !== undefined && duckdb === undefined)
-      complain(['warehouses', name, 'files'], '`files` belongs to `duckdb`; remove it', 'key')
-  }
-  for (const name of Object.keys(mappingAt(document, ['notifications']))) {
-    checkOneOf(['notifications', name, 'url'], 'env', 'file', 'command')
-    const list = valueAt(document.data, ['notifications', name, 'syncs'])
-    for (const index of Array.isArray(list) ? list.keys() : []) {
-      const path = ['notifications', name, 'syncs', index]
-      const one = valueAt(document.data, path)
-      if (typeof one === 'string' && !Object.hasOwn(mappingAt(document, ['syncs']), one))
-        complain(path, unknown(path, 'sync', mappingAt(document, ['syncs'])))
-    }
-  }
-  checkOneOf(['temporal', 'api_key'], 'env', 'file', 'command')
-  const codecKeys = valueAt(document.data, ['temporal', 'encryption_keys'])
-  for (const index of Array.isArray(codecKeys) ? codecKeys.keys() : [])
-    checkOneOf(['temporal', 'encryption_keys', index], 'env', 'file', 'command')
-  const tls = mappingAt(document, ['temporal', 'tls'])
-  if (Object.hasOwn(tls, 'client_cert') !== Object.hasOwn(tls, 'client_key'))
-    complain(['temporal', 'tls'], 'expected `client_cert` and `client_key`, or neither', 'key')
-  /** Refuses settings of one kind of `from` given with those of another, and a kind without the settings that it requires. */
-  const checkFrom = (path: Path) => {
-    const from = mappingAt(document, path)
-    checkOneOf(path, ...Object.keys(SETTINGS_OF_KIND))
-    const [kind, second] = Object.keys(SETTINGS_OF_KIND).filter((one) => Object.hasOwn(from, one))
-    if (kind === undefined || second !== undefined) return
-    for (const [other, settings] of Object.entries(SETTINGS_OF_KIND))
-      for (const setting of other === kind ? [] : settings)
-        if (Object.hasOwn(from, setting))
-          complain([...path, setting], `\`${setting}\` belongs to \`${other}\`; remove it`, 'key')
-    const { delimiter, quote, warehouse } = from
-    if (kind === 'csv' && quote !== null && (delimiter ?? ',') === (quote ?? '"'))
-      complain(path, 'expected two different characters as `delimiter` and `quote`')
-    if (kind === 'query' && warehouse === undefined)
-      complain(
-        path,
-        `missing key \`warehouse\` in \`${pathText(path)}\`: the name of one under \`warehouses\``,
-      )
-    if (kind === 'query' && typeof warehouse === 'string' && !Object.hasOwn(warehouses, warehouse))
-      complain([...path, 'warehouse'], unknown([...path, 'warehouse'], 'warehouse', warehouses))
-    if (kind === 'query') checkWatermark(path, from, complain)
-    const source = [...path, 'records', 'connection']
-    const connection = valueAt(document.data, source)
-    if (typeof connection === 'string' && !Object.hasOwn(connections, connection))
-      complain(source, unknown(source, 'connection', connections))
-  }
-  /** The mirror that writes to a place, by the text of its warehouse and its schema. */
-  const mirrors = new Map<string, string>()
-  const checkMirror = (name: string) => {
-    const path = ['syncs', name, 'mirror']
-    const { from, to, schema = name, object_types: types, except } = mappingAt(document, path)
-    if (typeof from === 'string' && !Object.hasOwn(connections, from))
-      complain([...path, 'from'], unknown([...path, 'from'], 'connection', connections))
-    if (typeof to === 'string' && !Object.hasOwn(warehouses, to))
-      complain([...path, 'to'], unknown([...path, 'to'], 'warehouse', warehouses))
-    if (typeof to === 'string' && mappingAt(document, ['warehouses', to])['duckdb'] === ':memory:')
-      complain(
-        [...path, 'to'],
-        `the warehouse \`${to}\` is in memory only; a mirror needs a DuckDB file or a PostgreSQL database`,
-      )
-    if (Array.isArray(types) && except !== undefined)
-      complain(
-        [...path, 'except'],
-        '`except` belongs to `object_types: all`; remove it, and list what is mirrored',
-        'key',
-      )
-    if (typeof schema !== 'string' || typeof to !== 'string') return
-    // If the schema is the name of the sync, a setting that is not there yet changes it.
-    const told = valueAt(document.data, [...path, 'schema']) !== undefined
-    const about = (message: string) =>
-      told
-        ? complain([...path, 'schema'], `${message}; choose another`)
-        : complain(['syncs', name], `${message}; choose another by \`schema\``, 'key')
-    const taken = TAKEN_SCHEMAS.find(([pattern]) => pattern.test(schema))
-    if (taken) about(`a mirror needs a schema of its own, and \`${schema}\` ${taken[1]}`)
-    const place = JSON.stringify([placeOf(mappingAt(document, ['warehouses', to]), to), schema])
-    const other = mirrors.get(place)
-    if (other !== undefined)
-      about(
-        `the mirror \`${other}\` writes to the schema \`${schema}\` of the warehouse \`${quoteValue(to)}\` already`,
-      )
-    else mirrors.set(place, name)
-  }
-  for (const name of Object.keys(mappingAt(document, ['syncs']))) {
-    checkOneOf(['syncs', name], 'import', 'mirror')
-    checkOneOf(['syncs', name, 'schedule'], 'every', 'cron')
-    const schedule = mappingAt(document, ['syncs', name, 'schedule'])
-    if (Object.hasOwn(schedule, 'every') && Object.hasOwn(schedule, 'time_zone'))
-      complain(
-        ['syncs', name, 'schedule', 'time_zone'],
-        '`every` knows no time zone; remove it, or write `cron`',
-        'key',
-      )
-    checkMirror(name)
-    const path = ['syncs', name, 'import']
-    const importing = mappingAt(document, path)
-    const properties = mappingAt(document, [...path, 'properties'])
-    checkFrom([...path, 'from'])
-    const { to, matching_property: matching } = importing
-    if (typeof to === 'string' && !Object.hasOwn(connections, to))
-      complain([...path, 'to'], unknown([...path, 'to'], 'connection', connections))
-    if (
-      typeof matching === 'string' &&
-      isJsonObject(importing['properties']) &&
-      !Object.hasOwn(properties, matching)
-    )
-      complain(
-        [...path, 'matching_property'],
-        `${unknown([...path, 'matching_property'], 'mapped property', properties)}; map it under \`properties\``,
-      )
-    for (const [property, mapping] of Object.entries(properties)) {
-      if (!isJsonObject(mapping)) continue
-      checkMapping([...path, 'properties', property], mapping, complain)
-      if (property === matching && mapping['compare'] === false)
-        complain(
-          [...path, 'properties', property, 'compare'],
-          'records are found by the matching property, so it is always compared; remove `compare`',
-          'key',
-        )
-    }
-  }
-  return issues
 }
 
-type Complain = (path: Path, message: string, at?: 'key' | 'value') => void
-
-/** A query that uses `:watermark` must declare it, and a declared one must be used. */
-function checkWatermark(path: Path, { query, watermark }: JsonObject, complain: Complain): void {
-  if (typeof query !== 'string') return
-  const isUsed = queryParameters(query).has('watermark')
-  if (isUsed && watermark === undefined)
-    complain(
-      [...path, 'query'],
-      'the query uses `:watermark`; say what it is, such as `watermark: { column: updated_at, initial: "1970-01-01T00:00:00Z" }` with a column of the answer',
-    )
-  if (!isUsed && watermark !== undefined)
-    complain(
-      [...path, 'watermark'],
-      'the query does not use `:watermark`; write `WHERE updated_at >= :watermark` in it, or remove `watermark`',
+function checkTemporal(checked: Checked): void {
+  const tls = checked.mapping('temporal', 'tls')
+  if (Object.hasOwn(tls, 'client_cert') !== Object.hasOwn(tls, 'client_key'))
+    checked.complain(
+      ['temporal', 'tls'],
+      'expected `client_cert` and `client_key`, or neither',
       'key',
     )
 }
 
-function checkMapping(path: Path, mapping: JsonObject, complain: Complain): void {
+function checkSchedules(checked: Checked): void {
+  for (const [name] of checked.members('syncs')) {
+    const schedule = checked.mapping('syncs', name, 'schedule')
+    if (Object.hasOwn(schedule, 'every') && Object.hasOwn(schedule, 'time_zone'))
+      checked.complain(
+        ['syncs', name, 'schedule', 'time_zone'],
+        '`every` knows no time zone; remove it, or write `cron`',
+        'key',
+      )
+  }
+}
+
+function checkMirrors(checked: Checked): void {
+  /** The mirror that writes to a place, by the text of its warehouse and its schema. */
+  const mirrors = new Map<string, string>()
+  for (const [name] of checked.members('syncs')) {
+    const path = ['syncs', name, 'mirror']
+    const { to, schema = name, object_types: types, except } = checked.mapping(...path)
+    const problem = typeof to === 'string' ? mirrorProblem(checked.mapping('warehouses', to)) : null
+    if (problem !== null)
+      checked.complain([...path, 'to'], `the warehouse \`${String(to)}\` ${problem}`)
+    if (Array.isArray(types) && except !== undefined)
+      checked.complain(
+        [...path, 'except'],
+        '`except` belongs to `object_types: all`; remove it, and list what is mirrored',
+        'key',
+      )
+    if (typeof schema === 'string' && typeof to === 'string')
+      checkMirrorSchema(checked, name, to, schema, mirrors)
+  }
+}
+
+/** A mirror has a schema of its own. */
+function checkMirrorSchema(
+  checked: Checked,
+  name: string,
+  to: string,
+  schema: string,
+  mirrors: Map<string, string>,
+): void {
+  const path = ['syncs', name, 'mirror', 'schema']
+  // If the schema is the name of the sync, a setting that is not there yet changes it.
+  const about = (message: string) =>
+    valueAt(checked.document.data, path) === undefined
+      ? checked.complain(['syncs', name], `${message}; choose another by \`schema\``, 'key')
+      : checked.complain(path, `${message}; choose another`)
+  const taken = TAKEN_SCHEMAS.find(([pattern]) => pattern.test(schema))
+  if (taken) about(`a mirror needs a schema of its own, and \`${schema}\` ${taken[1]}`)
+  const place = JSON.stringify([placeOf(checked.mapping('warehouses', to), to), schema])
+  const other = mirrors.get(place)
+  if (other === undefined) mirrors.set(place, name)
+  else
+    about(
+      `the mirror \`${other}\` writes to the schema \`${schema}\` of the warehouse \`${quoteValue(to)}\` already`,
+    )
+}
+
+const driverIn = (warehouse: JsonObject) =>
+  WAREHOUSES.find(({ name }) => Object.hasOwn(warehouse, name))
+
+/** Why a warehouse cannot hold the tables of a mirror. */
+const mirrorProblem = (warehouse: JsonObject): string | null =>
+  driverIn(warehouse)?.mirrors.problem?.(warehouse) ?? null
+
+/** What identifies a warehouse, whatever its name: the file, or where the URL comes from. */
+function placeOf(warehouse: JsonObject, name: string): unknown {
+  const driver = driverIn(warehouse)
+  if (driver === undefined) return name
+  const { name: setting, settings }: WarehouseDriver = driver
+  const place = warehouse[setting]
+  if (markOf(settings[setting] as z.ZodType)?.is !== 'path') return place ?? name
+  return typeof place === 'string' ? { path: resolve(place) } : name
+}
+
+function checkImports(checked: Checked): void {
+  for (const [name] of checked.members('syncs')) {
+    const path = ['syncs', name, 'import']
+    const { matching_property: matching, properties } = checked.mapping(...path)
+    if (!isJsonObject(properties)) continue
+    if (typeof matching === 'string' && !Object.hasOwn(properties, matching)) {
+      const at = [...path, 'matching_property']
+      const unknown = checked.unknown(at, 'mapped property', properties)
+      checked.complain(at, `${unknown}; map it under \`properties\``)
+    }
+    for (const [property, mapping] of Object.entries(properties))
+      if (isJsonObject(mapping))
+        checkMapping(checked, [...path, 'properties', property], mapping, property === matching)
+  }
+}
+
+function checkMapping(
+  checked: Checked,
+  path: Path,
+  mapping: JsonObject,
+  isMatching: boolean,
+): void {
   const has = (name: string) => Object.hasOwn(mapping, name)
-  const beside = ['value', 'column', 'compare']
-  const others = Object.keys(mapping).filter((name) => !beside.includes(name))
+  const withValue = ['value', 'column', 'compare']
+  const others = Object.keys(mapping).filter((name) => !withValue.includes(name))
   if (has('column') === has('value'))
-    complain(path, `\`${pathText(path)}\`: expected exactly one of \`column\` and \`value\``, 'key')
+    checked.complain(
+      path,
+      `\`${pathText(path)}\`: expected exactly one of \`column\` and \`value\``,
+      'key',
+    )
   else if (has('value') && others.length > 0)
-    complain(
+    checked.complain(
       [...path, others[0]!],
       `a constant \`value\` stands alone; remove ${joinWords(others)}`,
       'key',
     )
   if (has('unit') && has('unit_column'))
-    complain([...path, 'unit_column'], 'expected `unit` or `unit_column`, not both', 'key')
+    checked.complain([...path, 'unit_column'], 'expected `unit` or `unit_column`, not both', 'key')
   const yes = wordsOf(mapping['true'])
   if (wordsOf(mapping['false']).some((word) => yes.includes(word)))
-    complain([...path, 'false'], 'a word means both true and false; keep it in one of the lists')
+    checked.complain(
+      [...path, 'false'],
+      'a word means both true and false; keep it in one of the lists',
+    )
+  if (isMatching && mapping['compare'] === false)
+    checked.complain(
+      [...path, 'compare'],
+      'records are found by the matching property, so it is always compared; remove `compare`',
+      'key',
+    )
 }
 
 const wordsOf = (value: unknown): string[] =>
   Array.isArray(value)
     ? value.flatMap((word) => (typeof word === 'string' ? [word.trim().toLowerCase()] : []))
     : []
-
-function mappingAt(document: ConfigDocument, path: Path): JsonObject {
-  const value = valueAt(document.data, path)
-  return isJsonObject(value) ? value : {}
-}
-
-/** What identifies a warehouse, whatever its name: the file, or where the URL comes from. */
-function placeOf({ duckdb, postgres }: JsonObject, name: string): unknown {
-  return typeof duckdb === 'string' ? { duckdb: resolve(duckdb) } : (postgres ?? name)
-}

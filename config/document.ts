@@ -5,12 +5,11 @@
 import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument, Parser } from 'yaml'
 import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml'
 import type { Issue } from '../src/core/errors.ts'
+import { stepsBelowSecret, type Path } from '../src/settings/marks.ts'
 import { interpolate } from './environment.ts'
 import type { Environment } from './environment.ts'
+import { configSchema } from './schema.ts'
 import { syntaxMessage } from './syntax.ts'
-
-/** Keys and indexes from the top of the document to a value. */
-export type Path = readonly PropertyKey[]
 
 /** Nesting beyond which the YAML library could exhaust the stack. */
 const depthMax = 40
@@ -36,17 +35,10 @@ export function pathText(path: Path): string {
   return path.map(String).join('.')
 }
 
-/** A secret's own settings stay unfilled: a secret is never in memory before it is asked for. */
+/** The settings of a secret stay unfilled: no secret is in memory before it is read. */
 function keepsVariables(path: Path): boolean {
-  if (path[0] === 'ledger')
-    return (path[1] === 'postgres' || path[1] === 'signing_key') && path[2] !== 'file'
-  if (path[0] === 'warehouses') return path[2] === 'postgres' && path[3] !== 'file'
-  if (path[0] === 'notifications') return path[2] === 'url' && path[3] !== 'file'
-  if (path[0] === 'temporal')
-    return path[1] === 'api_key'
-      ? path[2] !== 'file'
-      : path[1] === 'encryption_keys' && path[3] !== 'file'
-  return path[0] === 'connections' && path[2] === 'key' && path[3] !== 'file'
+  const steps = stepsBelowSecret(configSchema, path)
+  return steps !== undefined && steps[0] !== 'file'
 }
 
 /** Reads `text`. `issues` holds what is wrong; `data` is undefined if the rest is not worth a check. */

@@ -43,7 +43,20 @@ function jsonSchema(): Shape {
     io: 'input',
     target: 'draft-7',
     unrepresentable: 'any',
+    // What the schema transforms looks like what it does not: with its default, and the description in the same place.
+    override: ({ zodSchema, jsonSchema }) => {
+      const { description, ...rest } = jsonSchema
+      if (zodSchema instanceof z.ZodDefault)
+        replace(jsonSchema, { default: zodSchema.def.defaultValue, ...jsonSchema })
+      else if (zodSchema instanceof z.ZodPipe && description !== undefined)
+        replace(jsonSchema, { ...rest, description })
+    },
   }) as Shape
+}
+
+function replace(object: object, by: object): void {
+  for (const key of Object.keys(object)) Reflect.deleteProperty(object, key)
+  Object.assign(object, by)
 }
 
 const placeholders: Readonly<Record<string, string>> = {

@@ -2,12 +2,11 @@
 
 export { CONFIG_FILE, loadConfig } from './load.ts'
 export { placedMapping, placeOfKey } from './places.ts'
-export { readLedgerPlace, readSigningKey } from './ledger.ts'
+export { readLedgerPlace, readSigningKey, type LedgerConfig } from './ledger.ts'
 export { readWarehousePlace } from './warehouse.ts'
 export type {
   Config,
   ConnectionConfig,
-  LedgerConfig,
   NotificationConfig,
   TemporalConfig,
   WarehouseConfig,
@@ -15,7 +14,7 @@ export type {
 export type { Environment } from './environment.ts'
 export type { NotificationKind } from './operating.ts'
 export { readSecret, secretOrigin, secretRemedy } from './secret.ts'
-export type { SecretSource } from './secret.ts'
+export type { SecretSource } from '../src/settings/parts.ts'
 export { findSync } from './sync.ts'
 export type {
   EmptyPolicy,

@@ -3,9 +3,10 @@
 
 import { z } from 'zod'
 import type { Issue } from '../src/core/errors.ts'
-import { pathText } from './document.ts'
-import type { ConfigDocument, Path } from './document.ts'
 import { joinWords, nearestWord, suggestWord } from '../src/core/suggest.ts'
+import { stepsBelowSecret, type Path } from '../src/settings/marks.ts'
+import { pathText, type ConfigDocument } from './document.ts'
+import { configSchema } from './schema.ts'
 
 type SchemaIssue = z.core.$ZodIssue
 
@@ -19,11 +20,11 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
-/** Below these paths keys and passwords are written, on purpose or by mistake. */
+/** Here keys and passwords are written, on purpose or by mistake: where secrets are, and next to them. */
 const isSecret = (path: Path): boolean =>
   ['connections', 'warehouses', 'notifications'].includes(String(path[0])) ||
   (path[0] === 'ledger' && path.length > 1) ||
-  (path[0] === 'temporal' && ['api_key', 'encryption_keys'].includes(String(path[1])))
+  stepsBelowSecret(configSchema, path) !== undefined
 
 /** The value at `path` of `data`; undefined if there is none. */
 export function valueAt(data: unknown, path: Path): unknown {

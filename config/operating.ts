@@ -2,7 +2,15 @@
 
 import { z } from 'zod'
 import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/schedule.ts'
-import { betweenNumbers, nameList, pathSetting, secretPlace, textSetting } from './parts.ts'
+import { marked } from '../src/settings/marks.ts'
+import {
+  betweenNumbers,
+  nameList,
+  nameOf,
+  pathSetting,
+  secretPlace,
+  textSetting,
+} from '../src/settings/parts.ts'
 
 const everyExpected = 'expected a time from 10 seconds to 366 days, such as `15 minutes`'
 const hostPort = (expected: string) =>
@@ -21,33 +29,38 @@ export const scheduleSettings = z.union([
             : everyExpected,
       })
   }),
-  z.strictObject({
-    every: z
-      .string()
-      .refine((time) => parseEvery(time) !== undefined, everyExpected)
-      .optional()
-      .describe(
-        'Time between two runs, such as `15 minutes`, `2 hours` or `1 day`. Exactly one of `every` and `cron`.',
-      ),
-    cron: z
-      .string()
-      .refine(isCron, `expected ${CRON_EXPECTED}`)
-      .optional()
-      .describe('Cron line: minute, hour, day of the month, month, day of the week.'),
-    time_zone: z
-      .string()
-      .refine(isTimeZone, 'expected a time zone such as `Europe/Berlin`')
-      .optional()
-      .describe('Time zone that the cron line is read in, such as `Europe/Berlin`. Default: UTC.'),
-    jitter_seconds: betweenNumbers(0, 86_400)
-      .default(0)
-      .describe('Seconds, 0 to 86400, by which a run may begin later, at random.'),
-    catch_up_minutes: betweenNumbers(1, 43_200)
-      .default(60)
-      .describe(
-        'Minutes, 1 to 43200: a run whose time passed while the Temporal server was down still begins where that was not longer ago.',
-      ),
-  }),
+  marked(
+    z.strictObject({
+      every: z
+        .string()
+        .refine((time) => parseEvery(time) !== undefined, everyExpected)
+        .optional()
+        .describe(
+          'Time between two runs, such as `15 minutes`, `2 hours` or `1 day`. Exactly one of `every` and `cron`.',
+        ),
+      cron: z
+        .string()
+        .refine(isCron, `expected ${CRON_EXPECTED}`)
+        .optional()
+        .describe('Cron line: minute, hour, day of the month, month, day of the week.'),
+      time_zone: z
+        .string()
+        .refine(isTimeZone, 'expected a time zone such as `Europe/Berlin`')
+        .optional()
+        .describe(
+          'Time zone that the cron line is read in, such as `Europe/Berlin`. Default: UTC.',
+        ),
+      jitter_seconds: betweenNumbers(0, 86_400)
+        .default(0)
+        .describe('Seconds, 0 to 86400, by which a run may begin later, at random.'),
+      catch_up_minutes: betweenNumbers(1, 43_200)
+        .default(60)
+        .describe(
+          'Minutes, 1 to 43200: a run whose time passed while the Temporal server was down still begins where that was not longer ago.',
+        ),
+    }),
+    { is: 'choice', among: [{ name: 'every' }, { name: 'cron' }] },
+  ),
 ])
 
 /** The Temporal server. */
@@ -170,5 +183,7 @@ export const notificationSettings = z.strictObject({
     .min(0, 'expected a number of at least 0')
     .default(0)
     .describe('Rejected rows of a run up to which nothing is sent.'),
-  syncs: nameList().optional().describe('Syncs whose runs it reports. Default: all.'),
+  syncs: nameList(nameOf('syncs'))
+    .optional()
+    .describe('Syncs whose runs it reports. Default: all.'),
 })

@@ -6,13 +6,8 @@ import { constants, open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { SyncError } from '../src/core/errors.ts'
 import { tooManyOpenFiles } from '../src/core/open-files.ts'
+import type { SecretSource } from '../src/settings/parts.ts'
 import type { Environment } from './environment.ts'
-
-/** Where a secret is: a variable of the environment, a file (absolute path), or a shell command that prints it. */
-export type SecretSource =
-  | { readonly env: string }
-  | { readonly file: string }
-  | { readonly command: string }
 
 const secretBytesMax = 65_536
 /** The file that `records-sync dev` writes the key of its service to. */

@@ -1,100 +1,39 @@
-// A sync as it is configured and stored in `runs.config`: plain JSON, no secrets, every default filled in. The names are
-// those of the configuration file, so that what is stored is what people wrote.
+// A sync as it is configured and stored in `runs.config`: plain JSON, no secrets, every default filled in. Its types are what the
+// schema makes of the file, so that what is stored has the names that people wrote, and no setting is stated twice.
 
 import { ConfigError } from '../src/core/errors.ts'
-import type { ImportMode } from '../src/core/import-modes.ts'
-import type { Json } from '../src/core/json.ts'
 import type { ScheduleConfig } from '../src/core/schedule.ts'
-import type { SourceSettings } from '../src/sources/settings.ts'
+import type { Frozen } from '../src/settings/choice.ts'
+import type { ConfigOutput } from './schema.ts'
 
-/** What an empty cell means: leave the property alone, clear it, or refuse the row. */
-export type EmptyPolicy = 'omit' | 'clear' | 'reject'
+type SyncOutput = Frozen<ConfigOutput['syncs'][string]>
 
+export type ImportConfig = NonNullable<SyncOutput['import']>
 /** How one property gets its value: from a column, or a constant. */
-export interface PropertyMapping {
-  readonly column?: string | undefined
-  /** A constant, in the wire's own shape. */
-  readonly value?: Json | undefined
-  /** Field type to read the cell as; default: the property's own. */
-  readonly type?: string | undefined
-  /** Separator of the values of a multi-value property. */
-  readonly split?: string | undefined
-  /** ISO 4217 code of a currency amount. */
-  readonly unit?: string | undefined
-  /** Column that holds the ISO 4217 code. */
-  readonly unit_column?: string | undefined
-  /** Of dates: `YYYY`, `MM`, `DD`, `M`, `D` and literal characters. Default `YYYY-MM-DD`. */
-  readonly format?: string | undefined
-  /** Decimal separator. Default `.`; thousands separators are never read. */
-  readonly decimal?: string | undefined
-  readonly true?: readonly string[] | undefined
-  readonly false?: readonly string[] | undefined
-  readonly empty?: EmptyPolicy | undefined
-  /** False for a property of which the service keeps a value of its own: it is sent, and not compared. Default: true. */
-  readonly compare?: boolean | undefined
-}
+export type PropertyMapping = ImportConfig['properties'][string]
+/** What an empty cell means: leave the property alone, clear it, or refuse the row. */
+export type EmptyPolicy = ImportConfig['empty']
 
-export interface ImportConfig {
-  /** Where the rows come from. */
-  readonly from: SourceSettings
-  /** Name of the service's connection. */
-  readonly to: string
-  readonly object_type: string
-  readonly matching_property: string
-  readonly mode: ImportMode
-  readonly empty: EmptyPolicy
-  readonly verify: 'none' | 'sample' | 'all'
-  /** If the source has fewer rows, a run asks first. */
-  readonly rows_min?: number
-  /** If more rows are to be sent, a run asks first. */
-  readonly rows_max?: number
-  /** Share of the rows to be sent, in percent, that may be new records before a run asks. */
-  readonly creates_max_percent?: number
-  /** Share of the values to be sent, in percent, that may be cleared before a run asks. */
-  readonly clears_max_percent?: number
-  readonly properties: Readonly<Record<string, PropertyMapping>>
-}
-
-/** What a new property, or one with another field type, does to its table. */
-export type SchemaChanges = 'evolve' | 'freeze' | 'ignore'
-
-export interface MirrorConfig {
-  /** Name of the service's connection. */
-  readonly from: string
-  /** Name of the warehouse. */
-  readonly to: string
-  /** Schema of its own in that warehouse. Default: the name of the sync. */
+export type MirrorConfig = NonNullable<SyncOutput['mirror']> & {
+  /** Schema of its own in the warehouse. Default: the name of the sync. */
   readonly schema: string
-  readonly object_types: 'all' | readonly string[]
-  /** Object types that `all` leaves out. */
-  readonly except: readonly string[]
-  /** Names of the associations whose edges are mirrored. */
-  readonly associations: readonly string[]
-  readonly schema_changes: SchemaChanges
-  /** Whether a deleted record's row stays, with the time. */
-  readonly deletions: 'soft' | 'hard'
-  /** Share of a table, in percent, above which deletions wait for approval. */
-  readonly deletions_max_percent: number
-  /** Age of the last complete listing after which there is another one. */
-  readonly full_every_hours: number
-  /** How far an incremental read goes back before the point that was read already. */
-  readonly overlap_seconds: number
-  /** The property with the time of the last change, by object type. Default: found in the schema. */
-  readonly modification_property: Readonly<Record<string, string>>
+}
+/** What a new property, or one with another field type, does to its table. */
+export type SchemaChanges = MirrorConfig['schema_changes']
+
+interface Sync {
+  readonly name: string
+  readonly schedule?: ScheduleConfig
 }
 
-export interface ImportSync {
-  readonly name: string
+export interface ImportSync extends Sync {
   readonly kind: 'import'
   readonly import: ImportConfig
-  readonly schedule?: ScheduleConfig
 }
 
-export interface MirrorSync {
-  readonly name: string
+export interface MirrorSync extends Sync {
   readonly kind: 'mirror'
   readonly mirror: MirrorConfig
-  readonly schedule?: ScheduleConfig
 }
 
 /** A named, configured job. */

@@ -1,19 +1,15 @@
 // Where a warehouse is, with its secrets read.
 
 import { dirname, isAbsolute, join } from 'node:path'
+import type { z } from 'zod'
 import { ConfigError, SyncError } from '../src/core/errors.ts'
+import { joinWords } from '../src/core/suggest.ts'
+import { markOf } from '../src/settings/marks.ts'
+import type { SecretSource } from '../src/settings/parts.ts'
+import { warehouseOf, type WarehousePlace } from '../src/warehouses/index.ts'
 import type { Environment } from './environment.ts'
 import type { Config } from './load.ts'
-import { joinWords } from '../src/core/suggest.ts'
 import { readSecret } from './secret.ts'
-
-/** A DuckDB file, and which files its queries may read. */
-interface DuckdbPlace {
-  readonly duckdb: string
-  readonly folder: string
-  readonly files?: readonly string[]
-  readonly secrets: readonly string[]
-}
 
 /** Files and folders that no query may read: those that hold keys, ledgers, and the system's facts about processes. */
 function privatePlaces({ file, ledger, ...rest }: Config): string[] {
@@ -37,14 +33,14 @@ function privatePlaces({ file, ledger, ...rest }: Config): string[] {
 }
 
 /**
- * The warehouse of that name as its drivers take it; a PostgreSQL's URL is read from its place.
+ * The warehouse of that name as its driver takes it: its secrets are read.
  * @throws ConfigError that lists the names there are; SyncError `secret_unavailable`
  */
 export async function readWarehousePlace(
   config: Config,
   name: string,
   env: Environment,
-): Promise<DuckdbPlace | { url: string }> {
+): Promise<WarehousePlace> {
   const { warehouses } = config
   const warehouse = Object.hasOwn(warehouses, name) ? warehouses[name] : undefined
   if (warehouse === undefined) {
@@ -52,11 +48,21 @@ export async function readWarehousePlace(
     const list = names.length === 0 ? 'there are none' : `valid: ${joinWords(names)}`
     throw new ConfigError(config.file, [{ message: `no warehouse \`${name}\`; ${list}` }])
   }
-  if ('duckdb' in warehouse)
-    return { ...warehouse, folder: dirname(config.file), secrets: privatePlaces(config) }
-  const url = await readSecret(warehouse.postgres, env).catch((error: unknown) => {
-    if (!(error instanceof SyncError)) throw error
-    throw new SyncError(error.code, `The URL of the warehouse ${name}: ${error.message}`)
+  // By the schema of its driver: what is marked as a secret is one.
+  const { settings } = warehouseOf(warehouse)
+  const read = Object.entries(warehouse).map(async ([setting, value]) => {
+    const mark = markOf(settings[setting] as z.ZodType)
+    if (mark?.is !== 'secret') return [setting, value] as const
+    const secret = await readSecret(value as SecretSource, env).catch((error: unknown) => {
+      if (!(error instanceof SyncError)) throw error
+      throw new SyncError(error.code, `The ${mark.what} of the warehouse ${name}: ${error.message}`)
+    })
+    return [setting, secret] as const
   })
-  return { url }
+  const place: Record<string, unknown> = {
+    ...Object.fromEntries(await Promise.all(read)),
+    folder: dirname(config.file),
+    secrets: privatePlaces(config),
+  }
+  return place as WarehousePlace
 }

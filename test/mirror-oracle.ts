@@ -3,8 +3,7 @@
 import type { RecordsClient } from '../src/client/index.ts'
 import { canonicalDecimal, decimalOfNumber } from '../src/core/decimal.ts'
 import { canonicalJson, type Json } from '../src/core/json.ts'
-import { openWarehouse } from '../src/warehouses/index.ts'
-import type { WarehousePlace } from '../src/warehouses/warehouse.ts'
+import { openWarehouse, type WarehousePlace } from '../src/warehouses/index.ts'
 
 /** Rows of a SELECT, as cells. */
 export async function rowsOf(

@@ -16,6 +16,7 @@ import type {
   RunSchema,
   StepStates,
 } from '../ledger/ledger.ts'
+import { sourceOf } from '../sources/index.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
 import type { ImportDeps } from './ports.ts'
 import { lookUpItems, parsed } from './verify/look-up.ts'
@@ -89,7 +90,7 @@ export async function reviewLimits(
 export function readsAll(run: Run): boolean {
   const { sync, purpose, reconcile } = jobOf(run, 'import')
   const { from } = sync.import
-  if ('query' in from && from.watermark !== undefined) return false
+  if (sourceOf(from).isIncremental(from)) return false
   return reconcile ? isWholeScope(reconcile) : purpose === 'sync'
 }
 

@@ -3,9 +3,8 @@
 
 import { loadConfig, readWarehousePlace } from '../../config/index.ts'
 import type { SourceOpeners } from '../sources/index.ts'
-import { openWarehouse } from '../warehouses/index.ts'
+import { openWarehouse, openMirrorTables } from '../warehouses/index.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
-import { openMirrorTables } from '../warehouses/open-mirror.ts'
 
 /** Where the configuration is, and the environment to read it with. */
 export interface ConfigRef {

@@ -4,8 +4,8 @@
 
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import type { Payload, PayloadCodec } from '@temporalio/common'
-import type { Environment } from '../../config/index.ts'
-import { readSecret, type SecretSource } from '../../config/secret.ts'
+import type { Environment, SecretSource } from '../../config/index.ts'
+import { readSecret } from '../../config/secret.ts'
 import { SyncError } from '../core/errors.ts'
 
 /** A payload in JSON, as the server's HTTP interfaces and codec servers use it; bytes are base64. */

@@ -1,6 +1,32 @@
-// Opens a warehouse with any driver. Drivers are loaded on demand.
+// The register of warehouses: a database is its folder and its line here. Settings, checks and openers follow from what it states.
 
-import type { WarehouseOptions, Warehouse, WarehousePlace } from './warehouse.ts'
+import { SyncError } from '../core/errors.ts'
+import { driverOf, type SettingsOf } from '../settings/choice.ts'
+import type { PlaceOf, WarehouseDriver } from './driver.ts'
+import { duckdb } from './duckdb/driver.ts'
+import type { MirrorTables } from './mirror-tables.ts'
+import { postgres } from './postgres/driver.ts'
+import type { Warehouse, WarehouseOptions } from './warehouse.ts'
+
+export type { WarehouseDriver } from './driver.ts'
+
+export const WAREHOUSES = [
+  duckdb, //
+  postgres,
+] satisfies readonly WarehouseDriver[]
+
+/** What a warehouse is set to. */
+export type WarehouseSettings = SettingsOf<(typeof WAREHOUSES)[number]>
+/** The same, as a driver takes it: with secrets, and with the project that uses it. */
+export type WarehousePlace = WarehouseSettings extends infer T
+  ? T extends unknown
+    ? PlaceOf<T>
+    : never
+  : never
+
+/** What the database of a warehouse can do. */
+export const warehouseOf = (settings: WarehouseSettings | WarehousePlace): WarehouseDriver =>
+  driverOf(WAREHOUSES, settings)
 
 /**
  * @param name in the configuration, for messages
@@ -11,10 +37,22 @@ export async function openWarehouse(
   place: WarehousePlace,
   options: WarehouseOptions = {},
 ): Promise<Warehouse> {
-  if ('duckdb' in place) {
-    const { openDuckdb } = await import('./duckdb/index.ts')
-    return await openDuckdb(name, place, options)
-  }
-  const { openPostgres } = await import('./postgres/index.ts')
-  return await openPostgres(name, place, options)
+  return await warehouseOf(place).open(name, place, options)
+}
+
+/**
+ * Opens the tables of a mirror.
+ * @param name of the warehouse in the configuration, for messages
+ * @param schema of its own in the warehouse
+ * @throws SyncError `warehouse_…`
+ */
+export async function openMirrorTables(
+  name: string,
+  place: WarehousePlace,
+  schema: string,
+  options: WarehouseOptions = {},
+): Promise<MirrorTables> {
+  const { mirrors } = warehouseOf(place)
+  if ('open' in mirrors) return await mirrors.open(name, place, schema, options)
+  throw new SyncError('warehouse_no_mirrors', `The warehouse ${name} ${mirrors.problem()}`)
 }

@@ -4,19 +4,6 @@
 import type { Json } from '../core/json.ts'
 import type { ColumnOrder } from '../core/watermark.ts'
 
-/**
- * A DuckDB file (absolute path), the folder that paths in its queries are relative to, the folders whose files they may read (by
- * default that folder), and what they never read; or a PostgreSQL's URL, never shown.
- */
-export type WarehousePlace =
-  | {
-      readonly duckdb: string
-      readonly folder: string
-      readonly files?: readonly string[] | undefined
-      readonly secrets?: readonly string[] | undefined
-    }
-  | { readonly url: string }
-
 export interface WarehouseOptions {
   /** How long to wait for a file that another process holds, or for a connection. Default 30,000 ms. */
   readonly waitMs?: number

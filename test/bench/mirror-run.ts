@@ -15,8 +15,7 @@ import {
   type MirrorDeps,
   mirrorStream,
 } from '../../src/mirror/index.ts'
-import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
-import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
+import { openMirrorTables, type WarehousePlace } from '../../src/warehouses/index.ts'
 import { startFigures } from './mirror-figures.ts'
 
 const [, , url, folder, placeText] = process.argv as [string, string, string, string, string]

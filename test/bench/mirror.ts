@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import type { StreamBooks } from '../../src/ledger/ledger.ts'
-import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
+import type { WarehousePlace } from '../../src/warehouses/index.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import type { Figures } from './mirror-figures.ts'
 import type { Control } from './pages-server.ts'
@@ -116,14 +116,14 @@ async function inNewPlace<Result>(
     const place =
       kind === 'duckdb'
         ? { duckdb: join(folder, 'warehouse.duckdb'), folder }
-        : { url: await postgres!.newDatabase() }
+        : { postgres: await postgres!.newDatabase(), folder }
     return await use(place, folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-const targetOf = (place: WarehousePlace) => ('duckdb' in place ? place.duckdb : place.url)
+const targetOf = (place: WarehousePlace) => ('duckdb' in place ? place.duckdb : place.postgres)
 
 /** The bare loop, our pull, and our pull in as much memory as a worker has; `rounds` times by turns. */
 async function speed(

@@ -16,7 +16,7 @@ import { sumOfDifferences, type DifferenceCounts } from '../../src/core/differen
 import { WHOLE_SCOPE, type ReconcileScope } from '../../src/core/purpose.ts'
 import type { ImportSync, MirrorSync } from '../../config/index.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
-import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
+import type { WarehousePlace } from '../../src/warehouses/index.ts'
 import { startPostgres } from '../postgres.ts'
 import type { Ended, Job } from './sync-run.ts'
 
@@ -107,8 +107,8 @@ const among = (places: readonly number[], turns: readonly number[]): number[] =>
 
 /** Runs SQL in a warehouse that nobody else has open. */
 async function alter(place: WarehousePlace, sql: string): Promise<void> {
-  if ('url' in place) {
-    const person = new pg.Client({ connectionString: place.url })
+  if ('postgres' in place) {
+    const person = new pg.Client({ connectionString: place.postgres })
     await person.connect()
     try {
       await person.query(sql)
@@ -299,7 +299,7 @@ export async function benchReconcile(options: {
         part === 'keys' ? `import of ${rows} rows` : `mirror of ${records} records into ${part}`,
       )
       const place = postgres
-        ? { url: await postgres.newDatabase() }
+        ? { postgres: await postgres.newDatabase(), folder: '/' }
         : { duckdb: join(folder, 'warehouse.duckdb'), folder }
       const lines =
         part === 'keys'

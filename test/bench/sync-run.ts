@@ -14,8 +14,7 @@ import type { ReconcileScope, Task } from '../../src/core/purpose.ts'
 import type { ImportSync, MirrorSync } from '../../config/index.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { openSource } from '../../src/sources/index.ts'
-import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
-import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
+import { openMirrorTables, type WarehousePlace } from '../../src/warehouses/index.ts'
 import { startFigures, type Figures } from './mirror-figures.ts'
 
 export interface Job {

@@ -18,9 +18,8 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Blocked, SyncError } from '../../src/core/errors.ts'
 import { enterFile, realFile } from '../../src/warehouses/duckdb/file-gate.ts'
-import { openWarehouse } from '../../src/warehouses/index.ts'
+import { openWarehouse, openMirrorTables } from '../../src/warehouses/index.ts'
 import type { MirrorStream } from '../../src/warehouses/mirror-tables.ts'
-import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
 import type { WarehouseOptions } from '../../src/warehouses/warehouse.ts'
 import {
   at,
@@ -418,7 +417,7 @@ describe('kill -9', () => {
     const ROWS = 3_000
     // Each merge makes all rows tell its number, and so does the position.
     const program = `
-      import { openMirrorTables } from './src/warehouses/open-mirror.ts'
+      import { openMirrorTables } from './src/warehouses/index.ts'
       const stream = ${JSON.stringify(contacts)}
       process.stdout.write('begins')
       const tables = await openMirrorTables('dwh', ${JSON.stringify({ duckdb: file, folder })}, 'crm')

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { openMirrorTables } from '../../src/warehouses/open-mirror.ts'
+import { openMirrorTables } from '../../src/warehouses/index.ts'
 import { mirrorTablesSuite } from './mirror-tables.suite.ts'
 
 /** A script on a file that nobody has open, by DuckDB itself. Returns the rows of its last statement. */

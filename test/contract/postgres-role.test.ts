@@ -2,7 +2,7 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { roleWarnings } from '../../src/cli/commands/postgres-role.ts'
+import { roleWarnings } from '../../src/warehouses/postgres/role.ts'
 import { openWarehouse } from '../../src/warehouses/index.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 const warningsOf = async (as: string) => {
-  const warehouse = await openWarehouse('dwh', { url: as })
+  const warehouse = await openWarehouse('dwh', { postgres: as, folder: '/' })
   try {
     return (await roleWarnings(warehouse)).join('\n')
   } finally {

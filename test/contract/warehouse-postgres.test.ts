@@ -11,7 +11,8 @@ import { errorOf, warehouseSuite } from './warehouse.suite.ts'
 let postgres: Postgres
 let url: string
 let outside: pg.Client
-const open = (options?: WarehouseOptions) => openWarehouse('dwh', { url }, options)
+const at = (postgresUrl: string) => ({ postgres: postgresUrl, folder: '/' })
+const open = (options?: WarehouseOptions) => openWarehouse('dwh', at(url), options)
 
 beforeAll(async () => {
   postgres = await startPostgres()
@@ -104,7 +105,7 @@ describe('a PostgreSQL', () => {
   it('that cannot be reached is waited for: nothing of its URL is told but the place', async () => {
     const gone = new URL(url)
     gone.port = '1'
-    const error = await errorOf(openWarehouse('dwh', { url: gone.href }))
+    const error = await errorOf(openWarehouse('dwh', at(gone.href)))
     expect(error).toBeInstanceOf(Blocked)
     expect(error.message).toBe(
       `blocked: warehouse: The warehouse dwh (postgres://127.0.0.1:1${gone.pathname}) cannot be reached; it is asked again`,
@@ -114,10 +115,10 @@ describe('a PostgreSQL', () => {
   it('that refuses the user is waited for, and a URL that is none is not', async () => {
     const stranger = new URL(url)
     stranger.username = 'secret_user'
-    const refused = await errorOf(openWarehouse('dwh', { url: stranger.href }))
+    const refused = await errorOf(openWarehouse('dwh', at(stranger.href)))
     expect(refused).toBeInstanceOf(Blocked)
     expect(refused.message).toContain('refused the user or the password of its URL; renew them')
-    const wrong = await errorOf(openWarehouse('dwh', { url: 'mysql://u:secret@h/db' }))
+    const wrong = await errorOf(openWarehouse('dwh', at('mysql://u:secret@h/db')))
     expect(wrong.code).toBe('warehouse_url')
     expect(wrong.message).toContain('The warehouse dwh has a URL that cannot be read')
     for (const { message } of [refused, wrong]) expect(message).not.toContain('secret')

@@ -5,7 +5,7 @@ import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { RecordsClient } from '../../src/client/index.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
-import type { WarehousePlace } from '../../src/warehouses/warehouse.ts'
+import type { WarehousePlace } from '../../src/warehouses/index.ts'
 import { mirrorSync } from '../../workflows/names.ts'
 import { differenceOf, rowsOf } from '../mirror-oracle.ts'
 import { createProject, type Project } from '../e2e/project.ts'
@@ -52,8 +52,8 @@ test.each([
     const { service } = project
     let place: WarehousePlace = { duckdb: `${project.dir}/dwh.duckdb`, folder: project.dir }
     if (!isDuckdb) {
-      place = { url: await postgres.newDatabase() }
-      project.write('dwh-url', place.url)
+      place = { postgres: await postgres.newDatabase(), folder: project.dir }
+      project.write('dwh-url', place.postgres)
     }
     const client = new RecordsClient({ baseUrl: service.url, key: service.key })
     const next = seededRandom(seed)

@@ -40,7 +40,7 @@ afterAll(() => postgres.stop())
 test('PostgreSQL restarted in the middle: blocked, and complete afterwards', async () => {
   const s = await mirrorScene({
     service: { seedRecords: 2_500 },
-    place: { url: await postgres.newDatabase() },
+    place: { postgres: await postgres.newDatabase(), folder: '/' },
   })
   let pages = 0
   const restarting = (client: MirrorClient): MirrorClient =>
@@ -136,7 +136,7 @@ test('more properties than PostgreSQL has columns: refused before anything is wr
   const s = await mirrorScene({
     service: { schema: wide(2_000) },
     config: { object_types: ['wide'] },
-    place: { url: await postgres.newDatabase() },
+    place: { postgres: await postgres.newDatabase(), folder: '/' },
   })
   await expect(s.run()).rejects.toMatchObject({
     code: 'warehouse_columns',

@@ -59,7 +59,7 @@ export function mappingOf({
   prefix,
   fieldTypes,
 }: Pick<Naming, 'prefix' | 'fieldTypes'>): Record<string, PropertyMapping> {
-  const as = (type: string) => (fieldTypes === 'plain' ? {} : { type })
+  const as = (type: PropertyMapping['type']) => (fieldTypes === 'plain' ? {} : { type })
   const mapping: Record<string, PropertyMapping> = {
     external_id: { column: 'id', ...as('text') },
     first_name: { column: 'first', ...as('text') },

@@ -14,7 +14,7 @@ afterAll(() => postgres.stop())
 
 it('holds what the service holds, before and after it was put back', async () => {
   const made = await mirrorSceneOn(() => startOtherService({ pages: 'short', seed: 2 }), {
-    place: { url: await postgres.newDatabase() },
+    place: { postgres: await postgres.newDatabase(), folder: '/' },
     config: { object_types: ['acme_contact', 'thing'] },
   })
   const { service } = made

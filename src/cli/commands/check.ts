@@ -17,6 +17,8 @@ import type { createClientRegistry } from '../../resources/client-registry.ts'
 import { silentLogger } from '../../core/ports.ts'
 import { compileMapping, readTarget } from '../../import/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
+import { openSource, sourceOf } from '../../sources/index.ts'
+import { openWarehouse, warehouseOf } from '../../warehouses/index.ts'
 import { firstRowsWarnings } from './check-rows.ts'
 import { EXIT, databaseMessageLines, type CommandContext } from '../shared/context.ts'
 import { findQuotas } from '../shared/forecast.ts'
@@ -56,14 +58,14 @@ async function checkMirror(
 ): Promise<CheckFindings> {
   const { types, associations, warnings } = await readMirrorTarget(client, sync)
   const { to, schema } = sync.mirror
-  const place = await readWarehousePlace(config, to, context.env)
-  const missing = 'duckdb' in place && !existsSync(place.duckdb)
+  const file = warehouseOf(config.warehouses[to]!).file(config.warehouses[to]!)
+  const missing = file !== null && !existsSync(file.path)
   if (missing) {
-    const folder = dirname(place.duckdb)
+    const folder = dirname(file.path)
     if (!existsSync(folder))
       throw new SyncError('warehouse_folder', `Warehouse ${to}: there is no folder ${folder}`)
   } else {
-    const { openWarehouse } = await import('../../warehouses/index.ts')
+    const place = await readWarehousePlace(config, to, context.env)
     const warehouse = await openWarehouse(to, place, { waitMs: WAREHOUSE_WAIT_MS })
     await warehouse.close()
   }
@@ -75,26 +77,25 @@ async function checkMirror(
   }
 }
 
-/** The PostgreSQL warehouses that queries of imports read. */
+/** The warehouses that queries of imports read, and whose rights can be known. */
 const queried = ({ syncs, warehouses }: Config): string[] => {
   const names = Object.values(syncs).flatMap((sync) =>
     sync.kind === 'import' && 'query' in sync.import.from ? [sync.import.from.warehouse] : [],
   )
-  return [...new Set(names)].filter((name) => 'postgres' in (warehouses[name] ?? {}))
+  return [...new Set(names)].filter((name) => warehouseOf(warehouses[name]!).rights !== undefined)
 }
 
-/** Whether the user of a PostgreSQL may do more than read. */
-async function checkRole(
+/** Whether queries may do more than read. */
+async function checkRights(
   context: CommandContext,
   config: Config,
   name: string,
 ): Promise<CheckFindings> {
-  const { openWarehouse } = await import('../../warehouses/index.ts')
-  const { roleWarnings } = await import('./postgres-role.ts')
   const place = await readWarehousePlace(config, name, context.env)
   const warehouse = await openWarehouse(name, place, { waitMs: WAREHOUSE_WAIT_MS })
   try {
-    return { message: warehouse.place, warnings: await roleWarnings(warehouse) }
+    const warnings = await warehouseOf(place).rights!(warehouse)
+    return { message: warehouse.place, warnings }
   } finally {
     await warehouse.close()
   }
@@ -209,7 +210,7 @@ async function checkServices(
         checkConnection(config, name, await connect(name), firstOf),
       )
     for (const name of queried(config))
-      await findings.examine(`warehouse ${name}`, async () => checkRole(context, config, name))
+      await findings.examine(`warehouse ${name}`, async () => checkRights(context, config, name))
     /** What is wrong with a connection is reported once, not for each of its syncs. */
     const clientOf = async (name: string) => {
       if (findings.isOk(connectionSubject(name))) return (await connect(name)).client
@@ -259,7 +260,6 @@ async function checkImport(
   { connect, clientOf }: { connect: Connect; clientOf(name: string): Promise<RecordsClient> },
 ): Promise<CheckFindings> {
   const { createSourceOpeners } = await import('../../resources/openers.ts')
-  const { openSource } = await import('../../sources/index.ts')
   const source = await openSource(sync, createSourceOpeners(context, connect))
   try {
     const client = await clientOf(sync.import.to)
@@ -273,7 +273,7 @@ async function checkImport(
       warnings: [
         ...warnings,
         ...sharedProperties(config, sync),
-        ...('csv' in sync.import.from ? await firstRowsWarnings(source) : []),
+        ...(sourceOf(sync.import.from).isLocal ? await firstRowsWarnings(source) : []),
       ],
     }
   } finally {

@@ -15,7 +15,7 @@ import { LIVE_STATES, statesToLookAt, type RunLook } from '../../core/run-states
 import { SYNC_STATE } from '../../core/search-attributes.ts'
 import type { SyncConfig } from '../../../config/index.ts'
 import { listLink, startLink, uiAddress } from '../../core/temporal-ui.ts'
-import { windowProblem } from '../../core/windows.ts'
+import { windowProblem } from '../../sources/index.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { innermostMessage } from '../shared/follow.ts'
 import { requireWorker } from '../shared/require-worker.ts'

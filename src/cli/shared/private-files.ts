@@ -4,6 +4,7 @@
 import { chmodSync, lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Config } from '../../../config/index.ts'
+import { warehouseOf } from '../../warehouses/index.ts'
 
 /** Rights of others than the owner. */
 const OTHERS = 0o077
@@ -69,7 +70,8 @@ function placesOf(config: Config): string[] {
   )
   for (const name of mirrored) {
     const warehouse = config.warehouses[name]
-    if (warehouse && 'duckdb' in warehouse) beside(warehouse.duckdb, ['.wal'])
+    const file = warehouse && warehouseOf(warehouse).file(warehouse)
+    if (file) beside(file.path, file.endings)
   }
   return places
 }

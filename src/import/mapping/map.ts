@@ -8,6 +8,7 @@ import { canonicalJson, writeJson, type Json } from '../../core/json.ts'
 import { OPTIONS_KEPT_MAX, REPORT_VALUE_CHARS_MAX } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { CellError, RunSchema, StagedItem } from '../../ledger/ledger.ts'
+import { sourceOf } from '../../sources/index.ts'
 import type { SourceRow } from '../../sources/source.ts'
 import { sourceCellText } from './coerce.ts'
 import { coerceColumn, compileColumn, isEmpty, type Column } from './columns.ts'
@@ -70,7 +71,7 @@ export function compileMapping(
 ): MappingPlan {
   const problems: MappingProblem[] = []
   const warnings: string[] = []
-  const source = { columns: sourceColumns, hasUnits: 'records' in config.from }
+  const source = { columns: sourceColumns, hasUnits: sourceOf(config.from).hasUnits }
   checkTargetType(config, target, problems)
   checkMatchingProperty(config, target, problems, warnings)
   const columns: Column[] = []

@@ -15,6 +15,7 @@ import type {
   Runs,
   StageCounts,
 } from '../../ledger/ledger.ts'
+import { sourceOf } from '../../sources/index.ts'
 import type { Extent, Source } from '../../sources/source.ts'
 import { carryOver } from './carry-over.ts'
 import { emptySourceWarning } from './empty-source.ts'
@@ -81,7 +82,7 @@ export async function stage(
     objectType: config.object_type,
     matchingProperty: config.matching_property,
   }
-  const isIncremental = 'query' in config.from && config.from.watermark !== undefined
+  const isIncremental = sourceOf(config.from).isIncremental(config.from)
   const isRegular = window === null && reconcile === null && !isRetry
   const last = isIncremental && isRegular ? await ledger.lastReading(destination) : null
   const extent = { watermark: last?.watermark ?? null, window }

@@ -3,13 +3,13 @@
 
 import { CSV_RECORD_BYTES_MAX } from '../../core/limits.ts'
 import { SourceError } from '../../core/errors.ts'
-import type { RaggedRows } from '../settings.ts'
 import { SinglePass } from '../single-pass.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { decodeText, encodingOf } from './decode.ts'
 import { atColumn, csvFaults, excerptOf, type CsvFault } from './faults.ts'
 import { openFile, type InputFile } from './file.ts'
 import { RecordReader, type Dialect } from './records.ts'
+import type { CsvSettings } from './settings.ts'
 
 /** Codes of a wrong byte: the text before that byte has been read. */
 const TEXT_CODES = ['csv_encoding', 'csv_nul']
@@ -33,7 +33,7 @@ export interface CsvOptions {
    * What happens to a row with too few or too many cells: `reject` yields it as it is, `refuse` ends the reading. A last row with
    * too few cells always ends it: the file may be truncated. Default `reject`.
    */
-  readonly ragged?: RaggedRows | undefined
+  readonly ragged?: CsvSettings['ragged']
   /** Bytes of one record, without delimiters and quotes. Default CSV_RECORD_BYTES_MAX. */
   readonly recordBytesMax?: number | undefined
 }

@@ -6,11 +6,11 @@ import { Blocked, SourceError, SyncError } from '../../core/errors.ts'
 import { canonicalJson } from '../../core/json.ts'
 import { copyDatabaseMessage } from '../../core/database-message.ts'
 import type { Reading, Warehouse } from '../../warehouses/warehouse.ts'
-import type { QueryFrom } from '../settings.ts'
 import { SinglePass } from '../single-pass.ts'
 import { FROM_THE_START, type Source, type SourceRow, type SourceSummary } from '../source.ts'
 import { GreatestValue } from './greatest.ts'
 import { resumesFrom, boundQuery } from './parameters.ts'
+import type { QuerySettings } from './settings.ts'
 
 /**
  * Opens the warehouse and runs the query. The source closes the warehouse.
@@ -21,7 +21,7 @@ import { resumesFrom, boundQuery } from './parameters.ts'
  */
 export async function openQuery(
   sync: string,
-  from: QueryFrom,
+  from: QuerySettings,
   openWarehouse: (name: string, signal?: AbortSignal) => Promise<Warehouse>,
   signal?: AbortSignal,
   extent = FROM_THE_START,

@@ -2,12 +2,12 @@
 
 import type { SourceError } from '../../core/errors.ts'
 import { queryParameters, bindParameters } from '../../core/query-parameters.ts'
-import type { QueryFrom } from '../settings.ts'
+import type { QuerySettings } from './settings.ts'
 import type { Watermark } from '../../core/watermark.ts'
 import type { Extent } from '../source.ts'
 
 /** The watermark that the reading starts from; null if it begins with `initial`, as every window does. */
-export function resumesFrom({ watermark }: QueryFrom, extent: Extent): Watermark | null {
+export function resumesFrom({ watermark }: QuerySettings, extent: Extent): Watermark | null {
   const last = extent.window === null ? extent.watermark : null
   return last !== null && last.column === watermark?.column ? last : null
 }
@@ -17,7 +17,7 @@ export function resumesFrom({ watermark }: QueryFrom, extent: Extent): Watermark
  * @throws SourceError query_window if the query cannot be read in that window
  */
 export function boundQuery(
-  from: QueryFrom,
+  from: QuerySettings,
   extent: Extent,
   fault: (code: string, message: string) => SourceError,
 ): string {

@@ -17,11 +17,11 @@ import { ServiceFailure } from '../../core/errors.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Window } from '../../core/watermark.ts'
-import type { RecordsFrom } from '../settings.ts'
 import { SinglePass } from '../single-pass.ts'
 import type { Source, SourceRow, SourceSummary } from '../source.ts'
 import { recordsFaults, type RecordsFault } from './faults.ts'
 import { sourcePages } from './pages.ts'
+import type { RecordsSettings } from './settings.ts'
 
 /** The column of the record's id. A property of this name cannot be a column as well. */
 const ID = 'id'
@@ -51,7 +51,7 @@ export interface RecordsOptions {
  */
 export async function openRecords(
   client: SourceClient,
-  from: RecordsFrom['records'],
+  from: RecordsSettings['records'],
   options: RecordsOptions = {},
 ): Promise<Source> {
   const { clock = systemClock, retryWaitsMs = [1_000, 4_000, 15_000, 45_000] } = options

@@ -14,7 +14,7 @@ import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { DiscoveredStreams } from '../../../src/mirror/index.ts'
 import { startService } from '../../../src/service/index.ts'
-import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
 
 test('names of types, associations and properties that are not there have their place', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-places-'))

@@ -21,7 +21,7 @@ import type {
   StreamResult,
 } from '../../../src/mirror/index.ts'
 import { startService } from '../../../src/service/index.ts'
-import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
 
 export const CONTACT = 'svc_contact'
 export const COMPANY = 'svc_company'

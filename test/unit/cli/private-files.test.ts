@@ -22,7 +22,7 @@ import { restrictFiles, findExposedFiles } from '../../../src/cli/shared/private
 import { stripControls } from '../../../src/cli/shared/terminal.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { acquireFileLock } from '../../../src/sqlite/file-lock.ts'
-import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
 import { HANG_MS } from '../../hang.ts'
 
 function folder(): string {

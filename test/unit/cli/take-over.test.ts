@@ -8,7 +8,7 @@ import { EXIT } from '../../../src/cli/shared/context.ts'
 import { takeOverCommand } from '../../../src/cli/commands/take-over.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
-import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
 import { said } from './said.ts'
 
 const OWNER = 'https://crm.example.com org 7'

@@ -51,7 +51,11 @@ test('the place of a warehouse is read when it is needed', async () => {
   })
   const url = 'postgres://u:sk_secret@h/db'
   const other = await loadConfig(await configFile(good), {})
-  expect(await readWarehousePlace(other, 'dwh', { DWH_URL: url })).toEqual({ url })
+  expect(await readWarehousePlace(other, 'dwh', { DWH_URL: url })).toEqual({
+    postgres: url,
+    folder: dirname(other.file),
+    secrets: expect.any(Array),
+  })
   await expect(readWarehousePlace(other, 'dwh', {})).rejects.toThrow(
     'The URL of the warehouse dwh: The environment variable `DWH_URL` is not set',
   )

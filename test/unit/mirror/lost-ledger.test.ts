@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { expect, onTestFinished, test } from 'vitest'
 import { edgesStream } from '../../../src/mirror/index.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
-import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 
 const folderOf = () => {

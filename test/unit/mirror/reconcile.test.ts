@@ -12,7 +12,7 @@ import { ServiceFailure } from '../../../src/core/errors.ts'
 import type { MirrorConfig } from '../../../config/index.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
 import type { StoredRow, MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
-import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
 import { createSerialQueue } from '../../../src/mirror/reconcile/local-tables.ts'
 import { CONTACT, mirrorScene, SCHEMA, type Scene } from './scene.ts'
 

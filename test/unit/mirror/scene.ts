@@ -38,9 +38,8 @@ import {
   type RunningService,
   type ServiceOptions,
 } from '../../../src/service/index.ts'
-import { openMirrorTables } from '../../../src/warehouses/open-mirror.ts'
+import { openMirrorTables, type WarehousePlace } from '../../../src/warehouses/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
-import type { WarehousePlace } from '../../../src/warehouses/warehouse.ts'
 import { differenceOf, rowsOf } from '../../mirror-oracle.ts'
 
 export const SCHEMA = 'crm'
@@ -321,8 +320,8 @@ export async function mirrorSceneOn<Service extends SceneService>(
   }
 
   async function alter(...statements: readonly string[]): Promise<void> {
-    if ('url' in place) {
-      const person = new pg.Client({ connectionString: place.url })
+    if ('postgres' in place) {
+      const person = new pg.Client({ connectionString: place.postgres })
       await person.connect()
       try {
         await person.query(statements.join(';'))

@@ -82,7 +82,7 @@ const failingAt = (...broken: readonly number[]) =>
 
 const seeded = async () => {
   const s = await mirrorScene({
-    place: { url: await postgres.newDatabase() },
+    place: { postgres: await postgres.newDatabase(), folder: '/' },
     service: { seedRecords: SEEDED },
   })
   const records = recordsOf(s)
@@ -158,7 +158,7 @@ describe('what is read', () => {
 
   test('by a property that is configured: many share its value, and some have none', async () => {
     const s = await mirrorScene({
-      place: { url: await postgres.newDatabase() },
+      place: { postgres: await postgres.newDatabase(), folder: '/' },
       service: { schema: everyShape() },
       config: { object_types: [TYPE], modification_property: { [TYPE]: 'one_datetime' } },
     })
@@ -354,7 +354,7 @@ describe('what is refused, and left out', () => {
 
   test('association definitions and edges stay as they are', async () => {
     const s = await mirrorScene({
-      place: { url: await postgres.newDatabase() },
+      place: { postgres: await postgres.newDatabase(), folder: '/' },
       service: { seedRecords: 10 },
       config: { object_types: [CONTACT, 'svc_company'], associations: ['svc_contact_company'] },
     })

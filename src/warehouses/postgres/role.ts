@@ -1,7 +1,7 @@
 // What the user of a PostgreSQL may do beside reading. A transaction that may only read keeps rows as they are; functions
 // of the server can do more, as far as the role lets them.
 
-import type { Warehouse } from '../../warehouses/warehouse.ts'
+import type { Warehouse } from '../warehouse.ts'
 
 const ROLES = [
   'pg_read_server_files',

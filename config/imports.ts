@@ -1,0 +1,148 @@
+// Settings of an import: where its rows come from, where they go, and what each property gets.
+
+import { z } from 'zod'
+import { IMPORT_MODES, modeMeaning } from '../src/core/import-modes.ts'
+import type { Json } from '../src/core/json.ts'
+import { choiceOf } from '../src/settings/choice.ts'
+import {
+  betweenNumbers,
+  emptySetting,
+  nameOf,
+  textList,
+  textSetting,
+} from '../src/settings/parts.ts'
+import { SOURCES } from '../src/sources/index.ts'
+
+/** The field types a cell can be read as. */
+export const CELL_TYPES = [
+  'text',
+  'long_text',
+  'email',
+  'phone',
+  'url',
+  'number',
+  'currency',
+  'boolean',
+  'date',
+  'datetime',
+  'select',
+  'multi_select',
+  'user',
+] as const
+
+/** Exactly YYYY, one of MM and M, one of DD and D. */
+function isDateFormat(format: string): boolean {
+  const parts = format.match(/YYYY|MM|DD|M|D/g) ?? []
+  return (
+    parts
+      .map((part) => part[0])
+      .toSorted()
+      .join('') === 'DMY'
+  )
+}
+
+const mapping = z.strictObject({
+  column: textSetting()
+    .optional()
+    .describe('Column of the source. Exactly one of `column` and `value`.'),
+  value: z
+    // Whatever the document holds: JSON.
+    .custom<Json>()
+    .optional()
+    .describe(
+      'A constant, in the shape the service expects. It takes no other setting but `compare`.',
+    ),
+  type: z
+    .enum(CELL_TYPES)
+    .optional()
+    .describe("Field type to read the cell as. Default: the property's own."),
+  split: textSetting()
+    .optional()
+    .describe('Separator of the values in one cell, for a property that holds several.'),
+  unit: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'expected an ISO 4217 code such as `EUR`')
+    .optional()
+    .describe('Currency of an amount, an ISO 4217 code.'),
+  unit_column: textSetting()
+    .optional()
+    .describe('Column that holds the ISO 4217 code. Not with `unit`.'),
+  format: z
+    .string()
+    .refine(isDateFormat, 'expected YYYY, MM (or M) and DD (or D), once each, such as `DD.MM.YYYY`')
+    .optional()
+    .describe('How dates are written. Default: `YYYY-MM-DD`.'),
+  decimal: z
+    .enum(['.', ','])
+    .optional()
+    .describe('Decimal separator. Default: `.`. Thousands separators are never read.'),
+  true: textList()
+    .optional()
+    .describe('Words that mean true, whatever their case. Default: true, yes, 1.'),
+  false: textList()
+    .optional()
+    .describe('Words that mean false, whatever their case. Default: false, no, 0.'),
+  empty: emptySetting()
+    .optional()
+    .describe("What an empty cell means. Default: the import's `empty`."),
+  compare: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether what the service holds is compared with what was sent. `false` for a property that the service computes or keeps otherwise on purpose: it is sent when the source changes, no difference of it counts, and no row is sent again for it. Not for the matching property. Default: true.',
+    ),
+})
+
+export const importSettings = z.strictObject({
+  from: choiceOf(SOURCES).describe('Where the rows come from.'),
+  to: nameOf('connections').describe('Name of the connection that is written to.'),
+  object_type: textSetting().describe('Object type of the records, such as `svc_contact`.'),
+  matching_property: textSetting().describe(
+    'Property that says which record a row is. It is one of `properties`, best a unique one.',
+  ),
+  mode: z
+    .enum(IMPORT_MODES)
+    .default('upsert')
+    .describe(`${IMPORT_MODES.map((mode) => `\`${mode}\` ${modeMeaning(mode)}`).join('; ')}.`),
+  empty: emptySetting()
+    .default('omit')
+    .describe('What an empty cell means: leave the property alone, clear it, or refuse the row.'),
+  verify: z
+    .enum(['none', 'sample', 'all'])
+    .default('sample')
+    .describe(
+      'How much of what was written is read back and compared. A row whose answer shows something else than was sent is read back whatever this says.',
+    ),
+  rows_min: z
+    .number()
+    .int()
+    .min(1, 'expected a number of at least 1')
+    .optional()
+    .describe(
+      'Rows: a regular run whose source has fewer of them asks first, such as after an export that broke. Not for queries with `watermark`. Default: no limit.',
+    ),
+  rows_max: z
+    .number()
+    .int()
+    .min(1, 'expected a number of at least 1')
+    .optional()
+    .describe('Rows: a run that would send more of them asks first. Default: no limit.'),
+  creates_max_percent: betweenNumbers(0, 100)
+    .optional()
+    .describe(
+      'Percent of the rows to be sent, 0 to 100: a run that would create more records than that asks first. Keys that no run has written before are looked up, 100 a request. Default: no limit.',
+    ),
+  clears_max_percent: betweenNumbers(0, 100)
+    .optional()
+    .describe(
+      'Percent of the values to be sent, 0 to 100: a run that would clear more of them asks first. Default: no limit.',
+    ),
+  properties: z
+    .record(
+      textSetting(),
+      z
+        .union([textSetting(), mapping])
+        .transform((given) => (typeof given === 'string' ? { column: given } : given)),
+    )
+    .describe('Where each property gets its value: the name of a column, or a mapping.'),
+})

@@ -1,0 +1,46 @@
+// A CSV file as a source: its settings.
+
+import { z } from 'zod'
+import type { Settings } from '../../settings/choice.ts'
+import { pathSetting } from '../../settings/parts.ts'
+
+function isEncoding(label: string): boolean {
+  try {
+    new TextDecoder(label)
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const csvSettings = {
+  csv: pathSetting()
+    .optional()
+    .describe('CSV file, relative to this file. Its first line names the columns.'),
+  delimiter: z
+    .string()
+    .regex(/^[^\r\n\0\ufeff]$/u, 'expected one character, such as `,`, `;` or `"\\t"`')
+    .optional()
+    .describe('Character between the cells of a CSV file. Default: `,`.'),
+  quote: z
+    .string()
+    .regex(/^[^\r\n\0\ufeff]$/u, 'expected one character, or null for none')
+    .nullable()
+    .optional()
+    .describe(
+      'Character around cells that hold the delimiter or a new line; null for none. Default: `"`.',
+    ),
+  encoding: z
+    .string()
+    .refine(isEncoding, 'expected an encoding such as `utf-8`, `windows-1252` or `utf-16le`')
+    .optional()
+    .describe('Encoding of the file. Default: what its byte order mark says, else UTF-8.'),
+  ragged: z
+    .enum(['refuse', 'reject'])
+    .optional()
+    .describe(
+      'What a row of a CSV file with too few or too many cells does: `reject` sets it aside alone (`row_ragged`), `refuse` stops before anything is written. A last row with too few cells always stops, because the file may be cut off. Default: `reject`.',
+    ),
+}
+
+export type CsvSettings = Settings<typeof csvSettings, 'csv'>

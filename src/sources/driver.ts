@@ -1,0 +1,48 @@
+// What a source states of itself: its settings, what it can do, and how it is opened. Nothing of it loads the source itself, because
+// a configuration is read without it.
+
+import type { z } from 'zod'
+import type { Settings, SettingsPart } from '../settings/choice.ts'
+import type { Warehouse } from '../warehouses/warehouse.ts'
+import type { SourceClient } from './records/index.ts'
+import type { Extent, Source } from './source.ts'
+
+/** Opens what a source refers to by its name in the configuration. */
+export interface SourceOpeners {
+  openWarehouse(name: string, signal?: AbortSignal): Promise<Warehouse>
+  connect(connection: string): Promise<{ client: SourceClient }>
+}
+
+export interface SourceDriver<
+  S extends z.ZodRawShape = z.ZodRawShape,
+  N extends string = string,
+  M extends string = string,
+> extends SettingsPart<S, N, M> {
+  /** Whether a cell carries the unit of its amount. */
+  readonly hasUnits: boolean
+  /** Whether `check` reads the first rows, because that needs nothing but this machine. */
+  readonly isLocal: boolean
+  /** Whether a reading continues where the last complete one ended. */
+  isIncremental(from: Settings<S, N | M>): boolean
+  /** Why it cannot be read in a window, in one sentence for people; null if it can, as far as its settings say. */
+  windowProblem(from: Settings<S, N | M>): string | null
+  /**
+   * @param sync its name, for messages
+   * @throws SourceError if the source cannot be opened or has no usable header; Blocked if it cannot be reached now
+   */
+  open(
+    sync: string,
+    from: Settings<S, N | M>,
+    openers: SourceOpeners,
+    extent: Extent,
+    signal?: AbortSignal,
+  ): Promise<Source>
+}
+
+export function sourceDriver<
+  const S extends z.ZodRawShape,
+  const N extends keyof S & string,
+  const M extends keyof S & string = never,
+>(driver: SourceDriver<S, N, M>): SourceDriver<S, N, M> {
+  return driver
+}

@@ -1,0 +1,20 @@
+// The records of a Records Service as a source: what the register knows of it.
+
+import { sourceDriver } from '../driver.ts'
+import { recordsSettings } from './settings.ts'
+
+export const records = sourceDriver({
+  name: 'records',
+  settings: recordsSettings,
+  needs: [],
+  hasUnits: true,
+  isLocal: false,
+  isIncremental: () => false,
+  // Their type decides: it has a modification time or not.
+  windowProblem: () => null,
+  async open(_sync, from, { connect }, { window }, signal) {
+    const { openRecords } = await import('./index.ts')
+    const { client } = await connect(from.records.connection)
+    return await openRecords(client, from.records, { signal, window })
+  },
+})
