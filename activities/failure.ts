@@ -1,4 +1,4 @@
-// The one border where errors become Temporal failures. What crosses it is stored in history and shown in plain text:
+// The one place where errors become Temporal failures. What crosses it is stored in history and shown in plain text:
 // our own messages, codes and counts; never a foreign message, a value, a key, or a stack (stacks hold paths).
 
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common'
@@ -24,7 +24,7 @@ const unknownAttemptsMax = 10
 /** What a failure means for its run, besides the failure itself. */
 export interface ActivityFailure {
   readonly failure: ApplicationFailure
-  /** Set where the run stands still until somebody mends something. */
+  /** Set if the run waits until a person mends something. */
   readonly blocked: Blocked | null
 }
 

@@ -77,7 +77,7 @@ export interface ImportActivities {
     PushResult & {
       progress: RunCounters
       errors: readonly RowError[]
-      /** Where the next slice of the segment begins; null where nothing is left, or in results of older releases. */
+      /** Where the next slice of the segment begins; null if nothing is left, or in results of older releases. */
       next?: number | null
     }
   >
@@ -91,7 +91,7 @@ export interface ImportActivities {
         deleted?: number
       }
   >
-  /** A run of any kind was stopped by a person, or goes on. Gives an import's counts. */
+  /** A person has paused a run of any kind, or resumed it. Returns an import's counts. */
   noteParked(input: {
     run: number
     isParked: boolean

@@ -1,5 +1,5 @@
 // The activities: thin, over the modules of src. Each is safe to run again at any point: the ledger, and the tables of a
-// mirror, know what is done. What crosses Temporal is a name, an id or a count.
+// mirror, hold what is done. Only names, ids and counts cross Temporal.
 
 import {
   backfillActivities,

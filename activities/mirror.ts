@@ -45,7 +45,7 @@ export interface MirrorActivities {
   reconcileStream(
     input: MirrorStep & Pick<StreamJob, 'stream' | 'sortable' | 'verdict'>,
   ): Promise<StreamResult>
-  /** A stream's deletions were decided upon: it waits for a person no more. */
+  /** A person has decided about a stream's deletions: it no longer waits. */
   noteVerdict(input: MirrorStep & { stream: StreamRef; approved: boolean }): Promise<void>
   closeMirror(
     input: MirrorStep & { ending: RunOutcome },

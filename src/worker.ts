@@ -60,7 +60,7 @@ import { connectWorker } from './temporal/worker.ts'
 
 /** What a worker is started with. */
 export interface WorkerOptions {
-  /** Path of records-sync.yaml; read again at every open and connect, so a mended file needs no restart. */
+  /** Path of records-sync.yaml; read again at every open and connect, so a corrected file needs no restart. */
   readonly configFile: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly temporal: TemporalSettings
@@ -69,7 +69,7 @@ export interface WorkerOptions {
   readonly buildId?: string
   /** How long batches in flight may take after `shutdown`, ms. Default 25 s. */
   readonly shutdownForceMs?: number
-  /** How often it looks again at what it found when it started. Default 30 s. */
+  /** How often it repeats the checks of its start. Default 30 s. */
   readonly upkeepMs?: number
 }
 
@@ -79,9 +79,9 @@ export interface RunningWorker {
   readonly ledger: string
   /** Id of the project that the ledger is of. */
   readonly project: string
-  /** `host:port` of its metrics and health; null where the configuration has no `worker.listen`. */
+  /** `host:port` of its metrics and health; null if the configuration has no `worker.listen`. */
   readonly listening: string | null
-  /** Ends when the worker has stopped; rejects where it could not stop in time or lost its server for good. */
+  /** Ends when the worker has stopped; rejects if it could not stop in time or lost its server for good. */
   readonly stopped: Promise<void>
   /** Stops polling; batches in flight are settled first. */
   shutdown(): void
@@ -93,7 +93,7 @@ const upkeepMs = 30_000
 /** The workflow code of this process, once it was bundled; a second worker of the process uses it too. */
 let bundled: Promise<WorkflowBundle> | null = null
 
-/** The workflow code: prebuilt beside the compiled worker, or bundled from source in development. */
+/** The workflow code: prebuilt next to the compiled worker, or bundled from source in development. */
 async function workflowCode(): Promise<NonNullable<TemporalWorkerOptions['workflowBundle']>> {
   const isSource = import.meta.url.endsWith('.ts')
   const codePath = fileURLToPath(new URL('../workflow-bundle.js', import.meta.url))
@@ -115,7 +115,7 @@ async function isAnswering(connection: NativeConnection): Promise<boolean> {
   return true
 }
 
-/** @throws ConfigError where there is no such sync, or another workflow is the one for it */
+/** @throws ConfigError if there is no such sync, or another workflow runs it */
 function syncOfKind(
   config: Parameters<typeof findSync>[0],
   name: string,

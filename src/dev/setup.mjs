@@ -125,15 +125,15 @@ async function bundleWorkflows() {
 async function alone(work) {
   fs.mkdirSync(path.dirname(lockDir), { recursive: true })
   const deadline = Date.now() + lockWaitMs
-  let told = false
+  let isReported = false
   while (!takeLock()) {
     if (Date.now() > deadline) {
       throw new SetupError(
         `another setup (process ${lockOwner() ?? 'unknown'}) has held ${path.relative(root, lockDir)} for ${lockWaitMs / 60_000} minutes; end it, or remove that folder`,
       )
     }
-    if (!told) say('Waiting for another setup of this checkout ...')
-    told = true
+    if (!isReported) say('Waiting for another setup of this checkout ...')
+    isReported = true
     await new Promise((resolve) => setTimeout(resolve, lockPollMs))
   }
   try {

@@ -1,5 +1,5 @@
-// Close: what is left over gets a terminal state, the books are balanced and kept, payloads of accepted items go. A run
-// that does not balance is never complete, whatever else happened.
+// Close: what is left over gets a terminal state, the books are balanced and kept, payloads of accepted items are removed. A run
+// that does not balance is never complete.
 
 import { differencesText, sumOfDifferences, type DifferenceCounts } from '../core/differences.ts'
 import { formatNumber } from '../core/format.ts'
@@ -20,9 +20,9 @@ export interface CloseResult {
 export interface ReconcileFindings {
   readonly found: DifferenceCounts
   readonly left: DifferenceCounts
-  /** Whether it only looked, and mended nothing. */
+  /** Whether it only compared, and repaired nothing. */
   readonly isLook: boolean
-  /** When it began, where it compared everything. */
+  /** When it began, if it compared everything. */
   readonly wholeSince: string | null
 }
 

@@ -6,7 +6,7 @@ import type { Runs } from '../ledger/ledger.ts'
 import type { ImportDeps } from './ports.ts'
 
 /**
- * Gives the reason why a record that an earlier run wrote may exist although the key does not find it, as a sentence; null where the
+ * Returns the reason why a record that an earlier run wrote may exist although the key does not find it, as a sentence; null if the
  * key sees all records of the org, or is the one that wrote it.
  */
 export function hiddenFrom(

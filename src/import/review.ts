@@ -1,4 +1,4 @@
-// Review: what a run would do, held against the limits above which the sync asks a person first. Nothing is written.
+// Review: compares what a run will do with the limits above which the sync asks a person first. It writes nothing.
 
 import { IN_VALUES_MAX } from '../contract/index.ts'
 import type { LimitExceeded } from '../core/limit-exceeded.ts'
@@ -27,7 +27,7 @@ import { currentMatchingProperty } from './mapping/types.ts'
 const DELETES_MAX_PERCENT = 1
 const DELETES_UNASKED = 10
 
-/** Where the looking up of rows without a known record stands. */
+/** Step: the look-up of rows without a known record. */
 const CREATES = 'creates'
 
 /** Whether the sync has any limit. */
@@ -49,7 +49,7 @@ export async function reviewLimits(
     schema: RunSchema | null
     planned: number
     deletes?: boolean
-    /** Whether it reads all of its source: neither a retry nor a window of it, and no part. */
+    /** Whether it reads all of its source: it is no retry, and reads neither a window nor a part. */
     isRegular?: boolean
     /** Whether the service is asked which rows are new records; a plan does not. Default true. */
     looksUp?: boolean
@@ -94,7 +94,7 @@ export function readsAll(run: Run): boolean {
   return reconcile ? isWholeScope(reconcile) : purpose === 'sync'
 }
 
-/** Deletions ask above a share of the records, few of them never. */
+/** Deletions need approval above a percentage of the records; a few never do. */
 async function deletions(
   { ledger }: ImportDeps<Differences & Runs>,
   run: number,
@@ -108,10 +108,10 @@ async function deletions(
   return [{ limit: 'deletes_max_percent', is, max: DELETES_MAX_PERCENT, records: extra }]
 }
 
-/** With one decimal, upwards: what is above a limit does not look equal to it. */
+/** With one decimal, rounded up: what is above a limit does not read as equal to it. */
 const percent = (part: number, whole: number): number => Math.ceil((part / whole) * 1_000) / 10
 
-/** Pages of the items that `next` gives, in order. Bounded by the run's items. */
+/** Pages of the items that `next` returns, in order. Bounded by the run's items. */
 async function* pages(
   deps: ImportDeps,
   limit: number,
@@ -160,7 +160,7 @@ async function missing(
     priority: deps.priority,
   })
   const { properties } = await withHeartbeat(deps, reading)
-  // Staging found it a moment ago; without it nothing can be found, and the sending says why.
+  // Staging found it a moment ago; without it nothing can be found, and the push reports why.
   if (!properties.some(({ name }) => name === config.matching_property)) return 0
   const matching = currentMatchingProperty(config, properties, schema)
   const limit = IN_VALUES_MAX

@@ -1,11 +1,11 @@
-// The mappings of earlier runs: in which order marks stand depends on them.
+// The mappings of earlier runs: the order of stored baseline hashes depends on them.
 
 import { jobOf } from '../runs/job.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import type { Runs } from '../ledger/ledger.ts'
 
-/** Gives the configuration of a run, each read once. @param unknown that of runs that are not there */
+/** Reads the configuration of a run, each once. @param unknown that of runs that the ledger no longer has */
 export function runConfigs(
   ledger: Pick<Runs, 'run'>,
   unknown: ImportConfig,
@@ -14,7 +14,7 @@ export function runConfigs(
   return (run) => {
     let known = configs.get(run)
     if (known === undefined) {
-      // Bounded: a sync's keys come from few runs, or are forgotten here and read again.
+      // Bounded: a sync's keys come from few runs; if not, the configurations are read again.
       if (configs.size >= LEDGER_ROWS_MAX) configs.clear()
       known = ledger.run(run).then((row) => (row ? jobOf(row, 'import').sync.import : unknown))
       configs.set(run, known)

@@ -1,19 +1,19 @@
-// Where a step of a run stands, kept in the ledger: a step that failed or was killed goes on from there instead of beginning anew.
+// The position of a step of a run, kept in the ledger: a step that failed or was killed continues from there.
 
 import type { StepStates } from '../ledger/ledger.ts'
 
-/** What is kept beside the streams of a run has a name that no object type has. */
+/** Positions are kept next to the streams of a run, under names that no object type has. */
 const PREFIX = '@'
 
 export interface StepPosition<Kept> {
-  /** What was kept last, or the beginning. */
+  /** The last position, or the beginning. */
   readonly kept: Kept
-  keep(place: Kept): Promise<void>
+  keep(position: Kept): Promise<void>
   /** The step has sent a request that writes, and it was answered. */
   sent(): Promise<void>
 }
 
-/** @param beginning where a step begins that never kept a place */
+/** @param beginning of a step that has no position yet */
 export async function stepPosition<Kept extends object>(
   ledger: StepStates,
   run: number,
@@ -24,7 +24,7 @@ export async function stepPosition<Kept extends object>(
   const text = await ledger.loadStepState(run, name)
   return {
     kept: text === null ? beginning : { ...beginning, ...(JSON.parse(text) as Kept) },
-    keep: (place) => ledger.saveStepState(run, name, JSON.stringify(place)),
+    keep: (position) => ledger.saveStepState(run, name, JSON.stringify(position)),
     sent: () => ledger.noteRequests(run, name, 1),
   }
 }

@@ -26,15 +26,15 @@ export interface MissingDeps extends WatchDeps {
 
 /** Checks once; logs each missing schedule, and logs it again only if it was there in between. */
 export function missingSchedules(deps: MissingDeps) {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return async (): Promise<void> => {
     const isMissing = new Map<string, boolean>()
     try {
       for (const { name: sync, schedule } of (await deps.loadSyncs()).filter(isScheduled)) {
         isMissing.set(sync, (await findSchedule(deps.client, sync, deps.project)) === null)
-        if (isMissing.get(sync) === false) told.delete(sync)
-        else if (!told.has(sync)) {
-          told.add(sync)
+        if (isMissing.get(sync) === false) reported.delete(sync)
+        else if (!reported.has(sync)) {
+          reported.add(sync)
           const when = scheduleText(schedule)
           deps.logger.warn({ sync, when, mend: 'records-sync schedules apply' }, 'schedule_missing')
         }

@@ -39,26 +39,26 @@ export function connectionOptions(address: string, { tls, apiKey, metadata }: Cr
 export interface RetryPolicy {
   readonly maxMs: number
   /** Called once, with what is wrong. */
-  tell(message: string): void
+  report(message: string): void
 }
 
-const IMPATIENT: RetryPolicy = { maxMs: 0, tell: () => {} }
+const IMPATIENT: RetryPolicy = { maxMs: 0, report: () => {} }
 
 /** Connects; retries if a server takes connections and does not answer. No wait helps against other errors. */
 export async function connectWithRetry<Result>(
   connect: () => Promise<Result>,
-  { maxMs, tell }: RetryPolicy,
+  { maxMs, report }: RetryPolicy,
 ): Promise<Result> {
   const deadline = systemClock.now() + maxMs
-  let isTold = false
+  let isReported = false
   for (;;) {
     try {
       return await connect()
     } catch (error) {
       const isSlow = error instanceof SyncError && error.code === TEMPORAL_SLOW
       if (!isSlow || systemClock.now() >= deadline) throw error
-      if (!isTold) tell(error.message)
-      isTold = true
+      if (!isReported) report(error.message)
+      isReported = true
     }
     await systemClock.sleep(againAfterMs)
   }

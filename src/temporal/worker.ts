@@ -25,7 +25,7 @@ export async function connectWorker(
   const credentials = await credentialsOf(settings)
   const first = await connectWithRetry(() => connectVerified(settings, credentials), {
     maxMs: slowMaxMs,
-    tell: (why) => logger.warn({ why }, 'waiting_for_temporal'),
+    report: (why) => logger.warn({ why }, 'waiting_for_temporal'),
   })
   try {
     await ensureSearchAttributes(first, settings.namespace)

@@ -164,7 +164,7 @@ describe('a connection that cannot be made says why', () => {
           maxMs: asked > 2 ? 60_000 : 200,
         })
       },
-      { maxMs: 600_000, tell: (why) => void told.push(why) },
+      { maxMs: 600_000, report: (why) => void told.push(why) },
     )
     await connection.close()
     expect([asked, told.length]).toEqual([3, 1])
@@ -174,7 +174,7 @@ describe('a connection that cannot be made says why', () => {
     await expect(
       connectWithRetry(async () => await connectVerified(foreign, await credentialsOf(foreign)), {
         maxMs: 600_000,
-        tell: () => {},
+        report: () => {},
       }),
     ).rejects.toMatchObject({ code: 'temporal_foreign' })
   })

@@ -102,7 +102,7 @@ export async function connectTemporal(
   const { connectClient } = await import('../../temporal/client.ts')
   const patience = {
     maxMs: slowMaxMs,
-    tell: (why: string) =>
+    report: (why: string) =>
       void process.stderr.write(`${why}. Waiting up to ${slowMaxMs / 1_000} s\n`),
   }
   return await connectClient(settings, patience, options)

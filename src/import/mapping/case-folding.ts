@@ -1,5 +1,5 @@
-// Whether a service takes an e-mail, or a url, in capitals and in small letters for the same: it shows it where a record is found
-// by its own value written the other way round. Where it has no record to show it by, its values are compared exactly, as the
+// Whether a service takes an e-mail, or a url, in capitals and in small letters for the same: it shows that if a record is found
+// by its own value written the other way round. If it has no record to show it with, its values are compared exactly, as the
 // specification has it.
 
 import type { FilterNode } from '../../contract/index.ts'

@@ -13,9 +13,9 @@ export interface CoercionContext {
   readonly mapping: PropertyMapping
   /** JSON shape of the value on the wire: `string`, `number`, `boolean`, `object`, `array`. */
   readonly valueType: string
-  /** Allowed values and their labels; empty where anything goes. */
+  /** Allowed values and their labels; empty if every value is allowed. */
   readonly options: ReadonlyMap<string, string>
-  /** Allowed ISO 4217 codes; empty where anything goes. */
+  /** Allowed ISO 4217 codes; empty if every code is allowed. */
   readonly units: ReadonlySet<string>
 }
 
@@ -34,7 +34,7 @@ const refuse = (reason: string, expected: string): Coerced => ({ ok: false, reas
 
 export type Coercion = (cell: string, context: CoercionContext) => Coerced
 
-/** The text of a cell of any shape: numbers in plain decimals, whatever has parts as canonical JSON. */
+/** The text of a cell of any shape: numbers in plain decimals, objects and lists as canonical JSON. */
 export function sourceCellText(cell: Json): string {
   if (typeof cell === 'string') return cell
   if (cell instanceof LosslessNumber) return plainDecimal(cell) ?? cell.text
@@ -139,7 +139,7 @@ const asBoolean: Coercion = (cell, { mapping }) => {
 
 const formats = new Map<string, RegExp>()
 
-/** The pattern of a date format, with named groups; null where a part is missing or doubled. */
+/** The pattern of a date format, with named groups; null if a part is missing or doubled. */
 export function dateFormatPattern(format: string): RegExp | null {
   const known = formats.get(format)
   if (known) return known
@@ -235,7 +235,7 @@ const asJson: Coercion = (cell, { valueType }) => {
   }
 }
 
-/** Canonical, so that equal values have equal hashes. @throws RangeError where it is nested too deep for that */
+/** Canonical, so that equal values have equal hashes. @throws RangeError if it is nested too deep for that */
 function shaped(json: Json, valueType: string): Coerced {
   if (valueType === 'array' ? Array.isArray(json) : isJsonObject(json))
     return value(parseJson(canonicalJson(json)))
@@ -283,7 +283,7 @@ export function coerceCell(coercion: Coercion, cell: Json, context: CoercionCont
     return coerceCell(coercion, only, context)
   }
   if (cell === null) return refuse('not_a_value', 'a value, not null')
-  // A service tells it as a number, so one can hold it: it is sent as it came.
+  // The service returns it as a number, so a number can hold it: it is sent as it came.
   if (cell instanceof LosslessNumber && coercion === asNumber && valueType === 'number') {
     const decimal = plainDecimal(cell)
     if (decimal !== null) return value(numberFromDecimal(decimal))
@@ -314,15 +314,15 @@ const otherNames: Readonly<Record<string, string>> = {
   dict: 'object',
 }
 
-/** The shape that a service names, in the words of JSON Schema where they are known. */
+/** The shape that a service names, in the words of JSON Schema if they are known. */
 export function jsonShapeOf(valueType: string): string {
   const name = valueType.toLowerCase()
   return Object.hasOwn(otherNames, name) ? otherNames[name]! : name
 }
 
 /**
- * As what cells of a field type are read that is not known by its name, where that may well be something else than the cells
- * hold; null where it is known, or takes texts.
+ * How cells of a field type are read whose name is not known, if the cells may well hold something else; null if it is known, or
+ * takes texts.
  */
 export function readWithoutType(fieldType: string, valueType: string): string | null {
   if (Object.hasOwn(COERCIONS, fieldType)) return null

@@ -17,8 +17,8 @@ export const normaliseText = (text: string): string => text.trim().normalize('NF
 export const foldCase = (text: string): string => text.toLowerCase().normalize('NFC')
 
 /**
- * The canonical text of a matching value: trimmed, NFC, numbers as canonical decimals; e-mails and urls in small letters where
- * `folds`. Null where the value cannot be a key: empty, not a scalar, or not exactly one value.
+ * The canonical text of a matching value: trimmed, NFC, numbers as canonical decimals; e-mails and urls in small letters if
+ * `folds`. Null if the value cannot be a key: empty, not a scalar, or not exactly one value.
  */
 export function itemKey(
   value: Json | undefined,

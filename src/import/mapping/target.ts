@@ -18,7 +18,7 @@ export interface Target {
   readonly fieldTypes: readonly FieldTypeWire[]
 }
 
-/** Asks the service what it accepts: three requests. @throws MappingError where there is no such object type */
+/** Asks the service what it accepts: three requests. @throws MappingError if there is no such object type */
 export async function readTarget(
   deps: Pick<ImportDeps, 'client' | 'signal' | 'priority'>,
   { name: sync, import: { object_type: objectType } }: Pick<ImportSync, 'name' | 'import'>,
@@ -69,7 +69,7 @@ export function checkTargetType(
     })
 }
 
-/** `; did you mean …?` where a word is near; what there is, is told once. */
+/** `; did you mean …?` if a word is near; the list of valid names is given once. */
 const near = (name: string, names: readonly string[]): string => {
   const found = nearestWord(name, names)
   return found === undefined ? '' : `; did you mean \`${visible(found)}\`?`
@@ -125,13 +125,13 @@ export interface SourceShape {
 const DELIMITERS = [';', '\t', '|', ',']
 const COLUMNS_SHOWN = 50
 
-/** The name of a column; quoted where it has more than letters, digits and single spaces. */
+/** The name of a column; quoted if it has more than letters, digits and single spaces. */
 const visible = (name: string): string =>
   /^[\p{L}\p{N}_.-]+(?: [\p{L}\p{N}_.-]+)*$/u.test(name)
     ? name
     : JSON.stringify(name).replaceAll(/\p{Cf}/gu, escaped)
 
-/** The columns of a source, and the delimiter where they look as if they were read with a wrong one. */
+/** The columns of a source, and the delimiter if it seems to be the wrong one. */
 function whatItHas({ columns }: SourceShape): string {
   const list = columns.slice(0, COLUMNS_SHOWN).map(visible).join(', ')
   const more = columns.length > COLUMNS_SHOWN ? ` and ${columns.length - COLUMNS_SHOWN} more` : ''
@@ -164,7 +164,7 @@ function checkUnits(
       wrong(amount['unit'], 'value')
 }
 
-/** Whether one property can be written as it is mapped. Returns the property where it exists. */
+/** Whether one property can be written as it is mapped. Returns the property if it exists. */
 export function checkProperty(
   name: string,
   mapping: PropertyMapping,
@@ -226,7 +226,7 @@ export function checkProperty(
   return property
 }
 
-/** Tells once what there is, after all that is not. */
+/** Adds the lists of valid names once, after all problems. */
 export function suggestNames(
   config: ImportConfig,
   source: SourceShape,

@@ -1,4 +1,4 @@
-// The type by which a value is read, compared, marked and used as a key: the mapping's, where it names one; the service's else.
+// The type by which a value is read, compared, hashed and used as a key: the mapping's if it names one, else the service's.
 // A service may name its types as it likes; one that is not known here is compared as text.
 
 import type { PropertyWire } from '../../contract/index.ts'
@@ -15,7 +15,7 @@ export interface MatchingProperty {
   readonly folds: boolean
 }
 
-/** @param served the type that the service gives it */
+/** @param served its type at the service */
 export function typeOfProperty(config: ImportConfig, name: string, served: string): string {
   const mapping = Object.hasOwn(config.properties, name) ? config.properties[name] : undefined
   return mapping?.type ?? served
@@ -27,7 +27,7 @@ export function isCompared(config: ImportConfig, name: string): boolean {
   return mapping?.compare !== false
 }
 
-/** Gives the type of a mapped property of a run. What a run was staged with is asked first. */
+/** Finds the type of a mapped property of a run: that with which the run was staged, if it is known. */
 export const propertyTypes =
   (config: ImportConfig, schema: RunSchema | null, properties: readonly PropertyWire[] = []) =>
   (name: string): string =>
@@ -37,7 +37,7 @@ export const propertyTypes =
       schema?.[name]?.type ?? properties.find((one) => one.name === name)?.field_type ?? 'text',
     )
 
-/** @throws MappingError where it has gone since the run was staged */
+/** @throws MappingError if it was removed since the run was staged */
 export function currentMatchingProperty(
   config: ImportConfig,
   properties: readonly PropertyWire[],

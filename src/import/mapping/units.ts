@@ -5,7 +5,7 @@ import { nearestWord } from '../../core/suggest.ts'
 const names = new Intl.DisplayNames('en', { type: 'currency', fallback: 'none' })
 
 /**
- * Whether amounts may have this unit. What the service lists decides; where it lists nothing, any code of ISO 4217 will do, old ones
+ * Whether amounts may have this unit. What the service lists decides; if it lists nothing, any code of ISO 4217 will do, old ones
  * and those of metals included.
  */
 export function isUnit(unit: string, served: ReadonlySet<string>): boolean {

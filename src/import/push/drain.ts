@@ -1,5 +1,5 @@
-// The last writes of a run whose workflow is gone: its worker may have written some down and not sent them yet. Promise kept
-// here: before anybody asks what became of them, and before a newer run begins, none of them can be sent any more.
+// The last writes of a run whose workflow is gone: its worker may have recorded some that it has not sent yet. Promise kept
+// here: before their outcome is looked up, and before a newer run begins, none of them can be sent any more.
 
 import { StillInFlight } from '../../core/errors.ts'
 import { jobOf } from '../../runs/job.ts'
@@ -8,7 +8,7 @@ import type { Outbox, Run, Runs } from '../../ledger/ledger.ts'
 import { maxWriteAgeMs } from './send-deadline.ts'
 import { DEFAULT_IMPORT_TUNING } from '../ports.ts'
 
-/** Runs of a sync that are looked at. */
+/** Runs of a sync that are checked. */
 const RUNS_MAX = 5
 
 interface Deps {
@@ -16,23 +16,25 @@ interface Deps {
   readonly clock: Pick<Clock, 'now'>
 }
 
-/** Takes the run's segments from whoever has them, so that no batch is written down any more. Gives the time until those that were
- * can be sent no more, ms. */
+/**
+ * Takes the run's segments from the worker that has them, so that it records no further batch. Returns the time until the recorded
+ * ones can no longer be sent, ms.
+ */
 export async function drainInFlight({ ledger, clock }: Deps, run: Run): Promise<number> {
   for (const segment of await ledger.openSegments(run.id))
     await ledger.claimSegment(run.id, segment)
   return waitAfter(await ledger.lastSentAt(run.id), run, clock)
 }
 
-/** As `drainInFlight`. @throws StillInFlight where there is something to wait for */
+/** As `drainInFlight`. @throws StillInFlight if there is something to wait for */
 export async function checkDrained(deps: Deps, run: Run): Promise<void> {
   const wait = await drainInFlight(deps, run)
   if (wait > 0) throw new StillInFlight(run.id, wait)
 }
 
 /**
- * The same for the writes that are not batches: they are sent where their run is open, and soon after that was looked at.
- * @throws StillInFlight where a run of the sync was closed for it a moment ago, when all of its batches were through
+ * The same for the writes that are not batches: they are sent only while their run is open, and soon after that was checked.
+ * @throws StillInFlight if a run of the sync was closed a moment ago because its workflow was gone, after all of its batches
  */
 export async function checkSingleWritesDrained(
   { ledger, clock }: Deps,
@@ -47,7 +49,7 @@ export async function checkSingleWritesDrained(
   }
 }
 
-/** Clocks of two machines differ, so it is never longer than a write may be old. */
+/** Clocks of two machines differ, so the wait is never longer than the maximum age of a write. */
 function waitAfter(instant: string | null, run: Run, { now }: Deps['clock']): number {
   if (instant === null) return 0
   const ageMs = maxWriteAgeMs({ ...DEFAULT_IMPORT_TUNING, ...jobOf(run).tuned })

@@ -1,5 +1,5 @@
-// How old a write may be when it is sent. A worker that stood still must not send when it goes on: another one may have
-// taken its work over meanwhile, and a newer run may have written newer values.
+// How old a write may be when it is sent. A worker that was suspended must not send when it resumes: another one may have
+// taken over its work, and a newer run may have written newer values.
 
 import { Deadline } from '../../core/deadline.ts'
 import { SendDeadlinePassed, SyncError } from '../../core/errors.ts'
@@ -7,13 +7,13 @@ import { LIVE_STATES } from '../../core/states.ts'
 import type { Runs } from '../../ledger/ledger.ts'
 import type { ImportDeps, ImportTuning } from '../ports.ts'
 
-/** Times that a single write is begun which could not be sent in time. */
+/** Attempts of a single write that could not be sent in time. */
 const TRIES_MAX = 5
 
 /**
- * The time from the note of a write in the ledger to its first byte. Nobody takes a worker's segment over before its
- * heartbeats stayed away for the whole of that time-out; a third of it leaves room for the heartbeat that was on its way.
- * Begin it before the note is written: the ledger's answer may wait as long as the process stands still.
+ * The time from the record of a write in the ledger to its first byte. No worker takes over the segment of another before its
+ * heartbeats were absent for the whole heartbeat time-out; a third of it leaves room for the heartbeat that was on its way.
+ * Start it before the record is written: the ledger's answer waits as long as the process is suspended.
  */
 export const sendDeadline = (tuning: ImportTuning): Deadline => new Deadline(maxWriteAgeMs(tuning))
 
@@ -22,7 +22,7 @@ export const maxWriteAgeMs = ({
   heartbeat_timeout_ms: timeoutMs,
 }: Pick<ImportTuning, 'heartbeat_timeout_ms'>): number => timeoutMs / 3
 
-/** Sends a write that is not noted as a batch: only while its run is open, and soon after that was looked at. */
+/** Sends a write that is not recorded as a batch: only while its run is open, and soon after that was checked. */
 export async function sendIfRunIsOpen<Result>(
   { ledger, tuning, signal }: Pick<ImportDeps<Runs>, 'ledger' | 'tuning' | 'signal'>,
   run: number,

@@ -41,7 +41,7 @@ export function settlement(
   job: ClaimedSegment,
 ): (batch: SentBatch, answer: BatchAnswer, ended: RequestOutcome) => Promise<void> {
   const { run, config, schema, segment, fence } = job
-  const marksOf = schema && createItemHasher(config, schema)
+  const hashesOf = schema && createItemHasher(config, schema)
   const readAnswer = answerReader(config, schema)
   const noteSecondRecords = secondRecordReader(deps, job)
 
@@ -51,7 +51,7 @@ export function settlement(
     const sent = payloadProperties(item)
     return readAnswer(
       { key: item.key, sent },
-      marksOf ? { ...outcome, marks: marksOf(sent) } : outcome,
+      hashesOf ? { ...outcome, marks: hashesOf(sent) } : outcome,
       result.record,
     )
   }

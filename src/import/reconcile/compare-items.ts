@@ -55,7 +55,7 @@ export class ItemComparer {
   readonly #job: ReconcileJob
   readonly #matching: MatchingProperty
   readonly #typeOf: (property: string) => string
-  readonly #marksOf: (sent: PropertyValues) => string
+  readonly #hashesOf: (sent: PropertyValues) => string
   readonly #baselineOf: ReturnType<typeof baselineReader>
   readonly #hidden: ReturnType<typeof hiddenFrom>
 
@@ -65,7 +65,7 @@ export class ItemComparer {
     this.#job = job
     this.#matching = matching
     this.#typeOf = propertyTypes(config, schema)
-    this.#marksOf = createItemHasher(config, schema)
+    this.#hashesOf = createItemHasher(config, schema)
     this.#baselineOf = baselineReader(deps, config)
     this.#hidden = hiddenFrom(deps, job)
   }
@@ -99,7 +99,7 @@ export class ItemComparer {
     const result = {
       ordinal: item.ordinal,
       recordId: record?.id ?? null,
-      marks: this.#marksOf(item.sent),
+      marks: this.#hashesOf(item.sent),
       // Sent by its key it would become a second record.
       held: isOneOfSeveral
         ? { reason: SECOND_RECORD, detail: SEVERAL }

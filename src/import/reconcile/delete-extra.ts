@@ -1,6 +1,6 @@
-// Deletes records that we wrote and that the source has no row for any more, where a person asked for that. Each is deleted by
+// Deletes records that we wrote and that the source no longer has a row for, if a person asked for that. Each is deleted by
 // the id that was found for its key in this run, and counts as deleted once the service has no record of that id under the key.
-// A record of a row of the run stays, whatever key it seemed extra by; so does one that another sync has written meanwhile.
+// A record of a row of the run stays, whatever key it was found under; so does one that another sync has written meanwhile.
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
@@ -127,7 +127,7 @@ interface Looked {
   readonly gone: readonly ExtraRecord[]
 }
 
-/** Those that still answer under their key, whatever they hold, and those that do not. */
+/** Those that still exist under their key, whatever they hold, and those that do not. */
 async function lookAfter(
   deps: ImportDeps,
   config: ImportConfig,
@@ -168,7 +168,7 @@ async function lookAgain(
 
 const recordIds = (records: readonly ExtraRecord[]) => records.map(({ recordId }) => recordId)
 
-/** What the service answers for each: null where it is deleted, else status and code. */
+/** What the service answers for each: null if it is deleted, else status and code. */
 async function deleteRecords(
   deps: ImportDeps<Runs>,
   job: { run: number; config: ImportConfig; records: readonly ExtraRecord[] },
@@ -207,7 +207,7 @@ async function keysOfOpenRows(ledger: RunReports, run: number): Promise<Readonly
   }
 }
 
-/** What people read of extra records that were not deleted. */
+/** Warnings about extra records that were not deleted. */
 export function notDeletedTexts(result: NotDeleted): string[] {
   const { written, own, unclear, remaining, changed, codes } = result
   const texts: readonly [number, string][] = [

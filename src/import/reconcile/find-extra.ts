@@ -33,7 +33,7 @@ interface LeftRecords {
   readonly rows: readonly CorrectedRow[]
 }
 
-/** Where the search is, and what it has left as it is so far. */
+/** How far the search is, and what it has left as it is so far. */
 interface Progress {
   /** By sync. */
   readonly elsewhere: StepPosition<Record<string, number>>

@@ -1,4 +1,4 @@
-// What a reconciliation reads of the records of its object type, beside the values that it compares.
+// What a reconciliation reads of the records of its object type, besides the values that it compares.
 
 import { hash as digestOf } from 'node:crypto'
 import { modificationProperty, type RecordRepresentation } from '../../contract/index.ts'
@@ -11,11 +11,11 @@ import type { ImportDeps } from '../ports.ts'
 
 export interface RecordReading {
   readonly matching: MatchingProperty
-  /** Properties that show whether a record has changed: the mapped ones, and the time of its last change where there is one. */
+  /** Properties that show whether a record has changed: the mapped ones, and the time of its last change if there is one. */
   readonly names: readonly string[]
 }
 
-/** @throws MappingError where the matching property is gone */
+/** @throws MappingError if the matching property no longer exists */
 export async function recordReading(
   deps: ImportDeps,
   { config, schema }: { readonly config: ImportConfig; readonly schema: RunSchema | null },
@@ -30,7 +30,7 @@ export async function recordReading(
   return { matching, names: [...new Set(names)] }
 }
 
-/** Digest of what was read of a record: another one where it has changed. */
+/** Digest of what was read of a record: it changes with the record. */
 export function recordVersion(
   { properties }: RecordRepresentation,
   { names }: RecordReading,

@@ -1,5 +1,5 @@
-// What an incremental query does not return again: rows that the run before could not bring in. They are staged once more,
-// as that run kept them, after the rows of the query; a row that the query has returned anew, by its key, is left out.
+// What an incremental query does not return again: rows that the previous run could not bring in. They are staged again,
+// as that run kept them, after the rows of the query; a row whose key the query has returned is left out.
 
 import type { Json } from '../../core/json.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
@@ -7,7 +7,7 @@ import type { LastReading, Leftovers, RowStaging } from '../../ledger/ledger.ts'
 import type { MappingPlan } from '../mapping/map.ts'
 import type { ImportDeps } from '../ports.ts'
 
-/** The line of a row that no source was read for. */
+/** The line of a row that does not come from the source. */
 const NO_LINE = 0
 
 /**

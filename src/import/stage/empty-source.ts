@@ -1,12 +1,12 @@
-// A source without a row: an export that broke looks like one that has nothing to say, so it is told.
+// A source without a row: a broken export looks the same as an empty one, so the run warns.
 
 import { formatNumber } from '../../core/format.ts'
 import type { Runs } from '../../ledger/ledger.ts'
 
-/** Earlier runs that are looked through for one that read rows. */
+/** Earlier runs that are searched for one that read rows. */
 const CHECKED_MAX = 100
 
-/** What a person should know of a whole reading that gave no row. */
+/** What a person should know of a complete read without rows. */
 export async function emptySourceWarning(
   ledger: Pick<Runs, 'runs'>,
   sync: string,

@@ -1,5 +1,5 @@
-// The source of a retry: rows that another run left over, as it kept them, or as a person corrected them. They keep the line on
-// which they stood, and each knows which row of that run it is of.
+// The source of a retry: rows that another run left over, as it kept them, or as a person corrected them. They keep their
+// line, and the ordinal that they had in that run.
 
 import { createHash } from 'node:crypto'
 import { writeJson } from '../../core/json.ts'

@@ -7,7 +7,7 @@ import { sourceCellText } from '../mapping/coerce.ts'
 import { textHash } from '../mapping/map.ts'
 
 /**
- * The rows of `source` with the value, numbered anew; their lines stay.
+ * The rows of `source` with the value, numbered again; their lines stay.
  * @throws SourceError `where_column` for a column that the source does not have
  */
 export function filterRows(
@@ -25,7 +25,7 @@ export function filterRows(
     columns: source.columns,
     async *chunks(rowsMax, signal) {
       for await (const chunk of source.chunks(rowsMax, signal)) {
-        // A row with other cells than columns is among them: nobody knows which of its values belongs to the column.
+        // A row with another number of cells than columns is included: it is not known which of its values is of the column.
         const chosen = chunk.filter(
           ({ cells }) =>
             cells.length !== source.columns.length ||

@@ -1,6 +1,6 @@
-// Marks: what was sent last, property by property, as 32 bits each instead of the values. They tell who changed a value that
-// differs (design section 3, "reconcile"): base is what we sent last, theirs is now, ours is the source. A mark decides nothing
-// else, so that two values of one mark (one in four thousand million) only name the wrong side.
+// Baseline hashes: what was sent last, property by property, as 32 bits each instead of the values. They show who changed a value
+// that differs (design section 3, "reconcile"): base is what we sent last, theirs is now, ours is the source. They decide nothing
+// else, so that two values of one hash (one in four thousand million) only name the wrong side.
 
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -26,11 +26,11 @@ export function baselineHash(value: Json | undefined, fieldType: string): string
   return bytes.toString('base64url')
 }
 
-/** The mapped properties, in the order of their marks. */
+/** The mapped properties, in the order of their hashes. */
 const namesOf = (config: ImportConfig): readonly string[] =>
   Object.keys(config.properties).toSorted()
 
-/** Gives the marks of the values of an item: one for each mapped property, or points if the item leaves it out. */
+/** Hashes the values of an item: one hash for each mapped property, or points if the item leaves it out. */
 export function createItemHasher(
   config: ImportConfig,
   schema: RunSchema,
@@ -45,19 +45,19 @@ export function createItemHasher(
       .join('')
 }
 
-/** Gives the mark of a property's value, as `createItemHasher` does. */
+/** Hashes the value of one property, as `createItemHasher` does. */
 export const createFieldHasher =
   (schema: RunSchema | null) =>
   (name: string, value: Json | undefined): string =>
     baselineHash(value, typeOf(schema, name))
 
-/** Marks by property as one text, in the order of the mapped properties; points where there is none. */
+/** Hashes by property as one text, in the order of the mapped properties; points if there is none. */
 export const formatBaseline = (marks: ReadonlyMap<string, string>, config: ImportConfig): string =>
   namesOf(config)
     .map((name) => marks.get(name) ?? NONE)
     .join('')
 
-/** Marks by property, of the run that sent them. A property that was left out is not among them. */
+/** Hashes by property, of the run that sent them. A property that was left out is not among them. */
 export function parseBaseline(marks: string, config: ImportConfig): ReadonlyMap<string, string> {
   const found = new Map<string, string>()
   for (const [index, name] of namesOf(config).entries()) {

@@ -1,5 +1,5 @@
 // Whether the service holds what was sent, under the comparison of each type: a service may normalise
-// (lower-case an e-mail, keep 10.5 as 10.50, give a time in UTC), and that is not a difference.
+// (lower-case an e-mail, keep 10.5 as 10.50, return a time in UTC), and that is not a difference.
 
 import { canonicalDecimal, decimalOfNumber, trimTrailingZeros } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../../core/json.ts'
@@ -39,7 +39,7 @@ export function canonicalValue(value: Json | undefined, fieldType: string): stri
   return caseless.has(fieldType) ? text.toLowerCase().normalize('NFC').replace(/\/$/, '') : text
 }
 
-/** True where both values mean the same under the field type's comparison. */
+/** True if both values mean the same under the field type's comparison. */
 export function isSameMeaning(
   sent: Json | undefined,
   held: Json | undefined,

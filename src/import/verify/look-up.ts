@@ -41,7 +41,7 @@ const pagesPerSliceMax = 50
 
 /**
  * The records whose matching property has a value of one of at most 100 items, by key; each page is at most 100 records.
- * A service keeps a value as it was sent, or in its one form; both are asked for where they differ.
+ * A service keeps a value as it was sent, or in its own form; if they differ, both are asked for.
  * @param names properties that are read
  */
 export async function lookUpItems(
@@ -87,7 +87,7 @@ export async function lookUpValues(
   return new Set(held.map(String))
 }
 
-/** The record of an id; null where there is none, or the key does not see it. */
+/** The record of an id; null if there is none, or the API key does not see it. */
 export async function readRecordById(
   deps: ImportDeps,
   config: ImportConfig,
@@ -104,7 +104,7 @@ export async function readRecordById(
   }
 }
 
-/** The value that a key stands for, on the wire; none where it is no number and has to be one. */
+/** The value of a key on the wire; none if it has to be a number and is none. */
 function valueOfKey(key: string, fieldType: string): readonly Json[] {
   if (fieldType === 'boolean') return [key === 'true']
   if (fieldType !== 'number') return [key]

@@ -1,6 +1,6 @@
 // Whether another value that a service holds is its own form of what was sent. That needs evidence: two values that only look
-// different, or two that have much in common where the sending is known to have moved the value. A value that stands there as it
-// did before the sending is no form of anything, and neither is no value at all.
+// different, or two that have much in common if the write is known to have changed the value. A value that is the same as before
+// the write is no form of anything, and neither is no value at all.
 
 import { canonicalDecimal, decimalOfNumber } from '../../core/decimal.ts'
 import { isJsonObject, type Json } from '../../core/json.ts'
@@ -10,7 +10,7 @@ import { baselineHash } from './baseline-hashes.ts'
 
 type Value = Json | undefined
 
-/** The mark of no value. */
+/** The baseline hash of no value. */
 export const NO_VALUE_HASH = baselineHash(undefined, 'text')
 
 /** Texts that are shorter than this have things in common by chance. */
@@ -24,7 +24,7 @@ export const isValueIgnored = (before: string | null, held: string): boolean => 
 
 /**
  * Whether `held` is a form of `sent`.
- * @param marks of what the record held before `sent` was sent first, null where that is not known; and of what it holds
+ * @param marks baseline hashes of what the record held before `sent` was sent first, null if that is not known; and of what it holds
  */
 export function isNormalisedForm(
   sent: Value,
@@ -110,7 +110,7 @@ const core = (text: string): string =>
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '')
 
-/** Whether two texts have the same letters and digits, whatever stands between them. */
+/** Whether two texts have the same letters and digits, without what is between them. */
 export const hasSameLetters = (one: string, other: string): boolean =>
   core(one) !== '' && core(one) === core(other)
 

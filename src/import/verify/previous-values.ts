@@ -1,5 +1,5 @@
-// What the record of an item held before its values were sent first, field by field, as far as the ledger knows: by that a value
-// that the service did not take is told from one that it keeps in a form of its own.
+// What the record of an item held before its values were sent first, field by field, as far as the ledger knows. It distinguishes a
+// value that the service did not take from one that it keeps in a form of its own.
 
 import type { Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
@@ -13,7 +13,7 @@ type Marks = ReadonlyMap<string, string>
 
 /** Of one item. */
 export interface PreviousValues {
-  /** The mark of what the record held for a field before its value was sent; null where that is not known. */
+  /** The hash of what the record held for a field before its value was sent; null if that is not known. */
   before(field: string): string | null
   markOf(field: string, value: Json | undefined): string
   /** What was sent, is held, and was held before, as the ledger keeps it for the next time. */
@@ -29,7 +29,7 @@ interface Seen {
 
 const BETWEEN = '/'
 
-/** Gives what is known of an item of the run. */
+/** Reads what is known of an item of the run. */
 export function previousValues(
   ledger: Runs,
   { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
@@ -48,7 +48,7 @@ export function previousValues(
 
   return async (item, sent) => {
     const { known } = item
-    // Until an item is settled, what was sent before it stands where its own marks will.
+    // Until an item is settled, the ledger has the hashes of what was sent before it in place of its own.
     const last =
       known === null
         ? null

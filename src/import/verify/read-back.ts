@@ -1,6 +1,6 @@
-// What reading back shows of an item: equal, different, missing, or normalised. A value that came back the same other value as
-// the last time it was sent, and that is a form of what was sent, is the service's own form of it: sending it a third time would
-// change nothing. One that the service did not take stays a difference, however often it is read.
+// What reading back shows of an item: equal, different, missing, or normalised. If the service holds the
+// same other value as the last time it was sent, and that is a form of what was sent, it is the service's own form: to send it a third
+// time would change nothing. A value that the service did not take stays a difference, however often it is read.
 
 import { hash as digestOf } from 'node:crypto'
 import { excerpt } from '../../core/differences.ts'
@@ -66,7 +66,7 @@ export function classOf(sent: Json | undefined, held: Json | undefined): string 
 
 const shown = (value: Json | undefined): string => excerpt(canonicalJson(value ?? null))
 
-/** What a person is told of an item, field by field, the first of `fields` first. */
+/** What a person reads about an item, field by field, the first of `fields` first. */
 export function fieldNotes(
   config: ImportConfig,
   about: {
@@ -98,8 +98,8 @@ export function fieldNotes(
 }
 
 /**
- * What is booked of an item whose record was looked up.
- * @param fields in which they differ; null where there is no record
+ * What is recorded of an item whose record was looked up.
+ * @param fields in which they differ; null if there is no record
  * @param lastRead what an earlier run read of the key, as a digest
  */
 export function readBackResult(
@@ -127,7 +127,7 @@ export function readBackResult(
   const others = fields.filter((field) => !isForm(field))
   if (others.length === 0 && readBack === lastRead)
     return { verdict: 'normalised', field: null, readBack, seen, told: null }
-  // What is no form of what was sent is what a person has to look at first.
+  // A person has to see first what is no form of what was sent.
   const inOrder = [...others, ...fields.filter((field) => !others.includes(field))]
   const kindOf = (field: string) => {
     const { before, held: now } = marksOf(field)

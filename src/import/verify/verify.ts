@@ -24,7 +24,7 @@ import type { ImportDeps } from '../ports.ts'
 import { readBackResult } from './read-back.ts'
 import { isCompared, currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 
-/** What reading back showed, in items, since it was begun or begun again. */
+/** What reading back showed, in items, since the last start. */
 export interface VerifyResult {
   readonly read: number
   readonly equal: number
@@ -50,7 +50,7 @@ const OTHER_RECORDS = `the service answered rows with records of other keys than
 const SECOND_RECORDS = `rows were written to a second record of their key, or may have been (${SECOND_RECORD}): look at the records of each key at the service, with a key that sees all of them, and delete those that are too many`
 const SEVERAL = 'the service has more than one record with this key; delete those that are too many'
 
-/** Whatever the record says: it is not the only one of its key. */
+/** The record is not the only one of its key, whatever it holds. */
 const ofSeveral = (item: WrittenItem, isFound: boolean): ReturnType<typeof readBackResult> => ({
   verdict: 'different',
   field: null,
@@ -62,7 +62,7 @@ const ofSeveral = (item: WrittenItem, isFound: boolean): ReturnType<typeof readB
       : null,
 })
 
-/** Another record was written, as far as the service says; that the right one is as it was sent does not tell which. */
+/** The service answered with another record: that the right one is as it was sent does not show which one was written. */
 const stillOther = (read: ReturnType<typeof readBackResult>): ReturnType<typeof readBackResult> =>
   read.verdict === 'equal' || read.verdict === 'normalised'
     ? { verdict: 'different', field: null, readBack: null, seen: null, told: null }
@@ -131,7 +131,7 @@ type Found = Awaited<ReturnType<typeof lookUpItems>>
 
 function verdictReader(ledger: Runs, job: Job) {
   const { config, schema } = job
-  const marksOf = schema && createItemHasher(config, schema)
+  const hashesOf = schema && createItemHasher(config, schema)
   const previousOf = previousValues(ledger, job)
   return async (
     item: ParsedItem<WrittenItem>,
@@ -165,7 +165,7 @@ function verdictReader(ledger: Runs, job: Job) {
       told: item.state === 'sent' ? null : (verdict.told ?? null),
       ordinal: item.ordinal,
       recordId: record?.id ?? null,
-      marks: marksOf ? marksOf(sent) : null,
+      marks: hashesOf ? hashesOf(sent) : null,
     }
   }
 }
