@@ -15,7 +15,7 @@ function memoryFolder(): string | undefined {
 const folder = memoryFolder()
 
 /** What needs no Temporal server: `npm run test:unit` runs it alone. */
-const unit = ['test/{contract,other-service,unit}/**/*.test.ts']
+const unit = ['test/{golden,other-service,suites,unit}/**/*.test.ts']
 
 export default defineConfig({
   test: {

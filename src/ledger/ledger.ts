@@ -19,7 +19,7 @@ import type { Syncs } from './roles/syncs.ts'
 import type { Verification } from './roles/verification.ts'
 
 /**
- * The ledger's drivers implement this; `test/contract/ledger.suite.ts` holds for each of them.
+ * The ledger's drivers implement this; `test/suites/ledger.suite.ts` holds for each of them.
  * Every method may throw `LedgerError`; those that take a fence may throw `FenceLost`.
  */
 export interface Ledger

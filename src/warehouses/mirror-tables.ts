@@ -164,7 +164,7 @@ export interface StreamChange {
 }
 
 /**
- * The interface of the drivers; `test/contract/mirror-tables.suite.ts` holds for each of them. They close by themselves when
+ * The interface of the drivers; `test/suites/mirror-tables.suite.ts` holds for each of them. They close by themselves when
  * idle.
  */
 export interface MirrorTables {

@@ -19,7 +19,7 @@ import type { RunChange } from '../../../src/runs/observers.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
-import { stream } from '../../contract/ledger/scene.ts'
+import { stream } from '../../suites/ledger/scene.ts'
 
 const sync: MirrorSync = {
   name: 'crm_copy',

@@ -8,7 +8,7 @@ import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { Blocked, SyncError } from '../../../src/core/errors.ts'
 import { recheckTables } from '../../../src/mirror/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/index.ts'
-import { stream } from '../../contract/ledger/scene.ts'
+import { stream } from '../../suites/ledger/scene.ts'
 
 test('an older copy of the file: the streams that were done differ', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-replaced-'))

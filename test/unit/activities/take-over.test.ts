@@ -10,7 +10,7 @@ import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { rows, stage } from '../../contract/ledger/scene.ts'
+import { rows, stage } from '../../suites/ledger/scene.ts'
 
 /** A write may be that old, ms. */
 const AGE_MS = 20_000

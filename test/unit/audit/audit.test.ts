@@ -13,7 +13,7 @@ import {
 import { auditCommand } from '../../../src/cli/commands/audit.ts'
 import { manifestDigest, manifestSignature } from '../../../src/ledger/manifest.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { openRun, rows, stage } from '../../contract/ledger/scene.ts'
+import { openRun, rows, stage } from '../../suites/ledger/scene.ts'
 import { said } from '../cli/said.ts'
 import { fill, NOW, RUNS } from './scene.ts'
 

@@ -19,7 +19,7 @@ import {
   stage,
   staged,
   stream,
-} from '../../contract/ledger/scene.ts'
+} from '../../suites/ledger/scene.ts'
 
 const DAY_MS = 86_400_000
 /** When the ledger is looked at. */

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { importProgressOf, importProgressText } from '../../../src/cli/views/import-progress.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { close, openRun, rows, send, settle, stage } from '../../contract/ledger/scene.ts'
+import { close, openRun, rows, send, settle, stage } from '../../suites/ledger/scene.ts'
 
 test('a live import is staging, sending or closing; one that has ended has its account', async () => {
   const ledger = openSqliteLedger(':memory:')

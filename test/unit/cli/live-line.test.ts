@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { importProgressLine } from '../../../src/cli/views/progress-line.ts'
 import { status } from '../../../src/cli/commands/status.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { openRun } from '../../contract/ledger/scene.ts'
+import { openRun } from '../../suites/ledger/scene.ts'
 import { defaultConfig } from '../../e2e/contacts.ts'
 import { said } from './said.ts'
 

@@ -14,7 +14,7 @@ import { sendVerdict } from '../../../src/cli/commands/approve.ts'
 import { NOT_READ_BACK, type RunState } from '../../../src/core/states.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { accept, openRun, rows, stream } from '../../contract/ledger/scene.ts'
+import { accept, openRun, rows, stream } from '../../suites/ledger/scene.ts'
 import { quotaRow } from './quota-row.ts'
 import { said } from './said.ts'
 

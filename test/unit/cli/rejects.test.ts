@@ -13,7 +13,7 @@ import type { ImportConfig, PropertyMapping } from '../../../config/index.ts'
 import { coerceCell, coercionFor } from '../../../src/import/mapping/coerce.ts'
 import type { ItemOutcome, Ledger, RunSchema, StagedItem } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { close, destination, outcome, send } from '../../contract/ledger/scene.ts'
+import { close, destination, outcome, send } from '../../suites/ledger/scene.ts'
 import { importOf } from '../corrections/scene.ts'
 import { said } from './said.ts'
 

@@ -8,7 +8,7 @@ import { heldBy, openedOr, printStarted } from '../../../src/cli/shared/detached
 import { checkNoLiveRun } from '../../../src/cli/shared/second-run.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { close, openRun } from '../../contract/ledger/scene.ts'
+import { close, openRun } from '../../suites/ledger/scene.ts'
 import { HANG_MS } from '../../hang.ts'
 
 test('is refused while a workflow holds the sync, and not where that is gone, or of another sync', async () => {

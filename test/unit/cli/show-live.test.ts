@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { show } from '../../../src/cli/commands/show.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
-import { openRun } from '../../contract/ledger/scene.ts'
+import { openRun } from '../../suites/ledger/scene.ts'
 import { said } from './said.ts'
 
 test('the books of a run at work are open, also where all that was read has its outcome', async () => {

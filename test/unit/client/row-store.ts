@@ -1,5 +1,5 @@
 // A quota store in virtual time: rows in memory, a clock that may differ from the processes', a way there and back, and
-// failures on demand. Whether real stores keep the same promises, test/contract/quota-store.suite.ts tells.
+// failures on demand. Whether real stores keep the same promises, test/suites/quota-store.suite.ts tells.
 
 import { SyncError } from '../../../src/core/errors.ts'
 import type { QuotaStore } from '../../../src/core/ports.ts'

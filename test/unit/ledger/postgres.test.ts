@@ -33,7 +33,7 @@ import {
   staged,
   statesOf,
   stream,
-} from '../../contract/ledger/scene.ts'
+} from '../../suites/ledger/scene.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 
 let postgres: Postgres

@@ -25,7 +25,7 @@ import { openSqliteQuota } from '../../../src/ledger/sqlite/quota.ts'
 import { ATTEMPT_VIEWS } from '../../../src/ledger/sqlite/attempt-views.ts'
 import { MIGRATIONS } from '../../../src/ledger/sqlite/migrations.ts'
 import { backupFile } from '../../../src/sqlite/backup.ts'
-import { openRun, rows, stage, statesOf, stream } from '../../contract/ledger/scene.ts'
+import { openRun, rows, stage, statesOf, stream } from '../../suites/ledger/scene.ts'
 
 let folder: string
 let path: string

@@ -28,7 +28,7 @@ import {
   stage,
   staged,
   stream,
-} from '../../contract/ledger/scene.ts'
+} from '../../suites/ledger/scene.ts'
 
 let folder: string
 let db: SqliteDatabase

@@ -36,7 +36,7 @@ import {
   stage,
   staged,
   stream,
-} from '../../contract/ledger/scene.ts'
+} from '../../suites/ledger/scene.ts'
 import { said } from '../cli/said.ts'
 import { readPage } from './exposition.ts'
 

@@ -14,7 +14,7 @@ import {
   row,
   send,
   stream,
-} from '../../contract/ledger/scene.ts'
+} from '../../suites/ledger/scene.ts'
 
 /** Texts that people and services choose; a test makes them hostile. */
 export interface Names {

@@ -9,7 +9,7 @@ import type { Example } from '../../../src/service/openapi/examples.ts'
 import { DESCRIPTIONS, refusalsOf } from '../../../src/service/openapi/operations.ts'
 import { REFUSALS } from '../../../src/service/openapi/refusals.ts'
 import type { KnownRefusal, RefusalName } from '../../../src/service/openapi/refusals.ts'
-import { exampleExchanges, exchanges } from '../../contract/golden.ts'
+import { exampleExchanges, exchanges } from '../../golden/golden.ts'
 import { manualClock, startApi } from './api.ts'
 import type { Answer, Api, SendOptions } from './api.ts'
 

@@ -40,7 +40,7 @@ export interface Exchange {
   }
 }
 
-const folder = fileURLToPath(new URL('../golden/', import.meta.url))
+const folder = fileURLToPath(new URL('./', import.meta.url))
 
 type Written = Omit<Exchange, 'operation'>
 
