@@ -73,8 +73,11 @@ export interface ImportActivities {
   reviewImport(input: ImportStep): Promise<{ excesses: readonly LimitExceeded[] }>
   /** A person, or the time that ran out, has decided about a run that waited. */
   noteImportVerdict(input: { run: number; approved: boolean }): Promise<void>
-  pushSegment(input: ImportStep & { segment: SegmentRef }): Promise<
-    PushResult & {
+  /** `refusedInRow`: as the slice before returned it; not of workflows of older releases. */
+  pushSegment(input: ImportStep & { segment: SegmentRef; refusedInRow?: number }): Promise<
+    Omit<PushResult, 'refusedInRow'> & {
+      /** Not in results of older releases. */
+      refusedInRow?: number
       progress: RunCounters
       errors: readonly RowError[]
       /** Where the next slice of the segment begins; null if nothing is left, or in results of older releases. */
@@ -202,11 +205,12 @@ async function review({ shared }: ImportWork, { row, job, sync, importDeps }: Im
 
 async function pushRows(
   { row, sync, importDeps }: ImportScope,
-  { run, segment }: Input<'pushSegment'>,
+  { run, segment, refusedInRow = 0 }: Input<'pushSegment'>,
 ) {
   const { ledger } = importDeps
   const config = sync.import
-  const pushed = await push(importDeps, { run, config, schema: row.schema, segment })
+  const { schema } = row
+  const pushed = await push(importDeps, { run, config, schema, segment, refusedInRow })
   const progress = await ledger.progress(run)
   const next = pushed.done ? null : await firstPlanned(ledger, { run, segment })
   const hasErrors = progress.rejected + progress.failed > 0

@@ -87,16 +87,18 @@ export async function runImport(
 
   const pushSegment = async (segment: SegmentRef) => {
     let { first } = segment
+    let refusedInRow = 0
     // Bounded by the slices that a run may have.
     for (let done = false; !done;) {
       const summary = `push ${sync}, rows ${first} to ${segment.last}`
       const segment_ms = nextPushMs(slices++, tuning.segment_ms)
       const pushed = await steered(() =>
         streaming.pushSegment.executeWithOptions({ summary }, [
-          { ...step, segment, tuning: { ...tuning, segment_ms } },
+          { ...step, segment, refusedInRow, tuning: { ...tuning, segment_ms } },
         ]),
       )
       done = pushed.done
+      refusedInRow = pushed.refusedInRow ?? 0
       first = pushed.next ?? first
       const { created, updated } = pushed.progress
       const rejected = invalid + pushed.progress.rejected + pushed.progress.failed

@@ -26,12 +26,15 @@ export class Delivery {
   #requests = 0
   /** Whole requests that failed in a row, over all lanes. */
   #failuresInRow = 0
+  /** Items that were refused alone, by whole requests, since the service last took a batch. */
+  #refusedInRow: number
 
   constructor(deps: ImportDeps<DeliveryLedger>, job: ClaimedSegment, mustStop: () => boolean) {
     this.#deps = deps
     this.#job = job
     this.#mustStop = mustStop
     this.#settle = settlement(deps, job)
+    this.#refusedInRow = job.refusedInRow
   }
 
   get #operation(): ImportOperation {
@@ -40,6 +43,10 @@ export class Delivery {
 
   get requests(): number {
     return this.#requests
+  }
+
+  get refusedInRow(): number {
+    return this.#refusedInRow
   }
 
   /** Asks for the right to send one request. `until` ends the wait. */
@@ -51,8 +58,8 @@ export class Delivery {
     )
   }
 
-  /** Records a new batch and sends it until it is settled. Returns how many items the service refused with a whole request. */
-  async deliver(items: readonly PlannedItem[], permit: Permit): Promise<number> {
+  /** Records a new batch and sends it until it is settled. */
+  async deliver(items: readonly PlannedItem[], permit: Permit): Promise<void> {
     const { ledger } = this.#deps
     const { run, segment, fence } = this.#job
     const body = bodyText(items)
@@ -60,7 +67,7 @@ export class Delivery {
     const recorded = await this.#record(body, permit, () =>
       ledger.recordSend(run, segment, fence, batch),
     )
-    return await this.#sendUntilSettled(recorded, permit, false)
+    await this.#sendUntilSettled(recorded, permit, false)
   }
 
   /** The body that a batch of an earlier attempt was sent with. @throws SyncError `replay_differs` if it cannot be rebuilt */
@@ -74,9 +81,9 @@ export class Delivery {
   }
 
   /** Sends a batch again whose answer was lost. */
-  async redeliver(batch: SentBatch, body: string, permit: Permit): Promise<number> {
+  async redeliver(batch: SentBatch, body: string, permit: Permit): Promise<void> {
     const recorded = await this.#recordResend(batch, body, permit, true)
-    return await this.#sendUntilSettled(recorded, permit, true)
+    await this.#sendUntilSettled(recorded, permit, true)
   }
 
   /** Uses the permit only if the ledger took the record. */
@@ -112,7 +119,7 @@ export class Delivery {
     first: RecordedBatch,
     firstPermit: Permit,
     mayBeDone: boolean,
-  ): Promise<number> {
+  ): Promise<void> {
     let recorded = first
     let permit = firstPermit
     let isDoubtful = mayBeDone
@@ -122,8 +129,8 @@ export class Delivery {
       const result = await sendBatch(this.#deps, this.#job.config, recorded, permit)
       if (result.kind === 'answer') {
         this.#failuresInRow = 0
-        await this.#settle(batch, result.answer, result.ended)
-        return 0
+        this.#refusedInRow = 0
+        return await this.#settle(batch, result.answer, result.ended)
       }
       if (result.kind === 'wait') {
         await this.#recordNotDone(batch, result.ended, isDoubtful)
@@ -143,7 +150,7 @@ export class Delivery {
       await this.#deps.ledger.recordNoAnswer(this.#job.run, batch, ended)
       await this.#backOff(failure, sendings)
       const next = await this.#permitToResend(batch, ended, isDoubtful)
-      if (next === null) return 0
+      if (next === null) return
       permit = next
       recorded = await this.#recordResend(batch, body, permit, failure.outcomeUnknown)
     }
@@ -165,24 +172,18 @@ export class Delivery {
   }
 
   /** A batch that was refused whole is sent in parts, until the items that the service does not take are alone. */
-  async #isolate(
-    batch: SentBatch,
-    failure: ServiceFailure,
-    ended: RequestOutcome,
-  ): Promise<number> {
+  async #isolate(batch: SentBatch, failure: ServiceFailure, ended: RequestOutcome): Promise<void> {
     if (batch.items.length === 1) {
       const { run, segment, fence } = this.#job
       const outcome = refusedOutcome(batch.items[0]!, failure)
-      await this.#deps.ledger.settle(run, segment, fence, batch, ended, [outcome])
-      return 1
+      this.#refusedInRow++
+      return await this.#deps.ledger.settle(run, segment, fence, batch, ended, [outcome])
     }
     await this.#release(batch, ended)
-    let refused = 0
     for (const part of splitRefusedBatch(batch.items, failure)) {
       if (this.#mustStop()) break
-      refused += await this.deliver(part, await this.acquire())
+      await this.deliver(part, await this.acquire())
     }
-    return refused
   }
 
   /** Waits before the next sending. @throws Blocked after too many failures */

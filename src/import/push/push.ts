@@ -16,6 +16,8 @@ export interface PushResult {
   /** False if time ran out first: call again. */
   readonly done: boolean
   readonly requests: number
+  /** Items refused one after the other, none taken in between: the next slice of the segment goes on counting. */
+  readonly refusedInRow: number
 }
 
 interface Job {
@@ -23,10 +25,9 @@ interface Job {
   readonly config: ImportConfig
   readonly schema: RunSchema | null
   readonly segment: RunSegment
+  /** As the slice before counted them; none for the first one. */
+  readonly refusedInRow?: number
 }
-
-/** Batches of which the service refused every item, with whole requests, before the run is `blocked: contract`. */
-const refusedBatchesMax = 2
 
 /**
  * Pushes a segment to its end, or until time runs out.
@@ -38,7 +39,7 @@ export async function push(deps: ImportDeps<DeliveryLedger>, job: Job): Promise<
   const { run, segment } = job
   const itemsPerRequest = await client.upsertsPerRequest()
   const fence = await ledger.claimSegment(run, segment)
-  const claimed = { ...job, itemsPerRequest, fence }
+  const claimed = { refusedInRow: 0, ...job, itemsPerRequest, fence }
   const slice = new PushSlice(deps)
   const delivery = new Delivery(deps, claimed, slice.mustStop)
   try {
@@ -46,7 +47,7 @@ export async function push(deps: ImportDeps<DeliveryLedger>, job: Job): Promise<
     await resendLost(deps, job, delivery, slice)
     const done = await pushRounds(deps, claimed, delivery, slice)
     if (done) await ledger.finishSegment(run, segment, fence)
-    return { done, requests: delivery.requests }
+    return { done, requests: delivery.requests, refusedInRow: delivery.refusedInRow }
   } finally {
     slice.end()
   }
@@ -81,7 +82,7 @@ async function pushRounds(
   slice: PushSlice,
 ): Promise<boolean> {
   const { ledger, clock, tuning, signal } = deps
-  const sendAll = roundSender(deps, delivery, slice)
+  const sendAll = roundSender(deps, job, delivery, slice)
   for (let round = 1; round <= ITEM_ATTEMPTS_MAX; round++) {
     await sendAll(dispenser(ledger, job, round, slice.signal))
     if (slice.isOver()) return false
@@ -103,9 +104,16 @@ export async function firstPlanned(
   return item ?? null
 }
 
-/** Sends what a dispenser hands out. Batches that are refused whole are counted over all rounds. */
-function roundSender({ tuning }: ImportDeps, delivery: Delivery, slice: PushSlice) {
-  let refusedBatches = 0
+/**
+ * Sends what a dispenser hands out. If the service refuses more items in a row than a batch has, each of them alone, the fault is
+ * not the items'. A service that takes single writes only refuses items for their own sake.
+ */
+function roundSender(
+  { tuning }: ImportDeps,
+  { itemsPerRequest }: ClaimedSegment,
+  delivery: Delivery,
+  slice: PushSlice,
+) {
   return (planned: ReturnType<typeof dispenser>): Promise<void> =>
     slice.inLanes(async () => {
       // Bounded by the segment's items: every pass takes some, or ends.
@@ -119,12 +127,12 @@ function roundSender({ tuning }: ImportDeps, delivery: Delivery, slice: PushSlic
         if (permit === null) return
         const items = slice.mustStop() ? [] : await planned.take()
         if (items.length === 0) return permit.unused()
-        const refused = await delivery.deliver(items, permit)
-        if (refused < items.length || items.length === 1) continue
-        if (++refusedBatches >= refusedBatchesMax)
+        await delivery.deliver(items, permit)
+        const { refusedInRow } = delivery
+        if (refusedInRow > itemsPerRequest && itemsPerRequest > 1)
           throw new Blocked(
             'contract',
-            `the service refused ${refusedBatches} batches down to the last item; the reasons are in the ledger`,
+            `the service refused ${refusedInRow} rows in a row, each sent alone; the reasons are in the ledger`,
             tuning.blocked_probe_ms,
           )
       }

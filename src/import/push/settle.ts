@@ -34,6 +34,8 @@ export interface ClaimedSegment {
   readonly segment: RunSegment
   readonly fence: number
   readonly itemsPerRequest: number
+  /** Items that the service refused alone, one after the other, at the end of the slice before. */
+  readonly refusedInRow: number
 }
 
 export function settlement(

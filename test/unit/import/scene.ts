@@ -10,7 +10,7 @@ import { onTestFinished } from 'vitest'
 import { importActivities, type ImportActivityDeps } from '../../../activities/import.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import type { Difference } from '../../../src/core/differences.ts'
-import { silentLogger, systemClock } from '../../../src/core/ports.ts'
+import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
 import {
   WHOLE_SCOPE,
   type ReconcileScope,
@@ -63,6 +63,8 @@ export interface RunOptions {
   /** How the run ends, whatever it did: `lost` never closes its books. Default: it finishes. */
   readonly ending?: 'cancelled' | 'lost'
   readonly tuning?: object
+  /** Default: that of the machine. */
+  readonly clock?: Clock
   /** How often an activity is begun, at most, where it fails. Default 1. */
   readonly tries?: number
 }
@@ -159,7 +161,7 @@ export async function importSceneOn<Service extends SceneService>(
     const seen = options.through?.(client) ?? client
     const activities = importActivities({
       ledger,
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       logger: silentLogger,
       watch: { changed: async () => {} },
       isLive: async () => false,
@@ -211,8 +213,11 @@ export async function importSceneOn<Service extends SceneService>(
     if (excesses.length > 0) await call(activities.noteImportVerdict, { run, approved: !isRefused })
     const push = async () => {
       for (const segment of staged.segments)
-        for (let done = false; !done;)
-          done = (await call(activities.pushSegment, { ...step, segment })).done
+        for (let done = false, refusedInRow = 0; !done;) {
+          const pushed = await call(activities.pushSegment, { ...step, segment, refusedInRow })
+          done = pushed.done
+          refusedInRow = pushed.refusedInRow ?? 0
+        }
     }
     // A run that is cancelled may be in trouble.
     if (!isRefused && (scope === null || scope.repair))

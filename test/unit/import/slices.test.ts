@@ -1,7 +1,14 @@
-// A slice of time that ends while every lane waits for the quota: nobody takes a permit only to give it back.
+// Slices of time that are shorter than what they hold: no lane takes a permit only to give it back, and what is counted over
+// batches is counted over slices.
 
-import { expect, test } from 'vitest'
-import type { AcquireOptions, Permit, Quota } from '../../../src/core/ports.ts'
+import { describe, expect, test } from 'vitest'
+import { ServiceFailure } from '../../../src/core/errors.ts'
+import {
+  systemClock,
+  type AcquireOptions,
+  type Permit,
+  type Quota,
+} from '../../../src/core/ports.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import { clientWith, importScene } from './scene.ts'
 
@@ -53,3 +60,51 @@ test('a slice ends on time although no permit came, and the next one goes on', a
   expect(ended.books.states.created).toBe(120)
   expect(counts!.gaveUp).toBe(4)
 }, 600_000)
+
+describe('a service that refuses whole requests, down to the last row of them', () => {
+  /** Requests in which a row is named `Poison` are refused, each 400 ms after it was sent. */
+  async function refusing(names: readonly string[]) {
+    const scene = await importScene({
+      svc_external_id: { column: 'id' },
+      svc_first_name: { column: 'name' },
+    })
+    scene.rows(
+      ['id', 'name'],
+      names.map((name, index) => [`c-${index}`, name]),
+    )
+    let ahead = 0
+    const clock = { ...systemClock, now: () => systemClock.now() + ahead }
+    const through = (client: ImportClient): ImportClient =>
+      clientWith(client, {
+        batchUpsert: async (type, property, batch, options) => {
+          ahead += 400
+          if (!JSON.stringify(batch).includes('Poison'))
+            return await client.batchUpsert(type, property, batch, options)
+          options?.permit?.unused()
+          throw new ServiceFailure('refused', {
+            kind: 'problem',
+            disposition: 'reject',
+            block: 'contract',
+            outcomeUnknown: false,
+            status: 422,
+            problemCode: 'VALIDATION_ERROR',
+          })
+        },
+      })
+    return scene.run({ through, clock, tuning: { segment_ms: 4_000, in_flight: 1 } })
+  }
+  const rows = (count: number, name: string) => Array.from({ length: count }, () => name)
+
+  test('blocks the run, however few requests a slice holds', async () => {
+    await expect(refusing(rows(120, 'Poison'))).rejects.toThrow(
+      'the service refused 51 rows in a row, each sent alone',
+    )
+  }, 600_000)
+
+  test('pays with those rows alone if it takes others in between', async () => {
+    const names = [...rows(50, 'Poison'), ...rows(50, 'Ada'), ...rows(50, 'Poison')]
+    const ended = await refusing(names)
+    expect(ended.state).toBe('complete_with_rejects')
+    expect(ended.books.states).toMatchObject({ created: 50, rejected: 100 })
+  }, 600_000)
+})
