@@ -30,6 +30,6 @@ export async function expectSameRecords(
 
 /** A sample, read again. */
 export async function rereadSample(kit: RuleContext, sample: RecordSample): Promise<RecordSample> {
-  kit.survey.forget(sample.type.name)
-  return await kit.survey.sample(sample.type.name)
+  kit.probe.forget(sample.type.name)
+  return await kit.probe.sample(sample.type.name)
 }

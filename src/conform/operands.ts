@@ -9,7 +9,7 @@ export interface Candidate {
   readonly property: ProbedProperty
   readonly filter: FilterNode
   /** Whether the sample has records that match and records that do not. */
-  readonly tells: boolean
+  readonly splits: boolean
 }
 
 /** Properties of several kinds that are filtered by each operator. */
@@ -23,7 +23,7 @@ export function candidatesFor(op: FilterOperator, samples: readonly RecordSample
       .flatMap((property) => candidatesOf(op, sample, property)),
   )
   const chosen: Candidate[] = []
-  for (const candidate of found.toSorted((a, b) => Number(b.tells) - Number(a.tells))) {
+  for (const candidate of found.toSorted((a, b) => Number(b.splits) - Number(a.splits))) {
     const { field, isMulti } = candidate.property
     const isOther = chosen.every(
       ({ property }) => property.field.name !== field.name || property.isMulti !== isMulti,
@@ -43,9 +43,9 @@ function candidatesOf(
   const filters = values.map((value) => ({ property: property.name, op, value }) as FilterNode)
   const candidates = filters.map((filter): Candidate => {
     const truths = sample.records.map(({ properties }) => matchesFilter(filter, properties))
-    return { sample, property, filter, tells: truths.includes('yes') && truths.includes('no') }
+    return { sample, property, filter, splits: truths.includes('yes') && truths.includes('no') }
   })
-  return [candidates.find(({ tells }) => tells) ?? candidates[0]].filter(
+  return [candidates.find(({ splits }) => splits) ?? candidates[0]].filter(
     (each) => each !== undefined,
   )
 }

@@ -28,11 +28,11 @@ export interface RuleContextOptions {
 
 export class RuleContext {
   readonly options: RuleContextOptions
-  readonly survey: SchemaProbe
+  readonly probe: SchemaProbe
   /** One per type in which scratch records may be created. */
   readonly benches: ScratchRecords[] = []
   /** Records that were created although the request should have been refused. */
-  readonly strays: { readonly objectType: string; readonly id: string }[] = []
+  readonly unexpected: { readonly objectType: string; readonly id: string }[] = []
   /** Aborts the requests in flight. */
   signal: AbortSignal
   /** False once the service has answered that it has no exchange rates. */
@@ -41,7 +41,7 @@ export class RuleContext {
   constructor(options: RuleContextOptions) {
     this.options = options
     this.signal = options.signal
-    this.survey = new SchemaProbe(this)
+    this.probe = new SchemaProbe(this)
   }
 
   get exchanges(): readonly WireExchange[] {
@@ -97,7 +97,7 @@ export class RuleContext {
     for (const made of createdIds(exchange)) {
       const bench = this.benchOf(objectType ?? '')
       if (bench) bench.adopt(made)
-      else this.strays.push({ objectType: objectType ?? '', id: made })
+      else this.unexpected.push({ objectType: objectType ?? '', id: made })
     }
     return exchange
   }
@@ -140,7 +140,7 @@ export class RuleContext {
 
   /** A type to ask about, if any type will do. */
   async anyType(): Promise<string> {
-    const [first] = await this.survey.samples()
+    const [first] = await this.probe.samples()
     if (first) return first.type.name
     throw new NotApplicable('the key sees no object type')
   }

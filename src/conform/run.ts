@@ -195,7 +195,7 @@ async function reached(kit: RuleContext): Promise<unknown> {
 /** @throws SyncError for a type to write to that the key does not see or that does not accept what is needed */
 async function checkTypes(kit: RuleContext, write: readonly string[]): Promise<void> {
   if (write.length === 0) return
-  const summaries = await kit.survey.summaries().catch((error: unknown) => {
+  const summaries = await kit.probe.summaries().catch((error: unknown) => {
     if (!(error instanceof Unchecked)) throw error
     throw new SyncError('conform_write', `--write: ${error.message}`)
   })
@@ -234,7 +234,7 @@ async function clear(kit: RuleContext): Promise<Cleared> {
       leftovers.push({ object_type: bench.typeName, ids, unsure })
     }
   }
-  for (const { objectType, id } of kit.strays) {
+  for (const { objectType, id } of kit.unexpected) {
     if (await kit.remove(objectType, id)) removed += 1
     else leftovers.push({ object_type: objectType, ids: [id], unsure: null })
   }

@@ -34,7 +34,7 @@ const SEARCH_PAGES_MAX = 3
 
 /** What scratch records need. */
 export interface ScratchContext extends Requests {
-  readonly survey: { type(name: string): Promise<ProbedType>; forget(type: string): void }
+  readonly probe: { type(name: string): Promise<ProbedType>; forget(type: string): void }
   readonly options: { readonly wire: { extend(requests: number): void } }
   readonly signal: AbortSignal
   /** Removes a record; false if it is not certain that it is gone. */
@@ -70,7 +70,7 @@ export class ScratchRecords {
   /** Finds out which values the service accepts, and creates the records that others are compared with. */
   async prepare(): Promise<void> {
     try {
-      this.type = await this.kit.survey.type(this.typeName)
+      this.type = await this.kit.probe.type(this.typeName)
       this.markerProperty = this.chooseMarkerProperty()
       this.prepared.push(await this.makeFirst())
       this.prepared.push(await this.make(this.values()))
@@ -80,7 +80,7 @@ export class ScratchRecords {
       if (!(error instanceof Unchecked)) throw error
       this.failure = error.message
     }
-    this.kit.survey.forget(this.typeName)
+    this.kit.probe.forget(this.typeName)
   }
 
   /** Properties that accept a value of ours, without the one that carries the marker and without unique ones. */

@@ -52,8 +52,8 @@ export async function compareFilter(
 ): Promise<void> {
   const first = await faultsOf(kit, sample, filter, sent)
   if (first === null) return
-  kit.survey.forget(sample.type.name)
-  const again = await kit.survey.sample(sample.type.name)
+  kit.probe.forget(sample.type.name)
+  const again = await kit.probe.sample(sample.type.name)
   const second = await faultsOf(kit, again, filter, sent)
   if (second !== null) throw second
 }
@@ -106,7 +106,7 @@ const meanings: Readonly<Record<FilterOperator, string>> = {
 
 function operatorRule(op: FilterOperator): Rule {
   return readRule(`2.11.${op}`, `${meanings[op]}.`, async (kit) => {
-    const samples = await kit.survey.samples()
+    const samples = await kit.probe.samples()
     const supporting = samples.flatMap(({ type }) =>
       type.properties.filter(({ operators }) => operators.includes(op)),
     )
@@ -136,12 +136,12 @@ const leafOperators = ['eq', 'neq', 'in', 'is_null', 'gt', 'lte', 'contains'] as
  * @throws Unchecked
  */
 async function twoLeaves(kit: RuleContext): Promise<[Candidate, Candidate]> {
-  const samples = await asUnchecked(kit.survey.samples())
+  const samples = await asUnchecked(kit.probe.samples())
   let found: { pair: [Candidate, Candidate]; rank: number } | null = null
   for (const sample of samples) {
     const leaves = leafOperators
       .flatMap((op) => candidatesFor(op, [sample]))
-      .filter(({ property, tells }) => tells && property.field.units.length === 0)
+      .filter(({ property, splits }) => splits && property.field.units.length === 0)
     const truthsOf = ({ filter }: Candidate) =>
       sample.records.map(({ properties }) => matchesFilter(filter, properties))
     const truths = leaves.map(truthsOf)

@@ -90,10 +90,10 @@ export const section2: readonly Rule[] = [
     '2.2.same-facts',
     'An object type says the same when it is read as in the listing.',
     async (kit) => {
-      const summaries = await kit.survey.summaries()
+      const summaries = await kit.probe.summaries()
       const [first] = summaries
       if (!first) throw new NotApplicable('the key sees no object type')
-      await kit.survey.types()
+      await kit.probe.types()
       const facts = factsIn(kit.exchanges.find(isListOfTypes))
       return everyAnswer(kit.exchanges, (exchange): RuleFault | null | undefined => {
         if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
@@ -137,7 +137,7 @@ export const section2: readonly Rule[] = [
     '2.3.read-only',
     'A read_only property is not changed by a write.',
     async (bench, kit) => {
-      const type = await kit.survey.type(bench.typeName)
+      const type = await kit.probe.type(bench.typeName)
       const property = type.properties.find(({ writability }) => writability === 'read_only')
       if (!property) throw new NotApplicable(`${bench.typeName} has no read_only property`)
       const [scratch] = bench.prepared
@@ -160,8 +160,8 @@ export const section2: readonly Rule[] = [
     '2.4.references',
     "A property's field_type is the name of a field type.",
     async (kit) => {
-      const names = await kit.survey.fields()
-      await kit.survey.types()
+      const names = await kit.probe.fields()
+      await kit.probe.types()
       return everyAnswer(kit.exchanges, (exchange) => {
         if (exchange.operation !== 'readObjectType' || !isSuccess(exchange)) return undefined
         for (const { at, value } of propertiesIn(exchange)) {
@@ -188,7 +188,7 @@ export const section2: readonly Rule[] = [
   }),
   readRule('2.6.listed', 'The association edges of a record can be listed.', async (kit) => {
     let count = 0
-    for (const { type, records } of await kit.survey.samples()) {
+    for (const { type, records } of await kit.probe.samples()) {
       for (const { id } of records.slice(0, 2)) {
         if (count === 4) break
         count += 1
@@ -286,7 +286,7 @@ function valueRule(
     phase: 'reads',
     async check(kit: RuleContext) {
       const properties = new Map<string, ProbedProperty[]>()
-      for (const { type } of await kit.survey.samples()) {
+      for (const { type } of await kit.probe.samples()) {
         properties.set(type.name, type.properties.filter(speaksOf))
       }
       if ([...properties.values()].flat().length === 0) {

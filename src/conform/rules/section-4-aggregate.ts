@@ -78,8 +78,8 @@ async function compared(
     await compare(scopeOf(sample))
   } catch (error) {
     if (!(error instanceof Broken)) throw error
-    kit.survey.forget(sample.type.name)
-    await compare(scopeOf(await kit.survey.sample(sample.type.name)))
+    kit.probe.forget(sample.type.name)
+    await compare(scopeOf(await kit.probe.sample(sample.type.name)))
   }
 }
 
@@ -91,7 +91,7 @@ async function measurable(
   op: string,
   fits: (value: unknown) => boolean,
 ): Promise<{ sample: RecordSample; property: ProbedProperty }> {
-  for (const sample of await kit.survey.samples()) {
+  for (const sample of await kit.probe.samples()) {
     const property = sample.type.properties.find(
       ({ name, field, isMulti }) =>
         field.aggregations.includes(op) &&
@@ -169,7 +169,7 @@ async function groupable(
   kit: RuleContext,
 ): Promise<{ sample: RecordSample; property: ProbedProperty }> {
   let best: { sample: RecordSample; property: ProbedProperty; groups: number } | null = null
-  for (const sample of await kit.survey.samples()) {
+  for (const sample of await kit.probe.samples()) {
     for (const property of sample.type.properties) {
       if (property.isMulti || property.field.units.length > 0) continue
       const values = groupsOf(sample.records, property.name)
@@ -197,15 +197,15 @@ const keyOf = ({ group }: Row) => JSON.stringify(Object.values(group))
 
 export const section4Aggregate: readonly Rule[] = [
   readRule('4.2.count', 'count is the number of records.', async (kit) => {
-    const sample = await kit.survey.sampleOf(1)
+    const sample = await kit.probe.sampleOf(1)
     await compared(kit, sample, async ({ type, filter, records }) => {
       const table = await tableOf(kit, type, { aggregations: count, filter }, 'count')
       expectNumber(table, VALUE, oneValue(table), records.length, 'as many as were listed')
     })
   }),
   readRule('4.2.filter', 'filter constrains the aggregated set.', async (kit) => {
-    const samples = await kit.survey.samples()
-    const candidate = candidatesFor('is_null', samples).find(({ tells }) => tells)
+    const samples = await kit.probe.samples()
+    const candidate = candidatesFor('is_null', samples).find(({ splits }) => splits)
     if (!candidate) throw new Unchecked('no type has records that a filter tells apart')
     await compared(kit, candidate.sample, async ({ type, filter: scope, records }) => {
       const filter = and(scope, candidate.filter)

@@ -84,7 +84,7 @@ async function linkable(
 ): Promise<{ association: string; source: ScratchRecords; target: ScratchRecords | undefined }>
 async function linkable(kit: RuleContext, half = false) {
   kit.bench()
-  const associations = await kit.survey.associations()
+  const associations = await kit.probe.associations()
   const known = associations.map(({ name, source, target }) => ({
     association: name,
     source: kit.benchOf(source),

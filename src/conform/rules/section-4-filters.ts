@@ -23,7 +23,7 @@ const count = [{ op: 'count' }]
 /** A property to filter by. @throws NotApplicable */
 const propertyThat =
   (what: string, fits: (property: ProbedProperty) => boolean) => (kit: RuleContext) =>
-    kit.survey.propertyWhere(
+    kit.probe.propertyWhere(
       (each) => fits(each) && (kit.hasRates || each.field.units.length === 0),
       `no property ${what}`,
     )
@@ -189,7 +189,7 @@ export const section4Filters: readonly Rule[] = [
 /** Properties to filter wrongly by `eq`, one of each kind of value. @throws NotApplicable */
 async function ofEachKind(kit: RuleContext) {
   const kinds = new Map<ValueKind, { type: string; property: ProbedProperty }>()
-  for (const { name: type, properties } of await kit.survey.types()) {
+  for (const { name: type, properties } of await kit.probe.types()) {
     for (const property of properties) {
       const kind = kindOfProperty(property)
       const fits = property.operators.includes('eq') && wrongValueFor(property) !== undefined

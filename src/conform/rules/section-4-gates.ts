@@ -91,7 +91,7 @@ const makes = ({ needs }: Gate) => needs.includes('create')
 
 /** A type that accepts none of the operations that a write needs. @throws NotApplicable */
 async function closedType(kit: RuleContext, needs: readonly string[]): Promise<ProbedType> {
-  const types = await kit.survey.types()
+  const types = await kit.probe.types()
   const found = types.find(({ writable }) => needs.every((each) => !writable.includes(each)))
   if (found) return found
   throw new NotApplicable(`every type that the key sees accepts ${needs.join(' or ')}`)
@@ -169,18 +169,18 @@ export const section4Gates: readonly Rule[] = [
 
 /** An association that begins at a type that accepts none. @throws NotApplicable */
 async function closedAssociation(kit: RuleContext): Promise<ProbedAssociation> {
-  const types = await kit.survey.types()
+  const types = await kit.probe.types()
   const closed = new Set(
     types.filter(({ writable }) => !writable.includes('associate')).map(({ name }) => name),
   )
-  const association = (await kit.survey.associations()).find(({ source }) => closed.has(source))
+  const association = (await kit.probe.associations()).find(({ source }) => closed.has(source))
   if (association) return association
   throw new NotApplicable('no association begins at a type that accepts none')
 }
 
 /** A type that accepts updates, and a key that may not update it. @throws Unchecked */
 async function forbiddenType(kit: RuleContext) {
-  const types = await kit.survey.types()
+  const types = await kit.probe.types()
   for (const caller of ['key', 'other'] as const) {
     if (caller === 'other' && !kit.options.hasOtherKey) continue
     const forbidden = await readGrantsOf(kit, caller)

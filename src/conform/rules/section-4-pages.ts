@@ -16,7 +16,7 @@ const STEPS_MAX = 5
 
 export const section4Pages: readonly Rule[] = [
   readRule('4.5.has-more', 'has_more is true when another page exists.', async (kit) => {
-    const sample = await kit.survey.sampleOf(2)
+    const sample = await kit.probe.sampleOf(2)
     const exchange = await kit.query(sample.type.name, { limit: 1 })
     const { hasMore, records } = pageIn(exchange)
     if (hasMore || records.length > 1) return
@@ -24,7 +24,7 @@ export const section4Pages: readonly Rule[] = [
     throw broken(exchange, { at: '/pagination/has_more', expected, got: 'false' })
   }),
   readRule('4.5.pages', 'Following cursors gives every record once.', async (kit) => {
-    const samples = await kit.survey.samples()
+    const samples = await kit.probe.samples()
     const some = samples.find(({ whole, records }) => whole && records.length > 1)
     if (!some) throw new Unchecked('no type has two records and few enough to read them all')
     const limit = Math.max(1, Math.floor(some.records.length / 4))
@@ -40,7 +40,7 @@ export const section4Pages: readonly Rule[] = [
     }, `the records of the listing, in pages of ${limit}`)
   }),
   readRule('4.5.list-pages', 'A cursor of a listing leads to its next page.', async (kit) => {
-    for (const sample of await kit.survey.samples()) {
+    for (const sample of await kit.probe.samples()) {
       const page = pageIn(await kit.call(listCall(sample.type.name)))
       if (!page.hasMore || page.cursor === null) continue
       const exchange = await kit.call(nextPageCall(listCall(sample.type.name), page.cursor))
@@ -56,14 +56,14 @@ export const section4Pages: readonly Rule[] = [
     '4.5.cursor-carries-query',
     'A cursor encodes its query: it leads on without the filter being given again.',
     async (kit) => {
-      for (const { sample, filter, tells, property } of candidatesFor(
+      for (const { sample, filter, splits, property } of candidatesFor(
         'is_null',
-        await kit.survey.samples(),
+        await kit.probe.samples(),
       )) {
         const due = sample.records.filter(
           ({ properties }) => matchesFilter(filter, properties) === 'yes',
         ).length
-        if (!tells || due < 2) continue
+        if (!splits || due < 2) continue
         const first = pageIn(await kit.query(sample.type.name, { filter, limit: 1 }))
         let cursor = first.hasMore ? first.cursor : null
         if (cursor === null) throw new Unchecked('no cursor leads to the second page')

@@ -59,7 +59,7 @@ function sortRule(direction: 'asc' | 'desc'): Rule {
 
 /** A property to sort by whose order is certain, with at least two values. @throws Unchecked */
 async function sortable(kit: RuleContext): Promise<[RecordSample, ProbedProperty]> {
-  for (const sample of await kit.survey.samples()) {
+  for (const sample of await kit.probe.samples()) {
     for (const property of sample.type.properties) {
       if (!property.field.sortable || property.isMulti || property.field.units.length > 0) continue
       const values = sample.records
@@ -81,13 +81,13 @@ interface Searched {
 
 /** A word and a filter to combine; if possible, the word also occurs in records outside the filter. @throws Unchecked */
 async function searchable(kit: RuleContext): Promise<Searched> {
-  const samples = await kit.survey.samples()
+  const samples = await kit.probe.samples()
   let found: Searched | null = null
   const candidates = samples.flatMap((one) =>
     (['is_null', 'eq', 'gt'] as const).flatMap((op) => candidatesFor(op, [one])),
   )
-  for (const { sample, filter, tells, property } of candidates) {
-    if (!tells || !sample.whole || property.field.units.length > 0) continue
+  for (const { sample, filter, splits, property } of candidates) {
+    if (!splits || !sample.whole || property.field.units.length > 0) continue
     const wordsWhere = (truth: FilterTruth) =>
       sample.records
         .filter(({ properties }) => matchesFilter(filter, properties) === truth)
@@ -109,7 +109,7 @@ export const section4: readonly Rule[] = [
     '4.list-properties',
     'properties, comma-separated, names the properties that a listing returns.',
     async (kit) => {
-      const sample = await kit.survey.sampleOf(1)
+      const sample = await kit.probe.sampleOf(1)
       const names = twoNames(sample)
       expectOnly(
         await kit.call({ ...listCall(sample.type.name), query: { properties: names.join() } }),
@@ -118,7 +118,7 @@ export const section4: readonly Rule[] = [
     },
   ),
   readRule('4.read-record', 'A listed record can be read.', async (kit) => {
-    const { type, records } = await kit.survey.sampleOf(1)
+    const { type, records } = await kit.probe.sampleOf(1)
     const { id } = records[0]!
     const exchange = await kit.call({ operation: 'readRecord', objectType: type.name, id })
     expectSuccess(exchange, [200])
@@ -129,7 +129,7 @@ export const section4: readonly Rule[] = [
     '4.1.optional',
     'All fields of a query are optional; without a filter it matches every record.',
     async (kit) => {
-      const some = await kit.survey.sampleOf(1, { whole: true })
+      const some = await kit.probe.sampleOf(1, { whole: true })
       await expectSameRecords(async () => {
         const { records: due } = await rereadSample(kit, some)
         const { records: found, exchange } = await allPages(kit, queryCall(some.type.name, {}), 4)
@@ -142,7 +142,7 @@ export const section4: readonly Rule[] = [
     expectSuccess(await kit.query(await kit.anyType(), body), [200])
   }),
   readRule('4.1.limit', 'A page holds at most limit records.', async (kit) => {
-    const sample = await kit.survey.sampleOf(2)
+    const sample = await kit.probe.sampleOf(2)
     const exchange = await kit.query(sample.type.name, { limit: 1 })
     const { records } = pageIn(exchange)
     if (records.length <= 1) return
@@ -153,7 +153,7 @@ export const section4: readonly Rule[] = [
     '4.1.properties',
     'properties names the properties that a query returns.',
     async (kit) => {
-      const sample = await kit.survey.sampleOf(1)
+      const sample = await kit.probe.sampleOf(1)
       const names = twoNames(sample)
       expectOnly(await kit.query(sample.type.name, { properties: names, limit: 5 }), names)
     },
@@ -162,7 +162,7 @@ export const section4: readonly Rule[] = [
   sortRule('desc'),
   readRule('4.1.sort-all', 'A sort leaves no record out.', async (kit) => {
     const [{ type }, property] = await sortable(kit)
-    const some = await kit.survey.sample(type.name)
+    const some = await kit.probe.sample(type.name)
     if (!some.whole) throw new Unchecked(`${type.name} has too many records to read them all`)
     const body = { sorts: [{ property: property.name, direction: 'asc' }] }
     await expectSameRecords(async () => {
@@ -183,7 +183,7 @@ export const section4: readonly Rule[] = [
     '4.1.search-none',
     'search matches text: what stands nowhere finds nothing.',
     async (kit) => {
-      const { type } = await kit.survey.sampleOf(1)
+      const { type } = await kit.probe.sampleOf(1)
       const exchange = await kit.query(type.name, { search: 'zqxjkvbzqxjkvb' })
       const { records } = pageIn(exchange)
       if (records.length === 0) return
@@ -207,7 +207,7 @@ export const section4: readonly Rule[] = [
     id: '4.6.sort-unsupported',
     text: 'A sort by a property that cannot be sorted on is 422, reason unsupported_sort.',
     of: (kit) =>
-      kit.survey.propertyWhere(
+      kit.probe.propertyWhere(
         ({ field }) => field.valueType !== '' && !field.sortable,
         'every property can be sorted on',
       ),

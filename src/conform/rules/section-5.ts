@@ -89,7 +89,7 @@ export const section5: readonly Rule[] = [
     '5.4.visible',
     'Every type that is listed can be read, and its records can be listed.',
     async (kit) => {
-      const types = (await kit.survey.summaries()).slice(0, TYPES_MAX)
+      const types = (await kit.probe.summaries()).slice(0, TYPES_MAX)
       for (const { name: objectType } of types) {
         if (isKnown(kit.options.routes, 'readObjectType')) {
           expectSuccess(await kit.call({ operation: 'readObjectType', objectType }), [200])
@@ -114,7 +114,7 @@ export const section5: readonly Rule[] = [
     '5.6.writable-sets',
     'The system types accept what the table of section 5.6 says.',
     async (kit) => {
-      const types = (await kit.survey.summaries()).filter(({ isSystem }) => isSystem)
+      const types = (await kit.probe.summaries()).filter(({ isSystem }) => isSystem)
       if (types.length === 0) throw new NotApplicable('the key sees no system type')
       const exchange = kit.exchanges.find(
         ({ operation, status }) => operation === 'listObjectTypes' && status === 200,

@@ -107,14 +107,14 @@ const tooMany = Array.from({ length: contract.BATCH_ITEMS_MAX + 1 }, (_, index) 
 
 /** A property that supports the operator. @throws NotApplicable */
 const supporting = (op: contract.FilterOperator, kind?: ValueKind) => (kit: RuleContext) =>
-  kit.survey.propertyWhere(
+  kit.probe.propertyWhere(
     (each) => each.operators.includes(op) && (!kind || kindOfProperty(each) === kind),
     `no ${kind ? `${kind} ` : ''}property supports ${op}`,
   )
 
 /** Two sorts that the service accepts one at a time. @throws NotApplicable */
 async function twoSorts(kit: RuleContext) {
-  for (const { name: type, properties } of await kit.survey.types()) {
+  for (const { name: type, properties } of await kit.probe.types()) {
     const sortable = properties.filter(
       ({ field, isMulti }) => field.sortable && !isMulti && field.units.length === 0,
     )
