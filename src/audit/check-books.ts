@@ -20,22 +20,22 @@ export async function checkBooks(
   ledger: RunClosing & RunReports,
   run: Run,
   nowMs: number,
-  tell: (kind: FindingKind, message: string) => void,
+  report: (kind: FindingKind, message: string) => void,
 ): Promise<BooksCheck> {
   const { counts } = run
   if (counts === null) {
-    tell('books_altered', 'it is closed and has no books: the counts of its states were removed')
+    report('books_altered', 'it is closed and has no books: the counts of its states were removed')
     return 'wrong'
   }
   let isRight = true
   const complain = (kind: FindingKind, message: string) => {
     isRight = false
-    tell(kind, message)
+    report(kind, message)
   }
   if (run.rowsRead !== null && run.rowsRead !== counts.read)
     complain(
       'books_altered',
-      `its books tell ${counts.read} rows read, its own row ${run.rowsRead}: one of the two was changed`,
+      `its books have ${counts.read} rows read, its own row ${run.rowsRead}: one of the two was changed`,
     )
   if (!isBalanced(counts))
     complain(
@@ -48,7 +48,7 @@ export async function checkBooks(
   const gone = sumOfStates(counts.states) - sumOfStates(now.states)
   if (gone > 0 && (await isPruned(ledger, run, gone, counts, now, nowMs)))
     return isRight ? 'pruned' : 'wrong'
-  tell(
+  report(
     gone > 0 ? 'items_missing' : 'books_altered',
     gone > 0
       ? `${gone} of its items are gone, or in a state that there is not, before their time of ${RETENTION_MS / 86_400_000} days, or out of the middle (${changes.join('; ')}): the outcome of those rows was removed`

@@ -41,7 +41,7 @@ export async function runAudit(
   options: {
     readonly key: string | null
     readonly nowMs: number
-    readonly tell: ReportFinding
+    readonly report: ReportFinding
     /** Called before each run with its number, and the last run's number. */
     readonly onRun?: (run: number, last: number) => void
   },
@@ -63,7 +63,7 @@ export async function runAudit(
     }
     const first = id
     while (id < last && (await ledger.run(id + 1)) === null) id++
-    options.tell({
+    options.report({
       kind: 'run_missing',
       sync: null,
       run: first,
@@ -80,19 +80,19 @@ class SyncAuditor {
   readonly #ledger: AuditedLedger
   readonly #sync: string
   readonly #nowMs: number
-  readonly #tell: ReportFinding
+  readonly #report: ReportFinding
   readonly #chain: ManifestChain
   readonly #sums: Sums = { runs: 0, live: 0, unsealed: 0, booked: 0, pruned: 0, findings: 0 }
 
   constructor(
     ledger: AuditedLedger,
     sync: string,
-    { key, nowMs, tell }: { key: string | null; nowMs: number; tell: ReportFinding },
+    { key, nowMs, report }: { key: string | null; nowMs: number; report: ReportFinding },
   ) {
     this.#ledger = ledger
     this.#sync = sync
     this.#nowMs = nowMs
-    this.#tell = tell
+    this.#report = report
     this.#chain = new ManifestChain(ledger, sync, key)
   }
 
@@ -102,22 +102,22 @@ class SyncAuditor {
     sums.runs++
     await this.#passOver(run.id - 1)
     const isClosed = !LIVE_STATES.includes(run.state)
-    const tell = this.#about(run.id)
+    const report = this.#about(run.id)
     const manifest = await this.#chain.next(run.id)
     if (manifest === null) {
       if (!isClosed) sums.live++
       else if (this.#chain.sealed === 0) sums.unsealed++
       else
-        tell(
+        report(
           'manifest_missing',
           'it is closed and has no manifest, although an older run of the sync has one: the manifest was removed, or a worker of an older release closed the run',
         )
     } else {
-      this.#chain.take(tell)
+      this.#chain.take(report)
       const streams = run.kind === 'mirror' ? await this.#ledger.streams(run.id) : []
       const changes = changedFacts(manifest.body, run, streams)
       if (changes.length > 0)
-        tell(
+        report(
           'run_altered',
           `it is not as it was sealed: ${changes.join('; ')}; the run or its manifest was changed`,
         )
@@ -125,7 +125,7 @@ class SyncAuditor {
       if (run.kind === 'mirror' && changes.length === 0) sums.booked++
     }
     if (run.kind === 'mirror' || !isClosed) return
-    const verdict = await checkBooks(this.#ledger, run, this.#nowMs, tell)
+    const verdict = await checkBooks(this.#ledger, run, this.#nowMs, report)
     if (verdict !== 'wrong') sums[verdict]++
   }
 
@@ -144,20 +144,20 @@ class SyncAuditor {
     for (;;) {
       const manifest = await this.#chain.next(upTo)
       if (manifest === null) return
-      const tell = this.#about(manifest.run)
+      const report = this.#about(manifest.run)
       const run = await this.#ledger.run(manifest.run)
-      tell(
+      report(
         'manifest_orphaned',
         run === null
           ? 'its manifest is there, and the run is not: the run was deleted'
           : `its manifest is of this sync, and the run is of "${run.sync}": one of the two was changed`,
       )
-      this.#chain.take(tell)
+      this.#chain.take(report)
     }
   }
 
   readonly #about = (run: number) => (kind: FindingKind, message: string) => {
     this.#sums.findings++
-    this.#tell({ kind, sync: this.#sync, run, message })
+    this.#report({ kind, sync: this.#sync, run, message })
   }
 }

@@ -41,24 +41,24 @@ export class ManifestChain {
   }
 
   /** Takes the next manifest, and reports what is wrong with it and its place in the chain. */
-  take(tell: (kind: FindingKind, message: string) => void): void {
+  take(report: (kind: FindingKind, message: string) => void): void {
     const [manifest, ...rest] = this.#page
     if (manifest === undefined) throw new Error('a manifest was taken that is not there')
     this.#page = rest
     const digest = manifestDigest(manifest.body)
     if (digest !== manifest.digest)
-      tell(
+      report(
         'manifest_altered',
         `the text of its manifest has the SHA-256 ${short(digest)}, noted is ${short(manifest.digest)}: the manifest was changed after it was sealed`,
       )
-    this.#checkLink(manifest, tell)
-    this.#checkSignature(manifest, tell)
+    this.#checkLink(manifest, report)
+    this.#checkSignature(manifest, report)
     this.sealed++
     this.head = { run: manifest.run, digest }
     this.#last = { run: manifest.run, digests: [digest, manifest.digest] }
   }
 
-  #checkLink({ body: text }: StoredManifest, tell: (kind: FindingKind, message: string) => void) {
+  #checkLink({ body: text }: StoredManifest, report: (kind: FindingKind, message: string) => void) {
     const body = parseManifest(text)
     // A body that is not a manifest is reported elsewhere.
     if (body === null) return
@@ -67,17 +67,17 @@ export class ManifestChain {
     // A wrongly recorded digest is reported at its own manifest.
     if (last === null ? previous === null : last.digests.includes(previous ?? '')) return
     if (last === null)
-      tell(
+      report(
         'chain_broken',
         `its manifest hangs on one before it (${short(previous!)}), and there is none: the older manifests of the sync were removed`,
       )
     else if (previous === null)
-      tell(
+      report(
         'chain_broken',
         `its manifest says that it is the first of the sync, but run ${last.run} was sealed before it: the link was re-written`,
       )
     else
-      tell(
+      report(
         'chain_broken',
         `its manifest hangs on another one (${short(previous)}) than that of run ${last.run} (${short(last.digests[0]!)}): that one was changed, one between them was removed, or the link was re-written`,
       )
@@ -85,18 +85,18 @@ export class ManifestChain {
 
   #checkSignature(
     manifest: StoredManifest,
-    tell: (kind: FindingKind, message: string) => void,
+    report: (kind: FindingKind, message: string) => void,
   ): void {
     if (manifest.signature !== null) {
       this.signed++
       this.#wasSigned = true
       if (this.#key !== null && !isSigned(manifest, this.#key))
-        tell(
+        report(
           'signature_invalid',
           'the signature of its manifest does not fit: the manifest was changed, or signed with another key',
         )
     } else if (this.#wasSigned)
-      tell(
+      report(
         'signature_missing',
         'its manifest is not signed, although an older one of the sync is: it was written without the key',
       )

@@ -30,7 +30,7 @@ const { version } = JSON.parse(
 /** What `show`, `rejects` and `reportError` take. */
 const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
 
-// What is made from here on, by child processes and native libraries too, is its owner's alone: it holds rows and names.
+// Files made from here on, by child processes and native libraries too, belong to their owner alone: they hold rows and names.
 const inheritedUmask = process.umask(0o077)
 
 const program = new Command('records-sync')
@@ -246,7 +246,7 @@ try {
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   process.exitCode = error.exitCode === 0 ? EXIT.done : EXIT.usage
-  // A program that asked for JSON gets its error as JSON too; commander has said it in words on standard error.
+  // A program that asked for JSON gets its error as JSON too; commander has printed it on standard error.
   if (error.exitCode !== 0 && process.argv.includes('--json'))
     process.stdout.write(
       `${JSON.stringify({ error: { code: 'usage', message: error.message.replace(/^error: /, '') } })}\n`,

@@ -1,4 +1,4 @@
-// What a cell must contain to be accepted, in words with an example: from what the service said of the property when the run was
+// What a cell must contain to be accepted, in words with an example: from what the service reported of the property when the run was
 // staged, and from how the mapping reads the cell.
 
 import type { ImportConfig, PropertyMapping } from '../../config/index.ts'

@@ -75,7 +75,7 @@ class Reading implements Corrections {
   readonly #options: CorrectionsOptions
   readonly #names: ReturnType<typeof rejectColumnNames>
   readonly #seen = new Ordinals()
-  readonly #told: CorrectionsFile[] = []
+  readonly #read: CorrectionsFile[] = []
   readonly #changed: number[]
   readonly #restored: number[]
   #rows = 0
@@ -101,7 +101,7 @@ class Reading implements Corrections {
       unchanged: this.#unchanged,
       changed: byColumn(this.#changed),
       restored: byColumn(this.#restored),
-      files: this.#told,
+      files: this.#read,
     }
   }
 
@@ -115,7 +115,7 @@ class Reading implements Corrections {
           const page = await this.#correct(file, table, rows)
           if (page.length > 0) yield page
         }
-        this.#told.push({
+        this.#read.push({
           file,
           rows: this.#rows - before,
           missing: this.#options.columns.filter((name) => !table.positions.has(name)),

@@ -58,7 +58,7 @@ async function planOf(context: CommandContext, run: Run): Promise<string> {
   const ledger = await context.openLedger()
   try {
     const { planned } = await ledger.progress(run.id)
-    // Where a key is not known nothing is deleted.
+    // If a key is not known, nothing is deleted.
     const deletes = (await ledger.keyCounts(run.id)).keyless === 0
     const extra = deletes ? (await ledger.differenceCounts(run.id)).left.extra : 0
     const count = (number: number, what: string) =>

@@ -5,10 +5,10 @@ import type { AuditFinding, SyncAudit } from '../../audit/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
 
-/** Findings that are told; the others are counted. */
+/** Findings that are printed; the others are counted. */
 const FINDINGS_SHOWN_MAX = 1_000
 
-/** Ends with 1 where something was found. */
+/** Ends with 1 if something was found. */
 export async function auditCommand(context: CommandContext): Promise<number> {
   const { terminal } = context
   const config = await context.loadConfig()
@@ -26,7 +26,7 @@ export async function auditCommand(context: CommandContext): Promise<number> {
     const syncs = await auditLedger(ledger, {
       key,
       nowMs: Date.now(),
-      tell: (finding) => {
+      report: (finding) => {
         found++
         if (findings.length < FINDINGS_SHOWN_MAX) findings.push(finding)
       },

@@ -14,7 +14,7 @@ export interface BackfillOptions {
   readonly tuning?: string
 }
 
-/** What is written wrongly is said by the workflow, as in the Temporal UI. */
+/** The workflow refuses invalid options, as in the Temporal UI. */
 export async function backfillSync(
   context: CommandContext,
   name: string,

@@ -9,7 +9,7 @@ const CHUNK_ROWS = 1_000
 
 /**
  * What a person should know of the first rows.
- * @throws SourceError where the file ends before them and is not well formed
+ * @throws SourceError if the file ends before them and is not well formed
  */
 export async function firstRowsWarnings(source: Source): Promise<readonly string[]> {
   let rows = 0

@@ -1,5 +1,5 @@
-// `records-sync check`: is everything as the configuration says? Reads only, but for permissions, where that is asked for;
-// its requests are noted where all processes share the quota.
+// `records-sync check`: is everything as the configuration says? It only reads, but for `--fix-permissions`; its requests count
+// in the quota that all processes share.
 
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -40,7 +40,7 @@ interface Finding extends CheckFindings {
   readonly subject: string
   readonly ok: boolean
   readonly warnings: readonly string[]
-  /** What a database said, for a person at the terminal alone. */
+  /** The database's own message, for a person at the terminal alone. */
   readonly ownWords?: readonly string[]
 }
 

@@ -6,7 +6,7 @@ import { startCodecServer } from '../../temporal/codec-server.ts'
 import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { untilSignal } from './service.ts'
 
-/** @throws ConfigError where there are no keys; SyncError `port_taken` */
+/** @throws ConfigError if there are no keys; SyncError `port_taken` */
 export async function codecServer(
   context: CommandContext,
   options: { readonly port: number },

@@ -1,4 +1,4 @@
-// `records-sync conform`: runs the conformance kit and says what came of each rule. Exit code 0 where nothing is broken, 1
+// `records-sync conform`: runs the conformance kit and says what came of each rule. Exit code 0 if nothing is broken, 1
 // where something is, 2 where the kit could not run, or could not write what --write allowed.
 
 import { resolve } from 'node:path'

@@ -10,7 +10,7 @@ import { printRunAccount, runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
 
-/** A pause is through once the batch in flight is settled: the client gives it 20 s, the heartbeat 5 s to tell. */
+/** A pause is complete once the batch in flight is settled: the client gives it 20 s, the heartbeat reports it within 5 s. */
 const SETTLED_MAX_MS = 60_000
 const POLL_MS = 200
 
@@ -26,7 +26,7 @@ export async function pauseRun(
     update<ControlAnswer>(pause, { reason }),
   )
   const now = await until(context, run, ({ state }) => state !== 'running')
-  return tell(context, now, {
+  return printState(context, now, {
     paused: `paused; ${context.hint(`resume ${run.id}`)} lets it go on`,
     running: 'pausing: the batch in flight is finished first',
   })
@@ -39,7 +39,7 @@ export async function resumeRun(context: CommandContext, runText: string): Promi
     update<ControlAnswer>(resume, undefined),
   )
   const now = await until(context, run, ({ state }) => state !== 'paused')
-  return tell(context, now, { running: 'goes on', paused: 'going on' })
+  return printState(context, now, { running: 'goes on', paused: 'going on' })
 }
 
 /** Ends a run: what is done stays, what was not sent is `unsent`, and the books are closed. */
@@ -48,7 +48,7 @@ export async function cancelRun(context: CommandContext, runText: string): Promi
   await withRunMessenger(context, run, false, ({ handle }) => handle.cancel())
   const now = await until(context, run, ({ state }) => !LIVE_STATES.includes(state))
   const isLive = LIVE_STATES.includes(now.state)
-  const code = tell(context, now, {
+  const code = printState(context, now, {
     [now.state]: isLive
       ? 'is told to end, and has not yet: is a worker running? It ends as soon as one is'
       : now.state,
@@ -64,7 +64,7 @@ export async function cancelRun(context: CommandContext, runText: string): Promi
   return code
 }
 
-/** The run once the ledger has it as wanted, or as it stands after a minute. */
+/** The run once the ledger has it as wanted, or as it is after a minute. */
 async function until(
   context: CommandContext,
   { id }: Run,
@@ -83,7 +83,11 @@ async function until(
   }
 }
 
-function tell(context: CommandContext, run: Run, words: Readonly<Record<string, string>>): number {
+function printState(
+  context: CommandContext,
+  run: Run,
+  words: Readonly<Record<string, string>>,
+): number {
   if (context.json) context.terminal.out(JSON.stringify(runToJson(run, null)))
   else context.terminal.out(`Run ${run.id} of ${run.sync}: ${words[run.state] ?? run.state}`)
   return EXIT.done

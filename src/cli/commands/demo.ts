@@ -28,7 +28,7 @@ export interface DemoOptions {
 }
 
 const exampleDir = () => {
-  // From dist/src/cli or src/cli: the examples are beside the configuration's source either way.
+  // From dist/src/cli or src/cli: the examples are next to the configuration's source either way.
   const up = import.meta.url.endsWith('.ts') ? '../../../' : '../../../../'
   return fileURLToPath(new URL(`${up}config/examples/contacts`, import.meta.url))
 }

@@ -5,7 +5,7 @@ import { starterConfig } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 
-/** @param umask of whoever called: the configuration holds no secret, and may be for others too */
+/** @param umask of the caller: the configuration holds no secret, and may be for others too */
 export async function init(context: CommandContext, umask: number): Promise<number> {
   if (existsSync(context.configFile))
     throw new ConfigError(context.configFile, [

@@ -84,7 +84,7 @@ export async function ledgerExport(
   }
 }
 
-/** Writes every file beside its place, and puts them all there at the end. */
+/** Writes every file next to its place, and moves them all there at the end. */
 async function writeAll(
   ledger: Ledger,
   folder: string,
@@ -139,7 +139,7 @@ async function removeLeftovers(folder: string): Promise<void> {
   }
 }
 
-/** @throws ConfigError where there can be no such folder */
+/** @throws ConfigError if there can be no such folder */
 async function makeFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 })

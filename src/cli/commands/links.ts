@@ -21,7 +21,7 @@ import { innermostMessage } from '../shared/follow.ts'
 import { requireWorker } from '../shared/require-worker.ts'
 import { safeText, table } from '../shared/terminal.ts'
 
-/** A template is started anew when it is older: servers forget runs, development servers after a day. */
+/** A template is started again when it is older: servers forget runs, development servers after a day. */
 const templateAgeMaxMs = 12 * 3_600_000
 const templateMaxMs = 30_000
 
@@ -31,7 +31,7 @@ const LISTS: Readonly<Record<RunLook, string>> = {
   differences: 'with differences',
 }
 
-/** What the form is filled in with: the last whole month, where the sync can be limited to a time. */
+/** What the form is filled in with: the last whole month, if the sync can be limited to a time. */
 export function backfillTemplate(sync: SyncConfig, now: Date): Readonly<Record<string, string>> {
   const hasWindow = sync.kind === 'mirror' || windowProblem(sync.import.from) === null
   if (!hasWindow) return { sync: sync.name }

@@ -7,7 +7,7 @@ import { postWebhook } from '../../monitoring/webhook.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { safeText } from '../shared/terminal.ts'
 
-/** Ends with code 0 where the message was accepted, else with 3. */
+/** Ends with code 0 if the message was accepted, else with 3. */
 export async function notify(context: CommandContext, name: string): Promise<number> {
   const { terminal, env } = context
   const config = await context.loadConfig()

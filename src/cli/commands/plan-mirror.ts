@@ -10,11 +10,11 @@ import { readMirrorTarget, type MirroredType } from '../shared/mirror-target.ts'
 import type { PlanParts } from './plan-parts.ts'
 import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
 
-/** Requests of a run beside those of its types: whose key it is, object types, field types, associations. */
+/** Requests of a run next to those of its types: whose key it is, object types, field types, associations. */
 const OF_A_RUN = 4
-/** Of a type beside its pages: its properties, its count before and after, the last change, and what changed meanwhile. */
+/** Of a type next to its pages: its properties, its count before and after, the last change, and what changed meanwhile. */
 const OF_A_TYPE = 5
-/** The same where nothing changed: its properties, what changed, its count. */
+/** The same if nothing changed: its properties, what changed, its count. */
 const OF_A_TYPE_UNCHANGED = 3
 
 interface PlannedType extends MirroredType {

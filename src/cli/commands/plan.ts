@@ -11,7 +11,7 @@ import { planImport, type PlanOptions } from './plan-import.ts'
 import { planMirror } from './plan-mirror.ts'
 import type { PlanParts } from './plan-parts.ts'
 
-/** @throws ConfigError where a mirror is asked for its rejects */
+/** @throws ConfigError if a mirror is asked for its rejects */
 export async function plan(
   context: CommandContext,
   name: string,

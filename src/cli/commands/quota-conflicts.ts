@@ -1,10 +1,10 @@
-// Connections of one org share its quota, whatever they are called: where their settings differ, somebody may be surprised.
+// Connections of one org share its quota, whatever they are called: settings that differ may be a surprise.
 
 import type { Config } from '../../../config/index.ts'
 import { BULK_PRIORITIES } from '../../core/ports.ts'
 import { percentOfShare } from '../shared/forecast.ts'
 
-/** Says where connections of one org are configured to use its quota differently. */
+/** Reports connections of one org whose settings of its quota differ. */
 export function quotaConflicts(
   config: Config,
   name: string,

@@ -1,4 +1,4 @@
-// `records-sync quota [CONNECTION]`: how each org's quota stands, from the rows that all processes share. Asks no service.
+// `records-sync quota [CONNECTION]`: the state of each org's quota, from the rows that all processes share. Asks no service.
 // `--open` lets the next request go that a Retry-After holds back.
 
 import type { Config } from '../../../config/index.ts'
@@ -36,7 +36,7 @@ export async function quota(
     const views = []
     for (const { org, state } of orgs) {
       if (origin !== null && !org.startsWith(`${origin} `)) continue
-      // The row of a key counts until its org is known; what is left of it then tells nothing.
+      // The row of a key counts until its org is known; what is left of it then means nothing.
       if ((await store.orgOfKey(org)) === null) views.push(readQuotaView(org, state, nowMs))
     }
     if (context.json) {

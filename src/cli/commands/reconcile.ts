@@ -28,7 +28,7 @@ function whereOf(text: string): ReconcileScope['where'] {
   ])
 }
 
-/** What is written wrongly is said by the workflow, as in the Temporal UI. */
+/** The workflow refuses invalid options, as in the Temporal UI. */
 export async function reconcileSync(
   context: CommandContext,
   name: string,

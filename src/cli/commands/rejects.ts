@@ -1,4 +1,4 @@
-// `rejects`: the rows of a run that a person has to look at, in files for a spreadsheet: one for each kind of error, or one for
+// `rejects`: the rows of a run that need a person's attention, in files for a spreadsheet: one for each kind of error, or one for
 // all. The original columns come first, then what is wrong; `retry --file` reads them back (docs/rejects.md).
 
 import { appendFile, mkdir, readdir } from 'node:fs/promises'
@@ -108,7 +108,7 @@ function countTried(tried: Map<number, number>, items: readonly ReportedItem[]):
     if (attempt) tried.set(attempt.run, (tried.get(attempt.run) ?? 0) + 1)
 }
 
-/** With the names that the JSON of other commands has, beside those that it had first. */
+/** With the names that the JSON of other commands has, next to those that it had first. */
 const spelled = (item: ReportedItem) => ({
   ...item,
   http_status: item.httpStatus,
@@ -153,7 +153,7 @@ async function writeOne(
   return written
 }
 
-/** @throws ConfigError where it cannot be written */
+/** @throws ConfigError if it cannot be written */
 async function openOutput(path: string): Promise<Writable> {
   const file = await openPrivateFile(path).catch((error: NodeJS.ErrnoException) => {
     const found = error.code === 'ELOOP' ? 'is a link to another place' : 'cannot be written'
@@ -224,7 +224,7 @@ export async function writeFolder(
   return written
 }
 
-/** @throws ConfigError where files are in it: somebody may have corrected them */
+/** @throws ConfigError if files are in it: a person may have corrected them */
 async function makeFolder(directory: string, option: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch(() => {})
   const entries = await readdir(directory).catch(() => null)

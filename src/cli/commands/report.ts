@@ -70,7 +70,7 @@ function uiOf(config: Config, env: NodeJS.ProcessEnv): UiLocation | null {
   }
 }
 
-/** What the service allows the org of the run's key now; null where it is not known, or nothing limits. */
+/** What the service allows the org of the run's key now; null if it is not known, or nothing limits. */
 async function limitOf(context: CommandContext, config: Config, run: Run): Promise<number | null> {
   const { sync } = jobOf(run)
   const name = sync.kind === 'import' ? sync.import.to : sync.mirror.from
@@ -92,7 +92,7 @@ async function limitOf(context: CommandContext, config: Config, run: Run): Promi
   }
 }
 
-/** Writes a file that nobody but its owner may read, also where it was there before. */
+/** Writes a file that only its owner may read, also if it existed before. */
 async function writePrivate(file: string, text: string): Promise<void> {
   try {
     const handle = await openPrivateFile(file)

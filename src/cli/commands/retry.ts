@@ -20,7 +20,7 @@ export interface RetryOptions {
   readonly tuning?: string
 }
 
-/** @throws ConfigError for options that cannot be meant; whether there is something to send is said by the workflow */
+/** @throws ConfigError for options that cannot be meant; the workflow finds out whether there is something to send */
 export async function retryRun(
   context: CommandContext,
   runText: string,

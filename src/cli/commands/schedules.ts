@@ -193,7 +193,7 @@ function viewToJson({ lastRun, next, ...view }: ScheduleView) {
   }
 }
 
-/** @throws ConfigError where the sync has no schedule on the server */
+/** @throws ConfigError if the sync has no schedule on the server */
 export async function scheduleCommand(
   context: CommandContext,
   verb: 'pause' | 'resume' | 'trigger',

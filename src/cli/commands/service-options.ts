@@ -100,7 +100,7 @@ function describeKeys(command: Command, execute: Execute): void {
     })
 }
 
-/** `--data`, which commander, like `--schema`, gives to `service` although it stands behind `keys`. */
+/** `--data`, which commander, like `--schema`, gives to `service` although it is written after `keys`. */
 function dataOf(command: Command): string {
   const { data } = command.optsWithGlobals<{ data?: string }>()
   return data ?? command.error("error: required option '--data <file>' not specified")

@@ -44,7 +44,7 @@ export interface ServiceCommandOptions {
   readonly log: boolean
 }
 
-/** Resolves on the first SIGINT or SIGTERM; a second one ends the process at once, as if nobody listened. */
+/** Resolves on the first SIGINT or SIGTERM; a second one ends the process at once, as if nothing listened. */
 export function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const stop = (signal: NodeJS.Signals) => {

@@ -26,7 +26,7 @@ export async function show(context: CommandContext, runText?: string): Promise<n
   }
 }
 
-/** The report as the ledger alone knows it: `show` also works where the rest of the configuration is wrong. */
+/** The report as the ledger alone knows it: `show` works although the rest of the configuration is wrong. */
 async function readShown(context: CommandContext, ledger: Ledger, run: Run): Promise<ShownRun> {
   const rejects = run.kind === 'import' ? await ledger.rejectGroups(run.id) : []
   const { run: facts, ...report } = await collectReport(

@@ -23,7 +23,7 @@ export async function sql(
   )
   const warehouse = await openWarehouse(name)
   try {
-    // One more tells whether there are more.
+    // One more shows whether there are more.
     const { columns, rows } = await firstRows(warehouse, query, limit + 1)
     const shown = rows.slice(0, limit)
     if (context.json) {

@@ -81,9 +81,9 @@ function verifiedText({ through, left }: Verified): string | null {
   return [through === null ? null : minute(through), differ].filter(Boolean).join(', ') || null
 }
 
-/** The runs that tell how a sync stands. */
+/** The runs that show the health of a sync. */
 interface Latest {
-  /** The live one, or else the newest that moved rows; where there is none, the newest reconciliation. */
+  /** The live one, or else the newest that moved rows; if there is none, the newest reconciliation. */
   readonly run: Run | undefined
   readonly reconciliation: Run | undefined
 }
@@ -98,7 +98,7 @@ async function latestOf(ledger: Ledger | null, sync: string): Promise<Latest> {
   return { run: (await first(false)) ?? newest, reconciliation }
 }
 
-/** Until when a run at work waits for the quota of its org, as all processes know it; null where it does not. */
+/** Until when a run at work waits for the quota of its org, as all processes know it; null if it does not. */
 async function quotaWaitOf(
   context: CommandContext,
   quotas: QuotaStore | null,

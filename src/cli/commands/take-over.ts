@@ -5,7 +5,7 @@ import { ConfigError, SyncError } from '../../core/errors.ts'
 import { findSync } from '../../../config/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 
-/** @throws ConfigError for an import; SyncError `nothing_to_take_over`, or `not_taken_over` where it is not that project's */
+/** @throws ConfigError for an import; SyncError `nothing_to_take_over`, or `not_taken_over` if it is not that project's */
 export async function takeOverCommand(
   context: CommandContext,
   name: string,

@@ -1,5 +1,5 @@
-// `records-sync worker`: runs the workflows and activities until it is told to stop. Told once, it lets the batches in flight
-// finish; told twice, or after 25 s, it ends at once, and the next worker sends again what was not answered.
+// `records-sync worker`: runs the workflows and activities until it is stopped. After one signal it lets the batches in flight
+// finish; after two, or 25 s, it ends at once, and the next worker sends again what was not answered.
 
 import { constants } from 'node:os'
 import { startWorker } from '../../worker.ts'
@@ -9,11 +9,11 @@ import { jsonLogger, terminalLogger } from '../shared/logging.ts'
 export interface WorkerCommandOptions {
   /** Runs that a worker of this build begins go on with workers of this build only. */
   readonly buildId?: string
-  /** How long batches in flight may take once it is told to stop, ms; default 25 s. */
+  /** How long batches in flight may take after the first signal, ms; default 25 s. */
   readonly shutdownForceMs?: number
 }
 
-/** Ends with code 0 where every batch was settled; the process ends with 1 where one was not, with 128 + signal on a second signal. */
+/** Ends with code 0 if every batch was settled; the process ends with 1 if one was not, with 128 + signal on a second signal. */
 export async function workerCommand(
   context: CommandContext,
   options: WorkerCommandOptions = {},

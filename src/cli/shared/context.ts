@@ -36,18 +36,18 @@ export interface CommandContext {
   readonly json: boolean
   readonly configFile: string
   readonly env: NodeJS.ProcessEnv
-  /** A command line to show to a person: with `--config` where this one had it. */
+  /** A command line to show to a person: with `--config` if this one had it. */
   hint(command: string): string
   loadConfig(): Promise<Config>
   /** Opens the configured ledger, read-only by default. */
   openLedger(options?: { readOnly?: boolean }): Promise<Ledger>
-  /** Opens the configured ledger for reading; null where no run has made it yet. */
+  /** Opens the configured ledger for reading; null if no run has made it yet. */
   findLedger(): Promise<Ledger | null>
   /** Opens the quotas that all processes of the ledger share. */
   openQuotas(): Promise<QuotaStore>
 }
 
-/** `terminal`: share one where several write to the same screen, so that the live line stays whole. */
+/** `terminal`: share one if several contexts write to the same screen, so that the live line stays whole. */
 export function createContext(
   options: GlobalOptions,
   terminal: Terminal = createTerminal({ out: process.stdout, err: process.stderr }),
@@ -94,7 +94,7 @@ export function createContext(
 export const temporalOf: (config: Config, env: NodeJS.ProcessEnv) => TemporalSettings =
   temporalSettings
 
-/** Connects to the Temporal server, or says what is wrong and how to mend it. */
+/** Connects to the Temporal server, or reports what is wrong and what helps. */
 export async function connectTemporal(
   settings: TemporalSettings,
   options: { readonly retries?: boolean } = {},
@@ -108,10 +108,10 @@ export async function connectTemporal(
   return await connectClient(settings, patience, options)
 }
 
-/** The exit code of a run that ended, or stands, in `state`. */
+/** The exit code of a run that is in `state`. */
 export const exitCodeOf = (state: RunState): number => EXIT[exitOf(state)]
 
-/** What a database said of a query, for the person at the terminal who wrote it: it may quote the query, and values. */
+/** The database's own message about a query, for the person at the terminal who wrote it: it may quote the query and values. */
 export function databaseMessageLines(
   error: unknown,
   terminal: Pick<Terminal, 'isScreen'>,
@@ -123,7 +123,7 @@ export function databaseMessageLines(
 
 const OWN_LINES_MAX = 12
 
-/** Prints an error as a person or a program wants it, and says with which code to end. */
+/** Prints an error for a person or a program. Returns the exit code. */
 export function reportError(
   caught: unknown,
   context: Pick<CommandContext, 'terminal' | 'json'>,

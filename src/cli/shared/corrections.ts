@@ -8,7 +8,7 @@ import { formatNumber, safeText, type Terminal } from './terminal.ts'
 const COLUMNS_NAMED = 10
 
 /**
- * The number of the correction; null where the files have no row.
+ * The number of the correction; null if the files have no row.
  * @throws SourceError with file, line and what was expected; nothing is sent then
  */
 export async function loadCorrections(
@@ -26,7 +26,7 @@ export async function loadCorrections(
     let correction: number | null = null
     for await (const rows of corrections.pages())
       if (rows.length > 0) correction = await ledger.addCorrections(run.id, correction, rows)
-    if (!context.json) tell(context.terminal, corrections.account())
+    if (!context.json) printAccount(context.terminal, corrections.account())
     return correction
   } finally {
     await ledger.close()
@@ -34,7 +34,7 @@ export async function loadCorrections(
 }
 
 /** What was read, changed and put back, column by column. */
-function tell(terminal: Terminal, account: CorrectionsAccount): void {
+function printAccount(terminal: Terminal, account: CorrectionsAccount): void {
   const columns = (counts: ReadonlyMap<string, number>): string => {
     const named = [...counts].slice(0, COLUMNS_NAMED)
     const list = named

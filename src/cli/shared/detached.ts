@@ -1,4 +1,4 @@
-// What is said of a run that is started and not followed. Promise kept here: of two that are started at once, one is said to be
+// What a command prints of a run that is started and not followed. Promise kept here: of two that are started at once, one is said to be
 // started, and the other which run there is.
 
 import { ApplicationFailure } from '@temporalio/client'
@@ -10,13 +10,13 @@ import { EXIT, type CommandContext } from './context.ts'
 /** So long a worker may take to open the run. It does so at once, unless it has no slot free or has just gone. */
 export const BEGIN_MAX_MS = 60_000
 
-/** Whether a run is open, or nobody waits for that any longer. */
+/** Whether a run is open, or the wait for that is over. */
 export function openedOr(maxMs: number): (run: Run | null) => boolean {
   const until = systemClock.now() + maxMs
   return (run) => run !== null || systemClock.now() >= until
 }
 
-/** Says that it is started; or, where no worker has opened it yet, what is known. */
+/** Prints that it is started; or, if no worker has opened it yet, what is known. */
 export function printStarted(
   { terminal, json, hint }: CommandContext,
   { sync, workflowId }: { readonly sync: string; readonly workflowId: string },

@@ -64,7 +64,7 @@ export async function followRun(options: FollowOptions): Promise<FollowResult> {
     // Bounded by the run: it ends, or a person detaches.
     while (end.error() === undefined && !interrupt.signal.aborted) {
       const found = (await patience.once(reader.show))?.value
-      // What the ledger says is as good: the books are closed before the workflow ends.
+      // The ledger is as good a source: the books are closed before the workflow ends.
       if (end.isAway() && found && !LIVE_STATES.includes(found.state))
         return { kind: 'ended', run: found, error: null }
       if (options.isEnough?.(reader.latest())) break

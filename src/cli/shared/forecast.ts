@@ -10,7 +10,7 @@ import { elapsedText, formatNumber, utc } from './terminal.ts'
 
 export interface Forecast {
   readonly requests: number
-  /** Requests a minute to count on; null where it is not known, or nothing limits them. */
+  /** Requests a minute to count on; null if it is not known, or nothing limits them. */
   readonly perMinute: number | null
   /** Null: not known. 0: nothing limits them. */
   readonly minutes: number | null
@@ -18,7 +18,7 @@ export interface Forecast {
   readonly text: string
 }
 
-/** The quotas that all processes share; null where they cannot be opened: no command that only looks fails for that. */
+/** The quotas that all processes share; null if they cannot be opened: no command that only reads fails for that. */
 export async function findQuotas(context: CommandContext): Promise<QuotaStore | null> {
   try {
     return await context.openQuotas()
@@ -28,7 +28,7 @@ export async function findQuotas(context: CommandContext): Promise<QuotaStore | 
   }
 }
 
-/** Until when whatever is closed at an origin stays so; null where nothing is, or it cannot be read. */
+/** Until when whatever is closed at an origin stays so; null if nothing is, or it cannot be read. */
 export async function closedUntil(store: QuotaStore, origin: string): Promise<number | null> {
   try {
     const { nowMs, orgs } = await store.all()
@@ -42,7 +42,7 @@ export async function closedUntil(store: QuotaStore, origin: string): Promise<nu
   }
 }
 
-/** The quota of a key's org, from its row; null where there is none yet, or it cannot be read: a forecast is worth no failure. */
+/** The quota of a key's org, from its row; null if there is none yet, or it cannot be read: a forecast is worth no failure. */
 export async function readKeyQuota(
   store: QuotaStore,
   key: { readonly origin: string; readonly fingerprint: string },
@@ -60,8 +60,8 @@ export async function readKeyQuota(
 }
 
 /**
- * @param row of the org; null where there is none
- * @param known what to go by without a row: the limit as an answer said it, and the reserve as it is configured, 0 to 0.9
+ * @param row of the org; null if there is none
+ * @param known what counts without a row: the limit of the newest answer, and the configured reserve, 0 to 0.9
  */
 export function forecast(
   requests: number,
@@ -69,13 +69,13 @@ export function forecast(
   row: QuotaView | null,
   known: { readonly limit: number | null; readonly reserve: number },
 ): Forecast {
-  const told = `${formatNumber(requests)} ${requests === 1 ? 'request' : 'requests'}`
+  const count = `${formatNumber(requests)} ${requests === 1 ? 'request' : 'requests'}`
   const view = row?.limitPerMinute == null ? null : row
   const limit = view?.limitPerMinute ?? known.limit
   if (limit === null || requests === 0)
-    return { requests, perMinute: null, minutes: requests === 0 ? 0 : null, text: told }
+    return { requests, perMinute: null, minutes: requests === 0 ? 0 : null, text: count }
   if (limit >= UNLIMITED_PER_MINUTE) {
-    const text = `${told}; the service sets no limit`
+    const text = `${count}; the service sets no limit`
     return { requests, perMinute: null, minutes: 0, text }
   }
   const perMinute = view?.available?.[priority] ?? Math.floor(limit * (1 - known.reserve))
@@ -90,7 +90,7 @@ export function forecast(
     ...(view ? sharedWith(view, limit, perMinute, priority) : []),
     ...(view?.closedUntilMs ? [`from ${utc(view.closedUntilMs)} on`] : []),
   ].join(', ')
-  const text = `${told}, ${minutes === null ? 'no telling how long' : inWords(minutes)}: ${rests}`
+  const text = `${count}, ${minutes === null ? 'no telling how long' : inWords(minutes)}: ${rests}`
   return { requests, perMinute, minutes, text }
 }
 
@@ -105,7 +105,7 @@ function inWords(minutes: number): string {
   return `about ${whole < 120 ? `${whole} minutes` : elapsedText(whole * 60_000)}`
 }
 
-/** What is not ours: the reserve, or what others use of the quota where that is more. */
+/** What is not ours: the reserve, or what others use of the quota if that is more. */
 function lessOf(limit: number, reserve: number, others: number): string[] {
   if (others > reserve * limit) return [`others use ${formatNumber(others)}`]
   return reserve > 0 ? [`${percentOfShare(reserve)} % is kept for others`] : []

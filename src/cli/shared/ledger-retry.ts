@@ -1,4 +1,4 @@
-// Asks the ledger again while it does not answer: that says nothing of the run, whose workers wait for the ledger too.
+// Asks the ledger again while it does not answer: the run may go on, and its workers wait for the ledger too.
 
 import { LedgerError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
@@ -20,9 +20,9 @@ export class LedgerUnreachable extends SyncError {
 
 export interface LedgerRetry {
   readonly isAway: boolean
-  /** What `work` gives; null where the ledger does not answer now. @throws LedgerUnreachable; whatever else `work` throws */
+  /** What `work` gives; null if the ledger does not answer now. @throws LedgerUnreachable; whatever else `work` throws */
   once<Result>(work: () => Promise<Result>): Promise<{ readonly value: Result } | null>
-  /** Asks again until the ledger answers; null where `signal` ends the wait. @throws as `once` */
+  /** Asks again until the ledger answers; null if `signal` ends the wait. @throws as `once` */
   until<Result>(
     work: () => Promise<Result>,
     signal?: AbortSignal,

@@ -14,12 +14,12 @@ import { formatNumber } from '../../core/format.ts'
 import { LISTED_ALWAYS_MAX } from '../../core/mirror.ts'
 import type { MirrorConfig, MirrorSync } from '../../../config/index.ts'
 
-/** Object types that are asked for at the same time. */
+/** Object types that are requested concurrently. */
 const CONCURRENCY = 8
 
 export interface MirroredType {
   readonly schema: ObjectSchema
-  /** Property that tells when a record was changed last; null where there is none that the service sorts by. */
+  /** Property with the time of the last change; null if there is none that the service sorts by. */
   readonly modified: PropertyWire | null
 }
 

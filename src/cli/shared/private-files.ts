@@ -8,9 +8,9 @@ import { warehouseOf } from '../../warehouses/index.ts'
 
 /** Rights of others than the owner. */
 const OTHERS = 0o077
-/** Folder that is ours, whatever lies in it. */
+/** Folder that is ours, whatever it holds. */
 const OUR_FOLDER = '.records-sync'
-/** Files and folders in it that are looked at, and how deep. */
+/** How many files and folders in it are checked, and how deep. */
 const ENTRIES_MAX = 10_000
 const DEPTH_MAX = 4
 
@@ -29,7 +29,7 @@ export function findExposedFiles(config: Config): readonly ExposedFile[] {
     if (seen.has(path) || seen.size >= ENTRIES_MAX) return
     seen.add(path)
     const stat = lstatSync(path, { throwIfNoEntry: false })
-    // What a link leads to is somebody's choice.
+    // A user chose what a link leads to.
     if (!stat || stat.isSymbolicLink() || (!stat.isFile() && !stat.isDirectory())) return
     const isFolder = stat.isDirectory()
     if ((stat.mode & OTHERS) !== 0)
@@ -56,14 +56,14 @@ export function restrictFiles(files: readonly ExposedFile[]): readonly ExposedFi
 function placesOf(config: Config): string[] {
   const folder = dirname(config.file)
   const places = [join(folder, OUR_FOLDER)]
-  const beside = (path: string, endings: readonly string[]) =>
+  const withSidecars = (path: string, endings: readonly string[]) =>
     places.push(path, ...endings.map((ending) => `${path}${ending}`))
   if ('sqlite' in config.ledger) {
     const { sqlite } = config.ledger
     const home = dirname(sqlite)
     if (basename(home) === OUR_FOLDER) places.push(home)
-    beside(sqlite, ['-wal', '-shm', '.lock'])
-    beside(join(home, 'quota.db'), ['-wal', '-shm', '.lock'])
+    withSidecars(sqlite, ['-wal', '-shm', '.lock'])
+    withSidecars(join(home, 'quota.db'), ['-wal', '-shm', '.lock'])
   }
   const mirrored = new Set(
     Object.values(config.syncs).flatMap((sync) => (sync.kind === 'mirror' ? [sync.mirror.to] : [])),
@@ -71,7 +71,7 @@ function placesOf(config: Config): string[] {
   for (const name of mirrored) {
     const warehouse = config.warehouses[name]
     const file = warehouse && warehouseOf(warehouse).file(warehouse)
-    if (file) beside(file.path, file.endings)
+    if (file) withSidecars(file.path, file.endings)
   }
   return places
 }

@@ -14,7 +14,7 @@ const waitMaxMs = 20_000
 const quietMs = 2_000
 const askEveryMs = 300
 
-/** The project; null where no worker of this release has opened the ledger yet. */
+/** The project; null if no worker of this release has opened the ledger yet. */
 export async function findProject(context: CommandContext): Promise<Project | null> {
   try {
     const ledger = await context.findLedger()
@@ -47,7 +47,7 @@ async function began(
  * Waits for a worker of this project, because one that starts makes the ledger first and is known to the server only after
  * that.
  * @returns the project that it serves
- * @throws SyncError `no_worker`, which says how to get one, and whose workers there are
+ * @throws SyncError `no_worker`, which says how to start one, and whose workers are there
  */
 export async function requireWorker(
   context: CommandContext,

@@ -21,7 +21,7 @@ const ANSWER_MAX_MS = 30_000
 
 /**
  * A run by its number, or the live one of a sync by its name.
- * @throws ConfigError where there is none; SyncError `run_ended`
+ * @throws ConfigError if there is none; SyncError `run_ended`
  */
 export async function liveRunNamed(context: CommandContext, text: string): Promise<Run> {
   const ledger = await context.openLedger()
@@ -46,12 +46,12 @@ export interface RunMessenger {
   readonly handle: WorkflowHandle
   /**
    * @param input one JSON object, or undefined
-   * @throws SyncError what the workflow refused, in its own words; `refusedType` tells which refusal it was
+   * @throws SyncError what the workflow refused, in its own words; `refusedType` has the type of the refusal
    */
   update<Answer>(name: string, input: unknown): Promise<Answer>
 }
 
-/** Does `work` with a connection to the workflow of a run. `needsWorker`: whether somebody has to answer at once. */
+/** Does `work` with a connection to the workflow of a run. `needsWorker`: whether a worker has to answer at once. */
 export async function withRunMessenger<Result>(
   context: CommandContext,
   run: Run,

@@ -5,7 +5,7 @@ import { AlreadyRunning } from '../../core/errors.ts'
 import { isLiveWorkflow } from '../../temporal/is-live.ts'
 import type { CommandContext } from './context.ts'
 
-/** @throws AlreadyRunning where a workflow that is at work holds the sync */
+/** @throws AlreadyRunning if a workflow that is at work holds the sync */
 export async function checkNoLiveRun(
   context: Pick<CommandContext, 'findLedger'>,
   client: Client,

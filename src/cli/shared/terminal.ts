@@ -8,7 +8,7 @@ export { formatNumber }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** Where the command writes. `out` is for results, `err` for everything said on the way. */
+/** Where the command writes. `out` is for results, `err` for everything else. */
 export interface Terminal {
   out(line?: string): void
   err(line?: string): void
@@ -17,7 +17,7 @@ export interface Terminal {
   /** Ends the live line. */
   endLive(): void
   style(style: Style, text: string): string
-  /** Whether a person reads what is said on the way. */
+  /** Whether a person reads `err`. */
   readonly isScreen?: boolean
 }
 
@@ -66,7 +66,7 @@ const CONTROL_CHARACTERS =
   // oxlint-disable-next-line no-control-regex -- control characters are what it finds
   /[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g
 
-/** Text with what steers a terminal as its number, `\u001b`; lines stay lines. In JSON it means the same. */
+/** Text with control characters as their number, `\u001b`; lines stay lines. In JSON it means the same. */
 export const stripControls = (text: string): string =>
   text.replace(CONTROL_CHARACTERS, (found) =>
     found === '\n' || found === '\t'
@@ -86,7 +86,7 @@ const outputWidth = () => (process.stdout.isTTY ? process.stdout.columns : Infin
 const COLUMN_MIN = 10
 
 /**
- * A plain table: columns as wide as their longest cell; numbers to the right; `–` for null. Where it is wider than `width`,
+ * A plain table: columns as wide as their longest cell; numbers to the right; `–` for null. If it is wider than `width`,
  * the widest columns of text break their cells into lines.
  */
 export function table(
@@ -146,7 +146,7 @@ function fitted(
   return narrowed
 }
 
-/** A cell in lines of at most `width`, broken at spaces where there are some. */
+/** A cell in lines of at most `width`, broken at spaces if it has some. */
 function inLines(cell: string, width: number): string[] {
   const lines: string[] = []
   let rest = cell
@@ -196,7 +196,7 @@ export function elapsedText(ms: number): string {
   return `${Math.floor(seconds / 3_600)} h ${pad(Math.floor((seconds % 3_600) / 60))} min`
 }
 
-/** `14:03:02 UTC`, with its date where that is not the date of `nowMs`. */
+/** `14:03:02 UTC`, with its date if that is not the date of `nowMs`. */
 export function utc(ms: number, nowMs: number = ms): string {
   const [date, time] = new Date(ms).toISOString().slice(0, 19).split('T') as [string, string]
   const today = new Date(nowMs).toISOString().slice(0, 10)

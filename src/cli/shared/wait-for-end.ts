@@ -37,7 +37,7 @@ export interface WaitOptions {
 }
 
 /**
- * Ends when the workflow has ended well; rejects where it failed.
+ * Ends when the workflow has ended well; rejects if it failed.
  * @throws ServerAway; SyncError `workflow_lost`; what the run failed with
  */
 export async function waitForEnd(
@@ -50,7 +50,7 @@ export async function waitForEnd(
   // Each of the many requests of a long wait listens to it.
   setMaxListeners(0, signal)
   try {
-    // The wait itself is one long request, which says late that nobody answers.
+    // The wait itself is one long request, which reports late that nothing answers.
     await Promise.race([
       result(client, handle, signal),
       watchServer(client, handle, { ...waiting, signal }),
@@ -61,7 +61,7 @@ export async function waitForEnd(
 }
 
 async function result(client: Client, handle: WorkflowHandle, signal: AbortSignal): Promise<void> {
-  // Bounded by whoever watches the server.
+  // Bounded by the watch of the server.
   for (;;) {
     try {
       await client.withAbortSignal(signal, () => handle.result())

@@ -1,4 +1,4 @@
-// How far a live import is: what `status` shows of it, because its account is drawn up only when it ends.
+// How far a live import is: what `status` shows of it, because its books are counted only when it ends.
 
 import { LIVE_STATES } from '../../core/states.ts'
 import type { Ledger, RunCounters, Run } from '../../ledger/ledger.ts'
@@ -11,7 +11,7 @@ export interface ImportProgressView {
   readonly progress: RunCounters
 }
 
-/** Null for a run that has ended, and for a mirror, whose streams tell it. */
+/** Null for a run that has ended, and for a mirror, whose streams show it. */
 export async function importProgressOf(
   ledger: Ledger,
   run: Run,

@@ -1,5 +1,5 @@
 // How the operations of a service are requested, as `check` shows it: what is as expected in one line, the rest by name. A
-// request stands here as it would be written in the configuration.
+// request is shown as it would be written in the configuration.
 
 import { isUsual, type Resolution, type ResolvedOperation } from '../../client/index.ts'
 import {
@@ -58,7 +58,7 @@ export function operationLines(rows: readonly OperationRow[], all: boolean): str
     .map(([words, is]) => [rows.filter(is).length, words] as const)
     .filter(([count]) => count > 0)
     .map(([count, words], index) => `${count}${index === 0 ? ' operations' : ''} ${words}`)
-  // What is absent or uncertain is told by the warnings.
+  // The warnings name what is absent or uncertain.
   const isTold = (row: OperationRow) => of('openapi')(row) || of('configuration')(row)
   const shown = rows.filter((row) => all || isTold(row))
   return [...wrapped(counts.join(', '), indent * 2), ...shown.flatMap(linesOf)]

@@ -10,7 +10,7 @@ type Line = (ledger: Ledger, run: Run) => Promise<string>
 
 type Hints = Pick<CommandContext, 'hint'>
 
-/** A run that stands still: who has to do something about it. */
+/** A run that is blocked: who has to do something about it. */
 const blocked = (run: Run, context: Hints): string => {
   const why = safeText(run.message ?? 'blocked', 300)
   return run.reason === 'approval'
@@ -67,15 +67,15 @@ export function compareProgressLine(context: Hints): Line {
   }
 }
 
-/** Of a mirror. What waits for approval is told in lines of its own, once. */
+/** Of a mirror. What waits for approval has a line of its own, once. */
 export function mirrorProgressLine(context: Pick<CommandContext, 'terminal' | 'hint'>): Line {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   return async (ledger, run) => {
     const streams = await ledger.streams(run.id)
     for (const { stream, state, message } of streams) {
-      if (state !== 'approval') told.delete(stream)
-      else if (!told.has(stream)) {
-        told.add(stream)
+      if (state !== 'approval') reported.delete(stream)
+      else if (!reported.has(stream)) {
+        reported.add(stream)
         const how = context.hint(`approve ${run.id} --stream "${stream}"`)
         context.terminal.err(
           `${run.sync}  ${safeText(stream, 80)}: ${safeText(message ?? 'deletions wait for approval', 300)}: ${how}`,

@@ -26,7 +26,7 @@ interface Screen {
 const indent = 2
 const labelChars = 11
 const usersMax = 20
-/** An org that nobody asked about for longer is quiet. */
+/** An org without requests for longer is quiet. */
 const quietMs = 60_000
 /** Refusals a thousand requests above which something is wrong. */
 const refusalsPer1000Max = 2
@@ -43,14 +43,14 @@ export function printQuota(terminal: Terminal, view: QuotaView, screen: Screen):
   for (const { label, text, style } of factsOf(view, screen)) {
     const lines = wrapped(safeText(text, 500), indent + labelChars, width)
     const [line = '', ...others] = lines
-    const said = `${' '.repeat(indent)}${label.padEnd(labelChars)}${line.trimStart()}`
-    for (const each of [said, ...others]) terminal.out(style ? terminal.style(style, each) : each)
+    const first = `${' '.repeat(indent)}${label.padEnd(labelChars)}${line.trimStart()}`
+    for (const each of [first, ...others]) terminal.out(style ? terminal.style(style, each) : each)
   }
   printUsers(terminal, view, screen)
   printExpected(terminal, view, screen)
 }
 
-/** The one line that says whether there is anything to look at. */
+/** The one line that shows whether anything needs attention. */
 function printState(terminal: Terminal, view: QuotaView, { nowMs, width }: Screen): void {
   const say = (style: Parameters<Terminal['style']>[0], text: string) => {
     for (const line of wrapped(text, indent, width)) terminal.out(terminal.style(style, line))
@@ -70,7 +70,7 @@ function printState(terminal: Terminal, view: QuotaView, { nowMs, width }: Scree
   say('green', `in use: ${used} % of the limit in the last minute`)
 }
 
-/** How long ago somebody asked last; 0 where that is within the last minute. */
+/** How long ago the last request was; 0 if that is within the last minute. */
 function quietFor(view: QuotaView, nowMs: number): number {
   const seenMs = Math.max(view.totals.sinceMs, ...view.users.map((user) => user.lastSeenMs))
   return nowMs - seenMs > quietMs ? nowMs - seenMs : 0
@@ -168,10 +168,10 @@ function windowInWords({ regime, resetsAtMs, limitPerMinute }: QuotaView, nowMs:
 
 /** `3 with 429 (0.2 per 1,000)` */
 function countAndRate(count: number, requests: number, status: number): string {
-  const said = `${formatNumber(count)} with ${status}`
-  if (count === 0) return said
+  const text = `${formatNumber(count)} with ${status}`
+  if (count === 0) return text
   const rate = (count * 1_000) / requests
-  return `${said} (${rate < 0.05 ? 'under 0.1' : rate.toFixed(1)} per 1,000)`
+  return `${text} (${rate < 0.05 ? 'under 0.1' : rate.toFixed(1)} per 1,000)`
 }
 
 function printUsers(terminal: Terminal, view: QuotaView, { width }: Screen): void {

@@ -57,7 +57,7 @@ export function printRunAccount(
   printRunDifferences(terminal, run, differences)
 }
 
-/** What a run is besides a regular one, in one line; null for those. */
+/** What a run is for, in one line; null for regular runs. */
 export function runPurposeText(run: Run): string | null {
   const job = jobOf(run)
   switch (job.purpose) {

@@ -1,4 +1,4 @@
-// How the schedules of the syncs stand on the Temporal server, for `status`. A server that does not answer is not waited for.
+// The state of the schedules on the Temporal server, for `status`. A server that does not answer is not waited for.
 
 import type { Config } from '../../../config/index.ts'
 import { SyncError } from '../../core/errors.ts'
@@ -11,13 +11,13 @@ import { safeText } from '../shared/terminal.ts'
 const answerMaxMs = 5_000
 
 export interface ScheduleStatuses {
-  /** By sync; those that have none, and are configured with none, are not in it. Null where the server does not tell. */
+  /** By sync; those that have none, and are configured with none, are not in it. Null if the server does not answer. */
   readonly views: ReadonlyMap<string, ScheduleView> | null
   /** Why it is not known. */
   readonly unknown: string | null
 }
 
-/** Asks the server only where a schedule is configured. */
+/** Asks the server only if a schedule is configured. */
 export async function readScheduleStatuses(
   context: CommandContext,
   config: Config,

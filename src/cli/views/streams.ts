@@ -7,7 +7,7 @@ import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared
 /** Streams with a name for a person: its table, or what it is called until it has one. */
 const nameOf = (stream: StreamReport): string => safeText(stream.table ?? stream.stream, 80)
 
-/** Whether the service counts otherwise than the table; false where one of them is not counted. */
+/** Whether the service counts otherwise than the table; false if one of them is not counted. */
 const differs = ({ service_count, table_count }: StreamReport): boolean =>
   service_count !== null && table_count !== null && service_count !== table_count
 

@@ -1,4 +1,4 @@
-// What the user of a PostgreSQL may do beside reading. A transaction that may only read keeps rows as they are; functions
+// What the user of a PostgreSQL may do next to reading. A transaction that may only read keeps rows as they are; functions
 // of the server can do more, as far as the role lets them.
 
 import type { Warehouse } from '../warehouse.ts'
@@ -21,7 +21,7 @@ const QUERY = `WITH me AS (SELECT * FROM pg_catalog.pg_roles WHERE rolname = cur
     WHERE r.rolname IN (${ROLES.map((role) => `'${role}'`).join()})
       AND pg_catalog.pg_has_role(me.oid, r.oid, 'MEMBER') AND NOT me.rolsuper`
 
-/** What a person should know of the role, one line each; none where it may only read. */
+/** What a person should know of the role, one line each; none if it may only read. */
 export async function roleWarnings(warehouse: Warehouse): Promise<string[]> {
   const { chunks } = await warehouse.read(QUERY)
   const found: string[] = []

@@ -42,8 +42,8 @@ function tampered(change: (db: DatabaseSyncInstance) => void): string {
 async function auditOf(path: string, key: string | null = KEY, nowMs = NOW) {
   const ledger = openSqliteLedger(path, { readOnly: true })
   const findings: AuditFinding[] = []
-  const tell = (finding: AuditFinding) => void findings.push(finding)
-  const syncs = await auditLedger(ledger, { key, nowMs, tell })
+  const report = (finding: AuditFinding) => void findings.push(finding)
+  const syncs = await auditLedger(ledger, { key, nowMs, report })
   await ledger.close()
   return { syncs, findings }
 }

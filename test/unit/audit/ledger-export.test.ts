@@ -136,8 +136,8 @@ describe.each(DRIVERS)('of a ledger in %s', (driver) => {
   test('an honest ledger passes its audit', async () => {
     const ledger = await opened(driver)
     const findings: unknown[] = []
-    const tell = (finding: unknown) => void findings.push(finding)
-    const [contacts, crm] = await runAudit(ledger, { key: null, nowMs: NOW, tell })
+    const report = (finding: unknown) => void findings.push(finding)
+    const [contacts, crm] = await runAudit(ledger, { key: null, nowMs: NOW, report })
     await ledger.close()
     expect(findings).toEqual([])
     expect(contacts).toMatchObject({ sync: 'contacts', runs: 9, sealed: 8, booked: 7, pruned: 1 })
