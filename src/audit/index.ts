@@ -67,7 +67,7 @@ export async function runAudit(
       kind: 'run_missing',
       sync: null,
       run: first,
-      message: `${first === id ? 'it is' : `it and those up to run ${id} are`} not in the ledger any more, although runs are numbered without gaps and never removed: somebody deleted ${first === id ? 'it' : 'them'}`,
+      message: `${first === id ? 'it is' : `it and those up to run ${id} are`} not in the ledger any more, although runs are numbered without gaps and never removed: ${first === id ? 'it was' : 'they were'} deleted`,
     })
   }
   for (const sync of await ledger.syncs()) await auditorOf(sync).end(last)

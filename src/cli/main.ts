@@ -164,7 +164,7 @@ program
   .command('quota')
   .argument('[connection]', 'only the orgs of its service; default: all')
   .option('--open', 'ask the service of the connection at once, whatever wait it has asked for')
-  .description("how each org's quota stands: limit, use, who uses it, what to expect")
+  .description("the state of each org's quota: limit, use, who uses it, what to expect")
   .action((connection: string | undefined, options: { open?: boolean }) =>
     execute(async (context) =>
       (await import('./commands/quota.ts')).quota(context, connection, options),

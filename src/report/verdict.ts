@@ -35,8 +35,8 @@ export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): Report
       return {
         tone: 'live',
         words: 'Running',
-        meaning: 'The run is at work. This page shows it as it stood when the page was made.',
-        next: [step('See it as it stands now:', `show ${run.id}`)],
+        meaning: 'The run is at work. This page shows it as it was when the page was made.',
+        next: [step('See it as it is now:', `show ${run.id}`)],
       }
     case 'paused':
       return {
@@ -61,7 +61,7 @@ export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): Report
                   ? ' Its source was not read to its end.'
                   : ''
               }`,
-        next: [step('Begin anew; what was accepted is not sent again:', `run ${word(run.sync)}`)],
+        next: [step('Start again; what was accepted is not sent again:', `run ${word(run.sync)}`)],
       }
     case 'complete':
     case 'complete_with_rejects':
@@ -87,11 +87,11 @@ const obstacles: Readonly<
   },
   contract: {
     meaning: 'The service, or the mapping, is not as the run needs it.',
-    next: 'What is wrong is said above. Check the configuration against the service:',
+    next: 'The message above has what is wrong. Check the configuration against the service:',
   },
   service: {
     meaning: 'The service does not answer, or answers with failures.',
-    next: 'Nothing, at first: the run asks again, and goes on by itself. If it lasts, tell who runs the service.',
+    next: 'Nothing, at first: the run asks again, and goes on by itself. If it lasts, report it to the service’s operator.',
   },
   ledger: {
     meaning: 'The ledger cannot be written, so nothing is sent.',

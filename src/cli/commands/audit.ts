@@ -107,7 +107,7 @@ function limitsOf(syncs: readonly SyncAudit[], hasKey: boolean): string[] {
   const unsigned = syncs.filter(({ sealed, signed }) => sealed > 0 && signed === 0)
   if (!hasKey)
     limits.push(
-      `Whether manifests were forged: whoever can write the ledger can change a run and seal it anew, unless a \`ledger.signing_key\` signs manifests${sum(({ signed }) => signed) > 0 ? '. Some are signed; name the key, and they are checked' : ''}.`,
+      `Whether manifests were forged: anyone who can write the ledger can change a run and seal it again, unless a \`ledger.signing_key\` signs manifests${sum(({ signed }) => signed) > 0 ? '. Some are signed; name the key, and they are checked' : ''}.`,
     )
   else if (unsigned.length > 0)
     limits.push(

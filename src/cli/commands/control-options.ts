@@ -10,7 +10,7 @@ export function describeControl(program: Command, execute: Execute): void {
   program
     .command('backfill')
     .argument('<sync>')
-    .option('--from <time>', 'a day or a time, such as 2026-01-01; in UTC where nothing is said')
+    .option('--from <time>', 'a day or a time, such as 2026-01-01; in UTC unless it has an offset')
     .option('--to <time>', 'the day or time before which it ends')
     .option('--object-types <names...>', 'of a mirror: only these')
     .option('--full', 'of a mirror: read everything again', false)

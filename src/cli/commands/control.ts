@@ -50,7 +50,7 @@ export async function cancelRun(context: CommandContext, runText: string): Promi
   const isLive = LIVE_STATES.includes(now.state)
   const code = printState(context, now, {
     [now.state]: isLive
-      ? 'is told to end, and has not yet: is a worker running? It ends as soon as one is'
+      ? 'was asked to end, and has not ended yet: is a worker running? It ends as soon as one is'
       : now.state,
   })
   if (isLive) return EXIT.stopped

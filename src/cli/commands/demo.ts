@@ -118,7 +118,7 @@ async function mirrorCrm({ context, service, title }: Demo): Promise<number | nu
   const mirrored = await run(context, 'crm_copy', { detach: false })
   if (mirrored !== EXIT.done) return mirrored
 
-  title('8. Somebody works in the CRM: three contacts change, two are deleted')
+  title('8. A user works in the CRM: three contacts change, two are deleted')
   const since = await workInCrm(service, terminal)
 
   title('9. Mirror again: the last five minutes are read again, and what is gone is found')

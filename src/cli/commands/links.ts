@@ -51,7 +51,7 @@ export async function links(context: CommandContext): Promise<number> {
     throw new ConfigError(config.file, [
       {
         path: 'temporal.ui',
-        message: `temporal.ui: expected the address of the Temporal UI, such as https://temporal.example.com; that of the server, ${temporal.address}, does not tell it`,
+        message: `temporal.ui: expected the address of the Temporal UI, such as https://temporal.example.com; it does not follow from that of the server, ${temporal.address}`,
       },
     ])
   const place = { ui, namespace: temporal.namespace }

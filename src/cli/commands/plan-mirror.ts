@@ -129,7 +129,7 @@ function printPlan(terminal: Terminal, { name, mirror }: MirrorSync, plan: Mirro
   terminal.out(`Plan of ${name} (nothing was written): tables in ${to}, schema ${schema}`)
   terminal.out(
     table(
-      ['object type', 'records', 'properties', 'changes are told by', 'pages'],
+      ['object type', 'records', 'properties', 'changes found by', 'pages'],
       plan.types.map((type) => [
         safeText(type.schema.name, 60),
         type.records,

@@ -21,6 +21,6 @@ export function quotaConflicts(
   if (isSame) return []
   const strictest = percentOfShare(Math.max(one.reserve, other.reserve))
   return [
-    `connections ${first} and ${name} use the quota of the same org, and their settings of "quota" differ: the strictest reserve counts for both, ${strictest} %, and the shares of whoever asks`,
+    `connections ${first} and ${name} use the quota of the same org, and their settings of "quota" differ: the strictest reserve counts for both, ${strictest} %, and the shares of the process that asks`,
   ]
 }

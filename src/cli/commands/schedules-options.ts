@@ -17,7 +17,7 @@ const ABOUT_ONE = {
 } as const
 
 export function describeSchedules(command: Command, execute: Execute): void {
-  command.description('the schedules of the configuration, and how they stand on the server')
+  command.description('the schedules of the configuration, and their state on the server')
   for (const [name, description] of Object.entries(ABOUT_ALL)) {
     const verb = name as keyof typeof ABOUT_ALL
     command
@@ -33,7 +33,7 @@ export function describeSchedules(command: Command, execute: Execute): void {
     const verb = name as keyof typeof ABOUT_ONE
     const described = command.command(verb).argument('<sync>').description(description)
     if (verb === 'pause')
-      described.option('--reason <text>', 'what people will read beside it', 'by hand')
+      described.option('--reason <text>', 'the note that is shown with it', 'by hand')
     described.action((sync: string, { reason }: { reason?: string }) =>
       execute(async (context) => {
         const { scheduleCommand: schedule } = await import('./schedules.ts')

@@ -91,7 +91,7 @@ function printSteps(
   if (json) return terminal.out(JSON.stringify({ schedules: steps, buttons, unclaimed: left }))
   if (left.length > 0)
     terminal.err(
-      `An older release made ${left.map((id) => safeText(id, 80)).join(', ')}, and nothing tells for which project: no run that they began is in this ledger. Where they are of this project, delete them: they would begin its runs where no worker looks`,
+      `An older release made ${left.map((id) => safeText(id, 80)).join(', ')}, for a project that is not known: no run that they began is in this ledger. If they are of this project, delete them: they would begin its runs where no worker takes them`,
     )
   if (steps.length === 0) {
     terminal.out(

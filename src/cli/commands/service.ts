@@ -104,7 +104,7 @@ function allowPlainHttp(terminal: Terminal, { host, plainHttp }: ServiceCommandO
       `${place}; keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or --plain-http where a proxy before it speaks TLS`,
     )
   terminal.err(
-    terminal.style('yellow', `Warning: ${place}. Let nobody reach it but a proxy that speaks TLS.`),
+    terminal.style('yellow', `Warning: ${place}. Let only a proxy that speaks TLS reach it.`),
   )
 }
 
@@ -165,8 +165,8 @@ async function pemFile(file: string): Promise<string> {
 /** @throws ConfigError */
 function faultsOf({ faultRate, faults, faultSeed }: ServiceCommandOptions): FaultPlan | null {
   if (faultRate === undefined && faults === undefined) return null
-  if (faultRate === undefined) throw usage('--faults', '--fault-rate SHARE was expected beside it')
-  if (faults === undefined) throw usage('--fault-rate', '--faults NAMES was expected beside it')
+  if (faultRate === undefined) throw usage('--faults', '--fault-rate SHARE was expected with it')
+  if (faults === undefined) throw usage('--fault-rate', '--faults NAMES was expected with it')
   return { seed: faultSeed, rate: faultRate, kinds: faults }
 }
 
@@ -174,9 +174,8 @@ function faultsOf({ faultRate, faults, faultSeed }: ServiceCommandOptions): Faul
 function deprecationOf(options: ServiceCommandOptions): Deprecation | null {
   const { deprecatedSince: since, sunset } = options
   if (since === undefined && sunset === undefined) return null
-  if (since === undefined) throw usage('--sunset', '--deprecated-since DATE was expected beside it')
-  if (sunset === undefined)
-    throw usage('--deprecated-since', '--sunset DATE was expected beside it')
+  if (since === undefined) throw usage('--sunset', '--deprecated-since DATE was expected with it')
+  if (sunset === undefined) throw usage('--deprecated-since', '--sunset DATE was expected with it')
   if (sunset < since) throw usage('--sunset', 'a date not before --deprecated-since was expected')
   return { since, sunset }
 }

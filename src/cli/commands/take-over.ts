@@ -45,7 +45,7 @@ export async function takeOverCommand(
     else if (isOurs) terminal.out(`${name}: ${place} is kept by this project (${project}) already`)
     else
       terminal.out(
-        `${name}: ${place} is kept by this project (${project}) from now on, and every run of ${from === project ? `the sync "${holder.sync}"` : from} is refused there. The next run goes on where the tables stand: ${hint(`run ${name}`)}`,
+        `${name}: ${place} is kept by this project (${project}) from now on, and every run of ${from === project ? `the sync "${holder.sync}"` : from} is refused there. The next run goes on from the state of the tables: ${hint(`run ${name}`)}`,
       )
     return EXIT.done
   } finally {

@@ -90,7 +90,7 @@ export function forecast(
     ...(view ? sharedWith(view, limit, perMinute, priority) : []),
     ...(view?.closedUntilMs ? [`from ${utc(view.closedUntilMs)} on`] : []),
   ].join(', ')
-  const text = `${count}, ${minutes === null ? 'no telling how long' : inWords(minutes)}: ${rests}`
+  const text = `${count}, ${minutes === null ? 'for an unknown time' : inWords(minutes)}: ${rests}`
   return { requests, perMinute, minutes, text }
 }
 

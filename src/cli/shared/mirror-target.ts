@@ -73,7 +73,7 @@ export async function readMirrorTarget(
   const timeless = types.filter(({ modified }) => !modified).map(({ schema }) => schema.name)
   if (timeless.length > 0)
     warnings.push(
-      `nothing tells when a record of ${joinWords(timeless)} was changed last: up to ${formatNumber(LISTED_ALWAYS_MAX)} records are read whole by every run; above that, changes are found only by the full listing every ${mirror.full_every_hours} h. \`modification_property\` can name what tells it`,
+      `no property has the time of the last change of ${joinWords(timeless)}: up to ${formatNumber(LISTED_ALWAYS_MAX)} records are read whole by every run; above that, changes are found only by the full listing every ${mirror.full_every_hours} h. \`modification_property\` can name one`,
     )
   return { types, associations, warnings }
 }

@@ -63,8 +63,8 @@ function printState(terminal: Terminal, view: QuotaView, { nowMs, width }: Scree
     return say('red', `closed for ${elapsedText(closedUntilMs - nowMs)}: ${why}`)
   }
   const quietForMs = quietFor(view, nowMs)
-  if (quietForMs > 0) return say('dim', `quiet: nobody has asked for ${elapsedText(quietForMs)}`)
-  if (limit === null) return say('yellow', 'in use; no answer has told the limit yet')
+  if (quietForMs > 0) return say('dim', `quiet: no request for ${elapsedText(quietForMs)}`)
+  if (limit === null) return say('yellow', 'in use; the limit is not known yet')
   if (limit >= UNLIMITED_PER_MINUTE) return say('green', 'in use, without a limit')
   const used = Math.round(((lastMinute.ours + lastMinute.others) / Math.max(1, limit)) * 100)
   say('green', `in use: ${used} % of the limit in the last minute`)
@@ -116,7 +116,7 @@ interface Fact {
 
 function factsOf(view: QuotaView, { nowMs }: Screen): Fact[] {
   const { limitPerMinute: limit, closedUntilMs, remaining, reserve, totals } = view
-  const guessed = view.isLimitGuessed ? ', guessed from refusals: no answer tells it' : ''
+  const guessed = view.isLimitGuessed ? ', guessed from refusals: no answer has it' : ''
   const facts: Fact[] = [{ label: 'limit', text: `${limitInWords(limit)}${guessed}` }]
   const isLimited = limit !== null && limit < UNLIMITED_PER_MINUTE
   if (closedUntilMs !== null)

@@ -27,7 +27,7 @@ test('without a row: the limit as an answer told it, less the reserve as it is c
   expect(told(1_000_000).text).toBe('6,720 requests; the service sets no limit')
   expect(told(1_000_000)).toMatchObject({ minutes: 0, perMinute: null })
   expect(told(10).text).toContain('about 11 h 12 min')
-  expect(told(0).text).toBe('6,720 requests, no telling how long: all 0 requests a minute')
+  expect(told(0).text).toBe('6,720 requests, for an unknown time: all 0 requests a minute')
   expect(told(0).minutes).toBeNull()
 })
 

@@ -87,10 +87,10 @@ test('plan: records by the service, requests by their pages, and nothing is writ
   expect({ code, err }).toEqual({ code: 0, err: [] })
   expect(out.slice(0, 5)).toEqual([
     'Plan of crm_tables (nothing was written): tables in lake, schema crm_tables',
-    'object type  records  properties  changes are told by  pages',
-    '───────────  ───────  ──────────  ───────────────────  ─────',
-    'svc_company        3          20  svc_updated_at           1',
-    'svc_contact      250          21  svc_updated_at           3',
+    'object type  records  properties  changes found by  pages',
+    '───────────  ───────  ──────────  ────────────────  ─────',
+    'svc_company        3          20  svc_updated_at        1',
+    'svc_contact      250          21  svc_updated_at        3',
   ])
   // Four, five for each type, and the pages; four and three for each type.
   expect(out.slice(5)).toEqual([
@@ -182,7 +182,7 @@ test('types of which nothing tells their changes are read whole, and a property 
   expect(out[3]).toBe('svc_company        3          20  reading all, each run      1')
   expect(out[6]).toContain('A run after which nothing changed: 14 requests')
   expect(out.at(-1)).toContain(
-    'warning: nothing tells when a record of `svc_company`, `svc_contact` was changed last: up to 1,000 records are read whole by every run; above that, changes are found only by the full listing every 24 h.',
+    'warning: no property has the time of the last change of `svc_company`, `svc_contact`: up to 1,000 records are read whole by every run; above that, changes are found only by the full listing every 24 h.',
   )
   const named = project(`${types}, modification_property: { svc_contact: svc_touched_at }`, { url })
   const json = JSON.parse((await planned(named.config, true)).out[0]!)

@@ -145,7 +145,7 @@ test('a process that is gone, one that is idle, and more than fit', () => {
   // It does not wait any more.
   expect(lineOf(printed(seen(works.rolling, 30_000)), names.a)).toMatch(/ mirror +\d+ +0$/)
   const quiet = printed(seen(works.rolling, 200_000))
-  expect(quiet[1]).toBe('  quiet: nobody has asked for 3 min 20 s')
+  expect(quiet[1]).toBe('  quiet: no request for 3 min 20 s')
   expect(lineOf(quiet, 'remaining')).toMatch(/\d when last asked$/)
   const idle = {
     limit: 600,
@@ -179,7 +179,7 @@ test('what is wrong is said first', () => {
 
 test('before the first answer, and without a limit', () => {
   const empty = printed(seen(works.empty))
-  expect(empty[1]).toBe('  in use; no answer has told the limit yet')
+  expect(empty[1]).toBe('  in use; the limit is not known yet')
   expect(lineOf(empty, 'limit')).toBe('  limit      not known before the first answer')
   const unlimited = printed(seen(works.unlimited))
   expect(unlimited[1]).toBe('  in use, without a limit')
