@@ -3,7 +3,7 @@
 
 import type { Clock } from '../core/ports.ts'
 import type { RequestObserver } from '../resources/client-registry.ts'
-import { Registry } from './registry.ts'
+import { Registry, type Counter, type Gauge } from './registry.ts'
 
 /** Where parts of the page come from. */
 export const COLLECTED = ['config', 'ledger', 'temporal'] as const
@@ -20,24 +20,7 @@ export function createMetrics(clock: Clock) {
   const registry = new Registry()
   const counter = (name: string, help: string) => registry.counter(`records_sync_${name}`, help)
   const gauge = (name: string, help: string) => registry.gauge(`records_sync_${name}`, help)
-  const told = new Map<string, { limit: number | null; remaining: number | null; atMs: number }>()
-
-  const requests = counter(
-    'requests_total',
-    'Requests that this worker sent, by the status of their answer; none: no answer came.',
-  )
-  const waits = counter(
-    'quota_wait_seconds_total',
-    'Seconds that requests of this worker have waited for the quota.',
-  )
-  const limit = gauge(
-    'quota_limit_requests',
-    'Requests a minute that the service allows, as its last answer to this worker said.',
-  )
-  const remaining = gauge(
-    'quota_remaining_requests',
-    'Requests that are left, as the last answer to this worker said.',
-  )
+  const requests = requestMetrics(counter, gauge, clock)
 
   return {
     ready: gauge('ready', 'Whether a part that the worker cannot do without is there: 1 or 0.'),
@@ -88,27 +71,64 @@ export function createMetrics(clock: Clock) {
       'Times that a part of this page was missing, because what it is read from did not answer.',
     ),
 
+    requests: requests.observer,
+
+    /** The current page. */
+    text(): string {
+      requests.showQuotas()
+      return registry.text()
+    },
+  }
+}
+
+/** Requests of this worker, and the quota as their answers say. */
+function requestMetrics(
+  counter: (name: string, help: string) => Counter,
+  gauge: (name: string, help: string) => Gauge,
+  clock: Clock,
+) {
+  const lastAnswers = new Map<
+    string,
+    { limit: number | null; remaining: number | null; atMs: number }
+  >()
+
+  const requests = counter(
+    'requests_total',
+    'Requests that this worker sent, by the status of their answer; none: no answer came.',
+  )
+  const waits = counter(
+    'quota_wait_seconds_total',
+    'Seconds that requests of this worker have waited for the quota.',
+  )
+  const limit = gauge(
+    'quota_limit_requests',
+    'Requests a minute that the service allows, as its last answer to this worker said.',
+  )
+  const remaining = gauge(
+    'quota_remaining_requests',
+    'Requests that are left, as the last answer to this worker said.',
+  )
+
+  return {
     /** What the connector reports. */
-    requests: {
+    observer: {
       answered(connection, { priority, status, limit, remaining }) {
         requests.add({ connection, priority, status: status === null ? 'none' : String(status) })
-        if (status !== null) told.set(connection, { limit, remaining, atMs: clock.now() })
+        if (status !== null) lastAnswers.set(connection, { limit, remaining, atMs: clock.now() })
       },
       waited(connection, { priority, ms }) {
         waits.add({ connection, priority }, ms / 1_000)
       },
     } satisfies RequestObserver,
 
-    /** The current page. */
-    text(): string {
+    showQuotas(): void {
       limit.clear()
       remaining.clear()
-      for (const [connection, last] of told) {
+      for (const [connection, last] of lastAnswers) {
         if (clock.now() - last.atMs > QUOTA_KNOWN_MS) continue
         if (last.limit !== null) limit.set({ connection }, last.limit)
         if (last.remaining !== null) remaining.set({ connection }, last.remaining)
       }
-      return registry.text()
     },
   }
 }
