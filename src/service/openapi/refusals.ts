@@ -291,7 +291,7 @@ export const REFUSALS = {
       'Narrow the filter of a query. Send another read, an update, an upsert or a deletion again; before a create is sent again, look for the record.',
     detail: 'The records could not be searched in time: narrow the filter, or ask for less',
   },
-} as const satisfies Record<string, KnownRefusal>
+} as const satisfies Record<string, KnownRefusal> & Record<ProblemReason, KnownRefusal>
 
 export type RefusalName = keyof typeof REFUSALS
 
