@@ -114,7 +114,7 @@ const signs: Readonly<Record<ReportVerdict['tone'], string>> = {
 
 function verdictPart({ run, verdict, comparison }: RunReport): Markup {
   // If a reconciliation ran to its end, its message repeats the verdict.
-  const isTold = comparison !== null && run.state.startsWith('complete')
+  const isRepeated = comparison !== null && run.state.startsWith('complete')
   return html`<section class="verdict ${verdict.tone}" aria-labelledby="verdict">
     <svg viewBox="0 0 40 40" aria-hidden="true" focusable="false">
       <circle class="disc" cx="20" cy="20" r="20" />
@@ -123,7 +123,7 @@ function verdictPart({ run, verdict, comparison }: RunReport): Markup {
     <div>
       <h2 id="verdict">${verdict.words}</h2>
       <p class="meaning">${verdict.meaning}</p>
-      ${!isTold && run.message && html`<p class="said">${run.message}</p>`}
+      ${!isRepeated && run.message && html`<p class="said">${run.message}</p>`}
       ${
         verdict.next.length > 0 &&
         html`<ul class="steps">

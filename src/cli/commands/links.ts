@@ -106,7 +106,7 @@ export async function links(context: CommandContext): Promise<number> {
 }
 
 /**
- * Sees to it that the newest run of the id is a template with this input, or a backfill that runs now.
+ * Makes sure that the newest run of the id is a template with this input, or a backfill that runs now.
  * @returns whether one runs
  * @throws SyncError `template_failed`
  */
@@ -129,7 +129,7 @@ async function ensureTemplate(
     await client.withDeadline(Date.now() + templateMaxMs, () => handle.result())
     return false
   } catch (error) {
-    // A person was faster.
+    // A person started it in the meantime.
     if (error instanceof WorkflowExecutionAlreadyStartedError) return true
     throw new SyncError(
       'template_failed',

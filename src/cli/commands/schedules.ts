@@ -1,5 +1,5 @@
-// `records-sync schedules`: how the schedules on the Temporal server differ from the configuration, making them so, and what
-// a person does with one of them.
+// `records-sync schedules`: shows how the schedules on the Temporal server differ from the configuration, applies it, and does what
+// a person wants with one of them.
 
 import type { Client } from '@temporalio/client'
 import { ConfigError } from '../../core/errors.ts'
@@ -29,7 +29,7 @@ import { NO_PROJECT } from '../../runs/project.ts'
 import { findProject, requireWorker } from '../shared/require-worker.ts'
 import { safeText, table, utc, type Terminal } from '../shared/terminal.ts'
 
-/** Of `plan`, where something differs; as `diff` has it. */
+/** Exit code of `plan` if something differs, as that of `diff`. */
 const EXIT_DIFFERENT = 1
 const noteMaxChars = 250
 
@@ -38,7 +38,7 @@ export async function schedulesCommand(
   verb: 'plan' | 'apply' | 'prune' | 'list',
 ): Promise<number> {
   const config = await context.loadConfig()
-  // What is made names the project, so there has to be one.
+  // Schedules name the project, so there has to be one.
   if (verb === 'apply') await (await context.openLedger({ readOnly: false })).close()
   const project = (await findProject(context)) ?? NO_PROJECT
   const { client, close } = await connectTemporal(temporalOf(config, context.env))

@@ -39,9 +39,9 @@ function figuresOf(
   }
   const states = facts.states!
   // What a reconciliation only compared is unsent, and nothing has rejected it.
-  const isLook = jobOf(run).reconcile?.repair === false
+  const onlyCompared = jobOf(run).reconcile?.repair === false
   // Nor has anything rejected the rows that a cancelled run did not come to.
-  const isUnsentOnly = isLook || run.state === 'cancelled'
+  const isUnsentOnly = onlyCompared || run.state === 'cancelled'
   const rejects = countRejects({ states }) - (isUnsentOnly ? states.unsent : 0)
   const written = states.created + states.updated + (facts.deleted ?? 0)
   return [run.rowsRead, written, rejects, facts.rows_different]

@@ -47,7 +47,7 @@ async function began(
  * Waits for a worker of this project, because one that starts makes the ledger first and is known to the server only after
  * that.
  * @returns the project that it serves
- * @throws SyncError `no_worker`, which says how to start one, and whose workers are there
+ * @throws SyncError `no_worker`, with how to start one, and the projects of the workers that run
  */
 export async function requireWorker(
   context: CommandContext,
@@ -55,14 +55,14 @@ export async function requireWorker(
   temporal: TemporalSettings,
 ): Promise<Project> {
   const began = systemClock.now()
-  let isTold = false
+  let isReported = false
   for (;;) {
     const project = await findProject(context)
     if (project !== null && (await hasWorker(client, taskQueueOf(project.id)))) return project
     const waitedMs = systemClock.now() - began
     if (waitedMs >= waitMaxMs) throw await noWorker(context, client, { temporal, project })
-    if (waitedMs >= quietMs && !isTold) {
-      isTold = true
+    if (waitedMs >= quietMs && !isReported) {
+      isReported = true
       const seconds = waitMaxMs / 1_000
       context.terminal.err(
         `No worker of this project polls yet; waiting up to ${seconds} s for one`,
@@ -95,9 +95,9 @@ async function noWorker(
       ? 'serves this project, whose ledger no worker has opened yet,'
       : `polls the queue ${taskQueueOf(project.id)}`
   const start = `Start one with "${hint('worker')}", or all parts with "${hint('dev')}"`
-  const whose =
+  const owners =
     others.length === 0
       ? ''
       : `. The workers there serve ${others.map((other) => safeText(other, 200)).join(', ')}; yours is ${safeText(labelOf(configFile), 200)}`
-  return new SyncError('no_worker', `No worker ${queue} at ${temporal.address}${whose}. ${start}`)
+  return new SyncError('no_worker', `No worker ${queue} at ${temporal.address}${owners}. ${start}`)
 }

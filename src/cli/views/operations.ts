@@ -59,8 +59,8 @@ export function operationLines(rows: readonly OperationRow[], all: boolean): str
     .filter(([count]) => count > 0)
     .map(([count, words], index) => `${count}${index === 0 ? ' operations' : ''} ${words}`)
   // The warnings name what is absent or uncertain.
-  const isTold = (row: OperationRow) => of('openapi')(row) || of('configuration')(row)
-  const shown = rows.filter((row) => all || isTold(row))
+  const isNamed = (row: OperationRow) => of('openapi')(row) || of('configuration')(row)
+  const shown = rows.filter((row) => all || isNamed(row))
   return [...wrapped(counts.join(', '), indent * 2), ...shown.flatMap(linesOf)]
 }
 
