@@ -5,6 +5,9 @@ import { canonicalDecimal, decimalOfNumber } from '../src/core/decimal.ts'
 import { canonicalJson, type Json } from '../src/core/json.ts'
 import { openWarehouse, type WarehousePlace } from '../src/warehouses/index.ts'
 
+/** Of the warehouses that the tests write to by themselves. */
+export type MirrorPlace = Extract<WarehousePlace, { duckdb: string } | { postgres: string }>
+
 /** Rows of a SELECT, as cells. */
 export async function rowsOf(
   place: WarehousePlace,

@@ -4,10 +4,10 @@
 import { sumOfDifferences } from '../core/differences.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
 import { runLink, type UiLocation } from '../core/temporal-ui.ts'
-import type { ImportConfig } from '../../config/index.ts'
 import { publicError } from '../contract/index.ts'
 import type { Archive, Leftovers, RejectGroup, Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
+import { sourceOf } from '../sources/index.ts'
 import {
   countRunAccount,
   readBackDifferent,
@@ -177,11 +177,5 @@ function endsOf(run: Run): { from: string; to: string } {
     return { from: `connection ${from}`, to: `warehouse ${to}, schema ${schema}` }
   }
   const { from, to, object_type: type, matching_property: key } = sync.import
-  return { from: sourceText(from), to: `${type} of connection ${to}, by ${key}` }
-}
-
-function sourceText(from: ImportConfig['from']): string {
-  if ('csv' in from) return `file ${from.csv.split(/[/\\]/).at(-1)}`
-  if ('query' in from) return `a query of warehouse ${from.warehouse}`
-  return `${from.records.object_type} of connection ${from.records.connection}`
+  return { from: sourceOf(from).describe(from), to: `${type} of connection ${to}, by ${key}` }
 }

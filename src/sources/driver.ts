@@ -22,6 +22,10 @@ export interface SourceDriver<
   readonly hasUnits: boolean
   /** Whether `check` reads the first rows, because that needs nothing but this machine. */
   readonly isLocal: boolean
+  /** What it is, in a few words for people. Without the text of a query or a filter, which may contain values. */
+  describe(from: Settings<S, N | M>): string
+  /** The name of the warehouse that it queries; null if it queries none. */
+  warehouse(from: Settings<S, N | M>): string | null
   /** Whether a reading continues where the last complete one ended. */
   isIncremental(from: Settings<S, N | M>): boolean
   /** Why it cannot be read in a window, in one sentence for people; null if it can, as far as its settings say. */

@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Pool } from 'undici'
 import type { StreamBooks } from '../../src/ledger/ledger.ts'
-import type { WarehousePlace } from '../../src/warehouses/index.ts'
+import type { MirrorPlace } from '../mirror-oracle.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import type { Figures } from './mirror-figures.ts'
 import type { Control } from './pages-server.ts'
@@ -109,7 +109,7 @@ const whole = (value: number) => Math.round(value)
 async function inNewPlace<Result>(
   kind: WarehouseKind,
   postgres: Postgres | null,
-  use: (place: WarehousePlace, folder: string) => Promise<Result>,
+  use: (place: MirrorPlace, folder: string) => Promise<Result>,
 ): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-bench-'))
   try {
@@ -123,7 +123,7 @@ async function inNewPlace<Result>(
   }
 }
 
-const targetOf = (place: WarehousePlace) => ('duckdb' in place ? place.duckdb : place.postgres)
+const targetOf = (place: MirrorPlace) => ('duckdb' in place ? place.duckdb : place.postgres)
 
 /** The bare loop, our pull, and our pull in as much memory as a worker has; `rounds` times by turns. */
 async function speed(

@@ -16,7 +16,7 @@ import { sumOfDifferences, type DifferenceCounts } from '../../src/core/differen
 import { WHOLE_SCOPE, type ReconcileScope } from '../../src/core/purpose.ts'
 import type { ImportSync, MirrorSync } from '../../config/index.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
-import type { WarehousePlace } from '../../src/warehouses/index.ts'
+import type { MirrorPlace } from '../mirror-oracle.ts'
 import { startPostgres } from '../postgres.ts'
 import type { Ended, Job } from './sync-run.ts'
 
@@ -106,7 +106,7 @@ const among = (places: readonly number[], turns: readonly number[]): number[] =>
   places.filter((_, turn) => turns.includes(turn % 10))
 
 /** Runs SQL in a warehouse that nobody else has open. */
-async function alter(place: WarehousePlace, sql: string): Promise<void> {
+async function alter(place: MirrorPlace, sql: string): Promise<void> {
   if ('postgres' in place) {
     const person = new pg.Client({ connectionString: place.postgres })
     await person.connect()
@@ -129,7 +129,7 @@ async function alter(place: WarehousePlace, sql: string): Promise<void> {
 
 /** Of ten that differ four are of an older version, three are missing, and three are followed by one that is not there. */
 async function plant(
-  place: WarehousePlace,
+  place: MirrorPlace,
   ids: (places: readonly number[]) => string,
   places: readonly number[],
 ): Promise<void> {
@@ -166,7 +166,7 @@ const MIRROR: MirrorSync = {
 
 async function benchMirror(
   service: RunningService,
-  place: WarehousePlace,
+  place: MirrorPlace,
   ledger: string,
 ): Promise<Lines> {
   const records = service.records(CONTACT).map(({ id }) => id)

@@ -119,8 +119,8 @@ const LAYERS: Readonly<Record<string, Rule>> = {
     packages: [],
   },
   report: {
-    value: ['core', 'contract', 'runs'],
-    type: ['config', 'ledger'],
+    value: ['core', 'contract', 'runs', 'sources/index.ts'],
+    type: ['ledger'],
     packages: ['zod'],
     node: ['node:crypto'],
   },

@@ -79,9 +79,11 @@ async function checkMirror(
 
 /** The warehouses that queries of imports read, and whose rights can be known. */
 const queried = ({ syncs, warehouses }: Config): string[] => {
-  const names = Object.values(syncs).flatMap((sync) =>
-    sync.kind === 'import' && 'query' in sync.import.from ? [sync.import.from.warehouse] : [],
-  )
+  const names = Object.values(syncs).flatMap((sync) => {
+    if (sync.kind !== 'import') return []
+    const { from } = sync.import
+    return sourceOf(from).warehouse(from) ?? []
+  })
   return [...new Set(names)].filter((name) => warehouseOf(warehouses[name]!).rights !== undefined)
 }
 

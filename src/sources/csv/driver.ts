@@ -14,6 +14,8 @@ export const csv = sourceDriver({
     if (quote !== null && (delimiter ?? ',') === (quote ?? '"'))
       complain([], 'expected two different characters as `delimiter` and `quote`')
   },
+  describe: (from) => `file ${from.csv.split(/[/\\]/).at(-1)}`,
+  warehouse: () => null,
   isIncremental: () => false,
   windowProblem: () => 'a CSV file has no time, so it is always read whole; leave out from and to',
   async open(_sync, { csv: path, ...dialect }) {

@@ -26,6 +26,8 @@ export const query = sourceDriver({
         'key',
       )
   },
+  describe: ({ warehouse }) => `a query of warehouse ${warehouse}`,
+  warehouse: ({ warehouse }) => warehouse,
   isIncremental: (from) => from.watermark !== undefined,
   windowProblem({ query: sql }) {
     const used = queryParameters(sql)

@@ -9,6 +9,9 @@ export const records = sourceDriver({
   needs: [],
   hasUnits: true,
   isLocal: false,
+  describe: ({ records: { object_type: type, connection } }) =>
+    `${type} of connection ${connection}`,
+  warehouse: () => null,
   isIncremental: () => false,
   // Their type decides: it has a modification time or not.
   windowProblem: () => null,

@@ -38,9 +38,9 @@ import {
   type RunningService,
   type ServiceOptions,
 } from '../../../src/service/index.ts'
-import { openMirrorTables, type WarehousePlace } from '../../../src/warehouses/index.ts'
+import { openMirrorTables } from '../../../src/warehouses/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
-import { differenceOf, rowsOf } from '../../mirror-oracle.ts'
+import { differenceOf, rowsOf, type MirrorPlace } from '../../mirror-oracle.ts'
 
 export const SCHEMA = 'crm'
 export const CONTACT = 'svc_contact'
@@ -127,7 +127,7 @@ export interface Scene<Service extends SceneService = RunningService> {
 }
 
 interface SceneOptions {
-  readonly place?: WarehousePlace
+  readonly place?: MirrorPlace
   readonly config?: Partial<MirrorConfig>
 }
 
