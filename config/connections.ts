@@ -44,8 +44,8 @@ const operations = z
   .partialRecord(z.enum(EVERY_OPERATION), z.union([textSetting(), request]))
   .superRefine((requests, context) => {
     for (const id of EVERY_OPERATION) {
-      const told = requests[id]
-      const form = told === undefined ? undefined : requestOf(id, told)
+      const given = requests[id]
+      const form = given === undefined ? undefined : requestOf(id, given)
       if (form && 'problem' in form)
         context.addIssue({ code: 'custom', message: form.problem, path: [id] })
     }

@@ -102,7 +102,7 @@ export function createClientRegistry(options: ClientRegistryOptions) {
               )
             return await readKey(name, fresh.key, options)
           },
-          refusedKey: (...told) => refusedKey(name, told, options),
+          refusedKey: (...refusal) => refusedKey(name, refusal, options),
           quota,
           logger: options.logger,
         })
