@@ -166,7 +166,7 @@ async function applyOne(place: ScheduleScope, sync: ScheduledSync): Promise<Sche
     } catch (error) {
       return { ...step, refused: serverRefusal(error) }
     }
-    if (attempt === triesMax) return { ...step, refused: 'somebody else keeps changing it' }
+    if (attempt === triesMax) return { ...step, refused: 'another process keeps changing it' }
   }
 }
 

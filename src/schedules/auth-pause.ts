@@ -84,7 +84,7 @@ function keeping(
         return
       }
     }
-    throw new SyncError('schedule_busy', 'somebody else keeps changing the schedule')
+    throw new SyncError('schedule_busy', 'another process keeps changing the schedule')
   }
 }
 

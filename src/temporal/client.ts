@@ -139,7 +139,7 @@ function explained(
       return new SyncError(
         'temporal_key_refused',
         apiKey === null
-          ? `The Temporal server at ${address}${where} asks for an API key, and none is set beside its address; a key from another place is not sent to it`
+          ? `The Temporal server at ${address}${where} asks for an API key, and none is set next to its address; a key from another place is not sent to it`
           : `The Temporal server at ${address}${where} does not accept the API key; renew it where the address is set`,
       )
     case status.permissionDenied:

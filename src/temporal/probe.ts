@@ -44,7 +44,7 @@ export async function probeServer(
     if (reached === 'encrypted' || reached === 'http2')
       throw failure(
         'temporal_tls_required',
-        `The server at ${address} expects TLS; set \`tls: true\` beside its address (TEMPORAL_TLS=true in the environment), with its CA where the certificate is your own`,
+        `The server at ${address} expects TLS; set \`tls: true\` next to its address (TEMPORAL_TLS=true in the environment), with its CA if the certificate is your own`,
       )
     throw notTemporal(address)
   }
@@ -58,13 +58,13 @@ export async function probeServer(
     throw failure(
       'temporal_tls_client_certificate',
       tls.clientCertPair === undefined
-        ? `The Temporal server at ${address} asks for a client certificate; set \`client_cert\` and \`client_key\` beside its address`
+        ? `The Temporal server at ${address} asks for a client certificate; set \`client_cert\` and \`client_key\` next to its address`
         : `The Temporal server at ${address} does not accept our client certificate; it has to be signed by a CA that the server knows`,
     )
   if ((await greet(address, false, deadline)).reached === 'http2')
     throw failure(
       'temporal_tls_absent',
-      `The Temporal server at ${address} speaks no TLS; nothing was sent to it. Set \`tls: false\` beside its address if its network may read everything`,
+      `The Temporal server at ${address} speaks no TLS; nothing was sent to it. Set \`tls: false\` next to its address if its network may read everything`,
     )
   throw notTemporal(address)
 }
@@ -91,10 +91,10 @@ function failure(code: string, message: string): SyncError {
 
 function reasonOf(code: string): string {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'it is for another name; set `server_name` beside the address to the name that it is for'
+    return 'it is for another name; set `server_name` next to the address to the name that it is for'
   if (code === 'CERT_HAS_EXPIRED') return 'it has expired'
   if (code === 'CERT_NOT_YET_VALID') return 'it is not valid yet; check the clock of this machine'
-  return `no CA that we know has signed it (${code}); set \`server_ca\` beside the address to the file of its CA`
+  return `no CA that we know has signed it (${code}); set \`server_ca\` next to the address to the file of its CA`
 }
 
 /** @param trusting takes any certificate; only a greeting is sent */

@@ -54,7 +54,7 @@ export async function ensureSearchAttributes(
   }
   throw new SyncError(
     'search_attributes',
-    `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${grpcStatus(problem) ?? 'unknown'}). Somebody with the permission has to, once:\n${commands(names, namespace)}`,
+    `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${grpcStatus(problem) ?? 'unknown'}). A user with the permission must do it once:\n${commands(names, namespace)}`,
   )
 }
 
@@ -90,7 +90,7 @@ async function needSearchable(connection: ConnectionLike, namespace: string): Pr
   if (missing.length === 0) return
   throw new SyncError(
     'search_attributes',
-    `Namespace ${namespace} lacks search attributes of our runs, and this worker may not add them. Somebody with the permission has to, once:\n${commands(missing, namespace)}\nOn Temporal Cloud they are added in its UI, under the namespace.`,
+    `Namespace ${namespace} lacks search attributes of our runs, and this worker may not add them. A user with the permission must do it once:\n${commands(missing, namespace)}\nOn Temporal Cloud they are added in its UI, under the namespace.`,
   )
 }
 

@@ -44,6 +44,6 @@ export async function connectWorker(
   if (connection !== null) return connection
   throw new SyncError(
     'temporal_worker_refused',
-    `The Temporal server at ${settings.address} lets commands in, but not a worker. If its certificate is signed by a CA of your own, name that CA beside the address: a worker asks the operating system whom to trust, not Node`,
+    `The Temporal server at ${settings.address} accepts commands, but no worker. If its certificate is signed by a CA of your own, name that CA next to the address: a worker trusts the CAs of the operating system, not those of Node`,
   )
 }

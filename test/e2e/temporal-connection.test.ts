@@ -386,7 +386,7 @@ test('certificates of both sides, and nothing plain in Temporal; a renewed key, 
   project.env['NODE_EXTRA_CA_CERTS'] = fixture('ca.pem')
   expect(await project.cli('worker')).toMatchObject({
     code: 3,
-    err: expect.stringContaining('lets commands in, but not a worker'),
+    err: expect.stringContaining('accepts commands, but no worker'),
   })
 })
 
