@@ -116,7 +116,10 @@ function userOf(file: DataFile, orgId: number, options: MintOptions): OrgUser {
   }
   const known = file.users(orgId).find((user) => user.id === userId)
   if (known && admin && !known.admin) {
-    throw new SyncError('service_options', `admin: ${userId} is known already, and is none`)
+    throw new SyncError(
+      'service_options',
+      `admin: there is a user ${userId} already, who is no administrator`,
+    )
   }
   const user = known ?? { id: userId, displayName: userId, admin, permissions: 'all' as const }
   if (!known) file.putUser(orgId, user)

@@ -51,7 +51,7 @@ export function compileType(definition: TypeDefinition): ObjectType {
   const properties = new Map(list.map((item) => [item.name, item]))
   const twice = list.find((item) => properties.get(item.name) !== item)
   if (twice) {
-    throw new Error(`${name}: each property once was expected, ${twice.name} is there twice`)
+    throw new Error(`${name}: the property ${twice.name} is there twice`)
   }
   const summary: ObjectSummary = {
     name,

@@ -76,7 +76,7 @@ export function compileProperty(definition: PropertyDefinition): CompiledPropert
   }
   // Each text only once in memory, however many records hold it.
   const allowed = new Map(values.map((value) => [value, value]))
-  if (allowed.size < values.length) throw new Error('options: each value once was expected')
+  if (allowed.size < values.length) throw new Error('options: a value is there twice')
   const one: FieldType['parse'] = isChoice
     ? (raw) => (typeof raw === 'string' ? allowed.get(raw) : undefined)
     : field.parse
@@ -88,7 +88,9 @@ export function compileProperty(definition: PropertyDefinition): CompiledPropert
   const defaultValue = parse(definition.default_value ?? null)
   if (defaultValue === undefined) throw new Error(`default_value: ${expected} was expected`)
   if (is_unique && defaultValue !== null) {
-    throw new Error('default_value: none was expected, a second record cannot take it')
+    throw new Error(
+      'default_value: a unique property cannot have one, because a second record would have the same value',
+    )
   }
   return {
     name,

@@ -43,7 +43,7 @@ const PropertyFile = z.strictObject({
           z.string().min(1),
           z.strictObject({ value: z.string().min(1), label, description: z.string().optional() }),
         ],
-        'a text, or an object of value, label and, if you like, description was expected',
+        'a text, or an object of value, label and optionally description was expected',
       ),
     )
     .optional(),

@@ -335,7 +335,7 @@ describe('stored keys', () => {
     )
     expect(mint({ userId: 'a b' })).toThrow(/user: an id of/)
     mintStoredKey(data, { userId: 'usr_ada' })
-    expect(mint({ userId: 'usr_ada', admin: true })).toThrow(/known already/)
+    expect(mint({ userId: 'usr_ada', admin: true })).toThrow(/there is a user usr_ada already/)
     mintStoredKey(data, { orgId: 7 })
     expect(mint({})).toThrow(/several orgs: name one of/)
     expect(() => revokeStoredKey(data, 'nobody')).toThrow(/no live key with the fingerprint nobody/)

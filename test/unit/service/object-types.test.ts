@@ -75,7 +75,7 @@ describe('a type', () => {
     for (const name of ['page', 'svc_private']) {
       const add = [{ name, field_type: 'text' }]
       expect(() => withChange(compileType(visit), { add })).toThrow(
-        `visit: each property once was expected, ${name} is there twice`,
+        `visit: the property ${name} is there twice`,
       )
     }
   })

@@ -172,12 +172,12 @@ describe('a file that is refused', () => {
     [
       'has an option twice',
       { properties: { svc_contact: [{ name: 'a', field_type: 'select', options: ['b', 'b'] }] } },
-      /options: each value once was expected/,
+      /options: a value is there twice/,
     ],
     [
       'has an option that is none',
       { properties: { svc_contact: [{ name: 'a', field_type: 'select', options: ['b', 5] }] } },
-      /\/svc_contact\/0\/options\/1: a text, or an object of value, label and, if you like, description was expected$/,
+      /\/svc_contact\/0\/options\/1: a text, or an object of value, label and optionally description was expected$/,
     ],
     [
       'has choices of one',
@@ -209,7 +209,7 @@ describe('a file that is refused', () => {
           svc_contact: [{ name: 'a', field_type: 'text', is_unique: true, default_value: 'b' }],
         },
       },
-      /\/svc_contact\/0: default_value: none was expected, a second record cannot take it$/,
+      /\/svc_contact\/0: default_value: a unique property cannot have one, because a second record would have the same value$/,
     ],
     [
       'adds a property twice',
