@@ -23,16 +23,19 @@ interface GoldenExample {
   readonly response: { readonly status: number; readonly body?: unknown }
 }
 
+/** An operation without an example does not compile. */
+const written: Readonly<Record<OperationId, readonly GoldenExample[]>> = golden
+
 /** The org of the examples: ids of records begin with it. */
 export const EXAMPLE_ORG_ID = 1742
 export const EXAMPLE_REQUEST_ID = 'req_5f0c7a91b2e4000017'
 
 /** `url` is where the service listens. Its answers hold no more that a caller cannot foresee than the ids of requests. */
 export function examples(url: string): Example[] {
-  const text = JSON.stringify(golden)
+  const text = JSON.stringify(written)
     .replaceAll('{{as:url}}', url)
     .replaceAll('{{string}}', EXAMPLE_REQUEST_ID)
-  const byOperation = JSON.parse(text) as Record<OperationId, readonly GoldenExample[]>
+  const byOperation = JSON.parse(text) as typeof written
   return (Object.keys(byOperation) as OperationId[]).flatMap((operationId) =>
     byOperation[operationId].map(({ example, request, response }) => ({
       name: example,
