@@ -1,8 +1,10 @@
 // What the import asks of its surroundings. The composition root hands these in; the tests hand in others.
 
+import type { ImportConfig } from '../../config/index.ts'
 import type { RecordsClient } from '../client/index.ts'
 import type { ImportOperation } from '../core/import-modes.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
+import type { RunSchema } from '../ledger/ledger.ts'
 
 /** The client's operations that an import uses. */
 export type ImportClient = Pick<
@@ -66,4 +68,12 @@ export interface ImportDeps<Roles = unknown> {
   readonly signal: AbortSignal
   /** Says that the work moves: once per slice and batch, and every few seconds of a wait. `rows`: read, or sent, since the last time. */
   beat(rows?: number): void
+}
+
+/** A run of an import, as it was staged. */
+export interface StagedImport {
+  readonly run: number
+  readonly config: ImportConfig
+  /** What the service said of the mapped properties; null before the run is staged. */
+  readonly schema: RunSchema | null
 }

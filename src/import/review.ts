@@ -13,12 +13,11 @@ import type {
   PlannedItem,
   Run,
   Runs,
-  RunSchema,
   StepStates,
 } from '../ledger/ledger.ts'
 import { sourceOf } from '../sources/index.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
-import type { ImportDeps } from './ports.ts'
+import type { ImportDeps, StagedImport } from './ports.ts'
 import { lookUpItems, parsed } from './verify/look-up.ts'
 import { stepPosition } from './step-position.ts'
 import { currentMatchingProperty } from './mapping/types.ts'
@@ -43,10 +42,7 @@ export const hasLimits = (config: ImportConfig): boolean =>
  */
 export async function reviewLimits(
   deps: ImportDeps<AcceptedRecords & Differences & Outbox & Runs & StepStates>,
-  job: {
-    run: number
-    config: ImportConfig
-    schema: RunSchema | null
+  job: StagedImport & {
     planned: number
     deletes?: boolean
     /** Whether it reads all of its source: it is no retry, and reads neither a window nor a part. */
@@ -153,7 +149,7 @@ async function clearedValues(
 /** Planned items that have no record: those that no run has written before are looked up. */
 async function missing(
   deps: ImportDeps<AcceptedRecords & StepStates>,
-  { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
+  { run, config, schema }: StagedImport,
 ): Promise<number> {
   const reading = deps.client.readObjectType(config.object_type, {
     signal: deps.signal,

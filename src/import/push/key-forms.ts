@@ -2,11 +2,10 @@
 // exists only under the form of the row, which earlier versions sent, is found by that form only.
 
 import { writeJson, type Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../../config/index.ts'
-import type { Outbox, RunSchema, RunSegment } from '../../ledger/ledger.ts'
+import type { Outbox, RunSegment } from '../../ledger/ledger.ts'
 import { IN_VALUES_MAX } from '../../contract/index.ts'
 import { lookUpValues, parsed } from '../verify/look-up.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
 
 /** Two values for each item. */
@@ -15,7 +14,7 @@ const ITEMS_MAX = Math.floor(IN_VALUES_MAX / 2)
 /** Decides the form of each planned item of a segment whose key has two. What was decided is not asked again. */
 export async function resolveKeyForms(
   deps: ImportDeps<Outbox>,
-  job: { run: number; config: ImportConfig; schema: RunSchema | null; segment: RunSegment },
+  job: StagedImport & { segment: RunSegment },
 ): Promise<void> {
   const { ledger } = deps
   const { run, config, schema, segment } = job

@@ -3,9 +3,8 @@
 
 import { Blocked } from '../../core/errors.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
-import type { ImportConfig } from '../../../config/index.ts'
-import type { Outbox, PlannedItem, RunSchema, RunSegment } from '../../ledger/ledger.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { Outbox, PlannedItem, RunSegment } from '../../ledger/ledger.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { Delivery } from './deliver.ts'
 import { resolveKeyForms } from './key-forms.ts'
 import { PushSlice } from './push-slice.ts'
@@ -20,10 +19,7 @@ export interface PushResult {
   readonly refusedInRow: number
 }
 
-interface Job {
-  readonly run: number
-  readonly config: ImportConfig
-  readonly schema: RunSchema | null
+interface Job extends StagedImport {
   readonly segment: RunSegment
   /** As the slice before counted them; none for the first one. */
   readonly refusedInRow?: number

@@ -1,15 +1,14 @@
 // Collisions: two items of a run whose keys differ for us and whose record is one for the service (it normalises more than we
 // do). Their batches may have been carried out in any order, so the later row is sent once more, alone, last.
 
-import type { ImportConfig } from '../../../config/index.ts'
-import type { Runs, RunSchema, StepStates, Verification } from '../../ledger/ledger.ts'
+import type { Runs, StepStates, Verification } from '../../ledger/ledger.ts'
 import { answerReader } from './answered.ts'
 import { bodyText, sendBody } from './send.ts'
 import { sendIfRunIsOpen } from './send-deadline.ts'
 import { itemOutcome, wasAccepted } from './outcome.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { stepPosition } from '../step-position.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { parsed } from '../verify/look-up.ts'
 
 /** Reason of a row whose record holds the values of a later row. */
@@ -23,7 +22,7 @@ const COLLISION_REFUSED =
 /** Sends the later row of each pair once more. Returns how many were sent. */
 export async function resolveCollisions(
   deps: ImportDeps<Runs & StepStates & Verification>,
-  job: { run: number; config: ImportConfig; schema: RunSchema | null },
+  job: StagedImport,
 ): Promise<number> {
   const { ledger, client, signal, priority } = deps
   const { run, config, schema } = job

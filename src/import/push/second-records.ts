@@ -3,7 +3,6 @@
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/held-back.ts'
 import type {
   AcceptedRecords,
@@ -11,12 +10,11 @@ import type {
   PlannedItem,
   RowStaging,
   Runs,
-  RunSchema,
 } from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { itemKey } from '../mapping/key.ts'
 import { stagedMatchingProperty } from '../mapping/types.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { readRecordById } from '../verify/look-up.ts'
 import { wasAccepted } from './outcome.ts'
 
@@ -25,7 +23,7 @@ const WRITTEN_ANEW = 'this key was written to another record before'
 /** Adds to each outcome of a batch, before it is settled, that its key has a second record now, or may have one. */
 export function secondRecordReader(
   deps: ImportDeps<AcceptedRecords & RowStaging & Runs>,
-  job: { run: number; config: ImportConfig; schema: RunSchema | null },
+  job: StagedImport,
 ): (
   items: readonly PlannedItem[],
   outcomes: readonly ItemOutcome[],

@@ -3,7 +3,6 @@
 
 import type { BatchAnswer } from '../../client/index.ts'
 import type { BatchItemResult } from '../../contract/index.ts'
-import type { ImportConfig } from '../../../config/index.ts'
 import type {
   AcceptedRecords,
   ItemOutcome,
@@ -12,11 +11,10 @@ import type {
   RequestOutcome,
   RowStaging,
   Runs,
-  RunSchema,
   RunSegment,
   SentBatch,
 } from '../../ledger/ledger.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
 import { payloadProperties } from '../verify/look-up.ts'
 import { answerReader } from './answered.ts'
@@ -27,10 +25,7 @@ import { secondRecordReader } from './second-records.ts'
 export type DeliveryLedger = AcceptedRecords & Outbox & RowStaging & Runs
 
 /** A segment of a run that this worker has claimed. */
-export interface ClaimedSegment {
-  readonly run: number
-  readonly config: ImportConfig
-  readonly schema: RunSchema | null
+export interface ClaimedSegment extends StagedImport {
   readonly segment: RunSegment
   readonly fence: number
   readonly itemsPerRequest: number

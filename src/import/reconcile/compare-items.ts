@@ -5,7 +5,6 @@ import { excerpt, type DifferenceKind } from '../../core/differences.ts'
 import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/held-back.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { ReconcileScope } from '../../core/purpose.ts'
-import type { ImportConfig } from '../../../config/index.ts'
 import type {
   ItemComparison,
   LedgerIdentity,
@@ -16,7 +15,7 @@ import type {
 } from '../../ledger/ledger.ts'
 import { hiddenFrom } from '../key-view.ts'
 import { isCompared, propertyTypes, type MatchingProperty } from '../mapping/types.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { createItemHasher } from '../verify/baseline-hashes.ts'
 import { differingFields } from '../verify/compare.ts'
 import {
@@ -35,10 +34,7 @@ const MOVED =
 const SEVERAL = 'the service has more than one record with this key; delete those that are too many'
 const UNSEEN = 'the record may still be there, and a repair would make a second one'
 
-export interface ReconcileJob {
-  readonly run: number
-  readonly config: ImportConfig
-  /** As the run was staged with it. */
+export interface ReconcileJob extends StagedImport {
   readonly schema: RunSchema
   readonly scope: ReconcileScope
 }

@@ -11,7 +11,6 @@ import type {
   Differences,
   RunReports,
   Runs,
-  RunSchema,
   StepStates,
 } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
@@ -19,7 +18,7 @@ import { foldCase } from '../mapping/key.ts'
 import { sendIfRunIsOpen } from '../push/send-deadline.ts'
 import { stepPosition } from '../step-position.ts'
 import { lookUpKeys, readRecordById } from '../verify/look-up.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { recordReading, recordVersion, type RecordReading } from './reading.ts'
 
 const DONE: readonly number[] = [200, 204, 404]
@@ -55,7 +54,7 @@ export interface NotDeleted {
 /** Deletes what is left of the extra records of a run, 50 a request; asks once for each 100 whether they are gone. */
 export async function deleteExtra(
   deps: ImportDeps<AcceptedRecords & Differences & RunReports & Runs & StepStates>,
-  { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
+  { run, config, schema }: StagedImport,
 ): Promise<NotDeleted> {
   const { ledger, signal } = deps
   const place = await stepPosition(ledger, run, 'delete_extra', {

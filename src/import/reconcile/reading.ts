@@ -3,11 +3,9 @@
 import { hash as digestOf } from 'node:crypto'
 import { modificationProperty, type RecordRepresentation } from '../../contract/index.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../../config/index.ts'
-import type { RunSchema } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { currentMatchingProperty, type MatchingProperty } from '../mapping/types.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 
 export interface RecordReading {
   readonly matching: MatchingProperty
@@ -18,7 +16,7 @@ export interface RecordReading {
 /** @throws MappingError if the matching property no longer exists */
 export async function recordReading(
   deps: ImportDeps,
-  { config, schema }: { readonly config: ImportConfig; readonly schema: RunSchema | null },
+  { config, schema }: Pick<StagedImport, 'config' | 'schema'>,
 ): Promise<RecordReading> {
   const { signal, priority } = deps
   const reading = deps.client.readObjectType(config.object_type, { signal, priority })

@@ -2,10 +2,10 @@
 // value that the service did not take from one that it keeps in a form of its own.
 
 import type { Json } from '../../core/json.ts'
-import type { ImportConfig } from '../../../config/index.ts'
-import type { KnownBaseline, Runs, RunSchema, WrittenItem } from '../../ledger/ledger.ts'
+import type { KnownBaseline, Runs, WrittenItem } from '../../ledger/ledger.ts'
 import { NO_VALUE_HASH } from './normalised.ts'
 import { createFieldHasher, parseBaseline, formatBaseline } from './baseline-hashes.ts'
+import type { StagedImport } from '../ports.ts'
 import { runConfigs } from '../run-configs.ts'
 
 type Values = Readonly<Record<string, Json>>
@@ -32,7 +32,7 @@ const BETWEEN = '/'
 /** Reads what is known of an item of the run. */
 export function previousValues(
   ledger: Runs,
-  { run, config, schema }: { run: number; config: ImportConfig; schema: RunSchema | null },
+  { run, config, schema }: StagedImport,
 ): (item: WrittenItem, sent: Values) => Promise<PreviousValues> {
   const markOf = createFieldHasher(schema)
   const configOf = runConfigs(ledger, config)

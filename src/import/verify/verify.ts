@@ -7,20 +7,14 @@ import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/held-back.ts'
-import type {
-  Runs,
-  RunSchema,
-  Verification,
-  VerificationResult,
-  WrittenItem,
-} from '../../ledger/ledger.ts'
+import type { Runs, Verification, VerificationResult, WrittenItem } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
 import { differingFields } from './compare.ts'
 import { previousValues } from './previous-values.ts'
 import { lookUpItems, parsed, type ParsedItem, type PropertyValues } from './look-up.ts'
 import { createItemHasher } from './baseline-hashes.ts'
-import type { ImportDeps } from '../ports.ts'
+import type { ImportDeps, StagedImport } from '../ports.ts'
 import { readBackResult } from './read-back.ts'
 import { isCompared, currentMatchingProperty, propertyTypes } from '../mapping/types.ts'
 
@@ -68,10 +62,7 @@ const stillOther = (read: ReturnType<typeof readBackResult>): ReturnType<typeof 
     ? { verdict: 'different', field: null, readBack: null, seen: null, told: null }
     : read
 
-interface Job {
-  readonly run: number
-  readonly config: ImportConfig
-  readonly schema: RunSchema | null
+interface Job extends StagedImport {
   /** Null if only what is in doubt is asked for. */
   readonly written: number | null
 }
