@@ -9,8 +9,8 @@ import { approvalText, waitingText } from '../src/core/limit-exceeded.ts'
 import { formatNumber } from '../src/core/format.ts'
 import { forEachConcurrent } from '../src/core/concurrency.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
-import type { Task } from '../src/core/purpose.ts'
-import { takeApprovals } from './approvals.ts'
+import type { ReconcileScope, Task } from '../src/core/purpose.ts'
+import { takeApprovals, type Approvals } from './approvals.ts'
 import { ImportInput, type ImportProgress, type ImportResult } from './messages.ts'
 import {
   APPROVAL_MS,
@@ -21,8 +21,8 @@ import {
   SHORT,
   streamingOptions,
 } from './run.ts'
-import { showRunStatus } from './run-status.ts'
-import { takeRunControl } from './run-control.ts'
+import { RunStatus } from './run-status.ts'
+import { RunControl } from './run-control.ts'
 import { nextPushMs } from './time-slices.ts'
 
 const table = ({ rows, planned, created, updated, rejected, found, deleted }: ImportProgress) => [
@@ -38,175 +38,221 @@ const table = ({ rows, planned, created, updated, rejected, found, deleted }: Im
   ...(found ? DIFFERENCE_KINDS.map((kind) => `| ${kind} | ${formatNumber(found[kind])} |`) : []),
 ]
 
+const BEGINNING: Omit<ImportProgress, 'sync'> = {
+  run: null,
+  step: 'open',
+  state: 'running',
+  message: null,
+  rows: 0,
+  planned: 0,
+  created: 0,
+  updated: 0,
+  rejected: 0,
+  segments: { total: 0, done: 0 },
+  requests: 0,
+}
+
+type StagedRun = Awaited<ReturnType<Activities['stageImport']>>
+type PushedSlice = Awaited<ReturnType<Activities['pushSegment']>>
+
 /** Imports the rows of a sync's source. Input: `{"sync": "contacts"}`. */
 export async function importSync(input?: unknown): Promise<ImportResult> {
   return await runImport(parseInput(ImportInput, input, { sync: 'contacts' }), null)
 }
 
 /** Does a whole run. `limits`: those of a backfill; `task`: that of a retry or a reconciliation. */
-export async function runImport(
-  { sync, tuning, priority }: ImportInput,
+export function runImport(
+  input: ImportInput,
   limits: BackfillLimits | null,
   task: Task | null = null,
 ): Promise<ImportResult> {
-  const standing = showRunStatus<ImportProgress>(
-    'import',
-    {
-      sync,
-      run: null,
-      step: 'open',
-      state: 'running',
-      message: null,
-      rows: 0,
-      planned: 0,
-      created: 0,
-      updated: 0,
-      rejected: 0,
-      segments: { total: 0, done: 0 },
-      requests: 0,
-    },
-    table,
-  )
-  const { note, noteErrors } = standing
-  const short = proxyActivities<ShortActivities>(SHORT)
-  const streaming = proxyActivities<StreamingActivities>(
-    streamingOptions(priority, tuning.heartbeat_timeout_ms),
-  )
-  const approvals = takeApprovals('rows')
-  const control = takeRunControl(standing, ({ created, updated }) => note({ created, updated }))
-  const { run: steered } = control
+  return new ImportRun(input, limits, task).execute()
+}
 
-  const run = await short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
-    { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
-  ])
-  const scope = task !== null && 'reconcile' in task ? task.reconcile : null
-  note({ run, step: 'stage' })
-  const step = { run, tuning, priority }
-  let slices = 0
-  let invalid = 0
+class ImportRun {
+  readonly #input: ImportInput
+  readonly #limits: BackfillLimits | null
+  readonly #task: Task | null
+  readonly #scope: ReconcileScope | null
+  readonly #status: RunStatus<ImportProgress>
+  readonly #approvals: Approvals
+  readonly #control: RunControl
+  readonly #short = proxyActivities<ShortActivities>(SHORT)
+  readonly #streaming: ReturnType<typeof proxyActivities<StreamingActivities>>
+  #run = 0
+  #slices = 0
+  #invalid = 0
 
-  const pushSegment = async (segment: SegmentRef) => {
+  constructor(input: ImportInput, limits: BackfillLimits | null, task: Task | null) {
+    const { sync, tuning, priority } = input
+    this.#input = input
+    this.#limits = limits
+    this.#task = task
+    this.#scope = task !== null && 'reconcile' in task ? task.reconcile : null
+    this.#status = new RunStatus<ImportProgress>('import', { sync, ...BEGINNING }, table)
+    this.#streaming = proxyActivities<StreamingActivities>(
+      streamingOptions(priority, tuning.heartbeat_timeout_ms),
+    )
+    this.#approvals = takeApprovals('rows')
+    this.#control = new RunControl(this.#status, ({ created, updated }) =>
+      this.#status.note({ created, updated }),
+    )
+  }
+
+  async execute(): Promise<ImportResult> {
+    const { sync, tuning } = this.#input
+    const [limits, task] = [this.#limits, this.#task]
+    const run = await this.#short.openImport.executeWithOptions({ summary: `open ${sync}` }, [
+      { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
+    ])
+    this.#run = run
+    this.#status.note({ run, step: 'stage' })
+    try {
+      const staged = await this.#control.pausable(() =>
+        this.#streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [
+          { ...this.#step, window: limits?.window ?? null },
+        ]),
+      )
+      this.#noteStaged(staged)
+      const isReviewDue = this.#scope === null ? staged.hasLimits : await this.#compare()
+      const refused = isReviewDue ? await this.#refusal() : null
+      if (refused !== null) {
+        this.#control.end()
+        return { run, ...(await this.#close({ kind: 'cancelled', message: refused })) }
+      }
+      const sends = this.#scope === null || this.#scope.repair
+      if (sends) this.#status.note({ step: 'push' })
+      const atOnce = tuning.segments_in_flight ?? 2
+      const push = (segment: SegmentRef) => this.#pushSegment(segment)
+      if (sends) await forEachConcurrent(staged.segments, atOnce, push)
+      this.#status.note({ step: 'close' })
+      const closed = await this.#control.pausable(() => this.#close({ kind: 'finished' }))
+      if (closed.state === 'failed')
+        throw stacklessFailure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
+      return { run, ...closed }
+    } catch (error) {
+      this.#control.end()
+      const ending = isCancellation(error)
+        ? ({ kind: 'cancelled' } as const)
+        : ({ kind: 'failed', message: failureMessage(error) } as const)
+      await CancellationScope.nonCancellable(() => this.#close(ending))
+      throw error
+    }
+  }
+
+  /** What every activity of the run gets. */
+  get #step() {
+    const { tuning, priority } = this.#input
+    return { run: this.#run, tuning, priority }
+  }
+
+  /** The same for an activity that works for the next slice of time. */
+  #nextSlice() {
+    const { tuning } = this.#input
+    const segment_ms = nextPushMs(this.#slices++, tuning.segment_ms)
+    return { ...this.#step, tuning: { ...tuning, segment_ms } }
+  }
+
+  #noteStaged({ rows, planned, invalid, segments, errors }: StagedRun): void {
+    this.#invalid = invalid
+    this.#status.noteErrors(errors)
+    if (invalid > 0) this.#status.noteFailed(invalid)
+    this.#status.note({
+      rows,
+      planned,
+      rejected: invalid,
+      segments: { total: segments.length, done: 0 },
+    })
+  }
+
+  async #pushSegment(segment: SegmentRef): Promise<void> {
     let { first } = segment
     let refusedInRow = 0
     // Bounded by the slices that a run may have.
     for (let done = false; !done;) {
-      const summary = `push ${sync}, rows ${first} to ${segment.last}`
-      const segment_ms = nextPushMs(slices++, tuning.segment_ms)
-      const pushed = await steered(() =>
-        streaming.pushSegment.executeWithOptions({ summary }, [
-          { ...step, segment, refusedInRow, tuning: { ...tuning, segment_ms } },
-        ]),
+      const summary = `push ${this.#input.sync}, rows ${first} to ${segment.last}`
+      const slice = { ...this.#nextSlice(), segment, refusedInRow }
+      const pushed = await this.#control.pausable(() =>
+        this.#streaming.pushSegment.executeWithOptions({ summary }, [slice]),
       )
       done = pushed.done
       refusedInRow = pushed.refusedInRow ?? 0
       first = pushed.next ?? first
-      const { created, updated } = pushed.progress
-      const rejected = invalid + pushed.progress.rejected + pushed.progress.failed
-      if (rejected !== standing.progress().rejected) standing.noteFailed(rejected)
-      noteErrors(pushed.errors)
-      note({ requests: standing.progress().requests + pushed.requests, created, updated, rejected })
+      this.#notePushed(pushed)
     }
-    const { segments } = standing.progress()
-    note({ segments: { ...segments, done: segments.done + 1 } })
+    const { segments } = this.#status.progress
+    this.#status.note({ segments: { ...segments, done: segments.done + 1 } })
+  }
+
+  #notePushed({ progress, errors, requests }: PushedSlice): void {
+    const { created, updated } = progress
+    const before = this.#status.progress
+    const rejected = this.#invalid + progress.rejected + progress.failed
+    if (rejected !== before.rejected) this.#status.noteFailed(rejected)
+    this.#status.noteErrors(errors)
+    this.#status.note({ requests: before.requests + requests, created, updated, rejected })
   }
 
   /** Asks the service for every row that was staged. Returns whether a review is due before anything is repaired. */
-  const compare = async (): Promise<boolean> => {
-    note({ step: 'compare', planned: 0 })
+  async #compare(): Promise<boolean> {
+    this.#status.note({ step: 'compare', planned: 0 })
+    const summary = `compare ${this.#input.sync}`
     // Bounded by the slices that a run may have.
     for (;;) {
-      const segment_ms = nextPushMs(slices++, tuning.segment_ms)
-      const compared = await steered(() =>
-        streaming.compareImport.executeWithOptions({ summary: `compare ${sync}` }, [
-          { ...step, tuning: { ...tuning, segment_ms } },
-        ]),
+      const slice = this.#nextSlice()
+      const compared = await this.#control.pausable(() =>
+        this.#streaming.compareImport.executeWithOptions({ summary }, [slice]),
       )
-      note({ found: compared.found })
+      this.#status.note({ found: compared.found })
       if (!compared.done) continue
-      note({ planned: compared.planned })
+      this.#status.note({ planned: compared.planned })
       return compared.hasLimits
     }
   }
 
   /** Null if the run may go on, else why it may not. */
-  const refusal = async (): Promise<string | null> => {
-    note({ step: 'review' })
-    const { excesses } = await steered(() =>
-      streaming.reviewImport.executeWithOptions({ summary: `review ${sync}` }, [step]),
+  async #refusal(): Promise<string | null> {
+    const { sync, tuning } = this.#input
+    this.#status.note({ step: 'review' })
+    const { excesses } = await this.#control.pausable(() =>
+      this.#streaming.reviewImport.executeWithOptions({ summary: `review ${sync}` }, [this.#step]),
     )
     if (excesses.length === 0) return null
-    note({ step: 'approval' })
-    const { planned } = standing.progress()
-    standing.noteWait(approvalText(planned, excesses))
+    this.#status.note({ step: 'approval' })
+    const { planned } = this.#status.progress
+    this.#status.noteWait(approvalText(planned, excesses))
     const what = waitingText(planned, excesses)
     const timeoutMs = tuning.approval_ms ?? APPROVAL_MS
-    const { approved, isTimeout } = await approvals.ask(sync, planned, timeoutMs, what)
-    standing.noteWait(null)
-    await short.noteImportVerdict.executeWithOptions(
+    const { approved, isTimeout } = await this.#approvals.ask(sync, planned, timeoutMs, what)
+    this.#status.noteWait(null)
+    await this.#short.noteImportVerdict.executeWithOptions(
       { summary: `${approved ? 'approved' : 'rejected'}: ${what} of ${sync}` },
-      [{ run, approved }],
+      [{ run: this.#run, approved }],
     )
     if (approved) return null
     return isTimeout ? 'nobody approved it in time; nothing was sent' : 'rejected; nothing was sent'
   }
 
-  const closeImport = async (ending: Parameters<Activities['closeImport']>[0]['ending']) => {
+  async #close(ending: Parameters<Activities['closeImport']>[0]['ending']) {
+    const { sync } = this.#input
     const summary = ending.kind === 'finished' ? `verify and close ${sync}` : `close ${sync}`
-    const closed = await streaming.closeImport.executeWithOptions({ summary }, [
-      { ...step, ending },
+    const closed = await this.#streaming.closeImport.executeWithOptions({ summary }, [
+      { ...this.#step, ending },
     ])
-    const { created, updated, rejected, failed, invalid: bad } = closed.books.states
-    if (rejected + failed + bad !== standing.progress().rejected)
-      standing.noteFailed(rejected + failed + bad)
-    note({
+    const { created, updated, rejected, failed, invalid } = closed.books.states
+    const refused = rejected + failed + invalid
+    if (refused !== this.#status.progress.rejected) this.#status.noteFailed(refused)
+    this.#status.note({
       step: 'closed',
       state: closed.state,
       message: closed.message ?? null,
       created,
       updated,
-      rejected: rejected + failed + bad,
+      rejected: refused,
       // Results of older releases have neither.
-      requests: closed.requests ?? standing.progress().requests,
+      requests: closed.requests ?? this.#status.progress.requests,
       ...(closed.deleted ? { deleted: closed.deleted } : {}),
     })
     return closed
-  }
-
-  try {
-    const staged = await steered(() =>
-      streaming.stageImport.executeWithOptions({ summary: `stage ${sync}` }, [
-        { ...step, window: limits?.window ?? null },
-      ]),
-    )
-    invalid = staged.invalid
-    noteErrors(staged.errors)
-    if (invalid > 0) standing.noteFailed(invalid)
-    note({
-      rows: staged.rows,
-      planned: staged.planned,
-      rejected: invalid,
-      segments: { total: staged.segments.length, done: 0 },
-    })
-    const isReviewDue = scope === null ? staged.hasLimits : await compare()
-    const refused = isReviewDue ? await refusal() : null
-    if (refused !== null) {
-      control.end()
-      return { run, ...(await closeImport({ kind: 'cancelled', message: refused })) }
-    }
-    const sends = scope === null || scope.repair
-    if (sends) note({ step: 'push' })
-    if (sends) await forEachConcurrent(staged.segments, tuning.segments_in_flight ?? 2, pushSegment)
-    note({ step: 'close' })
-    const closed = await steered(() => closeImport({ kind: 'finished' }))
-    if (closed.state === 'failed')
-      throw stacklessFailure(`Run ${run}: the books do not balance`, 'BooksUnbalanced')
-    return { run, ...closed }
-  } catch (error) {
-    control.end()
-    const ending = isCancellation(error)
-      ? ({ kind: 'cancelled' } as const)
-      : ({ kind: 'failed', message: failureMessage(error) } as const)
-    await CancellationScope.nonCancellable(() => closeImport(ending))
-    throw error
   }
 }

@@ -2,7 +2,8 @@
 
 import type { StreamRef } from '../activities/index.ts'
 import type { MirrorProgress } from './messages.ts'
-import { tableCell, showRunStatus } from './run-status.ts'
+import { RunStatus } from './run-status.ts'
+import { tableCell } from './status-text.ts'
 
 type StreamProgress = MirrorProgress['streams'][number]
 
@@ -23,36 +24,32 @@ function table({ streams }: MirrorProgress): string[] {
   return rows.length === 0 ? [] : ['', '| state | tables | names |', '|:--|--:|:--|', ...rows]
 }
 
-/** Answers the queries from now on, from what its methods note. */
-export function trackMirror(sync: string) {
-  const standing = showRunStatus<MirrorProgress>(
-    'mirror',
-    { sync, run: null, step: 'open', streams: [], state: 'running', message: null },
-    table,
-  )
-  return {
-    standing,
-    /** The streams that discovery found. */
-    begin(streams: readonly StreamRef[]) {
-      standing.note({
-        streams: streams.map(({ kind, name }) => ({ kind, name, state: 'waiting' })),
-      })
-    },
-    noteStream({ kind, name }: StreamRef, change: Pick<StreamProgress, 'state' | 'deletions'>) {
-      const streams = standing
-        .progress()
-        .streams.map((stream) =>
-          stream.kind === kind && stream.name === name ? { kind, name, ...change } : stream,
-        )
-      standing.note({ streams })
-      const waits = streams.filter((stream) => stream.state === 'approval')
-      const asked = waits.map(
-        ({ kind, name, deletions }) =>
-          `${streamLabel({ kind, name })}: ${deletions?.rows} of ${deletions?.of} rows`,
+/** The status of a mirror's run, with the state of each stream. */
+export class MirrorStatus extends RunStatus<MirrorProgress> {
+  constructor(sync: string) {
+    super(
+      'mirror',
+      { sync, run: null, step: 'open', streams: [], state: 'running', message: null },
+      table,
+    )
+  }
+
+  /** The streams that discovery found. */
+  noteStreams(streams: readonly StreamRef[]): void {
+    this.note({ streams: streams.map(({ kind, name }) => ({ kind, name, state: 'waiting' })) })
+  }
+
+  noteStream({ kind, name }: StreamRef, change: Pick<StreamProgress, 'state' | 'deletions'>): void {
+    const streams = this.progress.streams.map((stream) =>
+      stream.kind === kind && stream.name === name ? { kind, name, ...change } : stream,
+    )
+    this.note({ streams })
+    const asked = streams
+      .filter(({ state }) => state === 'approval')
+      .map(
+        (stream) =>
+          `${streamLabel(stream)}: ${stream.deletions?.rows} of ${stream.deletions?.of} rows`,
       )
-      standing.noteWait(
-        waits.length === 0 ? null : `deletions wait for approval: ${asked.join(', ')}`,
-      )
-    },
+    this.noteWait(asked.length === 0 ? null : `deletions wait for approval: ${asked.join(', ')}`)
   }
 }

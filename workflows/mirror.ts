@@ -3,13 +3,18 @@
 // run in the ledger belongs to this execution. The history holds names, ids and counts only.
 
 import { CancellationScope, isCancellation, proxyActivities } from '@temporalio/workflow'
-import type { DiscoveredStreams, StreamRef, DeletionVerdict } from '../activities/index.ts'
+import type {
+  DeletionVerdict,
+  DiscoveredStreams,
+  StreamRef,
+  StreamResult,
+} from '../activities/index.ts'
 import type { ShortActivities, StreamingActivities } from './queues.ts'
 import type { BackfillLimits } from '../src/core/backfill.ts'
 import type { Task } from '../src/core/purpose.ts'
-import { takeApprovals } from './approvals.ts'
+import { takeApprovals, type Approvals } from './approvals.ts'
 import { MirrorInput, type MirrorResult } from './messages.ts'
-import { streamLabel, trackMirror } from './mirror-progress.ts'
+import { MirrorStatus, streamLabel } from './mirror-progress.ts'
 import {
   APPROVAL_MS,
   tuningArgument,
@@ -19,7 +24,7 @@ import {
   SHORT,
   streamingOptions,
 } from './run.ts'
-import { takeRunControl } from './run-control.ts'
+import { RunControl } from './run-control.ts'
 import { createSemaphore, nextSliceMs } from './time-slices.ts'
 
 /** The settings of DEFAULT_MIRROR_TUNING that this workflow itself applies. */
@@ -40,130 +45,175 @@ export async function mirrorSync(input?: unknown): Promise<MirrorResult> {
 }
 
 /** Does a whole run. `limits`: those of a backfill; `task`: that of a reconciliation. */
-export async function runMirror(
-  { sync, full, tuning, priority }: MirrorInput,
+export function runMirror(
+  input: MirrorInput,
   limits: BackfillLimits | null,
   task: Task | null = null,
 ): Promise<MirrorResult> {
-  const { standing, noteStream, begin } = trackMirror(sync)
-  const { note } = standing
-  const approvals = takeApprovals('deletions')
-  const short = proxyActivities<ShortActivities>(SHORT)
-  const streaming = proxyActivities<StreamingActivities>(
-    streamingOptions(priority, tuning.heartbeat_timeout_ms),
-  )
+  return new MirrorRun(input, limits, task).execute()
+}
 
-  const control = takeRunControl(standing)
-  const { run: steered } = control
+class MirrorRun {
+  readonly #input: MirrorInput
+  readonly #limits: BackfillLimits | null
+  readonly #task: Task | null
+  readonly #status: MirrorStatus
+  readonly #approvals: Approvals
+  readonly #control: RunControl
+  readonly #short = proxyActivities<ShortActivities>(SHORT)
+  readonly #streaming: ReturnType<typeof proxyActivities<StreamingActivities>>
+  readonly #inTurn: ReturnType<typeof createSemaphore>
+  readonly #failed: string[] = []
+  #run = 0
+  #slices = 0
 
-  const run = await short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
-    { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
-  ])
-  note({ run, step: 'discover' })
-  const window = limits?.window ?? null
+  constructor(input: MirrorInput, limits: BackfillLimits | null, task: Task | null) {
+    const { sync, tuning, priority } = input
+    this.#input = input
+    this.#limits = limits
+    this.#task = task
+    this.#status = new MirrorStatus(sync)
+    this.#approvals = takeApprovals('deletions')
+    this.#streaming = proxyActivities<StreamingActivities>(
+      streamingOptions(priority, tuning.heartbeat_timeout_ms),
+    )
+    this.#control = new RunControl(this.#status)
+    const atOnce = tuning.streams_in_flight ?? MIRROR_DEFAULTS.streams_in_flight
+    this.#inTurn = createSemaphore(atOnce)
+  }
 
-  const turn = createSemaphore(tuning.streams_in_flight ?? MIRROR_DEFAULTS.streams_in_flight)
-  const failed: string[] = []
-  let slices = 0
+  async execute(): Promise<MirrorResult> {
+    const { sync, tuning } = this.#input
+    const [limits, task] = [this.#limits, this.#task]
+    this.#run = await this.#short.openMirror.executeWithOptions({ summary: `open ${sync}` }, [
+      { sync, ...(task === null ? { limits } : { task }), ...tuningArgument(tuning) },
+    ])
+    this.#status.note({ run: this.#run, step: 'discover' })
+    const stopped = await this.#work().then(
+      () => null,
+      (error: unknown) => ({ error }),
+    )
+    this.#control.end()
+    this.#status.note({ step: 'close' })
+    return await this.#close(stopped)
+  }
 
-  /** Bounded by the slices that a run may have. */
-  const mirrorStream = async (stream: StreamRef, { sortable, sight = null }: Found) => {
-    const summary = `${task === null ? 'mirror' : 'reconcile'} ${sync}, ${streamLabel(stream)}`
-    const slice = async (verdict: DeletionVerdict | null) => {
-      const stream_ms = nextSliceMs(slices++, tuning.stream_ms ?? MIRROR_DEFAULTS.stream_ms)
-      noteStream(stream, { state: 'working' })
-      const step = { run, tuning: { ...tuning, stream_ms }, priority, sight }
-      return await steered(() =>
-        task === null
-          ? streaming.mirrorStream.executeWithOptions({ summary }, [
-              { ...step, stream, sortable, full, window, verdict },
-            ])
-          : streaming.reconcileStream.executeWithOptions({ summary }, [
-              { ...step, stream, sortable, verdict },
-            ]),
-      )
-    }
-    let verdict: DeletionVerdict | null = null
-    for (;;) {
-      const result = await turn(() => slice(verdict))
-      if (result.state === 'done') return noteStream(stream, { state: 'done' })
-      if (result.state === 'again') {
-        noteStream(stream, { state: 'waiting' })
-        continue
-      }
-      const { rows, of } = result
-      noteStream(stream, { state: 'approval', deletions: { rows, of } })
-      // Without a slot: a stream that waits for a person must not make others wait.
-      const timeoutMs = tuning.approval_ms ?? MIRROR_DEFAULTS.approval_ms
-      const { approved } = await approvals.ask(streamLabel(stream), rows, timeoutMs)
-      verdict = { approved, rows }
-      noteStream(stream, { state: 'waiting' })
-      await short.noteVerdict.executeWithOptions(
-        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${streamLabel(stream)}` },
-        [{ run, stream, approved, tuning, priority }],
+  async #work(): Promise<void> {
+    const { sync, tuning, priority } = this.#input
+    const [run, limits] = [this.#run, this.#limits]
+    const found = await this.#control.pausable(() =>
+      this.#task === null
+        ? this.#streaming.discoverMirror.executeWithOptions({ summary: `discover ${sync}` }, [
+            {
+              run,
+              window: limits?.window ?? null,
+              only: limits?.only ?? null,
+              tuning,
+              priority,
+            },
+          ])
+        : this.#streaming.discoverReconcile.executeWithOptions({ summary: `discover ${sync}` }, [
+            { run, tuning, priority },
+          ]),
+    )
+    this.#status.noteStreams(found.streams)
+    for (const step of ['records', 'edges'] as const) {
+      this.#status.note({ step })
+      await this.#mirrorStreams(
+        found.streams.filter(({ kind }) => kind === step),
+        found,
       )
     }
   }
 
   /** Ends when every stream has ended. */
-  const mirrorStreams = async (streams: readonly StreamRef[], found: Found) => {
+  async #mirrorStreams(streams: readonly StreamRef[], found: Found): Promise<void> {
     const results = await Promise.allSettled(
       streams.map(async (stream) => {
         try {
-          await mirrorStream(stream, found)
+          await this.#mirrorStream(stream, found)
         } catch (error) {
           if (isCancellation(error)) throw error
           const message = failureMessage(error)
-          failed.push(`${streamLabel(stream)}: ${message}`)
-          standing.noteErrors([{ stream: streamLabel(stream), message }])
-          noteStream(stream, { state: 'failed' })
+          this.#failed.push(`${streamLabel(stream)}: ${message}`)
+          this.#status.noteErrors([{ stream: streamLabel(stream), message }])
+          this.#status.noteStream(stream, { state: 'failed' })
         }
       }),
     )
     for (const result of results) if (result.status === 'rejected') throw result.reason
   }
 
-  const work = async () => {
-    const found = await steered(() =>
-      task === null
-        ? streaming.discoverMirror.executeWithOptions({ summary: `discover ${sync}` }, [
-            { run, window, only: limits?.only ?? null, tuning, priority },
-          ])
-        : streaming.discoverReconcile.executeWithOptions({ summary: `discover ${sync}` }, [
-            { run, tuning, priority },
-          ]),
-    )
-    begin(found.streams)
-    for (const step of ['records', 'edges'] as const) {
-      note({ step })
-      await mirrorStreams(
-        found.streams.filter(({ kind }) => kind === step),
-        found,
+  /** Bounded by the slices that a run may have. */
+  async #mirrorStream(stream: StreamRef, found: Found): Promise<void> {
+    const { tuning, priority } = this.#input
+    let verdict: DeletionVerdict | null = null
+    for (;;) {
+      const result = await this.#inTurn(() => this.#slice(stream, found, verdict))
+      if (result.state === 'done') return this.#status.noteStream(stream, { state: 'done' })
+      if (result.state === 'again') {
+        this.#status.noteStream(stream, { state: 'waiting' })
+        continue
+      }
+      const { rows, of } = result
+      this.#status.noteStream(stream, { state: 'approval', deletions: { rows, of } })
+      // Without a slot: a stream that waits for a person must not make others wait.
+      const timeoutMs = tuning.approval_ms ?? MIRROR_DEFAULTS.approval_ms
+      const { approved } = await this.#approvals.ask(streamLabel(stream), rows, timeoutMs)
+      verdict = { approved, rows }
+      this.#status.noteStream(stream, { state: 'waiting' })
+      await this.#short.noteVerdict.executeWithOptions(
+        { summary: `${approved ? 'approved' : 'rejected'}: ${rows} of ${streamLabel(stream)}` },
+        [{ run: this.#run, stream, approved, tuning, priority }],
       )
     }
   }
-  const stopped = await work().then(
-    () => null,
-    (error: unknown) => ({ error }),
-  )
-  control.end()
-  note({ step: 'close' })
-  const ending =
-    stopped === null
-      ? ({ kind: 'finished' } as const)
-      : isCancellation(stopped.error)
-        ? ({ kind: 'cancelled' } as const)
-        : ({ kind: 'failed', message: failureMessage(stopped.error) } as const)
-  const { state, message, manifest } = await CancellationScope.nonCancellable(() =>
-    short.closeMirror.executeWithOptions({ summary: `close ${sync}` }, [
-      { run, ending, tuning, priority },
-    ]),
-  )
-  note({ step: 'closed', state, message })
-  if (stopped !== null) throw stopped.error
-  if (state === 'failed' || failed.length > 0)
-    throw stacklessFailure(message ?? failed.slice(0, failuresMax).join('; '), 'MirrorFailed', [
-      { run },
-    ])
-  return { run, state, manifest }
+
+  async #slice(
+    stream: StreamRef,
+    { sortable, sight = null }: Found,
+    verdict: DeletionVerdict | null,
+  ): Promise<StreamResult> {
+    const { sync, full, tuning, priority } = this.#input
+    const isMirror = this.#task === null
+    const summary = `${isMirror ? 'mirror' : 'reconcile'} ${sync}, ${streamLabel(stream)}`
+    const stream_ms = nextSliceMs(this.#slices++, tuning.stream_ms ?? MIRROR_DEFAULTS.stream_ms)
+    this.#status.noteStream(stream, { state: 'working' })
+    const step = { run: this.#run, tuning: { ...tuning, stream_ms }, priority, sight }
+    const window = this.#limits?.window ?? null
+    return await this.#control.pausable(() =>
+      isMirror
+        ? this.#streaming.mirrorStream.executeWithOptions({ summary }, [
+            { ...step, stream, sortable, full, window, verdict },
+          ])
+        : this.#streaming.reconcileStream.executeWithOptions({ summary }, [
+            { ...step, stream, sortable, verdict },
+          ]),
+    )
+  }
+
+  /** Closes the run whatever happened; `stopped` has the error that ended it. */
+  async #close(stopped: { readonly error: unknown } | null): Promise<MirrorResult> {
+    const { sync, tuning, priority } = this.#input
+    const run = this.#run
+    const ending =
+      stopped === null
+        ? ({ kind: 'finished' } as const)
+        : isCancellation(stopped.error)
+          ? ({ kind: 'cancelled' } as const)
+          : ({ kind: 'failed', message: failureMessage(stopped.error) } as const)
+    const { state, message, manifest } = await CancellationScope.nonCancellable(() =>
+      this.#short.closeMirror.executeWithOptions({ summary: `close ${sync}` }, [
+        { run, ending, tuning, priority },
+      ]),
+    )
+    this.#status.note({ step: 'closed', state, message })
+    if (stopped !== null) throw stopped.error
+    const failed = this.#failed
+    if (state === 'failed' || failed.length > 0)
+      throw stacklessFailure(message ?? failed.slice(0, failuresMax).join('; '), 'MirrorFailed', [
+        { run },
+      ])
+    return { run, state, manifest }
+  }
 }

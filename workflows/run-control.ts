@@ -20,109 +20,112 @@ import {
 import { stacklessFailure, parseInput, SHORT } from './run.ts'
 import type { RunStatus } from './run-status.ts'
 
-export interface RunControl {
-  /** Does a piece of work. A pause stops it; after the pause it is done again. */
-  run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** From now on the run cannot be paused: it is closing. */
-  end(): void
-}
+const reasonOf = (input: unknown) => parseInput(PauseInput, input, { reason: 'maintenance' })
 
-/** Accepts the updates from now on. */
-export function takeRunControl(
-  standing: Pick<RunStatus<RunProgress>, 'notePause' | 'progress'>,
-  /** Gets an import's counts when it is parked and when it resumes: a slice that was stopped could not report them. */
-  noteCounts: (counts: Pick<RunCounters, 'created' | 'updated'>) => void = () => {},
-): RunControl {
-  const { noteParked } = proxyActivities<ShortActivities>(SHORT)
-  let pause: { readonly reason: string | null } | null = null
-  let ended = false
-  const working = new Set<CancellationScope>()
-  let parking: Promise<void> | null = null
+export class RunControl {
+  readonly #status: Pick<RunStatus<RunProgress>, 'notePause' | 'progress'>
+  readonly #noteCounts: (counts: Pick<RunCounters, 'created' | 'updated'>) => void
+  readonly #short = proxyActivities<ShortActivities>(SHORT)
+  readonly #working = new Set<CancellationScope>()
+  #pause: { readonly reason: string | null } | null = null
+  #parking: Promise<void> | null = null
+  #hasEnded = false
 
-  const live = (): void => {
-    if (ended)
-      throw stacklessFailure('The run is being closed; it is too late for that', 'RunClosing')
-  }
-  const reasonOf = (input: unknown) => parseInput(PauseInput, input, { reason: 'maintenance' })
-  setHandler(
-    pauseUpdate,
-    (input: unknown): ControlAnswer => {
-      pause = { reason: reasonOf(input) }
-      standing.notePause({ ...pause, phase: working.size === 0 ? 'parked' : 'stopping' })
-      for (const scope of working) scope.cancel()
-      return { state: 'paused' }
-    },
-    {
+  /**
+   * Accepts the updates from now on.
+   * @param noteCounts gets an import's counts when it is parked and when it resumes: a slice that was stopped could not report them
+   */
+  constructor(
+    status: Pick<RunStatus<RunProgress>, 'notePause' | 'progress'>,
+    noteCounts: (counts: Pick<RunCounters, 'created' | 'updated'>) => void = () => {},
+  ) {
+    this.#status = status
+    this.#noteCounts = noteCounts
+    setHandler(pauseUpdate, (input: unknown) => this.#stop(reasonOf(input)), {
       validator: (input: unknown) => {
-        live()
+        this.#checkOpen()
         reasonOf(input)
       },
       description:
         'Stops the run where it is, and keeps what is done. Input: {"reason": "maintenance"}, or nothing.',
-    },
-  )
-  setHandler(
-    resumeUpdate,
-    (_input: unknown): ControlAnswer => {
-      pause = null
-      standing.notePause(null)
-      return { state: 'running' }
-    },
-    {
+    })
+    setHandler(resumeUpdate, (_input: unknown) => this.#resume(), {
       validator: (_input: unknown) => {
-        live()
-        if (!pause) throw stacklessFailure('This run is not paused', 'NotPaused')
+        this.#checkOpen()
+        if (!this.#pause) throw stacklessFailure('This run is not paused', 'NotPaused')
       },
       description: 'Lets a paused run go on. Input: nothing.',
-    },
-  )
+    })
+  }
 
-  /** Notes in the ledger that the run is parked, or that it goes on. */
-  const tell = async (isParked: boolean, reason: string | null): Promise<void> => {
-    const { run, sync } = standing.progress()
-    if (run === null) return
-    const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
-    const counts = await noteParked.executeWithOptions({ summary }, [{ run, isParked, reason }])
-    if (counts) noteCounts(counts)
+  /** Does a piece of work. A pause stops it; after the pause it is done again. */
+  async pausable<Result>(work: () => Promise<Result>): Promise<Result> {
+    const outer = CancellationScope.current()
+    // Bounded by the number of pauses that people make.
+    for (;;) {
+      while (this.#pause) await this.#park()
+      const scope = new CancellationScope({ parent: outer, cancellable: true })
+      this.#working.add(scope)
+      try {
+        return await scope.run(work)
+      } catch (error) {
+        const isPaused = scope.consideredCancelled && !outer.consideredCancelled
+        if (!isPaused || !isCancellation(error)) throw error
+      } finally {
+        this.#working.delete(scope)
+      }
+    }
+  }
+
+  /** From now on the run cannot be paused: it is closing. */
+  end(): void {
+    this.#hasEnded = true
+  }
+
+  #checkOpen(): void {
+    if (this.#hasEnded)
+      throw stacklessFailure('The run is being closed; it is too late for that', 'RunClosing')
+  }
+
+  #stop(reason: string | null): ControlAnswer {
+    this.#pause = { reason }
+    this.#status.notePause({ reason, phase: this.#working.size === 0 ? 'parked' : 'stopping' })
+    for (const scope of this.#working) scope.cancel()
+    return { state: 'paused' }
+  }
+
+  #resume(): ControlAnswer {
+    this.#pause = null
+    this.#status.notePause(null)
+    return { state: 'running' }
   }
 
   /** Waits for the end of the pause. The last piece of work to stop reports that the pause has begun. */
-  const park = async (): Promise<void> => {
-    parking ??= (async () => {
-      try {
-        await condition(() => working.size === 0 || !pause)
-        if (!pause) return
-        await tell(true, pause.reason)
-        if (pause) standing.notePause({ ...pause, phase: 'parked' })
-        await condition(() => !pause)
-        await tell(false, null)
-      } finally {
-        parking = null
-      }
-    })()
-    await parking
+  async #park(): Promise<void> {
+    this.#parking ??= this.#untilResumed()
+    await this.#parking
   }
 
-  return {
-    async run(work) {
-      const outer = CancellationScope.current()
-      // Bounded by the number of pauses that people make.
-      for (;;) {
-        while (pause) await park()
-        const scope = new CancellationScope({ parent: outer, cancellable: true })
-        working.add(scope)
-        try {
-          return await scope.run(work)
-        } catch (error) {
-          const isPaused = scope.consideredCancelled && !outer.consideredCancelled
-          if (!isPaused || !isCancellation(error)) throw error
-        } finally {
-          working.delete(scope)
-        }
-      }
-    },
-    end() {
-      ended = true
-    },
+  async #untilResumed(): Promise<void> {
+    try {
+      await condition(() => this.#working.size === 0 || !this.#pause)
+      if (!this.#pause) return
+      await this.#report(true, this.#pause.reason)
+      if (this.#pause) this.#status.notePause({ ...this.#pause, phase: 'parked' })
+      await condition(() => !this.#pause)
+      await this.#report(false, null)
+    } finally {
+      this.#parking = null
+    }
+  }
+
+  /** Records in the ledger that the run is parked, or that it goes on. */
+  async #report(isParked: boolean, reason: string | null): Promise<void> {
+    const { run, sync } = this.#status.progress
+    if (run === null) return
+    const summary = `${isParked ? 'pause' : 'resume'} ${sync}`
+    const input = { run, isParked, reason }
+    const counts = await this.#short.noteParked.executeWithOptions({ summary }, [input])
+    if (counts) this.#noteCounts(counts)
   }
 }
