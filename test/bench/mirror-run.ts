@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { RecordsClient } from '../../src/client/index.ts'
 import type { Json } from '../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../src/core/ports.ts'
-import type { MirrorSync } from '../../config/index.ts'
+import { mirrorSync } from '../mirror-sync.ts'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import {
@@ -20,24 +20,7 @@ import { startFigures } from './mirror-figures.ts'
 
 const [, , url, folder, placeText] = process.argv as [string, string, string, string, string]
 const place = JSON.parse(placeText) as WarehousePlace
-const sync: MirrorSync = {
-  name: 'bench',
-  kind: 'mirror',
-  mirror: {
-    from: 'crm',
-    to: 'warehouse',
-    schema: 'crm',
-    object_types: ['svc_contact'],
-    except: [],
-    associations: [],
-    schema_changes: 'evolve',
-    deletions: 'soft',
-    deletions_max_percent: 10,
-    full_every_hours: 24,
-    overlap_seconds: 300,
-    modification_property: {},
-  },
-}
+const sync = mirrorSync('bench', { to: 'warehouse', object_types: ['svc_contact'] })
 
 const ledger = await openLedger({ sqlite: join(folder, 'ledger.db') })
 const client = new RecordsClient({ baseUrl: url, key: 'bench-key' })

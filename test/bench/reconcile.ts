@@ -14,7 +14,8 @@ import pg from 'pg'
 import { RecordsClient } from '../../src/client/index.ts'
 import { sumOfDifferences, type DifferenceCounts } from '../../src/core/differences.ts'
 import { WHOLE_SCOPE, type ReconcileScope } from '../../src/core/purpose.ts'
-import type { ImportSync, MirrorSync } from '../../config/index.ts'
+import type { ImportSync } from '../../config/index.ts'
+import { mirrorSync } from '../mirror-sync.ts'
 import { startService, type RunningService } from '../../src/service/index.ts'
 import type { MirrorPlace } from '../mirror-oracle.ts'
 import { startPostgres } from '../postgres.ts'
@@ -145,24 +146,7 @@ async function plant(
   )
 }
 
-const MIRROR: MirrorSync = {
-  name: 'crm_copy',
-  kind: 'mirror',
-  mirror: {
-    from: 'crm',
-    to: 'warehouse',
-    schema: 'crm',
-    object_types: [CONTACT],
-    except: [],
-    associations: [],
-    schema_changes: 'evolve',
-    deletions: 'soft',
-    deletions_max_percent: 10,
-    full_every_hours: 24,
-    overlap_seconds: 300,
-    modification_property: {},
-  },
-}
+const MIRROR = mirrorSync('crm_copy', { to: 'warehouse', object_types: [CONTACT] })
 
 async function benchMirror(
   service: RunningService,

@@ -7,6 +7,7 @@ import { Blocked } from '../../src/core/errors.ts'
 import type { MirrorRow } from '../../src/warehouses/mirror-tables.ts'
 import { openPostgresMirror } from '../../src/warehouses/postgres/mirror.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
+import { postgresPlace } from './mirror-tables/postgres-place.ts'
 import { at, contact, contacts, NOTHING, sceneOf } from './mirror-tables/scene.ts'
 import { errorOf } from './warehouse.suite.ts'
 
@@ -20,32 +21,10 @@ afterAll(async () => {
 
 /** A table of ten rows named `x`, and a person at its database. */
 async function filled() {
-  const url = await postgres.newDatabase()
-  const ask = async (sql: string) => {
-    const person = new pg.Client({ connectionString: url })
-    await person.connect()
-    try {
-      return await person.query<unknown[]>({ text: sql, rowMode: 'array' } as pg.QueryArrayConfig)
-    } finally {
-      await person.end()
-    }
-  }
-  const scene = await sceneOf(async () => ({
-    open: (schema = 'crm') => openPostgresMirror('dwh', { url }, schema),
-    query: async (sql) => (await ask(sql)).rows,
-    alter: async (sql) => void (await ask(sql)),
-    types: {
-      text: 'text',
-      decimal: 'numeric',
-      boolean: 'boolean',
-      date: 'date',
-      instant: 'timestamp with time zone',
-      json: 'jsonb',
-    },
-    cleanup: async () => {},
-  }))
+  const place = await postgresPlace(postgres)
+  const scene = await sceneOf(async () => place)
   await scene.merge(contacts, [[at(1), ten('x')]], { position: 'before' })
-  return { scene, url, alter: scene.place.alter, tables: scene.tables }
+  return { scene, url: place.url, alter: place.alter, tables: scene.tables }
 }
 
 const ten = (name: string): MirrorRow[] =>

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { Blocked } from '../../src/core/errors.ts'
 import type { MirrorRow, MirrorStream } from '../../src/warehouses/mirror-tables.ts'
 import { openPostgresMirror } from '../../src/warehouses/postgres/mirror.ts'
-import type { WarehouseOptions } from '../../src/warehouses/warehouse.ts'
 import { startPostgres, type Postgres } from '../postgres.ts'
 import { mirrorTablesSuite } from './mirror-tables.suite.ts'
+import { postgresPlace } from './mirror-tables/postgres-place.ts'
 import {
   at,
   column,
@@ -30,37 +30,8 @@ afterAll(async () => {
   await postgres.stop()
 })
 
-const types = {
-  text: 'text',
-  decimal: 'numeric',
-  boolean: 'boolean',
-  date: 'date',
-  instant: 'timestamp with time zone',
-  json: 'jsonb',
-}
-
 /** A new database, and a person at it. */
-async function place() {
-  const url = await postgres.newDatabase()
-  const ask = async (sql: string) => {
-    const person = new pg.Client({ connectionString: url })
-    await person.connect()
-    try {
-      return await person.query<unknown[]>({ text: sql, rowMode: 'array' } as pg.QueryArrayConfig)
-    } finally {
-      await person.end()
-    }
-  }
-  return {
-    url,
-    open: async (schema = 'crm', options: WarehouseOptions = {}) =>
-      await openPostgresMirror('dwh', { url }, schema, options),
-    query: async (sql: string) => (await ask(sql)).rows,
-    alter: async (sql: string) => void (await ask(sql)),
-    types,
-    cleanup: async () => {},
-  }
-}
+const place = () => postgresPlace(postgres)
 
 mirrorTablesSuite('PostgreSQL', place)
 

@@ -4,29 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
 import { LIVE_STATES } from '../../../src/core/states.ts'
-import type { MirrorSync } from '../../../config/index.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openOrResumeRun as openSync } from '../../../src/runs/open.ts'
+import { mirrorSync } from '../../mirror-sync.ts'
 import { close, never, openRun, stream, type Open, type Opened } from './scene.ts'
 
-const sync: MirrorSync = {
-  name: 'crm',
-  kind: 'mirror',
-  mirror: {
-    from: 'crm',
-    to: 'lake',
-    schema: 'crm',
-    object_types: 'all',
-    except: [],
-    associations: [],
-    schema_changes: 'evolve',
-    deletions: 'soft',
-    deletions_max_percent: 10,
-    full_every_hours: 24,
-    overlap_seconds: 300,
-    modification_property: {},
-  },
-}
+const sync = mirrorSync('crm')
 
 const whole: StreamBooks = {
   stream: 'svc_contact',

@@ -3,18 +3,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DefaultLogger } from '@temporalio/worker'
-import { MockActivityEnvironment } from '@temporalio/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { mirrorActivities } from '../../../activities/mirror.ts'
 import { loadConfig, placedMapping } from '../../../config/index.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
-import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { DiscoveredStreams } from '../../../src/mirror/index.ts'
 import { startService } from '../../../src/service/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/index.ts'
+import { environment, openMirrorRun } from './scene.ts'
 
 test('names of types, associations and properties that are not there have their place', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'records-sync-places-'))
@@ -56,17 +54,7 @@ test('names of types, associations and properties that are not there have their 
       await openMirrorTables('lake', { duckdb: join(folder, 'w.duckdb'), folder }, 'copy'),
     watch: { changed: async () => {} },
   })
-  const opened = await ledger.openRun({
-    sync: 'copy',
-    kind: 'mirror',
-    mode: 'run',
-    workflowId: 'w',
-    workflowRunId: 'r',
-    config: sync as unknown as Json,
-  })
-  if (!('run' in opened)) throw new Error('a run is open')
-  const step = { run: opened.run.id, tuning: {}, priority: 'mirror' as const }
-  const environment = () => new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
+  const step = { run: await openMirrorRun(ledger, sync), tuning: {}, priority: 'mirror' as const }
   const discovering: Parameters<typeof discoverMirror>[0] = step
   const found: DiscoveredStreams = await environment().run(discoverMirror, discovering)
   const { streams, sortable } = found

@@ -4,41 +4,22 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MockActivityEnvironment } from '@temporalio/testing'
 import { ApplicationFailure } from '@temporalio/common'
-import { DefaultLogger } from '@temporalio/worker'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { mirrorActivities, type MirrorActivities } from '../../../activities/mirror.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { Blocked, FenceLost, LedgerError, QuotaWait, SyncError } from '../../../src/core/errors.ts'
-import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
-import type { MirrorSync } from '../../../config/index.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import type { RunChange } from '../../../src/runs/observers.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { startService, type RunningService } from '../../../src/service/index.ts'
+import { mirrorSync } from '../../mirror-sync.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { stream } from '../../suites/ledger/scene.ts'
+import { environment, openMirrorRun } from './scene.ts'
 
-const sync: MirrorSync = {
-  name: 'crm_copy',
-  kind: 'mirror',
-  mirror: {
-    from: 'crm',
-    to: 'lake',
-    schema: 'crm_copy',
-    object_types: 'all',
-    except: [],
-    associations: [],
-    schema_changes: 'evolve',
-    deletions: 'soft',
-    deletions_max_percent: 10,
-    full_every_hours: 24,
-    overlap_seconds: 60,
-    modification_property: {},
-  },
-}
+const sync = mirrorSync('crm_copy', { schema: 'crm_copy', overlap_seconds: 60 })
 
 let service: RunningService
 let client: RecordsClient
@@ -64,16 +45,7 @@ beforeEach(async () => {
   changes = []
   dir = mkdtempSync(join(tmpdir(), 'records-sync-activities-'))
   ledger = openSqliteLedger(join(dir, 'ledger.db'))
-  const opened = await ledger.openRun({
-    sync: sync.name,
-    kind: 'mirror',
-    mode: 'run',
-    workflowId: 'w',
-    workflowRunId: 'r',
-    config: sync as unknown as Json,
-  })
-  if (!('run' in opened)) throw new Error('the run was not opened')
-  run = opened.run.id
+  run = await openMirrorRun(ledger, sync)
   await ledger.noteStream(run, stream('svc_contact', { state: 'pulling', read: 700, inserted: 5 }))
   await ledger.noteStream(run, stream('svc_deal', { state: 'pulling', read: 9 }))
   await ledger.noteStream(run, stream('edges of svc_contact'))
@@ -101,8 +73,6 @@ const activitiesOver = (books: Ledger): MirrorActivities =>
       },
     },
   })
-
-const environment = () => new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
 
 test('a run that is tuned to what cannot work is not opened', async () => {
   for (const tuning of [{ heartbeat_timeout_ms: 4_000 }, { nonsense: 1 }]) {

@@ -3,12 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DefaultLogger } from '@temporalio/worker'
-import { MockActivityEnvironment } from '@temporalio/testing'
 import { onTestFinished } from 'vitest'
 import { mirrorActivities, type MirrorActivities } from '../../../activities/mirror.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
-import type { Json } from '../../../src/core/json.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { MirrorConfig, MirrorSync } from '../../../config/index.ts'
 import type { Window } from '../../../src/core/watermark.ts'
@@ -22,6 +19,8 @@ import type {
 } from '../../../src/mirror/index.ts'
 import { startService } from '../../../src/service/index.ts'
 import { openMirrorTables } from '../../../src/warehouses/index.ts'
+import { mirrorSync } from '../../mirror-sync.ts'
+import { environment, openMirrorRun } from './scene.ts'
 
 export const CONTACT = 'svc_contact'
 export const COMPANY = 'svc_company'
@@ -50,25 +49,11 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     await ledger.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const sync: MirrorSync = {
-    name: 'copy',
-    kind: 'mirror',
-    mirror: {
-      from: 'crm',
-      to: 'lake',
-      schema: 'crm',
-      object_types: [CONTACT, COMPANY],
-      except: [],
-      associations: [],
-      schema_changes: 'evolve',
-      deletions: 'soft',
-      deletions_max_percent: 10,
-      full_every_hours: 24,
-      overlap_seconds: 60,
-      modification_property: {},
-      ...more,
-    },
-  }
+  const sync = mirrorSync('copy', {
+    object_types: [CONTACT, COMPANY],
+    overlap_seconds: 60,
+    ...more,
+  })
   /** Called before each operation of the client that a mirror uses. */
   const hooks: {
     before: (operation: string) => void
@@ -116,7 +101,6 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     openMirrorTables: async () => await openMirrorTables('lake', place, 'crm'),
     watch: { changed: async () => {} },
   })
-  const environment = () => new MockActivityEnvironment({}, { logger: new DefaultLogger('ERROR') })
 
   /**
    * The whole run; an activity that fails for the moment is tried again once `mend` was called. `approved`: what a person says
@@ -137,16 +121,7 @@ export async function sightScene(more: Partial<MirrorConfig> = {}) {
     } = {},
   ) {
     const run: MirrorSync = { ...sync, mirror: { ...sync.mirror, ...config } }
-    const opened = await ledger.openRun({
-      sync: 'copy',
-      kind: 'mirror',
-      mode: 'run',
-      workflowId: 'w',
-      workflowRunId: 'r',
-      config: run as unknown as Json,
-    })
-    if (!('run' in opened)) throw new Error('a run is open')
-    const { id } = opened.run
+    const id = await openMirrorRun(ledger, run)
     const step = { run: id, tuning: {}, priority: 'mirror' as const }
     const { discoverMirror, mirrorStream, noteVerdict, closeMirror } = activities
     const discovering: Parameters<typeof discoverMirror>[0] = { ...step, window }

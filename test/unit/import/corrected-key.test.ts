@@ -2,15 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { CONTACT, importScene, type Scene } from './scene.ts'
-
-const NAMES = {
-  svc_external_id: { column: 'id' },
-  svc_first_name: { column: 'name' },
-  svc_email: { column: 'email' },
-} as const
-const HEAD = ['id', 'name', 'email']
-const rows = (...ids: string[]) => ids.map((id) => [id, 'Ann', `${id}@x.example`])
-const DELETES = { repair: true, deleteExtra: true } as const
+import { DELETES, HEAD, NAMES, people } from './people.ts'
 
 /** Retries rows of a run as a person corrected them. */
 async function correct(scene: Scene, run: number, page: readonly [number, readonly string[]][]) {
@@ -21,7 +13,7 @@ async function correct(scene: Scene, run: number, page: readonly [number, readon
 
 test('a record whose key a correction gave is named, and not deleted', async () => {
   const scene = await importScene(NAMES)
-  const source = [...rows('a', 'b', 'gone'), ['c#', 'Ann', 'no e-mail'], ['d#', 'Ann', 'none']]
+  const source = [...people('a', 'b', 'gone'), ['c#', 'Ann', 'no e-mail'], ['d#', 'Ann', 'none']]
   scene.rows(HEAD, source)
   const first = await scene.run()
   expect(first.books.states.invalid).toBe(2)
@@ -43,9 +35,9 @@ test('a record whose key a correction gave is named, and not deleted', async () 
     `2 records that the source has no row of are left as they are: they came in by a correction of run ${first.run} row 4, run ${first.run} row 5`,
   )
   // Once the source has had the row itself, it is extra where that is gone.
-  scene.rows(HEAD, [...rows('a', 'b', 'c')])
+  scene.rows(HEAD, [...people('a', 'b', 'c')])
   await scene.run()
-  scene.rows(HEAD, rows('a', 'b'))
+  scene.rows(HEAD, people('a', 'b'))
   const later = await scene.reconcile(DELETES)
   expect(later.differences.map(({ key }) => key)).toEqual(['c'])
   expect((await scene.ledger.run(later.run))!.warnings).toContain(
@@ -55,10 +47,10 @@ test('a record whose key a correction gave is named, and not deleted', async () 
 
 test('a record of a row that was sent again as it was is extra where the row is gone', async () => {
   const scene = await importScene(NAMES)
-  scene.rows(HEAD, [...rows('a'), ['b', 'Ann', 'no e-mail']])
+  scene.rows(HEAD, [...people('a'), ['b', 'Ann', 'no e-mail']])
   const first = await scene.run()
   await correct(scene, first.run, [[2, ['b', 'Ann', 'b@x.example']]])
-  scene.rows(HEAD, rows('a'))
+  scene.rows(HEAD, people('a'))
   const end = await scene.reconcile(DELETES)
   expect(end.differences.map(({ key }) => key)).toEqual(['b'])
   expect(scene.service.records(CONTACT)).toHaveLength(1)
@@ -66,7 +58,7 @@ test('a record of a row that was sent again as it was is extra where the row is 
 
 test('a record of a row that has no key in the source is not offered for deletion', async () => {
   const scene = await importScene(NAMES)
-  scene.rows(HEAD, [...rows('a'), ['', 'Ann', 'b@x.example']])
+  scene.rows(HEAD, [...people('a'), ['', 'Ann', 'b@x.example']])
   const first = await scene.run()
   await correct(scene, first.run, [[2, ['b', 'Ann', 'b@x.example']]])
   const looked = await scene.reconcile()

@@ -3,15 +3,7 @@
 
 import { expect, test } from 'vitest'
 import { clientWith, CONTACT, importScene } from './scene.ts'
-
-const NAMES = {
-  svc_external_id: { column: 'id' },
-  svc_first_name: { column: 'name' },
-  svc_email: { column: 'email' },
-} as const
-const HEAD = ['id', 'name', 'email']
-const rows = (...ids: string[]) => ids.map((id) => [id, 'Ann', `${id}@x.example`])
-const DELETES = { repair: true, deleteExtra: true } as const
+import { DELETES, HEAD, NAMES, people } from './people.ts'
 
 const warningsOf = async (scene: Awaited<ReturnType<typeof importScene>>, run: number) =>
   (await scene.ledger.run(run))!.warnings
@@ -22,29 +14,29 @@ test.each([
 ] as const)('a record that another sync writes by %s is not extra', async (_, more) => {
   const scene = await importScene(NAMES)
   const other = { name: 'other', import: more }
-  scene.rows(HEAD, rows('a', 'b', 'c'))
+  scene.rows(HEAD, people('a', 'b', 'c'))
   await scene.run({ as: other })
-  scene.rows(HEAD, rows('a', 'b', 'c', 'own'))
+  scene.rows(HEAD, people('a', 'b', 'c', 'own'))
   await scene.run()
-  scene.rows(HEAD, rows('a'))
+  scene.rows(HEAD, people('a'))
   const end = await scene.reconcile(DELETES)
   expect(end.differences.map(({ key }) => key)).toEqual(['own'])
   expect(scene.service.records(CONTACT)).toHaveLength(3)
   expect(await warningsOf(scene, end.run)).toContain(
     '2 records that the source has no row of are left as they are: the sync "other" writes them too',
   )
-  scene.rows(HEAD, rows('a', 'b', 'c'))
+  scene.rows(HEAD, people('a', 'b', 'c'))
   expect((await scene.run({ as: other })).books.states.unchanged).toBe(3)
 })
 
 test('a record that another sync has written since it was found extra is not deleted', async () => {
   const scene = await importScene(NAMES)
-  scene.rows(HEAD, rows('a', 'b', 'c'))
+  scene.rows(HEAD, people('a', 'b', 'c'))
   await scene.run()
-  scene.rows(HEAD, rows('a'))
+  scene.rows(HEAD, people('a'))
   const end = await scene.reconcile(DELETES, {
     beforeClose: async () => {
-      scene.rows(HEAD, rows('b'))
+      scene.rows(HEAD, people('b'))
       await scene.run({ as: { name: 'other' } })
     },
   })
@@ -58,15 +50,15 @@ test('a record that another sync has written since it was found extra is not del
 test('what is deleted is forgotten by every sync that wrote it', async () => {
   const scene = await importScene(NAMES)
   const other = { name: 'other', import: { matching_property: 'svc_email' } }
-  scene.rows(HEAD, rows('a', 'b'))
+  scene.rows(HEAD, people('a', 'b'))
   await scene.run()
-  scene.rows(HEAD, rows('a'))
+  scene.rows(HEAD, people('a'))
   // Written by the other sync while the deletion is under way.
   const end = await scene.reconcile(DELETES, {
     through: (client) =>
       clientWith(client, {
         batchDelete: async (...given) => {
-          scene.rows(HEAD, rows('b'))
+          scene.rows(HEAD, people('b'))
           await scene.run({ as: other })
           return await client.batchDelete(...given)
         },
@@ -74,6 +66,6 @@ test('what is deleted is forgotten by every sync that wrote it', async () => {
   })
   expect(end.state).toBe('complete')
   expect(scene.service.records(CONTACT)).toHaveLength(1)
-  scene.rows(HEAD, rows('b'))
+  scene.rows(HEAD, people('b'))
   expect((await scene.run({ as: other })).books.states.created).toBe(1)
 })

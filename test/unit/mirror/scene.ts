@@ -41,6 +41,7 @@ import {
 import { openMirrorTables } from '../../../src/warehouses/index.ts'
 import type { MirrorTables } from '../../../src/warehouses/mirror-tables.ts'
 import { differenceOf, rowsOf, type MirrorPlace } from '../../mirror-oracle.ts'
+import { mirrorSync } from '../../mirror-sync.ts'
 
 export const SCHEMA = 'crm'
 export const CONTACT = 'svc_contact'
@@ -152,21 +153,13 @@ export async function mirrorSceneOn<Service extends SceneService>(
     await ledger.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const config: MirrorConfig = {
-    from: 'crm',
+  const { mirror: config } = mirrorSync('copy', {
     to: 'dwh',
     schema: SCHEMA,
     object_types: [CONTACT],
-    except: [],
-    associations: [],
-    schema_changes: 'evolve',
-    deletions: 'soft',
-    deletions_max_percent: 10,
-    full_every_hours: 24,
     overlap_seconds: 2,
-    modification_property: {},
     ...options.config,
-  }
+  })
   let runs = 0
 
   async function run(how: RunOptions = {}): Promise<RunEnd> {
