@@ -1,6 +1,6 @@
-// What changed since the last time, in the order of modification times. Promises kept here: records that share a time are never
-// missed (the read goes back by the overlap, and takes the bound itself along); a clock that runs ahead does not move the
-// watermark into the future; a type that changes faster than it is read still comes to an end.
+// Reads what changed since the last run, in the order of modification times. Promises kept here: records that share a time are
+// never missed (the read goes back by the overlap, and includes the bound itself); a clock that runs ahead does not move the
+// watermark into the future; the read of a type that changes faster than it is read still ends.
 
 import type { QueryBody } from '../contract/index.ts'
 import { checkReadLimit } from './read-limit.ts'
@@ -68,7 +68,7 @@ export async function readChanges(
   }
 }
 
-/** Where a read of changes begins; null for everything. */
+/** The time at which a read of changes begins; null for everything. */
 export const changesFrom = (watermark: string | null, overlapMs: number): string | null =>
   watermark === null || overlapMs === 0
     ? watermark

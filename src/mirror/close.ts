@@ -1,5 +1,5 @@
-// The end of a mirror's run. Its account is its streams; a run of which one stream failed has failed, and says which. Promise
-// kept here: a run that knows of a table that differs from the service is never plainly complete.
+// The end of a mirror's run. If a stream failed, the run has failed, and says which. Promise kept here: a run that knows of a table
+// that differs from the service is never `complete`.
 
 import type { RunState } from '../core/states.ts'
 import type { RunClosing, StreamBooks, Streams } from '../ledger/ledger.ts'
@@ -24,10 +24,10 @@ export async function closeMirror(
         : differing !== null
           ? 'complete_with_differences'
           : 'complete'
-  // A table that failed is not told twice.
-  const told = [failed, failed === null ? differing : streamDifferences(streams.filter(isDone))]
+  // A stream that failed is reported once.
+  const texts = [failed, failed === null ? differing : streamDifferences(streams.filter(isDone))]
   const message =
-    ending.kind === 'failed' ? ending.message : told.filter(Boolean).join('; ') || null
+    ending.kind === 'failed' ? ending.message : texts.filter(Boolean).join('; ') || null
   await ledger.closeRun(run, {
     state,
     reason: ending.kind === 'failed' ? (ending.reason ?? null) : null,
@@ -39,12 +39,12 @@ export async function closeMirror(
 
 const isDone = ({ state }: StreamBooks): boolean => state === 'complete'
 
-/** Which streams did not come to their end, and why; null where all of them did. */
+/** Which streams did not come to their end, and why; null if all of them did. */
 export function streamFailures(streams: readonly StreamBooks[]): string | null {
   return named(streams.filter((stream) => !isDone(stream)))
 }
 
-/** Which tables are known not to hold what the service holds, and why; null where none is. */
+/** Which tables are known not to hold what the service holds, and why; null if none is. */
 export function streamDifferences(streams: readonly StreamBooks[]): string | null {
   return named(streams.filter(({ differs }) => differs === true))
 }

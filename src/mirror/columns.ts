@@ -1,5 +1,5 @@
-// What a property becomes in a table, and a record a row. Promise kept here: a cell is the record's value exactly, in its one
-// form, or it is null and the value stands in the row's misfits; no value of a record is lost, and none is fatal.
+// Makes columns of properties, and rows of records. Promise kept here: a cell is the record's value exactly, in its one form, or
+// it is null and the value is in the row's misfits; no value of a record is lost, and none is fatal.
 
 import type { PropertyWire } from '../contract/index.ts'
 import { isCalendarDay } from '../core/calendar.ts'
@@ -34,7 +34,7 @@ const HOLDS: ReadonlyMap<string, ColumnType['holds']> = new Map([
 ])
 const CURRENCY = 'currency'
 
-/** `number`, or `number[]` of a multi-value property: what a column's `fieldType` says. */
+/** A column's `fieldType`: `number`, or `number[]` of a multi-value property. */
 export function columnFieldType({ field_type: name, is_multi }: PropertyWire): string {
   return is_multi ? `${name}[]` : name
 }
@@ -42,7 +42,7 @@ export function columnFieldType({ field_type: name, is_multi }: PropertyWire): s
 /** A column without its name. */
 export type ColumnShape = Pick<MirrorColumn, 'part' | 'type'>
 
-/** The columns of a property: one, or amount and unit. Types that are not known, and lists of amounts, are JSON. */
+/** The columns of a property: one, or amount and unit. Unknown types, and lists of amounts, are JSON. */
 export function columnShapes(property: PropertyWire): readonly ColumnShape[] {
   if (columnFieldType(property) === CURRENCY)
     return [
@@ -51,7 +51,7 @@ export function columnShapes(property: PropertyWire): readonly ColumnShape[] {
     ]
   const holds = HOLDS.get(property.field_type)
   if (holds === undefined) return [{ part: 'value', type: { holds: 'json', list: false } }]
-  // That type is many by its name.
+  // A list by its name.
   const list = property.is_multi || property.field_type === 'multi_select'
   return [{ part: 'value', type: { holds, list } }]
 }
@@ -67,26 +67,26 @@ export function columnsByProperty(columns: readonly MirrorColumn[]): Map<string,
   return groups
 }
 
-/** The value in its one form, or undefined where it does not fit. */
+/** The value in its one form, or undefined if it does not fit. */
 type Converter<Form> = (value: Json) => Form | undefined
 
 /** The cells of one property. */
 interface Reading {
   readonly property: string
-  /** Whether every object has something of that name. */
+  /** Whether every JavaScript object has a member of that name. */
   readonly isInherited: boolean
   readonly columns: readonly { readonly index: number; readonly convert: Converter<MirrorCell> }[]
 }
 
-/** A record, as far as a row is made of it. */
+/** The part of a record that a row needs. */
 interface RecordLike {
   readonly id: string
   readonly properties: { readonly [property: string]: Json }
 }
 
 /**
- * Makes the rows of a stream's live columns. `version` is the property that tells when a record was changed last: its
- * instant to the microsecond, or null where the record has none that is valid.
+ * Makes the rows of a stream's live columns. `version` is the property of modification times: its instant to the microsecond, or
+ * null if the record has no valid one.
  */
 export function compileRow(
   stream: Pick<MirrorStream, 'columns'>,
@@ -222,7 +222,7 @@ function utcInstant(text: string): string | undefined {
     return undefined
   if (text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON || !startsWithDay(text))
     return undefined
-  // Not a number where a character is no digit: no comparison holds.
+  // NaN if a character is no digit: then no comparison holds.
   const isTime = digitsAt(text, 11) < 24 && digitsAt(text, 14) < 60 && digitsAt(text, 17) < 60
   if (!isTime) return undefined
   if (last === 19) return text
@@ -259,14 +259,14 @@ function digitsAt(text: string, index: number): number {
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 
-/** What JSON can write of a text, and databases cannot hold: NUL, and half of a surrogate pair. */
+/** What a JSON text can contain and databases cannot hold: NUL, and half of a surrogate pair. */
 const UNWRITABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 /** Digits of the whole, and after the point, of the numbers in PostgreSQL's JSON. */
 const JSON_WHOLE_MAX = 131_072
 const JSON_FRACTION_MAX = 16_383
 
-/** Whether there is a number that PostgreSQL's JSON cannot hold. */
+/** Whether it contains a number that PostgreSQL's JSON cannot hold. */
 function isTooWide(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (value instanceof LosslessNumber) {
@@ -276,7 +276,7 @@ function isTooWide(value: Json): boolean {
   return Object.values(value).some(isTooWide)
 }
 
-/** JSON object of property to value. What databases cannot hold of it is there as the text of its JSON. */
+/** JSON object of property to value. What databases cannot hold becomes the text of its JSON. */
 function misfitsText(misfits: Readonly<Record<string, Json>>): string {
   const text = canonicalJson(misfits)
   if (!UNWRITABLE.test(text) && !isTooWide(misfits)) return text

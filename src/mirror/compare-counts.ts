@@ -1,6 +1,5 @@
-// The end of a stream's run: the service's own count against the table's. Promises kept here: where they differ, what changed
-// meanwhile is read again, and the rows that make the difference are looked for; what is left of it is told; every attempt is
-// counted.
+// The end of a stream's run: the service's own count against the table's. Promises kept here: if they differ, recent changes are
+// read again and the rows that make the difference are looked for; what is left of it is reported; every attempt is counted.
 
 import { formatNumber } from '../core/format.ts'
 import { readChanges } from './changes.ts'
@@ -11,10 +10,10 @@ import type { StreamResult } from './ports.ts'
 import type { StreamPosition } from './position.ts'
 import type { RecordsWork } from './records-work.ts'
 
-/** Times that a difference is looked into while the service moves. */
+/** Times that a difference is examined while the service changes. */
 const ROUNDS_MAX = 3
 
-/** Does the phase. Undefined where the run of the stream is over. */
+/** Does the phase. Undefined if the run of the stream is over. */
 export async function compareCounts(work: RecordsWork): Promise<StreamResult | undefined> {
   const { deps, position, schema, reader, merger, account, stream } = work
   const count = async () => {
@@ -22,7 +21,7 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
     return account.compare(await reader.count(schema.name), await deps.tables.count(stream))
   }
   let surplus = await count()
-  /** Records that moved in the last round: that many may differ because of what happens meanwhile. */
+  /** Records that moved in the last round: that many may differ because people work during the run. */
   let moved = 0
   for (let round = 0; round < ROUNDS_MAX; round++) {
     if (surplus === 0 || isKnown(position, surplus)) break
@@ -48,7 +47,7 @@ export async function compareCounts(work: RecordsWork): Promise<StreamResult | u
   judge(work, surplus, moved)
   const { sight } = work.job
   if (otherThanListed(sight, position) !== null) return undefined
-  // Listed with this view, as many rows as records, and every change read: whatever the table has, the key sees.
+  // Listed with this key, as many rows as records, and every change read: the key sees all that the table has.
   const isWhole = surplus === 0 && (position.run.full || work.modified !== null)
   if (isWhole || lostSinceLastRun(sight, position) === null) storeVisibility(position, sight)
   return undefined
@@ -60,14 +59,14 @@ const writtenOf = ({ run: { tally } }: StreamPosition): number =>
 /** Rows that a person wants to stay, less those that the warehouse cannot hold. */
 const expectedOf = ({ kept, unfit = 0 }: StreamPosition): number => kept - unfit
 
-/** Whether it is known why the counts differ, and that looking would find nothing. */
+/** Whether the reason for the difference is known, and a search would find nothing. */
 function isKnown(position: StreamPosition, surplus: number): boolean {
   const expected = expectedOf(position)
   if (expected > 0 ? surplus > 0 && surplus <= expected : surplus === expected) return true
   return surplus === position.unexplained && !position.run.full
 }
 
-/** Says what is left of a difference. */
+/** Reports what is left of a difference. */
 function judge({ position, account }: RecordsWork, surplus: number, moved: number): void {
   const rows = Math.abs(surplus)
   const differ =
@@ -79,7 +78,7 @@ function judge({ position, account }: RecordsWork, surplus: number, moved: numbe
   const expected = expectedOf(position)
   if (expected > 0 && surplus > 0 && surplus <= expected)
     return account.differ(`${formatNumber(rows)} rows stay whose deletion was rejected`)
-  // Those are told where they are found, and by every run that knows of them.
+  // Each run that knows of them reports them.
   if (surplus === expected)
     return account.differ(`${differ}: the warehouse cannot hold their ids, so they were left out`)
   if (surplus === position.unexplained)
@@ -111,14 +110,14 @@ async function readMeanwhile(work: RecordsWork, modified: string): Promise<void>
   })
 }
 
-/** Ids of rows whose records the service does not list; null where they were not found within the bounds. */
+/** Ids of rows whose records the service does not list; null if they were not found within the bounds. */
 async function candidates(work: RecordsWork): Promise<readonly string[] | null> {
   // Half of what a listing would cost, within reason.
   const requestsMax = Math.min(300, Math.max(20, Math.ceil((work.position.counted ?? 0) / 200)))
   return await bisect(work, bisectKey(work), { requestsMax, idsMax: CONFIRM_MAX })
 }
 
-/** A time that both sides can be counted by: that of creation, which stays; else that of the last change. */
+/** A time by which both sides can be counted: that of creation, which stays; else that of the last change. */
 function bisectKey({ stream, by, modified }: RecordsWork): BisectKey {
   const column = stream.columns.find(
     ({ property, live, type }) => property === by?.name && live && type.holds === 'instant',

@@ -1,4 +1,4 @@
-// The definitions of associations, which are a table of their own: read whole by every run.
+// The definitions of associations, in a table of their own. Every run reads all of them.
 
 import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
@@ -12,12 +12,12 @@ import { textStream } from './text-table.ts'
 
 /** Name of the stream, and of its table. */
 export const DEFINITIONS = 'associations'
-/** The same where an object type is called so. */
+/** The same if an object type has that name. */
 const DEFINITIONS_COLUMNS = 'association definitions'
 
 const NAMES = ['label', 'source', 'target', 'cardinality', 'description'] as const
 
-const isTheirs = (stream: MirrorStream | undefined): boolean =>
+const isDefinitionsTable = (stream: MirrorStream | undefined): boolean =>
   stream !== undefined &&
   stream.columns.length === NAMES.length &&
   NAMES.every((name) => stream.columns.some(({ property }) => property === name))
@@ -29,15 +29,15 @@ export async function isDefinitions(
 ): Promise<boolean> {
   if (name === DEFINITIONS_COLUMNS) return true
   if (name !== DEFINITIONS) return false
-  return isTheirs((await tables.streams([name]).catch(() => []))[0])
+  return isDefinitionsTable((await tables.streams([name]).catch(() => []))[0])
 }
 
-/** @throws SyncError `mirror_name` where a table of definitions has the name of an object type that came later */
+/** @throws SyncError `mirror_name` if the table of definitions has the name of an object type that came later */
 export async function checkDefinitionsName(
   tables: Pick<MirrorTables, 'streams'>,
   type: string,
 ): Promise<void> {
-  if (type !== DEFINITIONS || !isTheirs((await tables.streams([type]))[0])) return
+  if (type !== DEFINITIONS || !isDefinitionsTable((await tables.streams([type]))[0])) return
   throw new SyncError(
     'mirror_name',
     `The object type ${type} has the name of the table of association definitions, which was there first; leave the type out by except, or mirror into another schema`,
@@ -55,9 +55,9 @@ export async function mirrorDefinitions(
   },
   reader: Reader,
 ): Promise<void> {
-  const [there] = await deps.tables.streams([DEFINITIONS]).catch(() => [])
-  const isTaken = there
-    ? !isTheirs(there)
+  const [known] = await deps.tables.streams([DEFINITIONS]).catch(() => [])
+  const isTaken = known
+    ? !isDefinitionsTable(known)
     : found.types.some(({ name }) => name === DEFINITIONS) ||
       (await deps.tables.streamNames()).includes(DEFINITIONS_COLUMNS)
   const name = isTaken ? DEFINITIONS_COLUMNS : DEFINITIONS
@@ -105,7 +105,7 @@ async function mirrorThem(
   } finally {
     await batch.drop()
   }
-  // The list came whole, in one answer.
+  // One answer had the whole list.
   const unlisted = await unlistedOf(tables, stream, { before, config, types })
   const { gone, message, differs } = unlisted
   const how = { before, how: config.deletions, at: reader.now() }
@@ -128,12 +128,12 @@ async function mirrorThem(
   })
 }
 
-/** Definitions that are looked through together; there are as many as associations. */
+/** Definitions that are read together; there is one for each association. */
 const PAGE = 1_000
 
 /**
- * The definitions that were not listed: those that go, and what is to be said of those whose types are not listed either. Such a
- * one says nothing of itself: it stays for as long as its type is to be mirrored, as the table of that type does.
+ * The definitions that were not listed: those to delete, and a message for those whose types are not listed either. Without its
+ * type, nothing is known of a definition: it stays as long as the type is configured, as the table of that type does.
  */
 async function unlistedOf(
   tables: Pick<MirrorTables, 'ids' | 'rows'>,
@@ -152,13 +152,13 @@ async function unlistedOf(
   readonly message: string | null
   readonly differs: boolean
 }> {
-  const there = new Set(types.map(({ name }) => name))
+  const listed = new Set(types.map(({ name }) => name))
   const isWanted = (type: string) =>
     wanted === 'all' ? !except.includes(type) : wanted.includes(type)
   const live = stream.columns.filter((column) => column.live)
   const ends = ['source', 'target'].map((end) => live.findIndex(({ property }) => property === end))
   const gone: string[] = []
-  const told = {
+  const reported = {
     stay: { rows: 0, lost: new Set<string>() },
     go: { rows: 0, lost: new Set<string>() },
   }
@@ -169,23 +169,23 @@ async function unlistedOf(
       seenBefore: before,
     })
     for (const { id, cells } of await tables.rows(stream, ids)) {
-      const lost = ends.map((at) => String(cells[at])).filter((type) => !there.has(type))
+      const lost = ends.map((at) => String(cells[at])).filter((type) => !listed.has(type))
       const isHeld = lost.some(isWanted)
       if (!isHeld) gone.push(id)
       if (lost.length === 0) continue
-      const group = told[isHeld ? 'stay' : 'go']
+      const group = reported[isHeld ? 'stay' : 'go']
       group.rows++
       for (const type of lost) group.lost.add(type)
     }
     if (ids.length < PAGE) break
     after = ids.at(-1)!
   }
-  const text = ({ rows, lost }: (typeof told)['go'], what: string) =>
+  const text = ({ rows, lost }: (typeof reported)['go'], what: string) =>
     rows === 0
       ? []
       : [
           `${rows} association ${rows === 1 ? 'definition is' : 'definitions are'} not listed any more, and neither is ${listNames([...lost].toSorted())}: ${what}`,
         ]
-  const message = [...text(told.stay, 'they stay'), ...text(told.go, 'they were deleted')]
-  return { gone, message: message.join('; ') || null, differs: told.stay.rows > 0 }
+  const message = [...text(reported.stay, 'they stay'), ...text(reported.go, 'they were deleted')]
+  return { gone, message: message.join('; ') || null, differs: reported.stay.rows > 0 }
 }

@@ -1,6 +1,6 @@
-// Which rows are deleted, and when. Promises kept here: a row goes only after the service answered 404 for it, or two complete
-// listings lacked it and the service answered 404 for each of a sample of them; more than the configured share waits for a
-// person, and anything at all where the key sees less than before; a listing that lacks what the service itself counts deletes nothing.
+// Which rows are deleted, and when. Promises kept here: a row is deleted only after the service answered 404 for it, or after two
+// complete listings lacked it and the service answered 404 for each of a sample; more than the configured share waits for a person,
+// and every deletion does if the key sees less than before; a listing that lacks records that the service counts deletes nothing.
 
 import { forEachConcurrent } from '../core/concurrency.ts'
 import type { MirrorConfig } from '../../config/index.ts'
@@ -8,17 +8,20 @@ import { lostSinceLastRun, otherKeyText, storeVisibility } from './last-visibili
 import type { StreamResult, DeletionVerdict } from './ports.ts'
 import type { RecordsWork } from './records-work.ts'
 
-/** Candidates that are asked for one by one; more of them are worth a second listing, and so many of those are asked for. */
+/**
+ * Candidates that are asked for one by one; if there are more, a second listing comes first, and a sample of so many is asked
+ * for.
+ */
 export const CONFIRM_MAX = 200
 /** Ids of rows that are deleted by one statement. */
 const DELETED_MAX = 1_000
-/** Deletions that wait for approval only where the limit is 0: a share of a small table says nothing. */
+/** So few deletions wait for approval only if the limit is 0: a share of a small table means nothing. */
 const UNASKED_ROWS = 10
 /** Share by which two counts may differ while people work. */
 const DRIFT = 0.01
 const DRIFT_ROWS = 10
 
-/** Asks for each of the ids; what is there after all is merged. Returns those that are not. */
+/** Asks for each of the ids, and merges the records that exist. Returns the others. */
 export async function confirmGone(work: RecordsWork, ids: readonly string[]): Promise<string[]> {
   const { deps, type, reader, merger } = work
   const gone: string[] = []
@@ -34,13 +37,13 @@ export async function confirmGone(work: RecordsWork, ids: readonly string[]): Pr
   return gone
 }
 
-/** Rows that were last seen before a moment: those of the ids, or every one that is found when they are deleted. */
+/** Rows that were last seen before a moment: those of the ids, or all that are found at the time of the deletion. */
 type Gone = { readonly before: string } & (
   | { readonly ids: readonly string[] }
   | { readonly isEvery: true }
 )
 
-/** Deletes `rows` rows, where that is permitted, or asks a person. */
+/** Deletes `rows` rows if that is permitted, or asks a person. */
 export async function deleteApproved(
   work: RecordsWork,
   rows: number,
@@ -75,8 +78,8 @@ export async function deleteApproved(
     await deletePage(work, gone.before, ids)
     done += ids.length
   }
-  const told = isLess ? null : otherKeyText(rows, job.sight, position)
-  if (told !== null) account.say(told)
+  const text = isLess ? null : otherKeyText(rows, job.sight, position)
+  if (text !== null) account.say(text)
   if (isLess) storeVisibility(position, job.sight)
   return undefined
 }
@@ -87,7 +90,7 @@ export const whyAsked = (
   isLess: boolean,
 ): string => (isLess ? 'and the key may only not see them any more' : `more than ${percent} %`)
 
-/** Deletes in one transaction with the position that says so. */
+/** Deletes in one transaction with the position that counts it. */
 async function deletePage(
   work: RecordsWork,
   before: string,
@@ -106,8 +109,8 @@ async function deletePage(
 }
 
 /**
- * What may be done about so many deletions of a table with so many rows. `isLess`: the key sees less than before; `spent`: rows
- * that went unasked shortly before.
+ * Whether so many of a table's rows may be deleted. `isLess`: the key sees less than before; `spent`: rows that were deleted
+ * without approval shortly before.
  */
 export function deletionPermission(
   rows: number,

@@ -1,6 +1,5 @@
-// What a run has to do: the object types that are mirrored, and the definitions of their associations, which are a table of
-// their own. Promise kept here: nothing is written into a schema that mirrors another org, or that another project or
-// sync fills.
+// Finds what a run has to do: the object types that are mirrored. It also mirrors the definitions of their associations, a table of
+// their own. Promise kept here: nothing is written into a schema that mirrors another org, or that another project or sync fills.
 
 import type { AssociationWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
@@ -18,15 +17,16 @@ export interface DiscoverJob {
   readonly run: number
   readonly sync: MirrorSync
   readonly keyFingerprint: string
-  /** As the streams will have it. Edges and association definitions have no time, so they are not read in one. */
+  /** Edges and association definitions have no time, so a window leaves them out. */
   readonly window?: Window | null
   /** Object types that the run is limited to, of those that are mirrored. Default: all of them. */
   readonly only?: readonly string[] | null
 }
 
 /**
- * Asks the service what there is: four requests, in a window three.
- * @throws SyncError `warehouse_other_mirror`, `warehouse_other_project`, `warehouse_other_sync`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
+ * Asks the service for types, field types and associations: four requests, three in a window.
+ * @throws SyncError `warehouse_other_mirror`, `warehouse_other_project`, `warehouse_other_sync`, `mirror_types`; Blocked,
+ *   ServiceFailure, QuotaWait
  */
 export async function discoverStreams(
   deps: MirrorDeps<LedgerIdentity & Streams>,
@@ -75,7 +75,7 @@ export async function discoverStreams(
   return { streams, sortable }
 }
 
-/** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` where another project, or sync, fills the tables */
+/** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` if another project, or sync, fills the tables */
 export async function checkTablesHolder(
   place: string,
   holder: Holder,
@@ -85,7 +85,7 @@ export async function checkTablesHolder(
   checkHolder(`The warehouse ${place}`, holder, { owner, project: await ledger.project(), sync })
 }
 
-/** Those of them that the run is limited to. */
+/** The types that the run is limited to. */
 export function limitStreams(
   { sync, only = null }: Pick<DiscoverJob, 'sync' | 'only'>,
   mirrored: readonly string[],
@@ -105,7 +105,7 @@ interface Unfound {
   readonly message: string
 }
 
-/** The types whose records are asked for their edges. */
+/** The types whose records have edges to read. */
 function sourcesOf(
   { mirror: config }: MirrorSync,
   definitions: readonly AssociationWire[],

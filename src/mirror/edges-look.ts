@@ -1,12 +1,12 @@
-// The look through the edges of all records: with which view of them it began, and how old what it has not come to may be.
+// The pass over the edges of all records: what the key saw when it began, and how old the edges may be that it has not reached.
 
 import { formatNumber } from '../core/format.ts'
 import { listNames, otherVisibility, type KeyVisibility } from '../core/visibility.ts'
 import type { EdgesPosition } from './edges-position.ts'
 
 /**
- * Begins the look again where the key may see other edges than the one that it began with, or where associations were added.
- * `needed`: types that the edges lead from and to.
+ * Begins the pass again if the key may see other edges than the one that it began with, or if associations were added. `needed`:
+ * types that the edges lead from and to.
  */
 export function noteOtherLook(
   position: EdgesPosition,
@@ -37,7 +37,7 @@ export function noteOtherLook(
   if (now) position.lookedWith = now
 }
 
-/** How old the edges may be that this run has not read, as a sentence; null where it has read all of them. */
+/** How old the edges may be that this run has not read, as a sentence; null if it has read all of them. */
 export function ageText({ run, startedAt, sweptFrom }: EdgesPosition, records: number) {
   if (run.isLast === true)
     return startedAt === null || startedAt >= run.began

@@ -1,5 +1,5 @@
-// The records whose edges a run reads first: those that changed, and those with an edge to a record that was deleted, or that were
-// deleted themselves. The warehouse knows them; within a run they stay the same, whatever was read of them meanwhile.
+// The records whose edges a run reads first: those that changed, and those with an edge to a deleted record, or that were deleted
+// themselves. The warehouse knows them; they stay the same during a run, whatever it reads of them.
 
 import { SyncError } from '../core/errors.ts'
 import type { LinkEnd, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
@@ -7,7 +7,7 @@ import type { EdgesPosition } from './edges-position.ts'
 
 type Tables = Pick<MirrorTables, 'ids' | 'ownersOfGone' | 'streams'>
 
-/** The tables at the ends of the edges, as far as they are mirrored and can be read. */
+/** The tables at the ends of the edges that are mirrored and can be read. */
 export async function linkEnds(
   tables: Pick<Tables, 'streams'>,
   source: MirrorStream,
@@ -22,7 +22,7 @@ export async function linkEnds(
   return ends
 }
 
-/** A table that was altered fails its own stream. */
+/** Undefined for a table that was altered: it fails its own stream. */
 async function knownStream(
   tables: Pick<Tables, 'streams'>,
   name: string,
@@ -40,11 +40,11 @@ export interface OwnersParts {
   readonly stream: MirrorStream
   readonly ends: readonly LinkEnd[]
   readonly position: EdgesPosition
-  /** Whether rows of records that are gone are removed. */
+  /** Whether deletions remove rows instead of marking them. */
   readonly isHard: boolean
 }
 
-/** Ids of those owners above `after`, in the order of their bytes. None before the first look through all. */
+/** Ids of those owners above `after`, in the order of their bytes. None before the first pass over all records. */
 export async function changedOwners(
   tables: Tables,
   { source, stream, ends, position: { run }, isHard }: OwnersParts,
@@ -62,7 +62,7 @@ export async function changedOwners(
   return [...new Set([...changed, ...gone])].toSorted(compareBytes).slice(0, limit)
 }
 
-/** Those of a page of ids, which begins above `after`, that are among the changed ones. */
+/** The changed owners in a page of ids, which begins above `after`. */
 export async function changedAmong(
   tables: Tables,
   parts: OwnersParts,

@@ -1,4 +1,4 @@
-// Where the edges of a type stand. It is stored in the warehouse, beside the rows.
+// The state of a type's edges. It is stored in the warehouse, with the rows.
 
 import type { KeyVisibility } from '../core/visibility.ts'
 import { formatInstant } from './instant.ts'
@@ -12,32 +12,32 @@ import {
 } from './position.ts'
 import { earliestChange } from './service-clock.ts'
 
-/** Records whose edges are looked at together. */
+/** Records whose edges are read together. */
 export const OWNERS_MAX = 500
 
-/** One run of the edges. What it looked at counts once it is done: until then the next run looks at the same records. */
+/** One run of the edges. Its reads count once it is done: until then the next run reads the same records. */
 export interface EdgesRun {
   id: number
   openedAt?: string
   full: boolean
-  /** `changed` records are looked at, then `all`; `remove`: what goes is known. */
+  /** `changed` records are read, then `all`; `remove`: what to delete is known. */
   phase: 'changed' | 'all' | 'remove' | 'done'
-  /** Last id of the changed ones that were looked at. */
+  /** Last id of the changed ones that were read. */
   after: string | null
   tally: RunTally
-  /** When it began: edges that were seen before that only, of a record that was looked at since, are gone. */
+  /** When it began: an edge that was last seen before, of a record that was read since, is gone. */
   began: string
   /** The changed ones are of this version and later ones; null for none. */
   from: string | null
-  /** Edges to records that were marked as deleted at that time or later are looked at with the changed ones; null for ever. */
+  /** Edges to records that were marked as deleted at that time or later are read with the changed ones; null: at any time. */
   endsFrom?: string | null
-  /** Last id that the look through all has come to in this run. */
+  /** Last id of the pass over all records in this run. */
   reached?: string
-  /** Whether that look came to its end. */
+  /** Whether that pass came to its end. */
   isLast?: boolean
-  /** Edges that are gone, of the records that were looked at. */
+  /** Edges that are gone, of the records that were read. */
   gone: number
-  /** Of those: not seen since the look through all began, so that its end finds them as well. */
+  /** Of those: not seen since the pass began, so that its end finds them as well. */
   old: number
   said?: string[]
   differs?: boolean
@@ -45,34 +45,34 @@ export interface EdgesRun {
 
 export interface EdgesPosition {
   v: 1
-  /** Records of this version and later ones are looked at first; null for none yet. */
+  /** Records of this version and later ones are read first; null for none yet. */
   version: string | null
-  /** Last id of those that were looked through. */
+  /** Last id of the pass over all records. */
   after: string | null
-  /** When the look through all of them began that is under way. */
+  /** When the current pass began. */
   startedAt: string | null
-  /** When the last look through all of them ended. */
+  /** When the last pass ended. */
   sweptAt: string | null
-  /** When the service was asked last: the clock of another worker may be behind. */
+  /** When the service was last asked: the clock of another worker may be behind. */
   askedAt?: string
-  /** When the changed records were looked at last, and the service's clock then. */
+  /** When the changed records were last read, and the service's clock then. */
   clock?: ClockReading
-  /** What the key saw when no edge that it had seen was missing. */
+  /** What the key saw when no edge was known to be missing. */
   sight?: KeyVisibility
-  /** When the look through all of them began that ended last. */
+  /** When the last complete pass began. */
   sweptFrom?: string
-  /** What the key saw when the look began that is under way, or the last one. */
+  /** What the key saw when the current or last pass began. */
   lookedWith?: KeyVisibility
-  /** Why that key may see other edges than the one of the look before, until a look with it ends. */
+  /** Why that key may see other edges than the one of the pass before, until a pass with it ends. */
   other?: string
-  /** Associations that were looked at. */
+  /** Associations that were read. */
   associations?: readonly string[]
-  /** Edges to records that were marked as deleted before that time were looked at. */
+  /** Edges to records that were marked as deleted before that time were read. */
   endsSeenAt?: string
-  /** Edges that were deleted unasked, and since when: a look that ends `full_every_hours` later counts from zero. */
+  /** Edges that were deleted without approval, and since when: a pass that ends `full_every_hours` later counts from zero. */
   spent?: number
   spentSince?: string
-  /** Edges that the service does not tell and that stay, because a person rejected their deletion. */
+  /** Edges that the service does not have and that stay, because a person rejected their deletion. */
   kept?: number
   /** When it was rejected. */
   keptSince?: string
@@ -81,7 +81,7 @@ export interface EdgesPosition {
 
 /**
  * The position as it was stored, for this run. `now` is called for one that begins.
- * @param aheadMs by how much the service's clock is ahead of ours; null where it does not tell
+ * @param aheadMs by how much the service's clock is ahead of ours; null if that is not known
  */
 export function edgesPosition(
   stored: string | null,
@@ -98,7 +98,7 @@ export function edgesPosition(
   const { id, openedAt } = opened
   const isSame = known !== undefined && known !== null && isSameRun(position.run, opened)
   const kept: Partial<EdgesRun> = isSame ? known : {}
-  // What an older version began has no moment of its own.
+  // An older version did not store when it began.
   const began = kept.began ?? begin.now(position)
   const from = kept.from === undefined ? changedFrom(position, begin) : kept.from
   const run: EdgesRun = {
@@ -127,12 +127,12 @@ const first = (): EdgesPosition => ({
   run: null!,
 })
 
-/** The earliest time that a change since the last look may have, by our clock and by the service's. */
+/** The earliest time that a change since the last read may have, by our clock and by the service's. */
 function changedFrom(
   { version, clock }: EdgesPosition,
   { overlapMs, aheadMs }: { readonly overlapMs: number; readonly aheadMs: number | null },
 ): string | null {
   const found = earliestChange(version, clock, aheadMs)
-  // The overlap is in the version already.
+  // The version already includes the overlap.
   return found === null || found === version ? found : formatInstant(Date.parse(found) - overlapMs)
 }

@@ -1,6 +1,7 @@
-// Edges that go: those that their record does not tell any more, and, after a look through all records, those of records that are
-// gone; a record whose row is gone is not asked for. Promises kept here: how many they are is known before the first goes; many of them wait for a person, and where the key
-// sees less than before each of them does; none of a record that is there goes but by an answer that was asked for then.
+// Deletes edges: those that their record does not have any more, and, after a pass over all records, those of records that are
+// gone; a record without a row is not asked for. Promises kept here: the number is known before the first edge is deleted; many
+// deletions wait for a person, and all do if the key sees less than before; an edge of an existing record is deleted only after
+// an answer without it.
 
 import { otherKeyText } from './last-visibility.ts'
 import { deletionPermission, whyAsked } from './deletions.ts'
@@ -10,7 +11,7 @@ import { OWNERS_MAX } from './edges-position.ts'
 import { formatInstant } from './instant.ts'
 import type { StreamResult } from './ports.ts'
 
-/** Edges that are looked up, or deleted, by one statement. */
+/** Edges that one statement finds or deletes. */
 const PAGE = 1_000
 
 export class EdgesRemoval {
@@ -20,33 +21,33 @@ export class EdgesRemoval {
     this.#work = work
   }
 
-  /** Those of these records whose rows are there. */
+  /** The records that have a row. */
   async thereOf(owners: readonly string[]): Promise<readonly string[]> {
     const { deps, source } = this.#work
     const values = { column: '_id', values: owners }
     return await deps.tables.ids(source, { after: null, limit: owners.length, owners: values })
   }
 
-  /** Edges of these records that this run has not seen. `old`: those of them that the end of the look finds as well. */
+  /** Edges of these records that this run has not seen. `old`: how many of them the end of the pass finds as well. */
   async goneOf(
     owners: readonly string[],
   ): Promise<{ readonly gone: string[]; readonly old: number }> {
     const { after, startedAt, run } = this.#work.position
     const values = { column: 'source_id', values: owners }
     const gone = await this.#idsOf({ seenBefore: run.began, owners: values })
-    // A look that begins in this run, or later, begins after it.
+    // A pass that begins in this run, or later, finds all of them.
     const isWithin = after !== null && startedAt !== null && startedAt < run.began
     if (gone.length === 0 || !isWithin) return { gone, old: gone.length }
     return { gone, old: (await this.#idsOf({ seenBefore: startedAt, owners: values })).length }
   }
 
-  /** Deletes what is gone, as far as that is permitted, and ends the run of the edges. Undefined where it is over. */
+  /** Deletes what is gone, as far as that is permitted, and ends the run of the edges. Undefined if it is over. */
   async run(): Promise<StreamResult | undefined> {
     const { deps, job, stream, position, less, sight, say, differ, note } = this.#work
     const { run, spent = 0, kept = 0 } = position
     const ofGone = run.isLast === true ? Math.max(0, (await this.#countOld()) - run.old) : 0
     const rows = run.gone + ofGone
-    // What was rejected is asked about again at the end of a look through all that is not of the same day.
+    // After a rejection, the next question comes at the end of a pass that is `full_every_hours` later.
     const isKnown = rows > 0 && rows <= kept && !this.#endsDay(position.keptSince)
     let may: ReturnType<typeof deletionPermission> = 'granted'
     if (rows > 0 && !isKnown) {
@@ -65,8 +66,8 @@ export class EdgesRemoval {
       else {
         if (!(await this.#remove())) return { state: 'again' }
         if (run.isLast === true) await this.#removeOld()
-        const told = less === null ? otherKeyText(rows, sight, position) : null
-        if (told !== null) say(told)
+        const text = less === null ? otherKeyText(rows, sight, position) : null
+        if (text !== null) say(text)
       }
     }
     this.#finish({ rows, isRefused: may === 'refused', isKnown })
@@ -74,7 +75,7 @@ export class EdgesRemoval {
     return undefined
   }
 
-  /** Asks the records again whose edges are gone, and deletes those that are. Returns whether it came to the end. */
+  /** Reads the edges of these records again, and deletes those that are still gone. Returns false if the time was over first. */
   async #remove(): Promise<boolean> {
     const { deps, source, position, endsAtMs } = this.#work
     const { run } = position
@@ -93,7 +94,7 @@ export class EdgesRemoval {
         const ids = await page(after)
         const { gone } = await this.goneOf(ids)
         if (gone.length > 0) {
-          // A slice does one of these at least, so every activity comes further.
+          // At least one of these in each activity, so that every activity makes progress.
           await this.#removeOf(gone)
           if (clock.now() >= endsAtMs && run.gone > 0) return false
         }
@@ -116,7 +117,7 @@ export class EdgesRemoval {
       await this.#delete(gone.slice(from, from + PAGE), run.began)
   }
 
-  /** What a whole look through all records did not show. */
+  /** Deletes what a whole pass over all records did not show. */
   async #removeOld(): Promise<void> {
     const { startedAt } = this.#work.position
     if (startedAt === null) return
@@ -125,7 +126,7 @@ export class EdgesRemoval {
       await this.#delete(ids.slice(from, from + PAGE), startedAt)
   }
 
-  /** In one transaction with the position that says so; what was seen since stays. */
+  /** In one transaction with the position that counts them; what was seen since stays. */
   async #delete(ids: readonly string[], before: string): Promise<void> {
     const { deps, job, stream, fence, position, snapshot } = this.#work
     const { tally } = position.run
@@ -139,7 +140,7 @@ export class EdgesRemoval {
     position.spent += deleted - ids.length
   }
 
-  /** Whether a look through all ends, and one is due by the time of full listings since then. */
+  /** Whether a pass over all records ends, and the time between full listings has passed since then. */
   #endsDay(since: string | undefined): boolean {
     const { deps, job, position } = this.#work
     if (position.run.isLast !== true) return false
@@ -157,7 +158,7 @@ export class EdgesRemoval {
     return (await deps.tables.count(stream, within)).rows
   }
 
-  /** Ids of edges, but for those of associations that are not listed. */
+  /** Ids of edges, without those of associations that are not listed. */
   async #idsOf(choice: {
     readonly seenBefore: string
     readonly owners?: { readonly column: string; readonly values: readonly string[] }
@@ -179,7 +180,7 @@ export class EdgesRemoval {
       : found.filter((id) => !unlisted.has((JSON.parse(id) as string[])[0]!))
   }
 
-  /** What was looked at counts from now on. */
+  /** From now on the next run does not read these records again. */
   #finish({
     rows,
     isRefused,

@@ -1,4 +1,4 @@
-// What the work on a type's edges shares with their removal.
+// What reading a type's edges shares with deleting them.
 
 import type { StreamBooks } from '../ledger/ledger.ts'
 import type { LinkEnd, MirrorStream } from '../warehouses/mirror-tables.ts'
@@ -17,23 +17,23 @@ export interface EdgesParts {
   readonly ends: readonly LinkEnd[]
   /** Whether rows of records that are gone are removed. */
   readonly isHard: boolean
-  /** Associations that are to be mirrored and are not listed: nothing is known of their edges. */
+  /** Associations that are configured and not listed: nothing is known of their edges. */
   readonly unlisted: ReadonlySet<string>
-  /** What the key sees of what the edges need. */
+  /** What the key sees, as far as the edges need it. */
   readonly sight: RecordsJob['sight']
 }
 
 export interface EdgesWork extends EdgesParts {
   readonly deps: MirrorDeps
   readonly job: RecordsJob
-  /** In what the key sees less than that of the run before. */
+  /** How the key sees less than that of the run before. */
   readonly less: string | null
-  /** Asks for the edges of these records, and merges them. */
+  /** Reads the edges of these records, and merges them. */
   readOwners(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void>
-  /** The position as it is stored from now on, by whoever asks for it. */
+  /** The position as text; the caller stores it. */
   snapshot(): string
   say(sentence: string): void
-  /** Says in what the table differs from the service. */
+  /** Reports how the table differs from the service. */
   differ(sentence: string): void
   note(state: StreamBooks['state'], asked?: string): Promise<void>
 }

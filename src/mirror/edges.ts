@@ -1,6 +1,6 @@
-// The association edges of a type's records, which only their record can tell: one request each. Records that changed come first;
-// the others in the order of their ids, as long as a run has time for them, and the next run goes on there. Promise kept here:
-// what is kept of a record's edges is what one answer said. What goes is in edges-removal.ts.
+// The association edges of a type's records: one request for each record. Records that changed come first; the others follow in
+// the order of their ids, as long as the run has time, and the next run continues there. Promise kept here: the table's edges of
+// a record are those of one answer. edges-removal.ts deletes the others.
 
 import { SyncError } from '../core/errors.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
@@ -42,7 +42,7 @@ export async function mirrorEdges(
   const { fence, position: stored } = await tables.claim(name)
   const opened = await openedRun(deps.ledger, job.run, name)
   const reader = new Reader(deps)
-  // Asked again here: a definition may have gone since the run began. Its answer tells the service's clock.
+  // Asked again: a definition may have gone since the run began. The answer also shows the service's clock.
   const definitions = await reader.ask((options) => client.listAssociations(options))
   const position = edgesPosition(stored, opened, {
     full: job.full,
@@ -130,7 +130,7 @@ class Edges {
     return { state: 'done' }
   }
 
-  /** The records that changed since the last run, and those of edges whose end is gone. None before the first look through all of them. */
+  /** Reads the records that changed since the last run, and those of edges whose end is gone. None before the first pass. */
   async #changed(): Promise<boolean> {
     const { tables, clock, tuning } = this.#deps
     const { run } = this.#position
@@ -139,7 +139,7 @@ class Edges {
       for (;;) {
         const choice = { after: run.after, limit: OWNERS_MAX }
         const ids = await changedOwners(tables, this.#parts, choice)
-        await this.#look(ids, 'mirror')
+        await this.#check(ids, 'mirror')
         run.after = ids.at(-1) ?? run.after
         await this.#store()
         if (ids.length < OWNERS_MAX) break
@@ -150,26 +150,26 @@ class Edges {
     return true
   }
 
-  /** Every record, from where the last run ended; each of them once in a run, at most. */
+  /** Reads every record, from where the last run ended; each at most once in a run. */
   async #all(): Promise<boolean> {
     const { tables, clock } = this.#deps
     const position = this.#position
     const { run } = position
     while (run.isLast !== true) {
       const after = run.reached ?? position.after
-      // Where one was left that had not come anywhere, this is another.
+      // No id is stored, so this pass is a new one.
       if (after === null) position.startedAt = run.began
       const ids = await tables.ids(this.#parts.source, { after, limit: OWNERS_MAX })
-      // Those were looked at already.
+      // Those were read already.
       const isSeen = await changedAmong(tables, this.#parts, { after, ids })
-      await this.#look(
+      await this.#check(
         ids.filter((id) => !isSeen.has(id)),
         'backfill',
       )
       const last = ids.at(-1)
       if (last !== undefined) run.reached = last
       run.isLast = ids.length < OWNERS_MAX
-      // What is gone has to be found again by a run after this one, if this one does not come to its end.
+      // With edges to delete, the next run must read these records again if this one does not come to its end.
       if (!run.isLast && run.gone === 0) position.after = run.reached!
       await this.#store()
       if (run.isLast || clock.now() < this.#parts.endsAtMs) continue
@@ -186,7 +186,7 @@ class Edges {
     return true
   }
 
-  /** No moment that it tells is before what another worker told. */
+  /** Its times are later than those of other workers. */
   #reader(priority: 'mirror' | 'backfill'): Reader {
     const reader = new Reader({ ...this.#deps, priority })
     reader.goOnFrom(this.#position.askedAt)
@@ -196,7 +196,7 @@ class Edges {
   }
 
   /** Reads the edges of these records, and counts those that are gone. */
-  async #look(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
+  async #check(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
     if (ids.length === 0) return
     await this.#readOwners(await this.#removal.thereOf(ids), priority)
     const { gone, old } = await this.#removal.goneOf(ids)
@@ -204,7 +204,7 @@ class Edges {
     this.#position.run.old += old
   }
 
-  /** The edges of these records, as the service says now. */
+  /** Reads the edges of these records, and merges them. */
   async #readOwners(ids: readonly string[], priority: 'mirror' | 'backfill'): Promise<void> {
     const { tuning, signal } = this.#deps
     const reader = this.#reader(priority)
@@ -212,7 +212,7 @@ class Edges {
       run: this.#job.run,
       fence: this.#parts.fence,
       stream: this.#parts.stream,
-      // Where it stands is stored afterwards: then all is known of these records.
+      // The state moves on afterwards, when all edges of these records are known.
       snapshot: () => this.#stored,
       merged: async (counts) => addMerge(this.#position.run.tally, counts),
     })

@@ -1,4 +1,4 @@
-// Instants in their one form: UTC, with as many digits of a second as count, at most six.
+// Instants in their one form: UTC, with at most six digits of a second, and no zeros at their end.
 
 import { isCalendarDay } from '../core/calendar.ts'
 
@@ -6,8 +6,8 @@ const INSTANT =
   /^(\d{4})-(\d\d)-(\d\d)[Tt]([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,12}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /**
- * `2026-01-31T08:15:00.5Z`, or null where `value` is no RFC 3339 time with an offset, of the years 1 to 9999. Digits beyond
- * the sixth are cut off; `exact` refuses them, unless they are zero.
+ * `2026-01-31T08:15:00.5Z`, or null if `value` is no RFC 3339 time with an offset, of the years 1 to 9999. Digits beyond the
+ * sixth are cut off; `exact` refuses them, unless they are zero.
  */
 export function parseInstant(value: unknown, exact = false): string | null {
   if (typeof value !== 'string') return null

@@ -1,7 +1,7 @@
-// What the key saw when a stream was brought up to date last, against what it sees now. It is kept in the stream's position, until
-// the table is known to hold what the key of now sees, or a person let the rest go. Promise kept here: what only a key that sees
-// less does not find waits for a person, however little it is; a table that was listed with one view of the records is listed again
-// before a run with another one is complete.
+// Compares what the key saw when a stream was last up to date with what it sees now. The position keeps it until the table is known
+// to hold what the new key sees, or a person approves the rest of the deletions. Promise kept here: rows that a key that sees less
+// does not find wait for a person, however few they are; a table that was listed with a key that may see other records is listed
+// again before the run is complete.
 
 import {
   listNames,
@@ -13,10 +13,10 @@ import {
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { StreamPosition } from './position.ts'
 
-/** What of it a position keeps. */
+/** What a position keeps of it. */
 type Kept = Pick<StreamPosition, 'sight' | 'lost'>
 
-/** In what the key sees less than when the table was right last, as a sentence; null where it sees as much, or nothing tells. */
+/** How the key sees less than when the table was last correct, as a sentence; null if it sees as much, or that is not known. */
 export function lostSinceLastRun(
   now: KeyVisibility | null | undefined,
   { sight: before, lost = [] }: Kept,
@@ -36,7 +36,7 @@ export function lostSinceLastRun(
   return `${whose}: ${reasons.join('; ')}`
 }
 
-/** What is to be said of rows that were deleted with another key; null where it is the same, as far as is known. */
+/** The message for rows that were deleted with another key; null if it is the same, as far as is known. */
 export function otherKeyText(rows: number, now: KeyVisibility | null | undefined, { sight }: Kept) {
   if (!isOther(now, sight)) return null
   const what = rows === 1 ? '1 row was' : `${rows} rows were`
@@ -48,7 +48,7 @@ const isOther = (
   before: KeyVisibility | undefined,
 ): boolean => now != null && before !== undefined && now.key !== before.key
 
-/** Why the key may see other records than that of the last full listing, as a sentence; null where it sees the same. */
+/** Why the key may see other records than that of the last full listing, as a sentence; null if it sees the same. */
 export function otherThanListed(
   now: KeyVisibility | null | undefined,
   { listedWith, sight }: Pick<StreamPosition, 'listedWith' | 'sight'>,
@@ -70,7 +70,7 @@ export function noteOtherVisibility(
 ): string | null {
   const other = otherThanListed(now, position)
   if (hasWindow) {
-    // What it brings of another view, only a full listing finds again.
+    // What another key reads, only a full listing with this one finds again.
     if (other !== null) position.wanting = true
     return null
   }
@@ -79,12 +79,12 @@ export function noteOtherVisibility(
   return other
 }
 
-/** What the key sees of the records of one type. */
+/** The part of it that concerns the records of one type. */
 export const recordsVisibility = (
   now: KeyVisibility | null | undefined,
 ): KeyVisibility | undefined => (now ? { ...now, types: null } : undefined)
 
-/** From now on the key of now is what others are compared with. */
+/** From now on other keys are compared with this one. */
 export function storeVisibility(position: Kept, now: KeyVisibility | null | undefined): void {
   const seen = recordsVisibility(now)
   if (seen) position.sight = seen
@@ -92,17 +92,17 @@ export function storeVisibility(position: Kept, now: KeyVisibility | null | unde
 }
 
 /**
- * Takes the columns that are not live any more out of those that are filled, so that a property that comes back is read anew, and
- * notes the properties without any other.
+ * Removes the columns that are no longer live from those that are filled, so that a property that comes back is read again, and
+ * notes the properties that have no other column.
  */
 export function noteLostColumns(position: StreamPosition, { columns }: MirrorStream): void {
   const live = new Set(columns.filter((column) => column.live).map(({ name }) => name))
-  const there = new Set(columns.filter((column) => column.live).map(({ property }) => property))
+  const present = new Set(columns.filter((column) => column.live).map(({ property }) => property))
   const gone = position.columns.filter((name) => !live.has(name))
   const properties = columns
-    .filter(({ name, property }) => gone.includes(name) && !there.has(property))
+    .filter(({ name, property }) => gone.includes(name) && !present.has(property))
     .map(({ property }) => property)
-  const lost = [...(position.lost ?? []).filter((name) => !there.has(name)), ...properties]
+  const lost = [...(position.lost ?? []).filter((name) => !present.has(name)), ...properties]
   position.columns = position.columns.filter((name) => live.has(name))
   if (lost.length > 0) position.lost = [...new Set(lost)].toSorted()
   else delete position.lost

@@ -1,6 +1,6 @@
-// A listing of a type: of all records, or of those that were changed last in a window. Promises kept here: every record of it
-// that is there, and is left alone, from its start to its end is merged at least once; it goes on where it was left; only
-// `has_more` ends a range, and the end of what it is of.
+// A listing of a type: of all records, or of those that were last changed in a window. Promises kept here: every record that exists
+// and does not change from the start to the end of the listing is merged at least once; an interrupted listing continues; a range
+// ends only when `has_more` is false, or after its last value.
 
 import type { ObjectSchema, QueryBody } from '../contract/index.ts'
 import type { Window } from '../core/watermark.ts'
@@ -12,7 +12,7 @@ import { checkReadLimit } from './read-limit.ts'
 import { isCursorRefused, type Reader } from './reader.ts'
 import type { RecordsWork } from './records-work.ts'
 
-/** Times that a range may begin anew without having come further. */
+/** Times that a range may begin again without progress. */
 const RESTARTS_MAX = 3
 
 /** Begins a listing: two or three requests. */
@@ -43,7 +43,7 @@ export async function beginListing(
   return { startedAt, watermark, by, ranges }
 }
 
-/** Begins a listing of what was changed last in a window, by the property of modification times: no request. */
+/** Begins a listing of what was last changed in a window, by the property of modification times: no request. */
 export function beginWindow(
   { from, to }: Window,
   by: string,
@@ -58,13 +58,13 @@ export function beginWindow(
   }
 }
 
-/** Goes on with a listing, `readers` ranges at a time. Returns whether it is complete. */
+/** Continues a listing, `readers` ranges at a time. Returns whether it is complete. */
 export async function continueListing(listing: Listing, work: RecordsWork): Promise<boolean> {
   const { readers, rows_per_range: rowsPerRange } = work.deps.tuning
   const stop = new AbortController()
   const isOver = () => work.isLate() || stop.signal.aborted
   if (listing.window !== undefined && listing.ranges.length === 1) {
-    // Nobody has counted what is in it: one reader reads as much as makes a range.
+    // Its records were not counted: one reader reads as many as a range has.
     let rows = 0
     const count = (read: number) => {
       rows += read
@@ -87,7 +87,7 @@ export async function continueListing(listing: Listing, work: RecordsWork): Prom
   }
   const lane = async () => {
     try {
-      // A page at least, however late it is: every activity comes further.
+      // At least one page, however late it is, so that every activity makes progress.
       for (let one = next(); one !== null; one = isOver() ? null : next())
         await readRange(listing, one, work, isOver)
     } catch (error) {
@@ -106,9 +106,9 @@ async function readRange(
   work: RecordsWork,
   isOver: () => boolean,
 ): Promise<void> {
-  // Bounded: each new beginning has come further, or is counted.
+  // Bounded: each restart has made progress, or is counted.
   for (let restarts = 0; ;) {
-    // From here on a filter leaves out the records without a value, so they need a range of their own.
+    // From here on a filter leaves out records without a value, so they need a range of their own.
     const isWhole = listing.window !== undefined || listing.ranges.some(({ without }) => without)
     if (one.reached !== null && !isWhole) listing.ranges.push(createRange(null, null, true))
     const before = one.reached
@@ -147,10 +147,10 @@ async function readPages(
     listing.read = (listing.read ?? 0) + page.records.length
     await checkReadLimit(work, listing.read, position.counted)
     await merger.take(page.records.map(rowOf), page.askedAt, () => {
-      // A cursor carries the bounds that its range had then; a value does not.
+      // A cursor keeps the bounds that its range had then; a value does not.
       if (!isOrdered) one.cursor = page.cursor
       if (value !== null) one.reached = value
-      // Another reader may have taken the rest of it meanwhile.
+      // Another reader may have taken the rest of it.
       const isPast = value !== null && one.to !== null && Date.parse(value) >= Date.parse(one.to)
       if (page.cursor === null || isPast || isAfterEnd(listing, value)) one.done = true
     })
@@ -159,7 +159,7 @@ async function readPages(
   }
 }
 
-/** More than a page of a window that is still open: what changes from now on is left for the next run. */
+/** For more than a page of a window that is still open: later changes are left for the next run. */
 async function findEnd(
   { window, by, startedAt }: Listing,
   { to }: ListingRange,
@@ -173,7 +173,7 @@ async function findEnd(
 const isAfterEnd = ({ window }: Listing, value: string | null): boolean =>
   value !== null && window !== undefined && window.end !== null && isLater(value, window.end)
 
-/** A listing of the same type once more, from its first record. */
+/** The same listing from its first record on. */
 export function restartListing(listing: Listing): Listing {
   const bounds = listing.ranges.map(({ from, to, without }) => createRange(from, to, without))
   return { ...listing, ranges: bounds, read: 0 }

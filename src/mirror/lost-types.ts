@@ -1,5 +1,5 @@
-// Object types that a mirror has, or is to have, and that the service does not list: the key lost the right to read them, or they
-// were removed. Promise kept here: each of them is a stream of the run and says so; the others are mirrored all the same.
+// Object types of a mirror that the service does not list: the key lost the right to read them, or they were removed. Promise kept
+// here: each of them is a stream of the run and reports it; the others are mirrored all the same.
 
 import { formatInstant } from './instant.ts'
 import type { MappingProblem } from '../core/errors.ts'
@@ -18,22 +18,24 @@ export interface SelectedTypes {
   readonly unlisted: readonly string[]
 }
 
-/** What of the listed types is mirrored. */
+/** Which of the listed types are mirrored. */
 export function selectTypes(
   { object_types: wanted, except }: Pick<MirrorConfig, 'object_types' | 'except'>,
   types: readonly ObjectSummary[],
 ): SelectedTypes {
-  const there = types.map(({ name }) => name).toSorted()
+  const listed = types.map(({ name }) => name).toSorted()
   if (wanted === 'all')
-    return { names: there.filter((name) => !except.includes(name)), unlisted: [] }
+    return { names: listed.filter((name) => !except.includes(name)), unlisted: [] }
   const sorted = wanted.toSorted()
   return {
-    names: sorted.filter((name) => there.includes(name)),
-    unlisted: sorted.filter((name) => !there.includes(name)),
+    names: sorted.filter((name) => listed.includes(name)),
+    unlisted: sorted.filter((name) => !listed.includes(name)),
   }
 }
 
-/** Notes the types that are not listed as streams of the run: with `all` those that have a table, otherwise those that are named. */
+/**
+ * Notes the types that are not listed as streams of the run: with `all` those that have a table, otherwise those that are named.
+ */
 export async function noteLostTypes(
   deps: Pick<MirrorDeps, 'ledger' | 'tables' | 'placed'>,
   run: number,
@@ -41,11 +43,11 @@ export async function noteLostTypes(
   types: readonly ObjectSummary[],
 ): Promise<void> {
   const { ledger, tables } = deps
-  const there = new Set(types.map(({ name }) => name))
+  const listed = new Set(types.map(({ name }) => name))
   const known = await tables.streamNames()
   if (wanted === 'all') {
     const gone = known.filter(
-      (name) => !there.has(name) && !except.includes(name) && !isEdgesStream(name),
+      (name) => !listed.has(name) && !except.includes(name) && !isEdgesStream(name),
     )
     for (const name of gone) {
       if (await isDefinitions(tables, name)) continue
@@ -61,18 +63,18 @@ export async function noteLostTypes(
     }
     return
   }
-  const readable = [...there].toSorted().join(', ') || 'none'
+  const readable = [...listed].toSorted().join(', ') || 'none'
   for (const name of selectTypes({ object_types: wanted, except }, types).unlisted) {
     const isKnown = known.includes(name)
-    const standing = isKnown ? await lostTypeStatus(deps, name) : null
-    const ages = standing?.since ? `ages since ${standing.since}` : 'stays as it is'
+    const status = isKnown ? await lostTypeStatus(deps, name) : null
+    const ages = status?.since ? `ages since ${status.since}` : 'stays as it is'
     const message = isKnown
       ? `object type ${name} is not listed any more, so the key cannot read it, or it is gone; its table ${ages}`
       : `there is no object type ${name}, or the key cannot read it; it can read: ${readable}`
     await ledger.noteStream(run, {
       ...waitingStream(name),
-      table: standing?.table ?? null,
-      tableCount: standing?.rows ?? null,
+      table: status?.table ?? null,
+      tableCount: status?.rows ?? null,
       state: 'failed',
       differs: isKnown,
       message: await placedIn(deps, { message, path: ['object_types', name] }),
@@ -80,13 +82,13 @@ export async function noteLostTypes(
   }
 }
 
-/** What is wrong with a setting, with its place where that is known. */
+/** What is wrong with a setting, with its place in the file if that is known. */
 export const placedIn = async (
   deps: Pick<MirrorDeps, 'placed'>,
   problem: MappingProblem,
 ): Promise<string> => (await deps.placed?.(problem)) ?? problem.message
 
-/** What can be said of a table without its type; a table that was altered says less. */
+/** What is known of a table without its type; less of one that was altered. */
 async function lostTypeStatus(
   { tables }: Pick<MirrorDeps, 'tables'>,
   name: string,

@@ -1,5 +1,5 @@
-// Rows on their way from pages to the table: gathered, and merged while the next ones are read. Promise kept here: the
-// position that is stored with a merge is the one after the pages of that merge, and of no other.
+// Gathers the rows of pages, and merges them while the next pages are read. Promise kept here: the position that is stored with a
+// merge is the one after the pages of that merge, and of no other.
 
 import type {
   MergeCounts,
@@ -9,7 +9,7 @@ import type {
 } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
 
-/** Merges that may wait for one that goes on, in their size: whoever reads faster than the warehouse writes waits. */
+/** Rows that may wait for the current merge, in merges: a reader that is faster than the warehouse waits. */
 const WAITING_MAX = 4
 
 export interface MergerOptions {
@@ -47,8 +47,8 @@ export class Merger {
   }
 
   /**
-   * Takes the rows of one answer; `moved` says in the position that they were. Waits while the warehouse is far behind.
-   * @throws what a merge before it failed with
+   * Takes the rows of one answer; `moved` notes that in the position. Waits while the warehouse is far behind.
+   * @throws the error of an earlier merge
    */
   async take(all: readonly MirrorRow[], askedAt: string, moved: () => void): Promise<void> {
     const { tuning, clock, tables } = this.#deps
@@ -59,7 +59,7 @@ export class Merger {
     this.#rethrow()
     // No pause between these two: a merge that begins now has both, or neither.
     const added = gathering.batch.add(rows, askedAt)
-    // The merge hears of its failure, however much later it begins.
+    // The merge gets the failure, however much later it begins.
     added.catch(() => {})
     gathering.adding.push(added)
     if (rows.length < all.length) this.#options.unfit?.(all.length - rows.length)
@@ -83,7 +83,7 @@ export class Merger {
     this.#rethrow()
   }
 
-  /** Forgets what was not merged, once a merge that goes on has ended. */
+  /** Discards what was not merged, after the current merge. */
   async drop(): Promise<void> {
     await this.#merging
     const gathering = await this.#gathering?.catch(() => undefined)
@@ -93,7 +93,7 @@ export class Merger {
     await gathering.batch.drop()
   }
 
-  /** What is gathered now: a merge may have taken away what was gathered when the wait began. */
+  /** The current gathering: a merge may have taken the one from before the wait. */
   async #current(): Promise<Gathering> {
     for (;;) {
       const soon = (this.#gathering ??= this.#begin())

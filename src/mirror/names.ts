@@ -1,5 +1,5 @@
-// Names of tables and columns. Promise kept here: every name fits both warehouses and is unlike the others of its place,
-// whatever their case; the same wish gets the same name wherever it is free.
+// Names of tables and columns. Promise kept here: every name fits both warehouses and differs from the others of its table or
+// schema in any case; the same wanted name gets the same result as long as that is free.
 
 import { createHash } from 'node:crypto'
 import { NAME_BYTES_MAX } from '../core/mirror.ts'
@@ -12,14 +12,14 @@ function folded(name: string): string {
 }
 
 /**
- * The wanted name where it is free, has 1 to 63 bytes of UTF-8 and no NUL; otherwise as much of it as fits, with a suffix
- * that follows from the whole of it.
+ * The wanted name if it is free, has 1 to 63 bytes of UTF-8 and no NUL; otherwise as much of it as fits, with a suffix that is a
+ * hash of the whole.
  */
 export function fitName(wanted: string, taken: Iterable<string>): string {
   return createNamer(taken)(wanted)
 }
 
-/** Gives names that are unlike those that are taken, and unlike each other. */
+/** Gives names that differ from the taken ones and from each other. */
 export function createNamer(taken: Iterable<string>): (wanted: string) => string {
   const used = new Set<string>()
   for (const name of taken) used.add(folded(name))
@@ -38,7 +38,7 @@ function suffixed(wanted: string, turn: number): string {
   return cut(wanted, NAME_BYTES_MAX - suffix.length) + suffix
 }
 
-/** The first characters that fit into so many bytes, as far as a database takes them. Empty for an empty name. */
+/** The first characters that fit into so many bytes, without those that a database refuses. Empty for an empty name. */
 function cut(text: string, bytesMax: number): string {
   let name = ''
   let bytes = 0

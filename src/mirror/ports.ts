@@ -1,4 +1,4 @@
-// What the mirror asks of its surroundings. The composition root hands these in; the tests hand in others.
+// What the mirror needs from outside. The composition root passes it in; tests pass in their own.
 
 import type { RecordsClient } from '../client/index.ts'
 import type { MappingProblem } from '../core/errors.ts'
@@ -30,7 +30,7 @@ export type MirrorClient = Pick<
 export interface MirrorTuning {
   /** Streams of a run that are worked on at the same time. */
   readonly streams_in_flight: number
-  /** Listings of one stream that are read at the same time; how many there are follows the quota and the latency. */
+  /** Ranges of one stream that are read at the same time. */
   readonly readers: number
   /** Records of a range, about. */
   readonly rows_per_range: number
@@ -40,9 +40,9 @@ export interface MirrorTuning {
   readonly merge_ms: number
   /** Time after which a stream's activity hands over to the next, ms. */
   readonly stream_ms: number
-  /** Time that a run spends on looking through the edges of records that have not changed, ms. */
+  /** Time that a run spends on the edges of records that have not changed, ms. */
   readonly edges_ms: number
-  /** Waits before a request that failed for the moment is sent again, ms; after the last the run is blocked. */
+  /** Waits before a request that failed temporarily is sent again, ms; after the last the run is blocked. */
   readonly read_backoff_ms: readonly number[]
   /** Wait before a run that is `blocked: service` asks again, ms. */
   readonly service_probe_ms: number
@@ -76,13 +76,13 @@ export interface MirrorDeps<Roles = Streams> {
   readonly clock: Clock
   readonly logger: Logger
   readonly tuning: MirrorTuning
-  /** In whose name the quota is asked. */
+  /** Priority of its requests for quota. */
   readonly priority: Priority
   /** Aborted on cancel, pause and shutdown. What was read and not merged is read again. */
   readonly signal: AbortSignal
-  /** What is wrong with a setting, with its place in the configuration file. Default: as it is. */
+  /** Adds the place in the configuration file to what is wrong with a setting. Default: none. */
   placed?(problem: MappingProblem): Promise<string>
-  /** Says that the work moves: once per page, and every few seconds of a wait. */
+  /** Sends a heartbeat: once per page, and every few seconds of a wait. */
   beat(rows?: number): void
 }
 
@@ -93,7 +93,7 @@ export interface StreamRef {
   readonly name: string
 }
 
-/** What discovery found for a run to do. Names only. */
+/** What discovery found, names only. */
 export interface DiscoveredStreams {
   readonly streams: readonly StreamRef[]
   /** Field types whose properties the service sorts by. */
@@ -114,16 +114,16 @@ export type StreamResult =
   | { readonly state: 'again' }
   | { readonly state: 'approval'; readonly rows: number; readonly of: number }
 
-/** What one activity does of a stream. */
+/** The part of a stream that one activity works on. */
 export interface StreamJob {
   readonly run: number
   readonly stream: StreamRef
   readonly sortable: readonly string[]
-  /** Whether everything is read, even where a part would do. */
+  /** Whether everything is read, even if a part would be enough. */
   readonly full: boolean
   /**
-   * Only records that were changed last in it are read then, whatever `full` says; nothing is deleted, and what a run
-   * without a window goes on from stays as it is. Instants in UTC with milliseconds. Default: none.
+   * With a window only records that were last changed in it are read, whatever `full` says; nothing is deleted, and the state of
+   * runs without a window stays as it is. Instants in UTC with milliseconds. Default: none.
    */
   readonly window?: Window | null
   readonly verdict: DeletionVerdict | null

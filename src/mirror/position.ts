@@ -1,42 +1,42 @@
-// Where a stream stands. It is stored in the warehouse, in the transaction that merges what was read: table and position
-// cannot disagree, and a warehouse that is gone begins anew.
+// The state of a stream. It is stored in the warehouse, in the transaction that merges what was read: table and position cannot
+// disagree, and a new warehouse starts from the beginning.
 
 import { SyncError } from '../core/errors.ts'
 import type { KeyVisibility } from '../core/visibility.ts'
 import type { Window } from '../core/watermark.ts'
 import type { MergeCounts } from '../warehouses/mirror-tables.ts'
 
-/** A share of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */
+/** A range of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */
 export interface ListingRange {
   from: string | null
   to: string | null
   /** The records without a value of `by`. */
   without: boolean
-  /** Value of `by` of the last record that was merged; a cursor that is refused is left for a filter from here. */
+  /** Value of `by` of the last record that was merged; if the service refuses the cursor, a filter continues from here. */
   reached: string | null
-  /** Of the page after it. */
+  /** Of the next page. */
   cursor: string | null
   done: boolean
 }
 
-/** A listing that is under way: of all records, or of those in a window. */
+/** A listing in progress: of all records, or of those in a window. */
 export interface Listing {
-  /** When it began, an instant of our clock: rows seen before that were not seen by it. */
+  /** When it began, by our clock: rows seen before that were not seen by it. */
   startedAt: string
   /** The highest modification time then. */
   watermark: string | null
-  /** The property that cuts it into ranges and orders them; null where the service orders by none. */
+  /** The property that cuts it into ranges and orders them; null if the service orders by none. */
   by: string | null
   ranges: ListingRange[]
-  /** Records that it has brought so far, those that came twice included. */
+  /** Records read so far, including those that came twice. */
   read?: number
   /** What the key saw when it began. */
   sight?: KeyVisibility
-  /** Of a window: records without a value of `by` are not in it, and what is later than `end` changed since it began. */
+  /** Of a window: it has no records without a value of `by`; records later than `end` changed after it began. */
   window?: { end: string | null }
 }
 
-/** What a run reads of a window, and where it is in that; null before it begins, and after its end. */
+/** The window of a run, and its listing; null before it begins, and after its end. */
 export interface WindowPosition extends Window {
   listing: Listing | null
 }
@@ -49,17 +49,16 @@ export interface RunTally {
   changed: number
   unchanged: number
   deleted: number
-  /** Answers that came late, and were left alone. */
+  /** Answers that came late, and changed nothing. */
   older: number
-  /** Of `changed`: the service tells an older version than before. */
+  /** Part of `changed`: the service returned an older version than before. */
   reverted: number
 }
 
 /**
- * What comes next for the run that works on the stream:
- * `list` a complete listing, `changes` what changed since, `sweep` the records that both of them lacked, `relist` a second
- * complete listing where these are many, `resweep` what all lacked, `compare` the counts, `done`. Of a run with a window:
- * `window`, `done`.
+ * The next phase of the run that works on the stream: `list` a complete listing, `changes` what changed since, `sweep` the records
+ * that both lacked, `relist` a second complete listing if these are many, `resweep` the records that all lacked, `compare` the
+ * counts, `done`. Of a run with a window: `window`, `done`.
  */
 export type StreamPhase =
   | 'list'
@@ -75,11 +74,11 @@ export type StreamPhase =
 export interface ClockReading {
   /** Of our clock, ms since 1970. */
   at: number
-  /** By how much the service's was ahead; null where it did not tell. */
+  /** By how much the service's was ahead; null if that is not known. */
   aheadMs: number | null
 }
 
-/** The run that works on a stream. Numbers of runs begin anew where a ledger was lost or put back. */
+/** The run that works on a stream. Its number alone does not identify it: a lost or restored ledger counts from before. */
 export interface Opened {
   readonly id: number
   readonly openedAt: string
@@ -90,53 +89,53 @@ export interface Opened {
 /** One run of a stream. */
 export interface StreamRunState {
   id: number
-  /** Absent where an older version began it. */
+  /** Absent if an older version began it. */
   openedAt?: string
   phase: StreamPhase
   full: boolean
   /** Changes up to this modification time were merged by this run, the overlap included. */
   reached: string | null
   tally: RunTally
-  /** When it began to read changes, by our clock, and from where on it reads them; null for everything. */
+  /** When it began to read changes, by our clock, and from which time on; null for everything. */
   began?: { at: number; from: string | null }
-  /** What a person should know of the run, in sentences. */
+  /** What the run reports to people, in sentences. */
   said?: string[]
   /** Whether the table is known not to be what the service has, and the run could not mend it. */
   differs?: boolean
-  /** Absent where there is none. */
+  /** Absent if there is none. */
   window?: WindowPosition
 }
 
 export interface StreamPosition {
   v: 1
-  /** Changes up to this modification time were merged; null where none is known. */
+  /** Changes up to this modification time were merged; null if none is known. */
   watermark: string | null
-  /** When the last listing began that was complete. */
+  /** When the last complete listing began. */
   listedAt: string | null
-  /** What the key saw when it began. Absent where nothing told, or an older version made it. */
+  /** What the key saw when it began. Absent if that was not known, or an older version stored it. */
   listedWith?: KeyVisibility
   /** Columns that it filled. */
   columns: string[]
   /** Rows that the service counted last. */
   counted: number | null
-  /** Whether the counts differ in a way that only a complete listing mends. */
+  /** Whether the counts differ in a way that only a complete listing repairs. */
   wanting: boolean
-  /** Rows that the service has no more and that stay, because a person rejected their deletion. */
+  /** Rows without a record that stay, because a person rejected their deletion. */
   kept: number
-  /** By how many rows the table differed after the last complete listing, and nothing explained it. */
+  /** By how many rows the table differed after the last complete listing, for no known reason. */
   unexplained?: number
   /** Records of the last complete listing whose ids the warehouse cannot hold. */
   unfit?: number
-  /** When the service was asked last: the clock of another worker may be behind. */
+  /** When the service was last asked: the clock of another worker may be behind. */
   askedAt?: string
-  /** Of the last read that came to its end: whatever changed before it is in the table. */
+  /** Of the last read that came to its end: everything that changed before it is in the table. */
   clock?: ClockReading
-  /** What the key saw when the table was known to hold what it saw. */
+  /** What the key saw when the table was last known to hold all of it. */
   sight?: KeyVisibility
-  /** Properties that were not there any more, since then. */
+  /** Properties that have gone since then. */
   lost?: string[]
   listing: Listing | null
-  /** The last run that worked on it; all that a run knows of itself goes when the next one begins. */
+  /** The last run that worked on it; the next run replaces it. */
   run: StreamRunState
 }
 
@@ -167,7 +166,7 @@ export const EMPTY_TALLY = (): RunTally => ({
   reverted: 0,
 })
 
-/** A tally as it was stored: one of an older version has fewer figures. */
+/** A tally that was stored, perhaps by an older version with fewer figures. */
 export const readTally = (stored: Partial<RunTally>): RunTally => ({ ...EMPTY_TALLY(), ...stored })
 
 export function addMerge(tally: RunTally, counts: MergeCounts): void {
@@ -181,19 +180,19 @@ export function newRunState({ id, openedAt }: Opened, full: boolean): StreamRunS
   return { id, openedAt, phase, full, reached: null, tally: EMPTY_TALLY() }
 }
 
-/** The same of a run with a window. */
+/** The same for a run with a window. */
 export function newWindowRunState({ from, to }: Window, { id, openedAt }: Opened): StreamRunState {
   const window = { from, to, listing: null }
   return { id, openedAt, phase: 'window', full: false, reached: null, tally: EMPTY_TALLY(), window }
 }
 
-/** Whether a position is that of this very run. */
+/** Whether a position is that of this run. */
 export const isSameRun = (
   run: Pick<StreamRunState, 'id' | 'openedAt'>,
   { id, openedAt, hasBegun }: Opened,
 ): boolean => run.id === id && (run.openedAt === undefined ? hasBegun : run.openedAt === openedAt)
 
-/** The same where the run has a window, or none. */
+/** The same, and whether the window is the same. */
 export function isPositionOfRun(
   run: StreamRunState,
   opened: Opened,
@@ -208,7 +207,7 @@ export function isPositionOfRun(
   )
 }
 
-/** @throws SyncError `position_unreadable` for a text that another version wrote, or a person changed */
+/** @throws SyncError `position_unreadable` for a text that a newer version wrote, or a person changed */
 export function parsePosition(text: string, place: string, stream: string): StreamPosition {
   const position = parsed(text)
   if (position?.v === 1 && position.run?.tally !== undefined) {

@@ -1,12 +1,12 @@
-// A complete listing in ranges of a property that does not change, or rarely: several are read at the same time, and none lives
-// near the 24 hours of a cursor. Whoever has nothing left to read takes half of what another has before it, so that no
-// counting is needed and records may lie as unevenly as they like.
+// A complete listing in ranges of a property that never or rarely changes: several are read at the same time, and none takes nearly
+// the 24 hours that a cursor lives. A reader that is done takes half of the rest of another one, so that nothing has to be counted
+// and records may be distributed unevenly.
 
 import { allFilter, spanFilter, type FilterNode } from '../contract/index.ts'
 import { earlierInstant, formatInstant } from './instant.ts'
 import type { ListingRange } from './position.ts'
 
-/** Shortest time that is cut in two. */
+/** Shortest time that is cut in two, ms. */
 const SPAN_MIN_MS = 2
 
 export const createRange = (
@@ -22,7 +22,7 @@ export const createRange = (
   done: false,
 })
 
-/** The whole type, and, where it is large, `parts` equal shares of the time between its lowest and highest value. */
+/** The whole type, or, if it is large, `parts` equal parts of the time between its lowest and highest value. */
 export function initialRanges(
   records: number,
   edges: { readonly low: string; readonly high: string } | null,
@@ -39,14 +39,14 @@ export function initialRanges(
   const cuts = Array.from({ length: parts - 1 }, (_, index) =>
     formatInstant(low + Math.round((span * (index + 1)) / parts)),
   )
-  // The first begins at the lowest value only in name: one that is lower may have come since.
+  // The first has no lower bound: a record with a lower value may have come since.
   const ranges = cuts.map((to, index) => createRange(index === 0 ? null : cuts[index - 1]!, to))
   return [...ranges, createRange(cuts.at(-1) ?? null, null), createRange(null, null, true)]
 }
 
 /**
- * Cuts the range with the longest time left in two, and returns the new one; null where nothing is worth it.
- * @param high hardly a record lies above it
+ * Cuts the range with the longest time left in two, and returns the new one; null if none is long enough.
+ * @param high few records are above it
  */
 export function splitRange(ranges: readonly ListingRange[], high: string): ListingRange | null {
   let longest: { one: ListingRange; middle: string; span: number } | null = null
@@ -64,14 +64,14 @@ export function splitRange(ranges: readonly ListingRange[], high: string): Listi
   return half
 }
 
-/** The moment between two; null where they are too near to each other. */
+/** The moment in the middle; null if there is hardly any time in between. */
 export function midpoint(from: string, to: string): string | null {
   const low = Date.parse(from)
   const high = Date.parse(to)
   return high - low >= SPAN_MIN_MS ? formatInstant(Math.ceil((low + high) / 2)) : null
 }
 
-/** What a range asks for from where it stands; null for everything. */
+/** The filter for the rest of a range; null for everything. */
 export function rangeFilter(
   by: string | null,
   { from, to, without, reached }: ListingRange,

@@ -1,17 +1,17 @@
-// A read that never ends: a service whose pages repeat, with another cursor each time. Promise kept here: whoever has read more
-// than twice what the service itself counts, and then some, reads no further.
+// Ends a read that would never end, of a service whose pages repeat with another cursor each time. Promise kept here: no read
+// goes on after more than twice what the service itself counts, and some more.
 
 import { Blocked } from '../core/errors.ts'
 import { formatNumber } from '../core/format.ts'
 import type { RecordsWork } from './records-work.ts'
 
-/** Records beyond twice the service's count: people work meanwhile, and pages may overlap. */
+/** Records beyond twice the service's count: records change during the read, and pages may overlap. */
 const BEYOND = 10_000
 
 /**
- * @param read records that a read has brought
- * @param counted records that the service counted; null where it was not asked
- * @throws Blocked `contract` where that is more than there can be
+ * @param read records of this read so far
+ * @param counted the service's last count; null if it was not asked
+ * @throws Blocked `contract` if that is more than there can be
  */
 export async function checkReadLimit(
   { deps, type, reader }: RecordsWork,

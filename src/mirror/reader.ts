@@ -1,6 +1,6 @@
-// Reads of the service, as the mirror asks them. Promises kept here: a page that failed for the moment is asked for again with
-// the same cursor; every answer carries the time at which it was asked for, and no later one carries an earlier time, whatever
-// the clocks of two workers say; every request is counted.
+// Reads of the service for a mirror. Promises kept here: a page that failed temporarily is requested again with the same cursor;
+// every answer has the time of its request, and no later answer has an earlier time, whatever the clocks of two workers show;
+// every request is counted.
 
 import type {
   AssociationEdgeWire,
@@ -32,11 +32,11 @@ export type ReaderDeps = Pick<
   'client' | 'clock' | 'signal' | 'priority' | 'tuning' | 'beat'
 >
 
-/** Whether the service does not know a cursor any more: they live 24 hours. */
+/** Whether the service no longer accepts a cursor: they live 24 hours. */
 export const isCursorRefused = (error: unknown): boolean =>
   error instanceof ServiceFailure && error.reason === 'cursor_invalid'
 
-/** Whether the service itself says that there is no such record. */
+/** Whether the service itself answered that there is no such record. */
 const isGone = (error: unknown): boolean =>
   error instanceof ServiceFailure && error.status === 404 && error.kind === 'problem'
 
@@ -47,7 +47,7 @@ const isGone = (error: unknown): boolean =>
 export class Reader {
   /** Requests sent since the start. */
   requests = 0
-  /** The last moment that was told, or that another worker told before. */
+  /** The last time that `now` returned, here or in another worker before. */
   #latest: string | null = null
   readonly #deps: ReaderDeps
 
@@ -55,7 +55,7 @@ export class Reader {
     this.#deps = deps
   }
 
-  /** It waits between the requests by itself, and counts them. */
+  /** This class retries and counts the requests itself. */
   get #options() {
     const { signal, priority } = this.#deps
     return { signal, priority, retries: 0 } as const
@@ -63,17 +63,17 @@ export class Reader {
 
   now(): string {
     const now = formatInstant(this.#deps.clock.now())
-    // A clock that went back, or is behind that of another worker: what is asked now is later all the same.
+    // The clock went back, or is behind that of another worker: this request is later all the same.
     const isBehind = this.#latest !== null && now < this.#latest
     return (this.#latest = isBehind ? formatInstant(Date.parse(this.#latest!) + 1) : now)
   }
 
-  /** Lets no moment be before this one, which another worker told. */
+  /** Makes every time later than this one, which another worker used. */
   goOnFrom(instant: string | null | undefined): void {
     if (instant && (this.#latest === null || instant > this.#latest)) this.#latest = instant
   }
 
-  /** The last moment that was told; null before the first. */
+  /** The last time that `now` returned; null before the first. */
   get latest(): string | null {
     return this.#latest
   }
@@ -83,7 +83,7 @@ export class Reader {
     const { client, beat } = this.#deps
     let cursor = body.cursor ?? null
     let failures = 0
-    // Bounded: each pass brings a page, or is one of the waits in a row.
+    // Bounded: each pass yields a page, or is one of the waits in a row.
     for (;;) {
       const pages = client.recordPages(type, { ...body, cursor }, this.#options)
       try {
@@ -125,8 +125,8 @@ export class Reader {
   }
 
   /**
-   * The service's counts of the records that match, for each combination of the values of some properties; null where these
-   * are more than so many pages of groups.
+   * The service's counts of the records that match, for each combination of the values of some properties; null if these are more
+   * than so many pages of groups.
    */
   async groups(
     type: string,
@@ -153,7 +153,7 @@ export class Reader {
     return null
   }
 
-  /** The lowest or highest value of a property; null where no record has one. */
+  /** The lowest or highest value of a property; null if no record has one. */
   async edge(type: string, property: string, direction: 'asc' | 'desc'): Promise<unknown> {
     const body: QueryBody = {
       filter: { property, op: 'is_null', value: false },
@@ -167,7 +167,7 @@ export class Reader {
     return data[0]?.properties[property] ?? null
   }
 
-  /** The record, or null where the service says that there is none. */
+  /** The record, or null if the service answers that there is none. */
   async record(type: string, id: string): Promise<RecordRepresentation | null> {
     try {
       return await this.ask((options) => this.#deps.client.readRecord(type, id, options))
@@ -177,7 +177,7 @@ export class Reader {
     }
   }
 
-  /** The edges of a record; none where the service says that it is gone. */
+  /** The edges of a record; none if the service answers that it is gone. */
   async edges(type: string, id: string): Promise<AssociationEdgeWire[]> {
     const { client } = this.#deps
     const edges: AssociationEdgeWire[] = []
@@ -214,7 +214,7 @@ export class Reader {
     }
   }
 
-  /** Waits where it is worth it, and throws where it is not. */
+  /** Waits before a retry, or throws if there is none. */
   async #waitAfter(error: unknown, failures: number): Promise<void> {
     const { tuning, clock, signal, beat } = this.#deps
     const wait = tuning.read_backoff_ms[failures]

@@ -1,13 +1,13 @@
-// At the end of a run: is what each stream filled still what the warehouse holds? A file, or a database, may have been replaced by
-// an older copy of itself after a stream was done. Promise kept here: a run whose tables are not the ones that it filled does
-// not end as complete.
+// Checks at the end of a run that the warehouse still holds what each stream filled: a file, or a database, may have been replaced
+// by an older copy after a stream was done. Promise kept here: a run whose tables are not the ones that it filled does not end as
+// complete.
 
 import { Blocked, SyncError } from '../core/errors.ts'
 import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { StreamRunState } from './position.ts'
 
-/** Notes the streams that are done in the books, and not in the warehouse. */
+/** Notes the streams that are done in the ledger, but not in the warehouse. */
 export async function recheckTables(
   ledger: Runs & Streams,
   run: number,
@@ -38,7 +38,7 @@ export async function recheckTables(
 
 type Tables = Pick<MirrorTables, 'position' | 'close'>
 
-/** What is to be said of a stream that is done; null where its table is as the run left it. */
+/** The message for a stream that is done; null if its table is as the run left it. */
 async function tableStatus(
   opening: Promise<Tables>,
   { stream, table }: StreamBooks,
@@ -46,10 +46,10 @@ async function tableStatus(
 ): Promise<{ message: string; differs: boolean } | null> {
   try {
     const position = await (await opening).position(stream)
-    // A table that is read whole by every run keeps no position.
+    // A table that every run reads whole has no position.
     if (position === 'null') return null
     const { run: filler } = JSON.parse(position ?? '{}') as { run?: Partial<StreamRunState> }
-    // Numbers begin anew with a ledger; an older version does not tell more.
+    // A new ledger counts runs from 1 again; an older version stored only the number.
     const isSame = filler?.openedAt === undefined || filler.openedAt === run.openedAt
     if (filler?.id === run.id && isSame) return null
     const last = filler?.id === undefined ? 'no run' : `run ${filler.id}`

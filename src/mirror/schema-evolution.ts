@@ -1,5 +1,5 @@
-// How a table follows its object type. Promise kept here: no column is ever dropped or changed; what it holds stays what it
-// was made for, and a property of another type gets another column.
+// How a table follows its object type. Promise kept here: no column is ever dropped or changed; it keeps the type that it was made
+// with, and a property of another type gets another column.
 
 import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
 import { OWN_COLUMNS, SYSTEM_COLUMNS } from '../core/mirror.ts'
@@ -11,9 +11,9 @@ import { columnsByProperty, columnFieldType, columnShapes } from './columns.ts'
 export interface SchemaEvolution {
   /** What the warehouse has to do; null for nothing. */
   readonly change: StreamChange | null
-  /** As it is after the change: live columns first, new ones and revived ones behind those that were live. */
+  /** The stream after the change: columns that were live, then revived and new ones, then the rest. */
   readonly stream: MirrorStream
-  /** Properties whose rows of before lack their value: the column is new in a table that was there, or was revived. */
+  /** Properties that existing rows have no value of: the column is new in an existing table, or was revived. */
   readonly backfill: readonly string[]
   /** What `freeze` objects to, such as `new property svc_x (number)`; nothing is changed then. */
   readonly frozen: readonly string[]
@@ -25,8 +25,8 @@ export interface SchemaEvolution {
 const UNWRITABLE = /[\0\p{Surrogate}]/u
 
 /**
- * Compares a stream, or none where there is no table yet, with the schema of its object type. `takenTables` are the tables
- * of the mirror's other streams.
+ * Compares a stream, or none if there is no table yet, with the schema of its object type. `takenTables` are the tables of the
+ * mirror's other streams.
  */
 export function evolveSchema(
   objectType: string,
@@ -81,7 +81,7 @@ function firstTime(
   return { change, stream, backfill: [], frozen: [] }
 }
 
-/** What one property asks for. */
+/** What one property needs. */
 interface Step {
   readonly kind: 'new' | 'retyped' | 'gone' | 'back'
   readonly objection: string
@@ -123,8 +123,8 @@ function stepsOf(stream: MirrorStream, properties: readonly PropertyWire[]): Ste
 }
 
 /**
- * The columns of new properties; their names are unlike those that are there and those that every table has. Values get theirs
- * first: a unit gives way to a property that is called so.
+ * The columns of new properties; their names differ from those of existing columns and of those that every table has. Values get
+ * theirs first: a unit gives way to a property with its name.
  */
 function columnsOf(
   properties: readonly PropertyWire[],

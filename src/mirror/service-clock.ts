@@ -1,16 +1,16 @@
-// Where changes may lie whose times are below the place of reading: a service whose clock went back, or was ahead for a while,
-// gives them times that were read already. Its clock is known beside ours from the `Date` of its answers. Promise kept here:
-// whatever changed since the last read began is read, whichever of both clocks gave it its time.
+// Finds the earliest time that a change may have: a service whose clock went back, or was ahead for a while, gives changes times
+// that were read already. Its clock is known next to ours from the `Date` of its answers. Promise kept here: everything that
+// changed since the last read began is read, whichever of both clocks gave it its time.
 
 import { formatInstant, isLater } from './instant.ts'
 import type { ClockReading } from './position.ts'
 
-/** Differences up to it are those of latency, of the seconds of `Date`, and of the service's machines among each other. */
+/** Smaller differences come from latency, from the whole seconds of `Date`, and from the clocks of the service's machines. */
 const SLACK_MS = 60_000
 
 /**
  * The earliest time that a change since the last read may have, if that is clearly before the watermark; else the watermark.
- * @param aheadMs by how much the service's clock is ahead of ours now; null where it does not tell
+ * @param aheadMs by how much the service's clock is ahead of ours now; null if that is not known
  */
 export function earliestChange(
   watermark: string | null,
@@ -27,7 +27,7 @@ export function earliestChange(
   return found
 }
 
-/** What is to be said of a clock that went back; null where it did not. */
+/** The message for a clock that went back; null if it did not. */
 export function clockWentBackText(
   last: ClockReading | undefined,
   aheadMs: number | null,

@@ -1,6 +1,6 @@
-// The account of one stream's run: where it stands, what it did, what people should know. It is stored in two places: the position
-// in the warehouse, with the rows; the figures in the ledger, for people. What was said once is said until the run ends,
-// whichever worker goes on.
+// The account of one stream's run: its state, its figures, and what it reports. It is stored in two places: the position in the
+// warehouse, with the rows; the figures in the ledger, for people. A sentence that was reported stays until the run ends, whichever
+// worker continues.
 
 import { formatNumber } from '../core/format.ts'
 import type { StreamBooks } from '../ledger/ledger.ts'
@@ -9,7 +9,7 @@ import type { MirrorDeps } from './ports.ts'
 import { addMerge, type StreamPosition } from './position.ts'
 import type { Reader } from './reader.ts'
 
-/** Sentences that are kept of a run. */
+/** Sentences of a run, at most. */
 const SAID_MAX = 10
 
 export interface AccountParts {
@@ -27,7 +27,7 @@ export class StreamAccount {
   readonly #requestsBefore: number
   /** The position as it was stored last. */
   #stored = ''
-  /** What a person is asked for; null where nothing waits. */
+  /** The question to a person; null if there is none. */
   #asked: string | null = null
   #books: Pick<StreamBooks, 'misfits' | 'serviceCount' | 'tableCount'> = {
     misfits: null,
@@ -42,19 +42,19 @@ export class StreamAccount {
     this.#requestsBefore = parts.position.run.tally.requests
   }
 
-  /** Says it once, and until the run ends. */
+  /** Adds a sentence that is reported until the run ends. */
   say(sentence: string): void {
     const said = (this.position.run.said ??= [])
     if (!said.includes(sentence) && said.length < SAID_MAX) said.push(sentence)
   }
 
-  /** Says in what the table differs from the service, and that the run could not mend it. */
+  /** Reports a difference from the service that the run could not repair. */
   differ(sentence: string): void {
     this.position.run.differs = true
     this.say(sentence)
   }
 
-  /** The stream waits for a person's verdict. */
+  /** Lets the stream wait for a person's decision. */
   ask(question: string): void {
     this.#asked = question
   }
@@ -70,7 +70,7 @@ export class StreamAccount {
     return tableCount - serviceCount
   }
 
-  /** The position now, as text; whoever stores it says so by asking. */
+  /** The position now, as text; the caller stores it. */
   snapshot(): string {
     this.#countRequests()
     const { latest } = this.#parts.reader
@@ -78,7 +78,7 @@ export class StreamAccount {
     return (this.#stored = JSON.stringify(this.position))
   }
 
-  /** Stores the position where nothing else did. @throws FenceLost */
+  /** Stores the position if no merge did. @throws FenceLost */
   async store(): Promise<void> {
     const before = this.#stored
     const position = this.snapshot()
@@ -95,7 +95,7 @@ export class StreamAccount {
   async note(): Promise<void> {
     this.#countRequests()
     const { run, counted } = this.position
-    // What was counted before says nothing of a part.
+    // The count of all records does not apply to a window.
     const known = run.window ? null : counted
     const state = this.#state()
     await this.#deps.ledger.noteStream(this.#parts.run, {

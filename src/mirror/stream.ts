@@ -1,4 +1,4 @@
-// One stream of a run: its table is made ready, taken over, and worked on.
+// One stream of a run: prepares and claims its table, and works on it.
 
 import type { ObjectSchema } from '../contract/index.ts'
 import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
@@ -16,7 +16,7 @@ import { runRecords } from './records.ts'
 import { openedRun } from './streams.ts'
 import { beginRecordsWork, modifiedProperty, type RecordsJob } from './records-work.ts'
 
-/** Times that a table is looked at again because somebody else took a name for it. */
+/** Times that a new table is named, because another process took the name first. */
 const NAMINGS_MAX = 3
 
 /** Works on a stream of either kind, as `mirrorRecords` does. */
@@ -29,7 +29,7 @@ export function mirrorStream(
 
 /**
  * Works on a stream until it is done, its time is over, or a person has to decide.
- * @throws Blocked, ServiceFailure, QuotaWait: it goes on from there; FenceLost where another worker has it; SyncError
+ * @throws Blocked, ServiceFailure, QuotaWait: a retry continues; FenceLost if another worker has it; SyncError
  */
 async function mirrorRecords(
   deps: MirrorDeps<Runs & Streams>,
@@ -56,7 +56,7 @@ async function mirrorRecords(
   return await runRecords(beginRecordsWork(deps, job, claimed))
 }
 
-/** @throws SyncError `mirror_type` where the type is gone */
+/** @throws SyncError `mirror_type` if the type is gone */
 export async function readType(
   reader: Reader,
   deps: MirrorDeps,
@@ -73,7 +73,7 @@ export async function readType(
   }
 }
 
-/** The table as the schema asks for it; changes it where that is wanted. */
+/** The table as the schema needs it; changes it if `schema_changes` says so. */
 async function prepare(
   deps: MirrorDeps,
   config: MirrorConfig,

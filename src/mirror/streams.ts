@@ -1,4 +1,4 @@
-// The streams of a run in its books, and what they are called.
+// The streams of a run in its books, and their names.
 
 import { SyncError } from '../core/errors.ts'
 import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
@@ -12,7 +12,7 @@ export const edgesStream = (type: string): string => `${EDGES}${type}`
 /** Whether a stream is of a type's edges. */
 export const isEdgesStream = (stream: string): boolean => stream.startsWith(EDGES)
 
-/** A stream that nobody has begun with. */
+/** A stream before a worker begins with it. */
 export const waitingStream = (stream: string): StreamBooks => ({
   stream,
   table: null,
@@ -25,7 +25,7 @@ export const waitingStream = (stream: string): StreamBooks => ({
   message: null,
 })
 
-/** A run as the position of a stream tells it. */
+/** What identifies a run in the position of a stream. */
 export async function openedRun(
   ledger: Runs & Streams,
   id: number,

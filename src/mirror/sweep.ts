@@ -1,16 +1,16 @@
-// The rows that a complete listing, and the changes after it, did not show. Promises kept here: a row that was listed is never
-// among them; none is deleted before the service has answered 404 for it, or, where they are many, before a second listing
-// lacked them and the service has answered 404 for each of a sample.
+// The rows that neither a complete listing nor the changes after it showed. Promises kept here: a row that was listed is never
+// among them; none is deleted before the service answered 404 for it, or, if they are many, before a second listing lacked them
+// and the service answered 404 for each of a sample.
 
 import { CONFIRM_MAX, confirmGone, isPlausible, deleteApproved } from './deletions.ts'
 import { restartListing } from './listing.ts'
 import type { StreamResult } from './ports.ts'
 import type { RecordsWork } from './records-work.ts'
 
-/** Rows that are looked at together, and deleted together. */
+/** Ids that are read together. */
 const PAGE = 1_000
 
-/** Does a phase. Undefined where the next one may begin. */
+/** Does a phase. Undefined if the next one may begin. */
 export async function sweepDeletions(
   work: RecordsWork,
   phase: 'sweep' | 'resweep',
@@ -56,7 +56,7 @@ async function leavesEnough({ deps, stream, reader, schema }: RecordsWork, missi
   return isPlausible(rows - missing, await reader.count(schema.name))
 }
 
-/** Ids of rows that were not seen: all of them, or, where they are many, a sample from their first to their last. */
+/** Ids of rows that were not seen: all of them, or a sample from first to last if they are many. */
 async function unseenIds(
   { deps, stream, position }: RecordsWork,
   missing: number,

@@ -1,5 +1,5 @@
-// The tables of a mirror, with a sign of life while their answer is waited for: a merge may take minutes on a slow disk, or wait
-// for another stream's, and nobody is to take the worker for dead meanwhile.
+// The tables of a mirror, with a heartbeat while a call runs: a merge may take minutes on a slow disk, or wait for another
+// stream's, and Temporal must not take the worker for dead.
 
 import type { Clock } from '../core/ports.ts'
 import { withHeartbeat } from '../runs/heartbeat.ts'
@@ -10,7 +10,7 @@ interface Pulse {
   beat(): void
 }
 
-/** The same tables, whose calls beat every few seconds. Each of them ends with the signal that they were opened with. */
+/** The same tables, whose calls send a heartbeat every few seconds. Each call ends with the signal that they were opened with. */
 export const withTableHeartbeat = (tables: MirrorTables, pulse: Pulse): MirrorTables =>
   wrapped(tables, pulse, {
     batch: async (stream: Parameters<MirrorTables['batch']>[0]): Promise<MirrorBatch> =>

@@ -1,9 +1,9 @@
-// Tables of a mirror whose columns are texts, and do not follow a schema.
+// Tables of a mirror with fixed columns of texts, which follow no object type.
 
 import type { MirrorColumn, MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
 import { fitName } from './names.ts'
 
-/** The stream of that name, or a new one with these columns; its table is called `wanted` where that is free. */
+/** The stream of that name, or a new one with these columns; its table is called `wanted` if that is free. */
 export async function textStream(
   tables: Pick<MirrorTables, 'streams' | 'tableNames' | 'change'>,
   { name, wanted, columns: names }: { name: string; wanted: string; columns: readonly string[] },

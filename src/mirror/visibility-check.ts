@@ -1,5 +1,5 @@
-// Before rows are deleted, the service is asked what the key in use sees: to a key that sees less than the run began with, records
-// are missing that are there. Promise kept here: no row is deleted by what such a key did not see.
+// Before rows are deleted, the service is asked what the key in use sees: records that exist are missing for a key that sees less
+// than when the run began. Promise kept here: no row is deleted because such a key did not see its record.
 
 import { Blocked, SyncError } from '../core/errors.ts'
 import {
@@ -18,7 +18,7 @@ type Deps = Pick<MirrorDeps, 'signal' | 'priority'> & {
   readonly probeMs: number
 }
 
-/** The same tables; each of their deletions asks first. `began`: what the run's key saw when it began. */
+/** The same tables, but each deletion asks first. `began`: what the run's key saw when it began. */
 export function withVisibilityCheck(
   tables: MirrorTables,
   began: KeyVisibility,
@@ -37,7 +37,7 @@ export function withVisibilityCheck(
   })
 }
 
-/** What of it these streams need: edges lead to types that nobody mirrors. */
+/** The part that these streams need: all of it if there are edges, because they lead to types that are not mirrored. */
 export function streamsVisibility(
   sight: KeyVisibility,
   streams: readonly StreamRef[],
@@ -61,7 +61,7 @@ async function checkSight(
       probeMs,
     )
   const lost = typesLost(now, began)
-  // The records of a type concern nobody else; edges lead to every type.
+  // Records need their own type only; edges lead to every type.
   const ours = began.types?.includes(stream) ? lost.filter((type) => type === stream) : lost
   if (ours.length > 0)
     throw new SyncError(

@@ -1,6 +1,6 @@
-// Whether the service went back in time, as one that was put back from a backup: a read of changes shows nothing of that, but it
-// lacks records that the table has in the same span of time. A few of those are asked for. Promise kept here: whoever learns of it
-// says so, and the next run reads everything.
+// Detects a service that went back in time, such as one restored from a backup: a read of changes does not show that, but it lacks
+// records that the table has in the same span of time. A few of those are asked for. Promise kept here: the run that notices it
+// reports it, and the next run reads everything.
 
 import { confirmGone } from './deletions.ts'
 import type { RecordsWork } from './records-work.ts'
@@ -9,7 +9,7 @@ import type { RecordsWork } from './records-work.ts'
 const ASKED_MAX = 5
 
 /**
- * @param since changes were read from here on, to their end
+ * @param since changes were read from this time to their end
  * @param beganAt when that read began
  */
 export async function checkWentBack(
@@ -23,7 +23,7 @@ export async function checkWentBack(
   const ids = await deps.tables.ids(stream, lacked)
   if (ids.length === 0) return
   const { reverted } = position.run.tally
-  // What is gone is found by counting, as always.
+  // Deleted records are found by counting, as always.
   await confirmGone(work, ids)
   await merger.flush()
   if (position.run.tally.reverted === reverted) return

@@ -1,4 +1,4 @@
-// The end of a mirror's reconciliation: what differs, and what may be said of the two sides.
+// The end of a mirror's reconciliation: what differs, and up to when both sides are known to be equal.
 
 import { differencesText, sumOfDifferences, type DifferenceCounts } from '../../core/differences.ts'
 import { formatNumber } from '../../core/format.ts'
@@ -22,7 +22,7 @@ import { parseState } from './state.ts'
 export interface ReconcileClosed {
   readonly state: RunState
   readonly message: string | null
-  /** Records that differ: all that were found, and those that were not mended. */
+  /** Records that differ: all that were found, and those that were not repaired. */
   readonly counts: { readonly found: DifferenceCounts; readonly left: DifferenceCounts }
 }
 
@@ -62,7 +62,7 @@ export async function closeReconcile(
 const sentences = (...parts: readonly (string | null)[]): string | null =>
   parts.filter((part) => part !== null).join('; ') || null
 
-/** `12 of 1,000,000 records differ: 4 missing, 8 stale`; null where none does. */
+/** `12 of 1,000,000 records differ: 4 missing, 8 stale`; null if none does. */
 function differenceText(
   counts: ReconcileClosed['counts'],
   streams: readonly Pick<StreamBooks, 'serviceCount'>[],

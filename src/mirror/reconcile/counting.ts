@@ -1,5 +1,5 @@
-// Finds differences by counting. If the service can group by properties of few values, one request compares a partition in a hundred
-// cells at once; otherwise partitions that differ are halved. What is left is listed and compared field by field.
+// Finds differences by counting. If the service can group by properties of few values, one request compares a partition in a
+// hundred cells at once; otherwise partitions that differ are halved. What is left is listed and compared field by field.
 //
 // What counting cannot see, and reading everything does: (1) a value that was altered in the table and not at the service; (2) a
 // record of which the mirror missed a version, if both versions lie in the same partition and have the same values of the grouped

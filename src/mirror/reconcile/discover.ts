@@ -1,5 +1,5 @@
-// What a reconciliation of a mirror has to do. Promise kept here: none of the tables is written to, and what mirrors another org,
-// or is another project's, is not compared.
+// Finds what a reconciliation of a mirror has to do. Promise kept here: no table is written, and the mirror of another org, or of
+// another project, is not compared.
 
 import type { LedgerIdentity, Streams } from '../../ledger/ledger.ts'
 import { SyncError } from '../../core/errors.ts'
@@ -18,9 +18,9 @@ export interface DiscoverReconcileJob {
 }
 
 /**
- * Asks the service what there is: three requests. The streams are those of records; edges and association definitions are
- * not compared.
- * @throws SyncError `reconcile_unread` where the mirror never ran, `warehouse_other_mirror`,
+ * Asks the service for types and field types: three requests. The streams are those of records; edges and association definitions
+ * are not compared.
+ * @throws SyncError `reconcile_unread` if the mirror never ran, `warehouse_other_mirror`,
  *   `warehouse_other_project`, `warehouse_other_sync`, `mirror_types`; Blocked, ServiceFailure, QuotaWait
  */
 export async function discoverReconcile(
@@ -35,7 +35,7 @@ export async function discoverReconcile(
     )
   const reader = new Reader(deps)
   const self = await reader.ask((options) => client.readSelf(options))
-  // There are tables, so this looks whose they are; where no project is noted yet, it notes this one.
+  // There are tables, so this only checks whose they are; if no project is noted yet, it notes this one.
   await tables.own(`${client.origin} org ${self.org_id}`, await ledger.project(), sync.name)
   const types = await reader.ask((options) => client.listObjectTypes(options))
   const fieldTypes = await reader.ask((options) => client.listFieldTypes(options))

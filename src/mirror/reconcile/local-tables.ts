@@ -1,5 +1,5 @@
-// Reads of the table. Promises kept here: one at a time, whoever asks: a file lets in nobody else meanwhile, and who waits for it
-// too long is told that it is held by others. Rows that wait for their turn are read together: each read searches a whole table.
+// Reads of the table. Promise kept here: there is only one at a time, because a DuckDB file admits one, and a call that waits for
+// it too long fails. Ids of rows that wait for their turn are read together, because each read searches the whole table.
 
 import type { StoredRow, MirrorStream, MirrorTables } from '../../warehouses/mirror-tables.ts'
 

@@ -1,5 +1,5 @@
-// The partitions of a stream: how it is cut into them, and how each is checked: read whole, counted, or one page of it. If the table
-// lacks most of its rows, the service is asked once where its records lie.
+// The partitions of a stream: how it is cut into them, and how each is checked: read whole, counted, or one page of it. If the
+// table lacks most of its rows, the service is asked once where its records lie.
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import { formatInstant, parseInstant } from '../instant.ts'

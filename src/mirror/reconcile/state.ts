@@ -1,31 +1,30 @@
-// Where the reconciliation of a stream stands: kept in the ledger, so that one that was killed goes on. Losing it costs requests
-// and nothing else.
+// The state of a stream's reconciliation, stored in the ledger, so that another worker can continue. Losing it costs only requests.
 
 import { EMPTY_TALLY, type RunTally } from '../position.ts'
 
-/** A share of the axis: values in `[from, to)`; null is no bound. Instants to the millisecond. */
+/** A range of the partition key: values in `[from, to)`; null is no bound. Instants to the millisecond. */
 export interface PartitionRange {
   readonly from: string | null
   readonly to: string | null
 }
 
-/** By what records are put in order and counted; `none` where the service sorts by no time of theirs. */
+/** The time by which records are ordered and counted; `none` if the service sorts by none of their times. */
 export type PartitionKeyKind = 'modified' | 'created' | 'none'
 
 export interface ReconcileState {
   v: 1
-  /** `look` compares, `mend` deletes what is extra and settles what was repaired before a kill, `done`. */
+  /** `look` compares, `mend` deletes extra rows and settles what was repaired before a kill, `done`. */
   phase: 'look' | 'mend' | 'done'
   axis: PartitionKeyKind
   /** Whether each record was compared, or counts of them. */
   how: 'read' | 'counted' | 'sample'
-  /** What was changed after this was not read by the mirror yet; null where nothing is known of it. */
+  /** The mirror has not read what changed after this yet; null if nothing is known of it. */
   watermark: string | null
-  /** What changed last since then is read whole, first of all. */
+  /** Records since then are read whole, first of all. */
   newest: string
-  /** Shares before it that were not looked at yet, newest first. */
+  /** Partitions before it that were not checked yet, newest first. */
   spans: PartitionRange[]
-  /** Whether the records without a value were looked at. */
+  /** Whether the records without a value of the key were checked. */
   isBeside: boolean
   /** Records that changed since the mirror ran last. */
   pending: number
@@ -47,12 +46,12 @@ export const initialState = (
   tally: EMPTY_TALLY(),
 })
 
-/** Null for what nobody kept, and for what another version wrote: the work begins anew. */
+/** Null if none was stored, or by another version: then the work starts from the beginning. */
 export function parseState(text: string | null): ReconcileState | null {
   if (text === null) return null
   try {
-    const place = JSON.parse(text) as Partial<ReconcileState> | null
-    return place?.v === 1 && place.tally !== undefined ? (place as ReconcileState) : null
+    const state = JSON.parse(text) as Partial<ReconcileState> | null
+    return state?.v === 1 && state.tally !== undefined ? (state as ReconcileState) : null
   } catch {
     return null
   }

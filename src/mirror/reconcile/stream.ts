@@ -42,8 +42,8 @@ export interface ReconcileStreamJob {
 
 /**
  * Compares a stream until it is done, its time is over, or a person has to decide about deletions.
- * @throws SyncError `reconcile_unread` where the mirror has to run first, `reconcile_extra` where too much is gone,
- *   `mirror_type`, `warehouse_altered`; Blocked, ServiceFailure, QuotaWait: it goes on from there; FenceLost
+ * @throws SyncError `reconcile_unread` if the mirror has to run first, `reconcile_extra` if too much is gone,
+ *   `mirror_type`, `warehouse_altered`; Blocked, ServiceFailure, QuotaWait: a retry continues; FenceLost
  */
 export async function reconcileStream(
   deps: ReconcileWork['deps'],
@@ -87,7 +87,7 @@ export async function reconcileStream(
   return await new Reconciliation(job, work, { position, stored: state }).run()
 }
 
-/** Rows that were made for other properties say nothing of the records. */
+/** Rows with columns for other properties cannot be compared with the records. */
 function checkSchema(schema: ObjectSchema, stream: MirrorStream, config: MirrorConfig): void {
   const { change, frozen } = evolveSchema(schema.name, stream, schema, config.schema_changes, [])
   if (change === null && frozen.length === 0) return
