@@ -85,7 +85,7 @@ function judge({ position, account }: RecordsWork, surplus: number, moved: numbe
     return account.differ(`${differ}, as after the last full listing; reconcile --full says which`)
   if (rows <= moved)
     return account.say(
-      `the counts differ by ${formatNumber(rows)}: what changed meanwhile comes with the next run`,
+      `the counts differ by ${formatNumber(rows)}: what changed during the run comes with the next one`,
     )
   if (position.run.full) {
     position.unexplained = surplus

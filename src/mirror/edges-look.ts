@@ -26,7 +26,7 @@ export function noteOtherLook(
   const other = now && then ? otherVisibility(now, then) : null
   const reason = other ?? (types.length > 0 ? `its permissions for ${listNames(types)}` : null)
   if (reason !== null)
-    position.other = `the key (key#${now!.key}) may see other links than that of the last look through all records (key#${then!.key}): ${reason}`
+    position.other = `the key (key#${now!.key}) may see other links than that of the last pass over all records (key#${then!.key}): ${reason}`
   const isMore = associations.some((name) => position.associations?.includes(name) === false)
   if (reason !== null || isMore) {
     position.after = null
@@ -42,9 +42,9 @@ export function ageText({ run, startedAt, sweptFrom }: EdgesPosition, records: n
   if (run.isLast === true)
     return startedAt === null || startedAt >= run.began
       ? null
-      : `all ${formatNumber(records)} records were looked at since ${secondOf(startedAt)}`
+      : `all ${formatNumber(records)} records were read since ${secondOf(startedAt)}`
   const others = sweptFrom ? `may be as old as ${secondOf(sweptFrom)}` : 'are not read yet'
-  return `the look through all ${formatNumber(records)} records goes on with the next run; the links of the others ${others}`
+  return `the pass over all ${formatNumber(records)} records continues with the next run; the links of the others ${others}`
 }
 
 const secondOf = (instant: string): string => `${instant.slice(0, 19).replace('T', ' ')} UTC`

@@ -216,7 +216,7 @@ export function parsePosition(text: string, place: string, stream: string): Stre
   }
   throw new SyncError(
     'position_unreadable',
-    `${place}: the position of ${stream} in _records_sync_streams is not one that this version wrote; use the newest version, or set it to NULL to read the stream anew`,
+    `${place}: the position of ${stream} in _records_sync_streams is not one that this version wrote; use the newest version, or set it to NULL to read the stream from its beginning`,
   )
 }
 

@@ -137,7 +137,7 @@ async function changes(work: RecordsWork): Promise<StreamResult | undefined> {
     if (!position.run.full && isWhole && from !== null) await checkWentBack(work, from, beganAt)
   } else if ((position.counted ?? 0) > LISTED_ALWAYS_MAX) {
     account.say(
-      `nothing tells when a record of ${schema.name} was changed last, so changes are found only by the full listing every ${job.config.full_every_hours} h; modification_property can name what tells it`,
+      `${schema.name} has no property of modification times that the service sorts by, so changes are found only by the full listing every ${job.config.full_every_hours} h; modification_property can name one`,
     )
   }
   position.run.phase = position.run.full ? 'sweep' : 'compare'

@@ -110,7 +110,7 @@ function stepsOf(stream: MirrorStream, properties: readonly PropertyWire[]): Ste
       const objection = `new property ${name} (${type})`
       steps.push({ kind: 'new', objection, retire: [], revive, add })
     } else {
-      const objection = `property ${name} (${type}) is there again`
+      const objection = `property ${name} (${type}) is back`
       steps.push({ kind: 'back', objection, retire: [], revive, add })
     }
   }

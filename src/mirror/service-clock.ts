@@ -36,5 +36,5 @@ export function clockWentBackText(
   const backMs = last.aheadMs - aheadMs
   if (backMs <= SLACK_MS) return null
   const minutes = Math.round(backMs / 60_000)
-  return `the service's clock went back by about ${minutes} min since the last run: what changed meanwhile is read from before that`
+  return `the service's clock went back by about ${minutes} min since the last run: changes are read from before that time`
 }

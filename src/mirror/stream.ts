@@ -43,7 +43,7 @@ async function mirrorRecords(
   if (window !== null && modifiedProperty(job, schema) === null)
     throw new SyncError(
       'mirror_window',
-      `${type} cannot be read in a window: it has no property that tells when a record was changed last and that the service sorts by; name one under modification_property, or leave out from and to, and write full: true, which reads all of it`,
+      `${type} cannot be read in a window: it has no property of modification times that the service sorts by; name one under modification_property, or leave out from and to, and write full: true, which reads all of it`,
     )
   await checkDefinitionsName(tables, type)
   const { stream, omitted } = await prepare(deps, job.config, schema)

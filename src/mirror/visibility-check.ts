@@ -57,7 +57,7 @@ async function checkSight(
   if (less !== null)
     throw new Blocked(
       'permission',
-      `the key in use sees less than when the run began: ${less}. Nothing is deleted. Put back one that sees as much, and the run goes on; or cancel the run and start another`,
+      `the key in use sees less than when the run began: ${less}. Nothing is deleted. Put back one that sees as much, and the run continues; or cancel the run and start another`,
       probeMs,
     )
   const lost = typesLost(now, began)
@@ -66,6 +66,6 @@ async function checkSight(
   if (ours.length > 0)
     throw new SyncError(
       'mirror_sight',
-      `the key cannot read ${listNames(ours)} any more, or it is gone, so nothing more is deleted; the next run goes by what is there then`,
+      `the key cannot read ${listNames(ours)} any more, or it is gone, so nothing more is deleted; the next run compares with what exists then`,
     )
 }

@@ -301,7 +301,7 @@ class Reconciliation {
         ? null
         : `${formatNumber(pending)} ${records} changed since the mirror ran last; ${then}`,
       axis === 'created' && how === 'counted'
-        ? 'counted by time of creation, which does not tell of values that changed; full does'
+        ? 'counted by time of creation, which does not show changed values; full does'
         : null,
       this.#refused,
     ].filter((text) => text !== null)

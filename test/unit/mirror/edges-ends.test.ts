@@ -74,15 +74,15 @@ test('a large type takes several runs, and says how old its links may be', async
   const tuning = { edges_ms: 0 }
   const first = await s.run({ tuning })
   expect(first.streams[EDGES]!.message).toBe(
-    'the look through all 600 records goes on with the next run; the links of the others are not read yet',
+    'the pass over all 600 records continues with the next run; the links of the others are not read yet',
   )
   const second = await s.run({ tuning })
   expect(second.streams[EDGES]!.message).toMatch(
-    /^all 600 records were looked at since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+    /^all 600 records were read since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
   )
   const third = await s.run({ tuning })
   expect(third.streams[EDGES]!.message).toMatch(
-    /^the look through all 600 records goes on with the next run; the links of the others may be as old as \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
+    /^the pass over all 600 records continues with the next run; the links of the others may be as old as \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/,
   )
   expect(s.lookedAt).toHaveLength(500)
 })

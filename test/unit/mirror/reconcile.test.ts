@@ -465,7 +465,7 @@ describe('by what it goes', () => {
       `missing ${ids[60]} * unknown`,
     ])
     expect(found.streams[CONTACT]!.message).toBe(
-      '1 record changed since the mirror ran last; it comes with its next run; counted by time of creation, which does not tell of values that changed; full does',
+      '1 record changed since the mirror ran last; it comes with its next run; counted by time of creation, which does not show changed values; full does',
     )
     const repaired = await s.reconcile({ through, scope: { repair: true, full: true } })
     expect(repaired.told).toContain(`+different ${ids[80]} svc_job_title unknown`)

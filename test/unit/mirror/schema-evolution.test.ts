@@ -201,7 +201,7 @@ describe('a property that is gone', () => {
     })
     const gone = follow(stream, [score, name]).stream
     expect(follow(gone, [name, price, score], 'freeze').frozen).toEqual([
-      'property svc_price (currency) is there again',
+      'property svc_price (currency) is back',
     ])
   })
 
