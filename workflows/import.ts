@@ -230,7 +230,9 @@ class ImportRun {
       [{ run: this.#run, approved }],
     )
     if (approved) return null
-    return isTimeout ? 'nobody approved it in time; nothing was sent' : 'rejected; nothing was sent'
+    return isTimeout
+      ? 'it was not approved in time; nothing was sent'
+      : 'rejected; nothing was sent'
   }
 
   async #close(ending: Parameters<Activities['closeImport']>[0]['ending']) {

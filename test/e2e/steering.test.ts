@@ -303,7 +303,7 @@ test('keys that no run has written are looked up before they count as new', asyn
   // Nobody answers.
   expect(await clearing.result()).toMatchObject({ state: 'cancelled' })
   expect(await latest('limited')).toMatchObject({
-    message: 'nobody approved it in time; nothing was sent',
+    message: 'it was not approved in time; nothing was sent',
   })
 })
 
