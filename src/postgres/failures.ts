@@ -62,7 +62,7 @@ export function toLedgerError(error: unknown, place: string, subject: PostgresSu
   if (code.startsWith('28') || message.startsWith('SASL'))
     return fail('auth', 'refused the user or the password of its URL; renew them')
   if (code === '3D000')
-    return fail('no_database', 'has no such database; create it, or mend the URL')
+    return fail('no_database', 'has no such database; create it, or correct the URL')
   if (code === '42501')
     return fail('permission', 'denies its user a permission; let it own the schema and its tables')
   if (code === '25006')
@@ -83,7 +83,7 @@ export function toLedgerError(error: unknown, place: string, subject: PostgresSu
   if (isUntrusted(error))
     return fail(
       'untrusted',
-      'has no TLS, or a certificate that is not trusted; mend `sslmode` and `sslrootcert` of its URL',
+      'has no TLS, or a certificate that is not trusted; correct `sslmode` and `sslrootcert` of its URL',
     )
   if (isLost(error)) return fail('unreachable', 'cannot be reached; it is asked again')
   return fail('failed', `refused a statement (SQLSTATE ${code || 'unknown'})`)

@@ -35,7 +35,7 @@ export class ChangeCounter {
     this.#db = db
     this.#number = db.prepare(NUMBER)
     this.#isBackInFile()
-    // A file without a number could not be told from an older copy.
+    // A file without a number cannot be distinguished from an older copy.
     if (this.#seenInFile <= 0) {
       db.exec('BEGIN IMMEDIATE')
       // Asked again: another process may have opened it meanwhile.
