@@ -1,6 +1,6 @@
-// The manifest of a closed run: what came in, how it was mapped, what the service said of its properties, what became of the
-// rows; and the digest of the manifest before it, of the same sync. Promise kept here: whoever changes a closed run, or
-// takes one out of the middle, breaks the chain; with a signing key nobody without it can mend the chain again.
+// The manifest of a closed run: what came in, how it was mapped, what the service reported about its properties, what became
+// of the rows; and the digest of the manifest before it, of the same sync. Promise kept here: a change to a closed run, or a
+// removed one, breaks the chain; with a signing key only its holder can repair the chain.
 
 import { createHmac, hash as digestOf, timingSafeEqual } from 'node:crypto'
 import { canonicalJson, type Json } from '../core/json.ts'
@@ -26,7 +26,7 @@ export function isSigned({ body, signature }: StoredManifest, key: string): bool
 }
 
 /**
- * The canonical JSON of a closed run's manifest: a pure function of what the ledger keeps of the run for ever.
+ * The canonical JSON of a closed run's manifest: a pure function of what the ledger keeps of the run for good.
  * @param streams of a mirror; none of an import
  * @param previous digest of the manifest before it, of the same sync; null for the first
  */
@@ -59,7 +59,7 @@ export function manifestBody(
   })
 }
 
-/** A closed run's manifest. @param key the ledger's signing key; null where it has none */
+/** A closed run's manifest. @param key the ledger's signing key; null if it has none */
 export function sealManifest(
   run: Run,
   streams: readonly StreamBooks[],

@@ -1,4 +1,4 @@
-// Opens what the configuration names as ledger, whatever drives it. Drivers are loaded when they are needed.
+// Opens the ledger that the configuration names, with any driver. Drivers are loaded when they are needed.
 
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -26,7 +26,7 @@ export async function openLedger(
   return await openPostgresLedger(place, options)
 }
 
-/** Whether two settings name the same ledger, whoever connects to it and with which password. */
+/** Whether two settings name the same ledger, with any user and password. */
 export function isSameLedger(one: LedgerPlace, other: LedgerPlace): boolean {
   if ('sqlite' in one || 'sqlite' in other)
     return 'sqlite' in one && 'sqlite' in other && unlinked(one.sqlite) === unlinked(other.sqlite)
@@ -38,7 +38,7 @@ function serverOf(url: string): string {
   return `${host}${pathname}`
 }
 
-/** The path without symbolic links, where there is such a file. */
+/** The path without symbolic links, if the file exists. */
 function unlinked(path: string): string {
   try {
     return realpathSync(path)
@@ -47,11 +47,11 @@ function unlinked(path: string): string {
   }
 }
 
-/** The quotas of orgs, beside the ledger. @throws SyncError */
+/** The quotas of orgs, next to the ledger. @throws SyncError */
 export async function openQuotaStore(place: LedgerPlace): Promise<QuotaStore> {
   if ('sqlite' in place) {
     const { openSqliteQuota } = await import('./sqlite/quota.ts')
-    // Beside the file itself: two processes that name it by different links share one quota.
+    // Next to the file itself: two processes that name it by different links share one quota.
     return openSqliteQuota(join(dirname(unlinked(place.sqlite)), 'quota.db'))
   }
   const { openPostgresQuota } = await import('./postgres/quota.ts')

@@ -1,29 +1,24 @@
-// One PostgreSQL database: a bounded pool, prepared statements, short transactions that are tried again where they clash.
-// Promises kept here: every wait has a bound; a lost connection is replaced by itself and never ends the process; a foreign
-// message never leaves this folder.
+// One PostgreSQL database: a bounded pool, prepared statements, short transactions that are tried again if they clash.
+// Promises kept here: every wait has a bound; a lost connection is replaced and never ends the process; a message of the
+// server or the driver never leaves this folder.
 
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import type { PoolClient } from 'pg'
+import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { systemClock } from '../../core/ports.ts'
 import { decodeStoredText, encodeStoredText } from '../../core/stored-text.ts'
 import { isConflict, isLost, toLedgerError } from '../../postgres/failures.ts'
 import { resolveConnection, type Connection } from './connection.ts'
-import type {
-  PostgresDatabase,
-  PostgresRow,
-  Session,
-  ErrorSubject,
-  PostgresValue,
-} from './session.ts'
+import type { PostgresDatabase, PostgresRow, Session, ErrorSubject } from './session.ts'
 import { setUp } from './set-up.ts'
+import type { StatementValue } from '../statements/engine.ts'
 
 const TRIES_MAX = 8
 const TRY_AGAIN_MS = 15
 
-/** Statements find their rows by an index, a slice at a time and in its order, whatever the planner takes the tables to be. */
+/** Statements find their rows by an index, a slice at a time and in its order, whatever the planner assumes of the tables. */
 const SETTINGS = {
-  // What is read after a lock was granted must be what its last holder left: other levels read an older state.
+  // After a lock is granted, what its last holder wrote must be read: other levels read an older state.
   default_transaction_isolation: 'read committed',
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
@@ -34,16 +29,13 @@ const SETTINGS = {
   datestyle: 'ISO',
 }
 
-/** Opens (and, unless `readOnly`, creates and migrates) the schema of `connection`. */
-export async function openPostgresDatabase(
-  connection: Connection,
+/** A pool whose connections use the schema alone, and that waits for nothing without a bound. */
+function createPool(
+  config: PoolConfig,
+  schema: string,
   subject: ErrorSubject,
-  { readOnly = false }: { readOnly?: boolean } = {},
-): Promise<PostgresDatabase> {
-  const resolved = resolveConnection(connection)
-  if ('problem' in resolved)
-    throw subject.fail(`${subject.code}_url`, `The ${subject.noun} ${resolved.problem}`, 'ledger')
-  const { place, schema, config } = resolved
+  readOnly: boolean,
+): Pool {
   const settings = {
     ...SETTINGS,
     search_path: schema,
@@ -67,9 +59,23 @@ export async function openPostgresDatabase(
       .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
       .join(' '),
   })
-  // A connection that ends is taken out of the pool; whoever was using it is told by the statement that fails.
+  // A connection that ends is taken out of the pool; the statement that was using it fails.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
+  return pool
+}
+
+/** Opens (and, unless `readOnly`, creates and migrates) the schema of `connection`. */
+export async function openPostgresDatabase(
+  connection: Connection,
+  subject: ErrorSubject,
+  { readOnly = false }: { readOnly?: boolean } = {},
+): Promise<PostgresDatabase> {
+  const resolved = resolveConnection(connection)
+  if ('problem' in resolved)
+    throw subject.fail(`${subject.code}_url`, `The ${subject.noun} ${resolved.problem}`, 'ledger')
+  const { place, schema, config } = resolved
+  const pool = createPool(config, schema, subject, readOnly)
 
   const withClient = async <Result>(work: (client: PoolClient) => Promise<Result>) => {
     for (let count = 1; ; count++) {
@@ -126,7 +132,7 @@ function nameOf(text: string): string {
   return name
 }
 
-const stored = (value: PostgresValue): unknown => {
+const stored = (value: StatementValue): unknown => {
   if (typeof value === 'string') return encodeStoredText(value)
   if (typeof value !== 'object' || value === null) return value
   return value.map((each) => (typeof each === 'string' ? encodeStoredText(each) : each))
@@ -141,7 +147,7 @@ function restored(row: PostgresRow): PostgresRow {
 function sessionOn(
   run: <Result>(query: (client: PoolClient) => Promise<Result>) => Promise<Result>,
 ): Session {
-  const ask = (text: string, values: readonly PostgresValue[]) =>
+  const ask = (text: string, values: readonly StatementValue[]) =>
     run((client) =>
       client.query<PostgresRow>({ name: nameOf(text), text, values: values.map(stored) }),
     )

@@ -3,23 +3,22 @@
 import { LedgerError } from '../../core/errors.ts'
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
-import { accountMethods } from './account.ts'
-import { closeMethods } from './close.ts'
-import { correctedMethods } from './corrected.ts'
-import { extraMethods } from './extra.ts'
+import { archiveStatements } from '../statements/archive.ts'
+import { sharedMethods } from '../statements/index.ts'
+import { acceptedRecordMethods } from './accepted-records.ts'
+import { exportSelects } from './archive.ts'
+import { closingMethods } from './closing.ts'
 import type { Connection } from './connection.ts'
 import { openPostgresDatabase } from './database.ts'
-import type { ErrorSubject } from './session.ts'
-import { incrementalMethods } from './incremental.ts'
-import { keyMethods } from './keys.ts'
-import { pushMethods } from './push.ts'
-import { reconcileMethods } from './reconcile.ts'
-import { reportMethods } from './reports.ts'
-import { retryMethods } from './retry.ts'
+import { postgresDialect } from './dialect.ts'
+import { differenceMethods } from './differences.ts'
+import { leftoverMethods } from './leftovers.ts'
+import { outboxMethods } from './outbox.ts'
+import { reconciliationMethods } from './reconciliation.ts'
 import { runMethods } from './runs.ts'
-import { stageMethods } from './stage.ts'
-import { syncHealthMethods } from './sync-health.ts'
-import { streamMethods } from './streams.ts'
+import type { ErrorSubject } from './session.ts'
+import { stagingMethods } from './staging.ts'
+import { verificationMethods } from './verification.ts'
 
 const subject: ErrorSubject = {
   noun: 'ledger',
@@ -32,9 +31,9 @@ const subject: ErrorSubject = {
 }
 
 /**
- * Opens the ledger in a PostgreSQL database, made and migrated where needed.
+ * Opens the ledger in a PostgreSQL database, created and migrated if needed.
  * @param options.signingKey signs the manifests of closed runs; null: they are not signed
- * @throws LedgerError where it cannot be reached or used, or is of another release
+ * @throws LedgerError if it cannot be reached or used, or is of another release
  */
 export async function openPostgresLedger(
   connection: Connection,
@@ -45,20 +44,17 @@ export async function openPostgresLedger(
   const db = await openPostgresDatabase(connection, subject, options)
   return {
     place: db.place,
+    ...sharedMethods(db, postgresDialect),
+    ...archiveStatements(db, exportSelects(db)),
     ...runMethods(db, now),
-    ...stageMethods(db),
-    ...incrementalMethods(db),
-    ...pushMethods(db, now),
-    ...keyMethods(db),
-    ...reconcileMethods(db),
-    ...correctedMethods(db),
-    ...extraMethods(db),
-    ...closeMethods(db, now, options.signingKey ?? null),
-    ...retryMethods(db),
-    ...reportMethods(db),
-    ...syncHealthMethods(db),
-    ...streamMethods(db),
-    ...accountMethods(db),
+    ...stagingMethods(db),
+    ...leftoverMethods(db),
+    ...outboxMethods(db, now),
+    ...verificationMethods(db),
+    ...acceptedRecordMethods(db),
+    ...reconciliationMethods(db),
+    ...differenceMethods(db),
+    ...closingMethods(db, now, options.signingKey ?? null),
     close: () => db.close(),
   }
 }

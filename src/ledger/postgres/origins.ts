@@ -1,9 +1,9 @@
 // The row that an item was first read from: the item itself, or the row of the run that a retry, or a retry of a retry, is of.
 // Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
 
-import { acceptedStates } from '../rows.ts'
+import { isBroughtIn } from '../rows/items.ts'
 
-/** An item by both columns of its key, whatever the planner takes the table to be. */
+/** An item by both columns of its key, whatever the planner assumes of the table. */
 export const itemAt = (run: string, ordinal: string): string =>
   `LATERAL (SELECT * FROM items AS found WHERE found.run = ${run} AND found.ordinal = ${ordinal} LIMIT 1)`
 
@@ -16,9 +16,6 @@ export const originOf = (run: string, ordinal: string): string => `(WITH RECURSI
         JOIN ${itemAt('origin.run', 'origin.ordinal')} AS own ON own.of_ordinal IS NOT NULL
         JOIN runs ON runs.id = origin.run AND runs.of_run IS NOT NULL)
   SELECT min((origin.run::bigint << 32) | origin.ordinal) FROM origin)`
-
-/** Whether `item` is one whose values were accepted. */
-export const isBroughtIn = (item: string): string => `${item}.state IN (${acceptedStates})`
 
 /** Items of `run` with `key`, by the index of keys. */
 export const itemsWith = (run: string, key: string, alias: string): string =>
@@ -44,18 +41,3 @@ export const gaveWayToNewer = `(SELECT true FROM accepted
 export const isOfOlder = (item: string): string => `coalesce((SELECT true FROM items AS brought
     WHERE ${itemsWith('accepted.run', 'accepted.key', 'brought')} AND ${isBroughtIn('brought')}
       AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)} LIMIT 1), false)`
-
-/**
- * The newest run of the sync of `destination` that wrote records of the same org and type, or may have deleted some, as another
- * destination: through another address or by another matching property. 0 where there is none. What was accepted before it does
- * not show what the service holds.
- */
-export const newestRunElsewhere = (
-  destination: string,
-): string => `(SELECT coalesce(max(since.id), 0)
-  FROM destinations AS mine
-    JOIN destinations AS elsewhere ON elsewhere.sync = mine.sync AND elsewhere.org_id = mine.org_id
-      AND elsewhere.object_type = mine.object_type AND elsewhere.id <> mine.id
-    JOIN runs AS since ON since.sync = mine.sync AND since.mode = 'run' AND since.destination = elsewhere.id
-      AND (since.batches > 0 OR since.purpose = 'reconcile')
-  WHERE mine.id = ${destination})`

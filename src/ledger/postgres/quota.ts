@@ -1,4 +1,4 @@
-// The quotas that the processes of several machines share: two tables beside the ledger's, on connections of their own, so
+// The quotas that the processes of several machines share: two tables next to the ledger's, on connections of their own, so
 // that taking permits never waits for work on the ledger. Losing them costs a minute of learning.
 // Promise kept here: one `update` of an org at a time, over all processes, or an error within seconds.
 
@@ -12,20 +12,20 @@ const subject: ErrorSubject = {
   noun: 'quota store',
   code: 'quota',
   connections: 2,
-  // Updates queue for the connections: this is what the last of many may wait.
+  // Updates queue for the connections: so long the last of many may wait.
   connectMaxMs: 5_000,
   lockMaxMs: 2_000,
   statementMaxMs: 2_000,
   fail: (code, message) => new SyncError(code, message),
 }
 
-/** Read after the lock was granted: time that passed while waiting has passed. */
+/** Read after the lock is granted: the time spent waiting counts. */
 const NOW = `(extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now`
 const HELD = `SELECT state, ${NOW} FROM (SELECT state FROM quota WHERE org = $1 FOR UPDATE) AS held`
 
 /**
- * Opens the quotas in the schema of a PostgreSQL ledger, made and migrated where needed.
- * @throws SyncError `quota_…` where it cannot be reached or used, or is of another release
+ * Opens the quotas in the schema of a PostgreSQL ledger, created and migrated if needed.
+ * @throws SyncError `quota_…` if it cannot be reached or used, or is of another release
  */
 export async function openPostgresQuota(connection: Connection): Promise<QuotaStore> {
   const db = await openPostgresDatabase(connection, subject)
@@ -36,7 +36,7 @@ export async function openPostgresQuota(connection: Connection): Promise<QuotaSt
         let row = await session.one(HELD, [org])
         let isNew = false
         if (!row) {
-          // Whoever makes the same org at this moment is waited for.
+          // This waits for a process that creates the same org at this moment.
           const made = await session.run(
             `INSERT INTO quota (org, state, changed_at) VALUES ($1, '', clock_timestamp()) ON CONFLICT DO NOTHING`,
             [org],

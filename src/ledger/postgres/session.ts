@@ -1,8 +1,8 @@
-// What the statements of the ledger are run with: values, rows, sessions.
+// What the statements of the ledger are run with: rows, sessions.
 
 import type { PostgresSubject as FailureSubject } from '../../postgres/failures.ts'
+import type { StatementValue } from '../statements/engine.ts'
 
-export type PostgresValue = string | number | null | readonly (string | number | null)[]
 export type PostgresRow = Record<string, unknown>
 
 /** What the database is to its users, and its bounds. */
@@ -14,10 +14,10 @@ export interface ErrorSubject extends FailureSubject {
 
 /** Runs prepared statements. Texts are few and fixed: each is prepared once a connection, and kept. */
 export interface Session {
-  all(text: string, values?: readonly PostgresValue[]): Promise<PostgresRow[]>
-  one(text: string, values?: readonly PostgresValue[]): Promise<PostgresRow | undefined>
+  all(text: string, values?: readonly StatementValue[]): Promise<PostgresRow[]>
+  one(text: string, values?: readonly StatementValue[]): Promise<PostgresRow | undefined>
   /** Gives the number of rows it wrote. */
-  run(text: string, values?: readonly PostgresValue[]): Promise<number>
+  run(text: string, values?: readonly StatementValue[]): Promise<number>
   /** Runs several statements, without values and not prepared. */
   script(text: string): Promise<void>
 }
@@ -25,7 +25,7 @@ export interface Session {
 /** An open database. Outside of `transaction` each statement is a transaction of its own. */
 export interface PostgresDatabase extends Session {
   readonly place: string
-  /** Runs `work` in one transaction, and from its start where it clashed with another; any error undoes all of it. */
+  /** Runs `work` in one transaction, and again from its start if it clashed with another; any error undoes all of it. */
   transaction<Result>(work: (session: Session) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// A schema of the ledger's own: made, migrated and checked. `schema_version` holds the number of migrations applied.
+// A schema of the ledger's own: created, migrated and checked. `schema_version` holds the number of migrations applied.
 
 import { systemClock } from '../../core/ports.ts'
 import type { PostgresDatabase, Session, ErrorSubject } from './session.ts'
@@ -8,7 +8,7 @@ const SERVER_MIN = 13
 const setUpMaxMs = 10 * 60_000
 const askAgainMs = 200
 
-/** How many migrations were applied; 0 where there is no ledger yet. */
+/** How many migrations were applied; 0 if there is no ledger yet. */
 async function versionOf(session: Session, schema: string): Promise<number> {
   const found = await session.one('SELECT to_regclass($1) IS NOT NULL AS found', [
     `${schema}.schema_version`,
@@ -18,8 +18,8 @@ async function versionOf(session: Session, schema: string): Promise<number> {
 }
 
 /**
- * Waits until no other process sets the schema up. By asking again: a statement that waits for a lock is ended after seconds,
- * and what the other process does may take minutes.
+ * Waits until no other process sets the schema up. It asks again and again: a statement that waits for a lock is ended after
+ * seconds, and the other process may take minutes.
  */
 async function alone(session: Session, schema: string, tooLate: () => Error): Promise<void> {
   const deadline = systemClock.now() + setUpMaxMs
@@ -34,7 +34,7 @@ async function alone(session: Session, schema: string, tooLate: () => Error): Pr
   }
 }
 
-/** Makes the schema what this release needs, or says why it is not. */
+/** Makes the schema what this release needs, or throws why it cannot. */
 export async function setUp(
   db: PostgresDatabase,
   schema: string,
@@ -79,7 +79,7 @@ export async function setUp(
         `The ${noun} ${db.place} has been set up by another process for ${setUpMaxMs / 60_000} minutes; see what it does, or end it`,
       ),
     )
-    // Asking first, because making what is there already needs a permission that the owner of the schema may lack.
+    // It asks first: to create a schema that exists needs a permission that the owner of the schema may lack.
     if (!(await session.one('SELECT FROM pg_namespace WHERE nspname = $1', [schema])))
       await session.run(`CREATE SCHEMA ${schema}`)
     // Read again under the lock: another process may have migrated meanwhile.

@@ -1,4 +1,4 @@
-// Verification: written items are read back, and records that several items of a run wrote are told apart.
+// Verification: written items are read back, and of several items that wrote one record the last one is sent once more.
 
 import type { ItemState } from '../../core/states.ts'
 import type { ItemNote, ItemOutcome, PlannedItem } from './outbox.ts'

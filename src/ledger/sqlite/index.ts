@@ -2,26 +2,25 @@
 
 import { systemClock, type Clock } from '../../core/ports.ts'
 import type { Ledger } from '../ledger.ts'
-import { accountMethods } from './account.ts'
-import { closeMethods } from './close.ts'
-import { correctedMethods } from './corrected.ts'
-import { extraMethods } from './extra.ts'
+import { archiveStatements } from '../statements/archive.ts'
+import { sharedMethods } from '../statements/index.ts'
+import { acceptedRecordMethods } from './accepted-records.ts'
+import { exportSelect } from './archive.ts'
+import { closingMethods } from './closing.ts'
 import { openLedgerDatabase, type SqliteDatabase } from './database.ts'
-import { incrementalMethods } from './incremental.ts'
-import { keyMethods } from './keys.ts'
-import { pushMethods } from './push.ts'
-import { reconcileMethods } from './reconcile.ts'
-import { reportMethods } from './reports.ts'
-import { retryMethods } from './retry.ts'
+import { sqliteDialect, statementRunner } from './dialect.ts'
+import { differenceMethods } from './differences.ts'
+import { leftoverMethods } from './leftovers.ts'
+import { outboxMethods } from './outbox.ts'
+import { reconciliationMethods } from './reconciliation.ts'
 import { runMethods } from './runs.ts'
-import { stageMethods } from './stage.ts'
-import { syncHealthMethods } from './sync-health.ts'
-import { streamMethods } from './streams.ts'
+import { stagingMethods } from './staging.ts'
+import { verificationMethods } from './verification.ts'
 
 /**
- * Opens the ledger file at `path`, made and migrated where needed.
+ * Opens the ledger file at `path`, created and migrated if needed.
  * @param options.signingKey signs the manifests of closed runs; null: they are not signed
- * @throws LedgerError where it cannot be opened, is damaged, or is of another release
+ * @throws LedgerError if it cannot be opened, is damaged, or is of another release
  */
 export function openSqliteLedger(
   path: string,
@@ -37,22 +36,20 @@ export function ledgerOn(
 ): Ledger {
   const clock = options.clock ?? systemClock
   const now = () => new Date(clock.now()).toISOString()
+  const runner = statementRunner(db)
   return {
     place: db.path,
+    ...sharedMethods(runner, sqliteDialect),
+    ...archiveStatements(runner, exportSelect),
     ...runMethods(db, now),
-    ...stageMethods(db),
-    ...incrementalMethods(db),
-    ...pushMethods(db, now),
-    ...keyMethods(db),
-    ...reconcileMethods(db),
-    ...correctedMethods(db),
-    ...extraMethods(db),
-    ...closeMethods(db, now, options.signingKey ?? null),
-    ...retryMethods(db),
-    ...reportMethods(db),
-    ...syncHealthMethods(db),
-    ...streamMethods(db),
-    ...accountMethods(db),
+    ...stagingMethods(db),
+    ...leftoverMethods(db),
+    ...outboxMethods(db, now),
+    ...verificationMethods(db),
+    ...acceptedRecordMethods(db),
+    ...reconciliationMethods(db),
+    ...differenceMethods(db),
+    ...closingMethods(db, now, options.signingKey ?? null),
     async close() {
       db.close()
     },

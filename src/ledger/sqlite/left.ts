@@ -1,16 +1,17 @@
 // What a closed run left over: each row as its newest attempt had it. A row's attempts are the row itself, those of retries of
 // its run, of retries of these, and of the runs that it is itself a retry of.
 
-import { isLeft, liveStates, acceptedStates } from '../rows.ts'
+import { acceptedStates, isLeft } from '../rows/items.ts'
+import { liveStates } from '../rows/runs.ts'
 import { isOfOlder } from './origins.ts'
 
 /** A row in one number, in the order of its runs. */
 const packed = '((attempt.run << 32) | attempt.ordinal)'
 
 /**
- * The newest attempt, packed, of `items`, that was left over by a run that is over; null where a later one was brought in. A
- * row that gave way to a later one with its key is brought in with that one, of its own run (`twin`) or of another one. Attempts of later runs have higher numbers, so both
- * recursions end.
+ * The newest attempt at `items`, packed, that a closed run left over; null if a later one was brought in. A row that gave way
+ * to a later one with its key is brought in with that one, of its own run (`twin`) or of another one. Attempts of later runs
+ * have higher numbers, so both recursions end.
  */
 const newest = `(WITH RECURSIVE
     up (run, ordinal) AS (
@@ -37,12 +38,7 @@ const newest = `(WITH RECURSIVE
           AND (accepted.run >= attempt.run OR attempt.twin IS NULL) AND accepted.hash IS NOT NULL)
     THEN ${packed} END), 0))`
 
-/**
- * `FROM` of a statement about the rows of the closed run `?1` that are left: `own` has their place in it, `now` the
- * newest attempt, whose key no later run has brought in from a row as new. In order of ordinals.
- * @param kept a table with `raw` that only has rows that may be left: `own` then has its `raw`; null: all rows are looked at
- * @param where more about `items`, and `kept`
- */
+/** See `SqlDialect`. */
 export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'): string => `(
     SELECT items.ordinal, items.line, items.of_ordinal, ${kept === null ? '' : 'kept.raw,'} ${newest} AS newest
     FROM ${kept === null ? '' : `${kept} AS kept CROSS JOIN`} items
@@ -55,11 +51,5 @@ export const leftOf = (kept: 'payloads' | 'corrections' | null, where = 'true'):
         AND accepted.key = now.key AND accepted.run > now.run AND accepted.hash IS NOT NULL
         AND NOT ${isOfOlder('now')})`
 
-/** What `now` was read from, beside `readLeftovers`. */
 export const withRaw =
   'LEFT JOIN payloads AS last ON last.run = now.run AND last.ordinal = now.ordinal'
-
-/** The columns of a report. */
-export const reported = `own.ordinal, own.line, own.of_ordinal, now.run AS attempt_run, now.ordinal AS attempt_ordinal, now.key,
-  now.state, last.raw, now.http_status, now.record_id, now.code, now.reason, now."column", now.field, now.value, now.detail,
-  now.more, now.request_id, now.in_doubt`

@@ -1,7 +1,7 @@
 // The row that an item was first read from: the item itself, or the row of the run that a retry, or a retry of a retry, is of.
 // Of two items with one key the one whose row was read later is the newer one, whichever of them was sent last.
 
-import { acceptedStates } from '../rows.ts'
+import { isBroughtIn } from '../rows/items.ts'
 
 /** Run and ordinal of that row in one number, in the order in which rows are read. */
 export const originOf = (run: string, ordinal: string): string => `(WITH RECURSIVE
@@ -13,9 +13,6 @@ export const originOf = (run: string, ordinal: string): string => `(WITH RECURSI
         CROSS JOIN runs ON runs.id = origin.run
       WHERE runs.of_run IS NOT NULL AND own.of_ordinal IS NOT NULL)
   SELECT min((run << 32) | ordinal) FROM origin)`
-
-/** Whether `item` is one whose values were accepted. */
-export const isBroughtIn = (item: string): string => `${item}.state IN (${acceptedStates})`
 
 /**
  * Whether a newer row than that of `items`, of the retry `?1`, was brought in with its key by another run, and is known to be
@@ -36,18 +33,3 @@ export const isOfOlder = (
 ): string => `EXISTS (SELECT 1 FROM items AS brought INDEXED BY items_key
     WHERE brought.run = accepted.run AND brought.key = accepted.key AND ${isBroughtIn('brought')}
       AND ${originOf('brought.run', 'brought.ordinal')} < ${originOf(`${item}.run`, `${item}.ordinal`)})`
-
-/**
- * The newest run of the sync of `destination` that wrote records of the same org and type, or may have deleted some, as another
- * destination: through another address or by another matching property. 0 where there is none. What was accepted before it does
- * not show what the service holds.
- */
-export const newestRunElsewhere = (
-  destination: string,
-): string => `(SELECT coalesce(max(since.id), 0)
-  FROM destinations AS mine
-    CROSS JOIN destinations AS elsewhere ON elsewhere.sync = mine.sync AND elsewhere.org_id = mine.org_id
-      AND elsewhere.object_type = mine.object_type AND elsewhere.id <> mine.id
-    CROSS JOIN runs AS since ON since.sync = mine.sync AND since.mode = 'run' AND since.destination = elsewhere.id
-      AND (since.batches > 0 OR since.purpose = 'reconcile')
-  WHERE mine.id = ${destination})`

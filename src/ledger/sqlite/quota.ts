@@ -1,4 +1,4 @@
-// The quotas that the processes of one machine share: a file of its own beside the ledger, so that taking permits never
+// The quotas that the processes of one machine share: a file of its own next to the ledger, so that taking permits never
 // waits for a write to the ledger. Losing it costs a minute of learning.
 // Promises kept here: one `update` of an org at a time, over all processes; a lock stops this process for a second at most.
 
@@ -42,8 +42,8 @@ const subject: FileSubject = {
 }
 
 /**
- * Opens the file at `path`, made and migrated where needed.
- * @throws SyncError `quota_…` where it cannot be opened, is damaged, or is of another release
+ * Opens the file at `path`, created and migrated if needed.
+ * @throws SyncError `quota_…` if it cannot be opened, is damaged, or is of another release
  */
 export function openSqliteQuota(path: string): QuotaStore {
   const open = (): SqliteDatabase => {
@@ -52,7 +52,7 @@ export function openSqliteQuota(path: string): QuotaStore {
     return opened
   }
   let db = open()
-  /** A file that was removed or replaced is opened anew: what it held is learned again, and all processes use one file. */
+  /** A file that was removed or replaced is opened again: what it held is learned again, and all processes use one file. */
   const inFile = <Result>(work: () => Result): Result => {
     try {
       return work()
@@ -88,7 +88,7 @@ export function openSqliteQuota(path: string): QuotaStore {
       try {
         return inFile(updated)
       } catch (error) {
-        // The file's own errors are in our words already; what `work` throws is its caller's.
+        // Errors of the file are already in our words; what `work` throws goes to its caller unchanged.
         throw thrown.length > 0 ? thrown[0] : error
       }
     },

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { NOT_READ_BACK, type RunState } from '../../../src/core/states.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
-import { STREAM_RUNS_MAX } from '../../../src/ledger/rows.ts'
+import { STREAM_RUNS_MAX } from '../../../src/ledger/statements/syncs.ts'
 import {
   close,
   openRun,

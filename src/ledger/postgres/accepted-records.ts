@@ -1,0 +1,161 @@
+// What was accepted, by key and by record.
+
+import type { AcceptedRecords } from '../roles/accepted-records.ts'
+import { acceptedOfRow, readCorrectedRow } from '../rows/accepted.ts'
+import { subjectOf } from '../rows/differences.ts'
+import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import { isOfSubject } from './differences.ts'
+import { withPayload } from './items.ts'
+import { itemAt, itemsWith, originOf } from './origins.ts'
+import type { PostgresDatabase } from './session.ts'
+
+const DESTINATION = '(SELECT destination FROM runs WHERE id = $1)'
+
+/** Whether a row of `accepted` has this key, or this record; by its index only. */
+const hasKey = (key: string) =>
+  `hashtextextended(accepted.key, 0) = hashtextextended(${key}, 0) AND accepted.key = ${key}`
+const hasRecord = (recordId: string) =>
+  `hashtextextended(accepted.record_id, 0) = hashtextextended(${recordId}, 0)
+    AND accepted.record_id = ${recordId}`
+
+/** True for an item whose key the run's destination has accepted, and null for the others. */
+const IS_KNOWN = `(SELECT true FROM accepted WHERE destination = ${DESTINATION} AND ${hasKey('items.key')})`
+
+/** The destinations that hold records of the same type as the destination `own` of a run, itself included. */
+const OF_TYPE = `FROM runs JOIN destinations AS own ON own.id = runs.destination
+  JOIN destinations AS other ON other.origin = own.origin AND other.org_id = own.org_id
+    AND other.object_type = own.object_type`
+
+const ELSEWHERE_SQL = `SELECT asked.key, min(held.sync COLLATE "C") AS sync
+  FROM unnest($2::text[], $3::text[]) AS asked (key, record_id) CROSS JOIN LATERAL
+    (SELECT other.sync ${OF_TYPE} AND other.sync <> own.sync
+       AND other.matching_property = own.matching_property
+     JOIN accepted ON accepted.destination = other.id AND ${hasKey('asked.key')}
+     WHERE runs.id = $1
+     UNION ALL
+     SELECT other.sync ${OF_TYPE} AND other.sync <> own.sync
+     JOIN accepted ON accepted.destination = other.id AND ${hasRecord('asked.record_id')}
+     WHERE runs.id = $1) AS held
+  GROUP BY asked.key`
+
+const ofRecord = (table: string) =>
+  `hashtextextended(${table}.record_id, ${table}.run) = hashtextextended(asked.record_id, $1)
+    AND ${table}.record_id = asked.record_id AND ${table}.run + 0 = $1`
+
+const OF_ROWS_SQL = `SELECT asked.record_id FROM unnest($2::text[]) AS asked (record_id)
+  WHERE (SELECT true FROM items WHERE ${ofRecord('items')} LIMIT 1)
+    OR (SELECT true FROM differences
+      WHERE ${ofRecord('differences')} AND differences.ordinal IS NOT NULL LIMIT 1)
+    OR (SELECT true FROM accepted
+      JOIN LATERAL (SELECT 1 FROM items AS own
+        WHERE ${itemsWith('$1', 'accepted.key', 'own')} LIMIT 1) AS own ON true
+      WHERE accepted.destination = ${DESTINATION} AND ${hasRecord('asked.record_id')} LIMIT 1)`
+
+const CORRECTED_SQL = `SELECT asked.key, held.run AS retry, came.origin >> 32 AS run, came.origin & 4294967295 AS ordinal
+  FROM unnest($2::text[]) AS asked (key)
+  JOIN LATERAL (SELECT accepted.run, accepted.destination FROM accepted
+    WHERE accepted.destination = ${DESTINATION} AND ${hasKey('asked.key')} LIMIT 1) AS held ON true
+  JOIN runs AS retry ON retry.id = held.run AND retry.of_run IS NOT NULL
+  LEFT JOIN LATERAL (SELECT ${originOf('brought.run', 'brought.ordinal')} AS origin
+    FROM items AS brought WHERE ${itemsWith('held.run', 'asked.key', 'brought')} AND ${isBroughtIn('brought')}
+    ORDER BY brought.ordinal DESC LIMIT 1) AS came ON true
+  WHERE (SELECT true FROM ${itemAt('(came.origin >> 32)::integer', '(came.origin & 4294967295)::integer')} AS corrected
+      WHERE corrected.key = asked.key) IS NULL
+    AND (SELECT true FROM runs AS since
+      JOIN LATERAL (SELECT 1 FROM items AS own
+        WHERE ${itemsWith('since.id', 'asked.key', 'own')} LIMIT 1) AS own ON true
+      WHERE since.sync = retry.sync AND since.mode = 'run' AND since.id > held.run
+        AND since.destination = held.destination AND since.of_run IS NULL LIMIT 1) IS NULL`
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export const acceptedRecordMethods = (db: PostgresDatabase): AcceptedRecords => ({
+  async knownKeys(run) {
+    const row = await db.one(
+      `SELECT count(*) AS keys FROM items WHERE run = $1 AND state = 'planned' AND ${IS_KNOWN}`,
+      [run],
+    )
+    return Number(row?.['keys'] ?? 0)
+  },
+
+  async keysWithoutRecord(run, { after, limit }) {
+    const rows = await db.all(
+      `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${withPayload}
+       WHERE run = $1 AND ordinal > $2 AND state = 'planned' AND ${IS_KNOWN} IS NULL
+       ORDER BY ordinal LIMIT $3`,
+      [run, after, limit],
+    )
+    return rows.map(plannedOfRow)
+  },
+
+  async acceptedRecords(run, keys) {
+    const rows = await db.all(
+      `SELECT asked.key, own.record_id, own.run FROM unnest($2::text[]) AS asked (key)
+         JOIN LATERAL (SELECT record_id, run FROM accepted
+           WHERE accepted.destination = ${DESTINATION} AND ${hasKey('asked.key')}
+             AND accepted.record_id IS NOT NULL LIMIT 1) AS own ON true`,
+      [run, keys],
+    )
+    return new Map(
+      rows.map((row) => [
+        String(row['key']),
+        { recordId: String(row['record_id']), run: Number(row['run']) },
+      ]),
+    )
+  },
+
+  async absentKeys(run, { after, limit }) {
+    const rows = await db.all(
+      `SELECT key, record_id, hash, marks, run, read_back, normalised, hashtextextended(key, 0)::text AS place,
+         (SELECT true FROM items
+          WHERE hashtextextended(items.key, items.run) = hashtextextended(accepted.key, $1)
+            AND items.key = accepted.key AND items.run + 0 = $1 LIMIT 1) AS present
+       FROM accepted WHERE destination = ${DESTINATION}
+         AND hashtextextended(key, 0) ${after === null ? '>=' : '>'} $2
+       ORDER BY hashtextextended(key, 0) LIMIT $3`,
+      [run, after ?? '-9223372036854775808', limit],
+    )
+    return {
+      keys: rows
+        .filter((row) => row['present'] === null && row['record_id'] !== null)
+        .map((row) => ({ ...acceptedOfRow(row), place: String(row['place']) })),
+      next: rows.length < limit ? null : String(rows.at(-1)!['place']),
+    }
+  },
+
+  async writtenElsewhere(run, records) {
+    const keys = records.map(({ key }) => key)
+    const recordIds = records.map(({ recordId }) => recordId)
+    const rows = await db.all(ELSEWHERE_SQL, [run, keys, recordIds])
+    return new Map(rows.map((row) => [String(row['key']), String(row['sync'])]))
+  },
+
+  async recordsOfRows(run, recordIds) {
+    const rows = await db.all(OF_ROWS_SQL, [run, recordIds])
+    return new Set(rows.map((row) => String(row['record_id'])))
+  },
+
+  async broughtByCorrection(run, keys) {
+    return new Map((await db.all(CORRECTED_SQL, [run, keys])).map(readCorrectedRow))
+  },
+
+  async recordDeleted(run, records) {
+    await db.transaction(async (session) => {
+      await session.run(
+        `DELETE FROM accepted USING unnest($2::text[]) AS gone (record_id)
+         WHERE accepted.destination IN (SELECT other.id ${OF_TYPE} WHERE runs.id = $1)
+           AND ${hasRecord('gone.record_id')}`,
+        [run, records.map(({ recordId }) => recordId)],
+      )
+      await session.run(
+        `DELETE FROM accepted USING unnest($2::text[]) AS gone (key)
+         WHERE accepted.destination = ${DESTINATION} AND ${hasKey('gone.key')}`,
+        [run, records.map(({ key }) => key)],
+      )
+      await session.run(
+        `UPDATE differences SET repaired = 1 FROM unnest($1::integer[], $2::text[]) AS gone (run, subject)
+         WHERE ${isOfSubject('gone')} AND kind = 'extra'`,
+        [records.map(() => run), records.map(subjectOf)],
+      )
+    })
+  },
+})

@@ -1,0 +1,114 @@
+// Closing: what is left over, the books, the seal, and what is kept afterwards.
+
+import type { RunClosing } from '../roles/closing.ts'
+import type { Run } from '../roles/runs.ts'
+import { isLeft, openStates, writtenStates } from '../rows/items.ts'
+import { completeStates, liveStates, RUN_COLUMNS } from '../rows/runs.ts'
+import { createBooksSum } from '../rules/books.ts'
+import { ordinalSlices } from '../rules/ranges.ts'
+import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
+import { STREAMS_SQL } from '../statements/streams.ts'
+import { lockChain } from './fences.ts'
+import { runOfRow } from './runs.ts'
+import type { PostgresDatabase, Session } from './session.ts'
+import { deleteWork } from './work.ts'
+
+/** Adds the manifest of a run that was closed in this transaction to the chain of its sync. */
+async function sealRun(session: Session, run: Run, signingKey: string | null): Promise<void> {
+  const streams = await session.all(STREAMS_SQL, [run.id])
+  const previous = await session.one(PREVIOUS_MANIFEST_SQL, [run.sync])
+  await session.run(ADD_MANIFEST_SQL, manifestValues(run, streams, previous, signingKey))
+}
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export function closingMethods(
+  db: PostgresDatabase,
+  now: () => string,
+  signingKey: string | null,
+): RunClosing {
+  /** Runs a statement with the values run, first and last for every slice of 1,000 ordinals. */
+  const inSlices = async (run: number, statement: string) => {
+    const row = await db.one('SELECT max(ordinal) AS last FROM items WHERE run = $1', [run])
+    for (const { first, last } of ordinalSlices(Number(row?.['last'] ?? 0)))
+      await db.run(statement, [run, first, last])
+  }
+
+  return {
+    async settleLeftovers(run) {
+      // Workers that still have this run lose their fences first, so that nothing changes while it is counted.
+      await db.transaction(async (session) => {
+        await session.all(
+          'SELECT first FROM segments WHERE run = $1 ORDER BY first FOR NO KEY UPDATE',
+          [run],
+        )
+        await session.run('UPDATE segments SET fence = fence + 1 WHERE run = $1', [run])
+        await session.run('UPDATE runs SET stage_fence = stage_fence + 1 WHERE id = $1', [run])
+      })
+      await inSlices(
+        run,
+        `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
+           state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state IN (${openStates})`,
+      )
+    },
+
+    async books(run) {
+      const rows = await db.all(
+        `SELECT coalesce(rows_read, rows_staged) AS read, rows_read IS NULL AS is_part, counted.*
+         FROM runs LEFT JOIN LATERAL
+           (SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+            FROM items WHERE items.run = runs.id GROUP BY state, verified, normalised) AS counted ON true
+         WHERE runs.id = $1`,
+        [run],
+      )
+      const sum = createBooksSum()
+      for (const row of rows) if (row['state'] !== null) sum.add(row)
+      return sum.books(rows[0]?.['read'], rows[0]?.['is_part'] === true)
+    },
+
+    async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {
+      await inSlices(
+        run,
+        `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
+           (SELECT state IN (${writtenStates}) AND NOT coalesce(${isLeft('items')}, false)
+            FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)`,
+      )
+      await db.transaction(async (session) => {
+        await lockChain(session, run)
+        const row = await session.one(
+          `UPDATE runs SET state = $1, reason = $2, message = $3, counts = $4::json, closed_at = $5::timestamptz,
+             verified_through = $6::timestamptz
+           WHERE id = $7 AND state IN (${liveStates}) RETURNING ${RUN_COLUMNS}`,
+          [state, reason, message, books && JSON.stringify(books), now(), verifiedThrough, run],
+        )
+        if (row && row['mode'] === 'run') await sealRun(session, runOfRow(row), signingKey)
+      })
+    },
+
+    async discard(run) {
+      if (!(await db.one("SELECT 1 FROM runs WHERE id = $1 AND mode = 'plan'", [run]))) return
+      await deleteWork(db, run)
+      await db.transaction(async (session) => {
+        await session.run('DELETE FROM segments WHERE run = $1', [run])
+        await session.run('DELETE FROM streams WHERE run = $1', [run])
+        await session.run('DELETE FROM runs WHERE id = $1', [run])
+      })
+    },
+
+    async prune(before) {
+      const old = await db.all(
+        `SELECT id FROM runs WHERE (closed_at < $1::timestamptz OR (mode = 'plan' AND opened_at < $1::timestamptz))
+           AND ((SELECT true FROM items WHERE run = runs.id LIMIT 1)
+             OR (SELECT true FROM differences WHERE run = runs.id LIMIT 1))
+           AND (watermark IS NULL OR state NOT IN (${completeStates}) OR
+             (SELECT true FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
+                AND next.watermark IS NOT NULL AND next.state IN (${completeStates}) LIMIT 1))
+         LIMIT 100`,
+        [before],
+      )
+      let removed = 0
+      for (const row of old) removed += await deleteWork(db, Number(row['id']))
+      return removed
+    },
+  }
+}

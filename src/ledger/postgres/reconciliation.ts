@@ -1,0 +1,120 @@
+// Reconciling: what is to be compared, and what comparing showed.
+
+import type { ItemComparison, Reconciliation } from '../roles/reconciliation.ts'
+import { ACCEPTED_COLUMNS, uncomparedOfRow } from '../rows/accepted.ts'
+import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
+import { insertDifferences } from './differences.ts'
+import { acceptItemsSql, isWanted, itemsAt, wanted, withPayload } from './items.ts'
+import type { PostgresDatabase, Session } from './session.ts'
+
+/** Whether `differences` has a row of the item that the columns `run` and `ordinal` of `other` name; by its index only. */
+const isOfItem = (other: string) =>
+  `((differences.run::bigint << 32) | differences.ordinal) = ((${other}.run::bigint << 32) | ${other}.ordinal)
+    AND differences.ordinal IS NOT NULL`
+
+const UNCOMPARED_SQL = `SELECT items.ordinal, items.key, payload, items.hash, attempts, raw_key, known.*
+  FROM items ${withPayload} LEFT JOIN LATERAL
+    (SELECT ${ACCEPTED_COLUMNS}
+     FROM accepted WHERE destination = (SELECT destination FROM runs WHERE id = $1)
+       AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0)
+       AND accepted.key = items.key LIMIT 1) AS known ON true
+  WHERE items.run = $1 AND items.ordinal > $2 AND items.state = 'planned'
+    AND (SELECT true FROM differences WHERE ${isOfItem('items')} LIMIT 1) IS NULL
+  ORDER BY items.ordinal LIMIT $3`
+
+const ACCEPT_SQL = acceptItemsSql('excluded.marks', 'normalised = excluded.normalised')
+
+/** Equal items are left as they are, and their records are accepted. */
+async function recordEqual(
+  session: Session,
+  run: number,
+  equal: readonly ItemComparison[],
+): Promise<void> {
+  await session.run(
+    `UPDATE items SET state = 'unchanged', verified = 'equal', record_id = compared.record_id,
+       normalised = compared.normalised
+     FROM unnest($1::integer[], $2::integer[], $3::text[], $4::smallint[]) AS compared (run, ordinal, record_id, normalised)
+     WHERE items.run = compared.run AND items.ordinal = compared.ordinal`,
+    [
+      ...itemsAt(run, equal),
+      equal.map(({ recordId }) => recordId),
+      equal.map(({ normalised }) => (normalised ? 1 : 0)),
+    ],
+  )
+  await session.run(ACCEPT_SQL, [...itemsAt(run, equal), equal.map(({ marks }) => marks)])
+  await session.run(
+    `DELETE FROM payloads USING unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)
+     WHERE payloads.run = wanted.run AND payloads.ordinal = wanted.ordinal`,
+    itemsAt(run, equal),
+  )
+}
+
+async function recordHeld(
+  session: Session,
+  run: number,
+  held: readonly ItemComparison[],
+): Promise<void> {
+  await session.run(
+    `UPDATE items SET state = 'unsent', reason = held.reason, detail = held.detail
+     FROM unnest($1::integer[], $2::integer[], $3::text[], $4::text[]) AS held (run, ordinal, reason, detail)
+     WHERE items.run = held.run AND items.ordinal = held.ordinal`,
+    [
+      ...itemsAt(run, held),
+      held.map((item) => item.held!.reason),
+      held.map((item) => item.held!.detail),
+    ],
+  )
+}
+
+async function recordPart(
+  session: Session,
+  run: number,
+  part: readonly ItemComparison[],
+): Promise<void> {
+  const ordinals = part.map(({ ordinal }) => ordinal)
+  const segments = await session.all(
+    `SELECT first, last FROM segments WHERE run = $1 AND first <= $2 AND last >= $3
+     ORDER BY first FOR UPDATE`,
+    [run, Math.max(...ordinals), Math.min(...ordinals)],
+  )
+  const rows = await session.all(
+    `SELECT items.ordinal ${wanted} JOIN items ON ${isWanted} WHERE items.state = 'planned'
+     ORDER BY items.ordinal FOR NO KEY UPDATE OF items`,
+    itemsAt(run, part),
+  )
+  const planned = new Set(rows.map((row) => Number(row['ordinal'])))
+  const items = part.filter(({ ordinal }) => planned.has(ordinal))
+  const equal = items.filter((item) => stateOnceCompared(item) === 'unchanged')
+  const held = items.filter((item) => stateOnceCompared(item) === 'unsent')
+  await recordEqual(session, run, equal)
+  await recordHeld(session, run, held)
+  await session.run(
+    `DELETE FROM differences USING unnest($1::integer[], $2::integer[]) AS wanted (run, ordinal)
+     WHERE ${isOfItem('wanted')}`,
+    itemsAt(run, items),
+  )
+  const differences = items.flatMap((item) =>
+    item.differences.map((difference) => ({ ...difference, ordinal: item.ordinal })),
+  )
+  await insertDifferences(session, run, differences, false)
+  for (const segment of segments) {
+    const [first, last] = [Number(segment['first']), Number(segment['last'])]
+    const settled = [...equal, ...held].filter(({ ordinal }) => ordinal >= first && ordinal <= last)
+    await session.run('UPDATE segments SET planned = planned - $1 WHERE run = $2 AND first = $3', [
+      settled.length,
+      run,
+      first,
+    ])
+  }
+}
+
+export const reconciliationMethods = (db: PostgresDatabase): Reconciliation => ({
+  async uncompared(run, { after, limit }) {
+    return (await db.all(UNCOMPARED_SQL, [run, after, limit])).map(uncomparedOfRow)
+  },
+
+  async recordCompared(run, items) {
+    for (const part of comparisonParts(items))
+      await db.transaction((session) => recordPart(session, run, part))
+  },
+})

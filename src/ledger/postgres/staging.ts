@@ -1,0 +1,291 @@
+// Staging: one item per source row, then decisions by SQL, slice by slice.
+
+import { FenceLost } from '../../core/errors.ts'
+import type { RunSegment } from '../roles/outbox.ts'
+import type { RowStaging, StagedItem } from '../roles/staging.ts'
+import { keyCountsOfRow } from '../rows/items.ts'
+import { liveStates } from '../rows/runs.ts'
+import { partition, sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
+import {
+  decideSlices,
+  keptBelow,
+  relianceOf,
+  type Reliance,
+  type SliceCounts,
+} from '../rules/staging.ts'
+import { newestRunElsewhere } from '../statements/origins.ts'
+import { postgresDialect } from './dialect.ts'
+import { checkStageFence } from './fences.ts'
+import { gaveWayToNewer } from './origins.ts'
+import type { PostgresDatabase, Session } from './session.ts'
+import { deleteWork } from './work.ts'
+
+/** Characters of payloads that one statement writes: a row can have a million. */
+const STATEMENT_CHARS_MAX = 4_000_000
+const charsOf = (item: StagedItem): number =>
+  item.raw.length + (item.valid ? item.payload.length : 0)
+
+const INSERT_ITEMS_SQL = `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, code, reason, "column", field, value, detail,
+    raw_key, more)
+  SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[], $5::text[], $6::text[], $7::text[],
+    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])`
+
+async function insertItems(
+  session: Session,
+  run: number,
+  items: readonly StagedItem[],
+): Promise<void> {
+  const invalid = <Fact>(fact: (item: Extract<StagedItem, { valid: false }>) => Fact) =>
+    items.map((item) => (item.valid ? null : fact(item)))
+  await session.run(INSERT_ITEMS_SQL, [
+    run,
+    items.map((item) => item.ordinal),
+    items.map((item) => item.line),
+    items.map((item) => item.of ?? null),
+    items.map((item) => (item.valid ? 'planned' : 'invalid')),
+    items.map((item) => item.key),
+    items.map((item) => (item.valid ? item.hash : null)),
+    invalid(() => 'row_invalid'),
+    invalid((item) => item.reason),
+    invalid((item) => item.column),
+    invalid((item) => item.field),
+    invalid((item) => item.value),
+    invalid((item) => item.detail),
+    items.map((item) => (item.valid ? (item.rawKey ?? null) : null)),
+    invalid(({ more }) => (more ? JSON.stringify(more) : null)),
+  ])
+  for (const part of partition(items, charsOf, STATEMENT_CHARS_MAX))
+    await session.run(
+      `INSERT INTO payloads (run, ordinal, raw, payload)
+       SELECT $1, * FROM unnest($2::integer[], $3::text[], $4::text[])`,
+      [
+        run,
+        part.map((item) => item.ordinal),
+        part.map((item) => item.raw),
+        part.map((item) => (item.valid ? item.payload : null)),
+      ],
+    )
+}
+
+// What a decision needs of another table is read item by item, one search of an index each: no plan can turn it into a search
+// of the whole table.
+const SLICE = "run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned'"
+const LAST_OF_KEY = `(SELECT later.ordinal FROM items AS later
+  WHERE hashtextextended(later.key, later.run) = hashtextextended(items.key, items.run)
+    AND later.key = items.key AND later.run + 0 = items.run AND later.state <> 'invalid'
+  ORDER BY later.ordinal::bigint DESC LIMIT 1)`
+const ofKey = (column: string) => `(SELECT accepted.${column} FROM accepted WHERE destination = $4
+  AND hashtextextended(accepted.key, 0) = hashtextextended(items.key, 0) AND accepted.key = items.key)`
+/** Rows of one record are sent together: only then is it known which of them the record holds. */
+const OF_SAME_RECORD = `(SELECT true FROM accepted AS other JOIN LATERAL
+    (SELECT 1 FROM items AS same
+     WHERE hashtextextended(same.key, same.run) = hashtextextended(other.key, items.run)
+       AND same.key = other.key AND same.run + 0 = items.run AND same.state <> 'invalid' LIMIT 1) AS found ON true
+  WHERE other.destination = $4 AND hashtextextended(other.record_id, 0) = hashtextextended(${ofKey('record_id')}, 0)
+    AND other.record_id = ${ofKey('record_id')} AND other.key <> items.key LIMIT 1)`
+
+const GIVE_WAY_SQL = `UPDATE items SET state = 'superseded'
+  WHERE ${SLICE} AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`
+
+const SUPERSEDE_SQL = `UPDATE items SET state = 'superseded', twin = ${LAST_OF_KEY}
+  WHERE ${SLICE} AND ordinal < ${LAST_OF_KEY}`
+
+const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = coalesce(${ofKey('normalised')}, 0)
+  WHERE ${SLICE} AND hash = ${ofKey('hash')} AND ${ofKey('run')} > $5 AND ${OF_SAME_RECORD} IS NULL`
+
+const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items
+  WHERE ${SLICE} AND hash = ${ofKey('hash')} AND ${ofKey('run')} <= $5`
+
+const DROP_SQL = `DELETE FROM payloads WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND
+    (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal)
+      IN ('superseded', 'unchanged')`
+
+const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid
+  FROM items WHERE run = $1 AND ordinal BETWEEN $2 AND $3`
+
+/** Decides about the items of a slice, and drops the payloads of those that are not sent. */
+async function decide(
+  session: Session,
+  run: number,
+  { first, last }: RunSegment,
+  destination: number | null,
+  relied: Reliance,
+): Promise<SliceCounts> {
+  const slice = [run, first, last]
+  const newer = await session.run(GIVE_WAY_SQL, slice)
+  const superseded = newer + (await session.run(SUPERSEDE_SQL, slice))
+  const unchanged = relied
+    ? await session.run(UNCHANGED_SQL, [...slice, destination, relied.after])
+    : 0
+  if (superseded + unchanged > 0) await session.run(DROP_SQL, slice)
+  const distrusted =
+    relied && relied.restored > 0
+      ? Number(
+          (await session.one(DISTRUSTED_SQL, [...slice, destination, relied.restored]))?.['items'],
+        )
+      : 0
+  const row = await session.one(COUNT_SQL, slice)
+  const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
+  return { planned, superseded, newer, unchanged, invalid, distrusted }
+}
+
+/** Whether `key` has a record in the destination of the run `$1`. */
+const isAccepted = (key: string) => `(SELECT true FROM accepted
+  WHERE accepted.destination = (SELECT destination FROM runs WHERE id = $1)
+    AND hashtextextended(accepted.key, 0) = hashtextextended(${key}, 0)
+    AND accepted.key = ${key} AND accepted.record_id IS NOT NULL LIMIT 1)`
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export function stagingMethods(db: PostgresDatabase) {
+  return {
+    async beginStage(run, columns) {
+      const row = await db.one(
+        `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = $1::json
+         WHERE id = $2 AND state IN (${liveStates}) RETURNING stage_fence`,
+        [JSON.stringify(columns), run],
+      )
+      // A closed run is not staged again.
+      if (!row) throw new FenceLost(run, 0)
+      const fence = Number(row['stage_fence'])
+      // The count falls with the items, so that the books balance whenever this is interrupted; and a worker that is overtaken
+      // here must not delete what the next one stages.
+      await deleteWork(
+        db,
+        run,
+        (session) => checkStageFence(session, run, fence),
+        async (session, table, rows) => {
+          if (table === 'items')
+            await session.run('UPDATE runs SET rows_staged = rows_staged - $1 WHERE id = $2', [
+              rows,
+              run,
+            ])
+        },
+      )
+      await db.transaction(async (session) => {
+        await checkStageFence(session, run, fence)
+        await session.run('DELETE FROM segments WHERE run = $1', [run])
+      })
+      return fence
+    },
+
+    async stageItems(run, fence, items) {
+      await db.transaction(async (session) => {
+        await checkStageFence(session, run, fence)
+        await insertItems(session, run, items)
+        await session.run('UPDATE runs SET rows_staged = rows_staged + $1 WHERE id = $2', [
+          items.length,
+          run,
+        ])
+      })
+    },
+
+    async finishStage(run, fence, source, onSlice) {
+      const project = await db.one('SELECT restored_after FROM project')
+      const elsewhere = await db.one(
+        `SELECT ${newestRunElsewhere(postgresDialect, 'runs.destination')} AS run FROM runs WHERE id = $1`,
+        [run],
+      )
+      const relied = relianceOf(source, elsewhere?.['run'], project?.['restored_after'])
+      const decideSlice = (slice: RunSegment) =>
+        db.transaction(async (session) => {
+          const destination = await checkStageFence(session, run, fence)
+          return await decide(session, run, slice, destination, relied)
+        })
+      const { segments, counts } = await decideSlices(source, decideSlice, onSlice)
+      await db.transaction(async (session) => {
+        await checkStageFence(session, run, fence)
+        await session.run(
+          `INSERT INTO segments (run, first, last, planned)
+           SELECT $1, * FROM unnest($2::integer[], $3::integer[], $4::integer[])`,
+          [
+            run,
+            segments.map(({ first }) => first),
+            segments.map(({ last }) => last),
+            segments.map(({ planned }) => planned),
+          ],
+        )
+        const watermark = source.watermark ? JSON.stringify(source.watermark) : null
+        await session.run(
+          'UPDATE runs SET rows_read = $1, source_digest = $2, watermark = $3::json WHERE id = $4',
+          [source.rows, source.digest, watermark, run],
+        )
+      })
+      return counts
+    },
+
+    async keepSample(run, fence, rows) {
+      const order = sampleOrderSql('ordinal::bigint', '$2')
+      const start = sampleStart(run)
+      const staged = await db.one(
+        'SELECT coalesce(sum(planned), 0) AS planned FROM segments WHERE run = $1',
+        [run],
+      )
+      const items = await db.one(
+        `SELECT min(${order}) AS lowest, max(ordinal) AS last FROM items
+         WHERE run = $1 AND state = 'planned'`,
+        [run, start],
+      )
+      const kept = keptBelow(rows, staged?.['planned'], items?.['lowest'])
+      const others = `run = $1 AND ordinal BETWEEN $3 AND $4 AND ${order} >= $5`
+      for (const { first, last } of ordinalSlices(Number(items?.['last'] ?? 0)))
+        await db.transaction(async (session) => {
+          await checkStageFence(session, run, fence)
+          const slice = [run, start, first, last, kept]
+          await session.run(
+            `DELETE FROM payloads WHERE ${others} AND
+               (SELECT state FROM items WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal) = 'planned'`,
+            slice,
+          )
+          const removed = await session.run(
+            `DELETE FROM items WHERE ${others} AND state = 'planned'`,
+            slice,
+          )
+          await session.run(
+            'UPDATE runs SET rows_read = rows_read - $1, rows_staged = rows_staged - $1 WHERE id = $2',
+            [removed, run],
+          )
+        })
+      return await db.transaction(async (session) => {
+        await checkStageFence(session, run, fence)
+        const counted = await session.all(
+          `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
+             AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
+           WHERE run = $1 RETURNING planned`,
+          [run],
+        )
+        return counted.reduce((sum, segment) => sum + Number(segment['planned']), 0)
+      })
+    },
+
+    async keyCounts(run) {
+      const row = await db.one(
+        `SELECT
+           (SELECT count(*) FROM items WHERE run = $1 AND raw_key IS NOT NULL) AS loose,
+           (SELECT count(*) FROM items WHERE run = $1 AND key IS NULL) AS keyless,
+           (SELECT count(*) FROM items JOIN items AS later
+              ON later.run = items.run AND later.ordinal = items.twin
+            WHERE items.run = $1 AND items.twin IS NOT NULL AND items.state = 'superseded'
+              AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
+           (SELECT count(*) FROM items WHERE run = $1 AND state IN ('planned', 'unchanged')
+              AND key <> lower(key) AND coalesce(
+                (SELECT true FROM items AS other
+                 WHERE hashtextextended(other.key, other.run) = hashtextextended(lower(items.key), $1)
+                   AND other.key = lower(items.key) AND other.run + 0 = $1 AND other.state <> 'invalid' LIMIT 1),
+                ${isAccepted('lower(items.key)')}, false)) AS variants`,
+        [run],
+      )
+      return keyCountsOfRow(row)
+    },
+
+    async stagedKeys(run, keys, { upTo }) {
+      const rows = await db.all(
+        `SELECT wanted.key FROM unnest($1::integer[], $2::text[]) AS wanted (run, key)
+         WHERE (SELECT true FROM items
+           WHERE hashtextextended(items.key, items.run) = hashtextextended(wanted.key, wanted.run)
+             AND items.key = wanted.key AND items.run + 0 = wanted.run AND items.ordinal::bigint <= $3 LIMIT 1)`,
+        [keys.map(() => run), keys, upTo],
+      )
+      return new Set(rows.map((row) => String(row['key'])))
+    },
+  } satisfies RowStaging
+}

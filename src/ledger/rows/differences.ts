@@ -1,0 +1,96 @@
+// Rows of `differences`.
+
+import { hash as digestOf } from 'node:crypto'
+import {
+  noDifferences,
+  type ChangedBy,
+  type Difference,
+  type DifferenceCounts,
+  type DifferenceKind,
+} from '../../core/differences.ts'
+import type { DifferenceGroup, NotedDifference } from '../roles/differences.ts'
+import { number, text, type Row } from './values.ts'
+
+/** The record of a difference, within its stream: 128 bits of the SHA-256 of the key, or else of the record id. */
+export const subjectOf = ({ key, recordId }: Pick<Difference, 'key' | 'recordId'>): string =>
+  digestOf('sha256', key ?? recordId ?? '', 'hex').slice(0, 32)
+
+/** The columns next to its run, its number and `repaired`, in the order of `differenceValues`. */
+export const DIFFERENCE_COLUMNS = [
+  'stream',
+  'subject',
+  'key',
+  'record_id',
+  'ordinal',
+  'kind',
+  'field',
+  'whose',
+  'ours',
+  'theirs',
+  'version',
+] as const
+
+export const differenceValues = (difference: Difference): readonly (string | number | null)[] => [
+  difference.stream,
+  subjectOf(difference),
+  difference.key,
+  difference.recordId,
+  difference.ordinal,
+  difference.kind,
+  difference.field,
+  difference.whose,
+  difference.ours,
+  difference.theirs,
+  difference.version ?? null,
+]
+
+export const differenceOfRow = (row: Row): NotedDifference => ({
+  stream: String(row['stream']),
+  key: text(row['key']),
+  recordId: text(row['record_id']),
+  ordinal: number(row['ordinal']),
+  kind: row['kind'] as DifferenceKind,
+  field: text(row['field']),
+  whose: row['whose'] as ChangedBy,
+  ours: text(row['ours']),
+  theirs: text(row['theirs']),
+  ...(row['version'] != null && { version: String(row['version']) }),
+  repaired: Number(row['repaired']) === 1,
+})
+
+/** Of differences counted by kind, field and side. */
+export const differenceGroupOfRow = (row: Row): DifferenceGroup => ({
+  stream: String(row['stream']),
+  kind: row['kind'] as DifferenceKind,
+  field: text(row['field']),
+  whose: row['whose'] as ChangedBy,
+  differences: Number(row['differences']),
+  repaired: Number(row['repaired']),
+  example: number(row['example']),
+})
+
+/** Of records counted by kind of difference. */
+export function differenceCountsOfRows(rows: readonly Row[]): {
+  found: DifferenceCounts
+  left: DifferenceCounts
+} {
+  const found = noDifferences()
+  const left = noDifferences()
+  for (const row of rows) {
+    found[row['kind'] as DifferenceKind] = Number(row['found'])
+    left[row['kind'] as DifferenceKind] = Number(row['remaining'])
+  }
+  return { found, left }
+}
+
+/** The differences of each record together, in the order of their first ones. */
+export function byRecord(differences: readonly Difference[]): Difference[][] {
+  const records = new Map<string, Difference[]>()
+  for (const difference of differences) {
+    const record = `${difference.stream} ${subjectOf(difference)}`
+    const known = records.get(record)
+    if (known) known.push(difference)
+    else records.set(record, [difference])
+  }
+  return [...records.values()]
+}

@@ -1,0 +1,146 @@
+// Rows of `items`, alone or with their payloads, and what statements ask about an item.
+
+import { HELD_BACK_REASONS } from '../../core/held-back.ts'
+import { parseJson, type Json } from '../../core/json.ts'
+import {
+  ACCEPTED_STATES,
+  OPEN_STATES,
+  REJECT_STATES,
+  TIMED_STATES,
+  WRITTEN_STATES,
+  type ItemState,
+} from '../../core/item-states.ts'
+import type { LeftRow, RetriedRow } from '../roles/leftovers.ts'
+import type { PlannedItem } from '../roles/outbox.ts'
+import type { RejectGroup, ReportedItem } from '../roles/run-reports.ts'
+import type { CellError, KeyCounts } from '../roles/staging.ts'
+import type { WrittenItem } from '../roles/verification.ts'
+import { number, sqlList, text, type Row } from './values.ts'
+
+export const acceptedStates = sqlList(ACCEPTED_STATES)
+export const openStates = sqlList(OPEN_STATES)
+export const timedStates = sqlList(TIMED_STATES)
+export const writtenStates = sqlList(WRITTEN_STATES)
+
+/**
+ * Whether a closed run left an item over: what it brought in is accepted, and was found when it was read back. A row that a
+ * later one has overwritten is not left: to send it alone would write older values over newer ones.
+ */
+export const isLeft = (item: string): string =>
+  `(${item}.state IN (${sqlList(REJECT_STATES)}) OR ${item}.verified NOT IN ('equal', 'overwritten'))`
+
+/** Whether a retry takes an item. */
+export const isRetried = (item: string): string =>
+  `coalesce(${item}.reason, '') NOT IN (${sqlList(HELD_BACK_REASONS)})`
+
+/** Whether an item was accepted and read back different. */
+export const isReadBackDifferent = (item: string): string =>
+  `(${item}.state IN (${writtenStates}) AND ${item}.verified <> 'equal')`
+
+/** Whether `item` is one whose values were accepted. */
+export const isBroughtIn = (item: string): string => `${item}.state IN (${acceptedStates})`
+
+/** The columns of a planned item with its payload. */
+export const PLANNED_COLUMNS = 'ordinal, key, payload, hash, attempts'
+
+/** Of `items` with its payload. */
+export const plannedOfRow = (row: Row): PlannedItem => ({
+  ordinal: Number(row['ordinal']),
+  key: String(row['key']),
+  payload: String(row['payload']),
+  hash: String(row['hash']),
+  attempts: Number(row['attempts']),
+  ...(typeof row['raw_key'] === 'string' && { rawKey: row['raw_key'] }),
+})
+
+/** The columns of an item in a report. */
+export const REPORTED_COLUMNS = `ordinal, line, of_ordinal, key, state, raw, http_status, record_id, code, reason, "column", field, value,
+  detail, more, request_id, in_doubt`
+
+/** The same of a row that is left: `own` is the row, `now` its newest attempt, and `last` what that was read from. */
+export const LEFT_COLUMNS = `own.ordinal, own.line, own.of_ordinal, now.run AS attempt_run, now.ordinal AS attempt_ordinal, now.key,
+  now.state, last.raw, now.http_status, now.record_id, now.code, now.reason, now."column", now.field, now.value, now.detail,
+  now.more, now.request_id, now.in_doubt`
+
+/** Of `items` with its payload; or of the newest attempt of one that is left. */
+export const reportedOfRow = (row: Row): ReportedItem => ({
+  ordinal: Number(row['ordinal']),
+  line: Number(row['line']),
+  of: number(row['of_ordinal']),
+  attempt: null,
+  key: text(row['key']),
+  state: row['state'] as ItemState,
+  raw: row['raw'] === null ? null : (parseJson(String(row['raw'])) as Json[]),
+  httpStatus: number(row['http_status']),
+  recordId: text(row['record_id']),
+  code: text(row['code']),
+  reason: text(row['reason']),
+  column: text(row['column']),
+  field: text(row['field']),
+  value: text(row['value']),
+  detail: text(row['detail']),
+  more: typeof row['more'] === 'string' ? (JSON.parse(row['more']) as CellError[]) : [],
+  requestId: text(row['request_id']),
+  inDoubt: Number(row['in_doubt']) === 1,
+})
+
+/** Of what the run left over. */
+export const leftOfRow = (run: number, row: Row): ReportedItem => {
+  const attempt = { run: Number(row['attempt_run']), ordinal: Number(row['attempt_ordinal']) }
+  return { ...reportedOfRow(row), attempt: attempt.run === run ? null : attempt }
+}
+
+export const leftRowOfRow = (row: Row): LeftRow => ({
+  ordinal: Number(row['ordinal']),
+  raw: parseJson(String(row['raw'])) as Json[],
+})
+
+export const retriedOfRow = (row: Row): RetriedRow => ({
+  ...leftRowOfRow(row),
+  line: Number(row['line']),
+})
+
+/** Of items counted by kind of reject. */
+export const rejectGroupOfRow = (row: Row): RejectGroup => ({
+  state: row['state'] as ItemState,
+  code: text(row['code']),
+  reason: text(row['reason']),
+  column: text(row['column']),
+  field: text(row['field']),
+  items: Number(row['items']),
+  example: Number(row['example']),
+  ...(Number(row['is_more']) === 1 && { isMore: true as const }),
+})
+
+/** Of `items` with its payload and the `known_…` of its key, to be read back. */
+export const writtenOfRow = (row: Row): WrittenItem => ({
+  ordinal: Number(row['ordinal']),
+  key: String(row['key']),
+  payload: String(row['payload']),
+  hash: String(row['hash']),
+  state: row['state'] as ItemState,
+  recordId: text(row['record_id']),
+  inDoubt: Number(row['in_doubt']) === 1,
+  lastRead: text(row['last_read']),
+  answered: text(row['answered']),
+  answeredKey: text(row['answered_key']),
+  known:
+    row['known_run'] === null
+      ? null
+      : {
+          run: Number(row['known_run']),
+          marks: text(row['known_marks']),
+          lastRun: number(row['known_last_run']),
+          lastBaseline: text(row['known_last_marks']),
+          seenRun: number(row['known_seen_run']),
+          seen: text(row['known_seen']),
+        },
+})
+
+/** Of the items of a run, counted by what their keys are. */
+export const keyCountsOfRow = (row: Row | undefined): KeyCounts => ({
+  loose: Number(row?.['loose'] ?? 0),
+  keyless: Number(row?.['keyless'] ?? 0),
+  merged: Number(row?.['merged'] ?? 0),
+  variants: Number(row?.['variants'] ?? 0),
+})

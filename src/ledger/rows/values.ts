@@ -1,0 +1,10 @@
+// Values of a row as the drivers give them: numbers may be texts, and truth values 0 and 1.
+
+export type Row = Readonly<Record<string, unknown>>
+
+export const text = (value: unknown): string | null => (value === null ? null : String(value))
+export const number = (value: unknown): number | null => (value === null ? null : Number(value))
+
+/** A list of SQL: `'running', 'paused'`. */
+export const sqlList = (values: readonly string[]): string =>
+  values.map((value) => `'${value}'`).join(', ')

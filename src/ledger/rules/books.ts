@@ -1,0 +1,57 @@
+// The books of a run, counted from its items.
+
+import { isWritten } from '../../core/item-states.ts'
+import {
+  emptyStates,
+  NOT_READ_BACK,
+  type Books,
+  type ItemState,
+  type ReadBack,
+} from '../../core/states.ts'
+
+/** Sums up items that were counted by state, by `verified` and by whether they are `normalised`. */
+export function createBooksSum() {
+  const states = emptyStates()
+  const readBack = { ...NOT_READ_BACK }
+  let replayed = 0
+  let inDoubt = 0
+  return {
+    add(row: Readonly<Record<string, unknown>>): void {
+      const state = row['state'] as ItemState
+      const items = Number(row['items'])
+      states[state] += items
+      addReadBack(readBack, {
+        state,
+        verified: row['verified'],
+        normalised: Number(row['normalised']) === 1,
+        items,
+      })
+      replayed += Number(row['replayed'])
+      inDoubt += Number(row['in_doubt'])
+    },
+    /** @param isPart whether the source was not read to its end */
+    books: (read: unknown, isPart: boolean): Books => ({
+      read: Number(read ?? 0),
+      states,
+      replayed,
+      inDoubt,
+      readBack,
+      ...(isPart && { readToEnd: false as const }),
+    }),
+  }
+}
+
+/** Adds what reading back showed of items of a state to its counts. */
+function addReadBack(
+  counts: { -readonly [Name in keyof ReadBack]: number },
+  row: { state: ItemState; verified: unknown; normalised: boolean; items: number },
+): void {
+  const { state, verified, normalised, items } = row
+  if (normalised) counts.normalised += items
+  else if (!isWritten(state)) return
+  else if (verified === 'overwritten') counts.overwritten = (counts.overwritten ?? 0) + items
+  // What the answer showed counts until it is read.
+  else if (verified === 'answered') counts.different += items
+  else if (verified === 'equal' || verified === 'different' || verified === 'missing')
+    counts[verified] += items
+}

@@ -1,0 +1,17 @@
+// What comparing an item with its record means for the item.
+
+import type { ItemComparison } from '../roles/reconciliation.ts'
+import { partition, REPLACED_MAX } from './ranges.ts'
+
+/** An equal item is left as it is; one that is held is not sent; the others are still to be sent. */
+export const stateOnceCompared = ({
+  kind,
+  held,
+}: ItemComparison): 'unchanged' | 'unsent' | 'planned' => {
+  if (kind === null) return 'unchanged'
+  return held === null ? 'planned' : 'unsent'
+}
+
+/** Comparisons that one transaction writes, with their differences. */
+export const comparisonParts = (items: readonly ItemComparison[]): ItemComparison[][] =>
+  partition(items, ({ differences }) => 1 + differences.length, REPLACED_MAX)

@@ -1,0 +1,59 @@
+// What the answer to a batch means for its items.
+
+import { isWritten, type AnsweredState } from '../../core/item-states.ts'
+import type { Answered, ItemOutcome } from '../roles/outbox.ts'
+
+export interface Settlement {
+  /** All items, by ordinal: the engines lock them in this order. */
+  readonly booked: readonly ItemOutcome[]
+  /** Items whose values the service accepted. */
+  readonly written: readonly ItemOutcome[]
+  /** Those of `written` whose answer shows something that differs from what was sent. */
+  readonly answered: readonly (Answered & { readonly ordinal: number })[]
+  /** What the segment's counters rise by. */
+  readonly counts: Readonly<Record<SegmentCounter, number>>
+}
+
+type SegmentCounter = 'created' | 'updated' | 'rejected' | 'failed'
+
+/** The counter of the segment that an item adds to. One that stays sent is in doubt, and counts as failed. */
+const COUNTERS: Readonly<Record<AnsweredState, SegmentCounter | null>> = {
+  created: 'created',
+  updated: 'updated',
+  rejected: 'rejected',
+  planned: null,
+  sent: 'failed',
+}
+
+export function settlementOf(items: readonly ItemOutcome[]): Settlement {
+  const booked = items.toSorted((a, b) => a.ordinal - b.ordinal)
+  const written = booked.filter(({ state }) => isWritten(state))
+  const counts = { created: 0, updated: 0, rejected: 0, failed: 0 }
+  for (const { state } of booked) {
+    const counter = COUNTERS[state]
+    if (counter !== null) counts[counter]++
+  }
+  const answered = written.flatMap(({ ordinal, answered: shown }) =>
+    shown ? [{ ordinal, ...shown }] : [],
+  )
+  return { booked, written, answered, counts }
+}
+
+/** Whether the status shows what the record now is: earlier refusals of the item no longer count. */
+export const isAcceptance = ({ httpStatus }: ItemOutcome): boolean =>
+  httpStatus === 200 || httpStatus === 201 || httpStatus === 204
+
+/**
+ * Flags for items that wrote one record: each knows the other.
+ * @param rows items of the batch, each with the last other item of its record as `twin`
+ */
+export const collisionFlags = (
+  rows: readonly Readonly<Record<string, unknown>>[],
+): readonly { readonly ordinal: number; readonly other: number }[] =>
+  rows.flatMap((row) => {
+    const [ordinal, other] = [Number(row['ordinal']), Number(row['twin'])]
+    return [
+      { ordinal, other },
+      { ordinal: other, other: ordinal },
+    ]
+  })

@@ -1,0 +1,81 @@
+// Staging decides slice by slice; what it decides, and how slices make segments, is the same in every engine.
+
+import type { RunSegment } from '../roles/outbox.ts'
+import type { StageCounts, StagedSource } from '../roles/staging.ts'
+import { sampleBound, ordinalSlices } from './ranges.ts'
+
+/** What was decided about the items of a slice, in rows. */
+export type SliceCounts = Required<StageCounts>
+
+export interface PlannedSegment extends RunSegment {
+  readonly planned: number
+}
+
+/**
+ * Which accepted values staging relies on, by the run that they are from: those of runs after `after` are left out as
+ * unchanged; those up to `restored`, before the ledger was restored from a backup, are counted. Null: it relies on none.
+ */
+export type Reliance = { readonly after: number; readonly restored: number } | null
+
+/** @param elsewhere the newest run that wrote the records as another destination */
+export const relianceOf = (
+  { believes = true }: StagedSource,
+  elsewhere: unknown,
+  restored: unknown,
+): Reliance =>
+  believes
+    ? { after: Math.max(Number(elsewhere), Number(restored)), restored: Number(restored) }
+    : null
+
+/**
+ * Decides about the rows of a source, slice by slice, and divides the run into segments: slices in a row that together have
+ * at most `rowsPerSegment` planned items, or one slice that has more.
+ * @param decide in a transaction of its own for each slice
+ */
+export async function decideSlices(
+  { rows, rowsPerSegment }: StagedSource,
+  decide: (slice: RunSegment) => Promise<SliceCounts>,
+  onSlice: () => void = () => {},
+): Promise<{ readonly segments: readonly PlannedSegment[]; readonly counts: StageCounts }> {
+  const sum = { planned: 0, superseded: 0, unchanged: 0, invalid: 0, newer: 0, distrusted: 0 }
+  const segments: PlannedSegment[] = []
+  for (const slice of ordinalSlices(rows)) {
+    const found = await decide(slice)
+    for (const name of Object.keys(sum) as (keyof SliceCounts)[]) sum[name] += found[name]
+    const open = segments.at(-1)
+    if (open && found.planned > 0 && open.planned + found.planned <= rowsPerSegment)
+      segments.splice(-1, 1, {
+        first: open.first,
+        last: slice.last,
+        planned: open.planned + found.planned,
+      })
+    else if (found.planned > 0) segments.push({ ...slice, planned: found.planned })
+    onSlice()
+  }
+  const { newer, distrusted, ...counts } = sum
+  return {
+    segments,
+    counts: { ...counts, ...(newer > 0 && { newer }), ...(distrusted > 0 && { distrusted }) },
+  }
+}
+
+/**
+ * The bound in the order of a sample below which about `rows` of the planned items are kept, and at least one.
+ * @param planned the sum of the segments' counts, which stay until the sample is taken: a second attempt takes the same one
+ * @param lowest the lowest place of a planned item
+ */
+export const keptBelow = (rows: number, planned: unknown, lowest: unknown): number =>
+  Math.max(sampleBound(rows, Number(planned)), Number(lowest ?? 0) + 1)
+
+/**
+ * The tables of a run's work, and by which column their rows are deleted in order. Items go last: while a run has any, what
+ * is left of the others is still found.
+ */
+export const WORK_TABLES = [
+  { table: 'payloads', key: 'ordinal' },
+  { table: 'requests', key: 'batch' },
+  { table: 'corrections', key: 'ordinal' },
+  { table: 'differences', key: 'number' },
+  { table: 'items', key: 'ordinal' },
+] as const
+export type WorkTable = (typeof WORK_TABLES)[number]['table']

@@ -1,0 +1,59 @@
+// What reading an item back means for the item, and for what is accepted.
+
+import type { ItemNote } from '../roles/outbox.ts'
+import type { VerificationResult } from '../roles/verification.ts'
+
+/** Of an item without a note. */
+export const NO_NOTE = {
+  reason: null,
+  field: null,
+  detail: null,
+  column: null,
+  value: null,
+} as const
+
+/** The columns of an item that was read back. A form of the service's own counts as equal. */
+export interface VerifiedColumns extends Record<keyof ItemNote, string | null> {
+  readonly ordinal: number
+  readonly verified: 'equal' | 'different' | 'missing'
+  readonly normalised: 0 | 1
+  readonly recordId: string | null
+  readonly field: string | null
+}
+
+export function verifiedColumns(item: VerificationResult): VerifiedColumns {
+  const { reason, detail, column, value } = item.told ?? NO_NOTE
+  return {
+    ordinal: item.ordinal,
+    verified: item.verdict === 'normalised' ? 'equal' : item.verdict,
+    normalised: item.verdict === 'normalised' ? 1 : 0,
+    recordId: item.recordId,
+    field: item.field,
+    reason,
+    detail,
+    column,
+    value,
+  }
+}
+
+/** Whether what was sent is accepted now. */
+export const isAcceptedOnceRead = ({ verdict }: VerificationResult): boolean =>
+  verdict === 'equal' || verdict === 'normalised'
+
+/**
+ * Whether what was read is noted next to what was accepted. The service does not hold what was sent: unless it is a form of
+ * its own, the next run must send it again.
+ */
+export const isNotedOnceRead = ({ verdict }: VerificationResult): boolean => verdict !== 'equal'
+
+/**
+ * A column of the note of an item that is read back. The note of its answer stays only if the reading has no note of its own
+ * and does not find it equal.
+ * @param verdict, reason, value of the reading, as SQL
+ */
+export const readBackColumnSql = (
+  column: string,
+  read: { readonly verdict: string; readonly reason: string; readonly value: string },
+): string =>
+  `${column} = CASE WHEN items.verified = 'answered' AND (${read.verdict} = 'equal' OR ${read.reason} IS NOT NULL) THEN ${read.value}
+     ELSE coalesce(${read.value}, items.${column}) END`

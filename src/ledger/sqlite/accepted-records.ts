@@ -1,0 +1,163 @@
+// What was accepted, by key and by record. Keys are asked one by one: in a JSON list SQLite ends a text at U+0000.
+
+import type { AcceptedRecords } from '../roles/accepted-records.ts'
+import { acceptedOfRow, readCorrectedRow } from '../rows/accepted.ts'
+import { subjectOf } from '../rows/differences.ts'
+import { isBroughtIn, PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import type { SqliteDatabase } from './database.ts'
+import { originOf } from './origins.ts'
+
+const DESTINATION = '(SELECT destination FROM runs WHERE id = ?1)'
+const IS_KNOWN = `EXISTS (SELECT 1 FROM accepted WHERE accepted.destination = ${DESTINATION} AND accepted.key = items.key)`
+
+/** Whether a record is one of the run's rows: `?1` is the run, `?2` the record's id. */
+const OF_ROWS_SQL = `SELECT 1 FROM items INDEXED BY items_record WHERE run = ?1 AND record_id = ?2
+  UNION ALL
+  SELECT 1 FROM differences INDEXED BY differences_record
+    WHERE run = ?1 AND record_id = ?2 AND ordinal IS NOT NULL
+  UNION ALL
+  SELECT 1 FROM accepted INDEXED BY accepted_record
+    CROSS JOIN items INDEXED BY items_key ON items.run = ?1 AND items.key = accepted.key
+    WHERE accepted.destination = ${DESTINATION} AND accepted.record_id = ?2
+  LIMIT 1`
+
+const CORRECTED_SQL = `SELECT held.key, held.run AS retry, held.origin >> 32 AS run, held.origin & 4294967295 AS ordinal
+  FROM (SELECT accepted.key, accepted.run, accepted.destination, runs.sync,
+      (SELECT ${originOf('items.run', 'items.ordinal')} FROM items INDEXED BY items_key
+       WHERE items.run = accepted.run AND items.key = accepted.key AND ${isBroughtIn('items')}
+       ORDER BY items.ordinal DESC LIMIT 1) AS origin
+    FROM accepted JOIN runs ON runs.id = accepted.run
+    WHERE accepted.destination = ${DESTINATION} AND accepted.key = ?2
+      AND runs.of_run IS NOT NULL) AS held
+  WHERE NOT EXISTS (SELECT 1 FROM items AS corrected
+      WHERE corrected.run = held.origin >> 32 AND corrected.ordinal = held.origin & 4294967295
+        AND corrected.key = held.key)
+    AND NOT EXISTS (SELECT 1 FROM runs AS since
+      CROSS JOIN items AS own INDEXED BY items_key ON own.run = since.id AND own.key = held.key
+      WHERE since.sync = held.sync AND since.mode = 'run' AND since.id > held.run
+        AND since.destination = held.destination AND since.of_run IS NULL)`
+
+/** The destinations of the run's origin, org and object type, in the order of their syncs; its own is one of them. */
+function destinationsOfType(db: SqliteDatabase, run: number) {
+  const own = db
+    .sql(
+      `SELECT destinations.* FROM runs JOIN destinations ON destinations.id = runs.destination
+       WHERE runs.id = ?`,
+    )
+    .get(run)
+  if (own === undefined) return []
+  return db
+    .sql(
+      `SELECT id, sync, matching_property FROM destinations
+       WHERE origin = ? AND org_id = ? AND object_type = ? ORDER BY sync, id`,
+    )
+    .all(String(own['origin']), Number(own['org_id']), String(own['object_type']))
+    .map((row) => ({
+      id: Number(row['id']),
+      sync: String(row['sync']),
+      isOwn: row['sync'] === own['sync'],
+      hasSameKeys: row['matching_property'] === own['matching_property'],
+    }))
+}
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export const acceptedRecordMethods = (db: SqliteDatabase): AcceptedRecords => ({
+  async knownKeys(run) {
+    const row = db
+      .sql(
+        `SELECT count(*) AS keys FROM items WHERE run = ?1 AND state = 'planned' AND ${IS_KNOWN}`,
+      )
+      .get(run)
+    return Number(row?.['keys'] ?? 0)
+  },
+
+  async keysWithoutRecord(run, { after, limit }) {
+    return db
+      .sql(
+        `SELECT ${PLANNED_COLUMNS}, raw_key FROM items JOIN payloads USING (run, ordinal)
+         WHERE run = ?1 AND ordinal > ?2 AND state = 'planned' AND NOT ${IS_KNOWN}
+         ORDER BY ordinal LIMIT ?3`,
+      )
+      .all(run, after, limit)
+      .map(plannedOfRow)
+  },
+
+  async acceptedRecords(run, keys) {
+    const find = db.sql(
+      `SELECT record_id, run FROM accepted
+       WHERE destination = ${DESTINATION} AND key = ?2 AND record_id IS NOT NULL`,
+    )
+    return new Map(
+      keys.flatMap((key) => {
+        const row = find.get(run, key)
+        return row ? [[key, { recordId: String(row['record_id']), run: Number(row['run']) }]] : []
+      }),
+    )
+  },
+
+  async absentKeys(run, { after, limit }) {
+    const rows = db
+      .sql(
+        `SELECT key, record_id, hash, marks, run, read_back, normalised, EXISTS
+           (SELECT 1 FROM items INDEXED BY items_key WHERE items.run = ?1 AND items.key = accepted.key) AS present
+         FROM accepted WHERE destination = ${DESTINATION} AND key ${after === null ? '>=' : '>'} ?2
+         ORDER BY key LIMIT ?3`,
+      )
+      .all(run, after ?? '', limit)
+    return {
+      keys: rows
+        .filter((row) => row['present'] === 0 && row['record_id'] !== null)
+        .map((row) => ({ ...acceptedOfRow(row), place: String(row['key']) })),
+      next: rows.length < limit ? null : String(rows.at(-1)!['key']),
+    }
+  },
+
+  async writtenElsewhere(run, records) {
+    const others = destinationsOfType(db, run).filter(({ isOwn }) => !isOwn)
+    const byKey = db.sql('SELECT 1 FROM accepted WHERE destination = ? AND key = ?')
+    const byRecord = db.sql(
+      'SELECT 1 FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
+    )
+    const written = new Map<string, string>()
+    for (const { key, recordId } of records) {
+      const other = others.find(
+        ({ id, hasSameKeys }) => (hasSameKeys && byKey.get(id, key)) || byRecord.get(id, recordId),
+      )
+      if (other) written.set(key, other.sync)
+    }
+    return written
+  },
+
+  async recordsOfRows(run, recordIds) {
+    const find = db.sql(OF_ROWS_SQL)
+    return new Set(recordIds.filter((id) => find.get(run, id) !== undefined))
+  },
+
+  async broughtByCorrection(run, keys) {
+    const find = db.sql(CORRECTED_SQL)
+    return new Map(
+      keys.flatMap((key) => {
+        const row = find.get(run, key)
+        return row === undefined ? [] : [readCorrectedRow(row)]
+      }),
+    )
+  },
+
+  async recordDeleted(run, records) {
+    const forget = db.sql(`DELETE FROM accepted WHERE destination = ${DESTINATION} AND key = ?2`)
+    const forgetElsewhere = db.sql(
+      'DELETE FROM accepted INDEXED BY accepted_record WHERE destination = ? AND record_id = ?',
+    )
+    const repair = db.sql(
+      "UPDATE differences INDEXED BY differences_subject SET repaired = 1 WHERE run = ? AND subject = ? AND kind = 'extra'",
+    )
+    db.transaction(() => {
+      const destinations = destinationsOfType(db, run)
+      for (const { key, recordId } of records) {
+        forget.run(run, key)
+        for (const { id } of destinations) forgetElsewhere.run(id, recordId)
+        repair.run(run, subjectOf({ key, recordId }))
+      }
+    })
+  },
+})

@@ -1,0 +1,116 @@
+// Closing: what is left over, the books, the seal, and what is kept afterwards.
+
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { RunClosing } from '../roles/closing.ts'
+import type { Run } from '../roles/runs.ts'
+import { isLeft, openStates, writtenStates } from '../rows/items.ts'
+import { completeStates, liveStates } from '../rows/runs.ts'
+import { createBooksSum } from '../rules/books.ts'
+import { ordinalSlices } from '../rules/ranges.ts'
+import { ADD_MANIFEST_SQL, manifestValues, PREVIOUS_MANIFEST_SQL } from '../statements/archive.ts'
+import { STREAMS_SQL } from '../statements/streams.ts'
+import type { SqliteDatabase } from './database.ts'
+import { sqliteText } from './dialect.ts'
+import { runOfRow } from './runs.ts'
+import { deleteWork } from './work.ts'
+
+/** Adds the manifest of a run that was closed in this transaction to the chain of its sync. */
+function sealRun(db: SqliteDatabase, run: Run, signingKey: string | null): void {
+  const streams = db.sql(sqliteText(STREAMS_SQL)).all(run.id)
+  const previous = db.sql(sqliteText(PREVIOUS_MANIFEST_SQL)).get(run.sync)
+  db.sql(sqliteText(ADD_MANIFEST_SQL)).run(...manifestValues(run, streams, previous, signingKey))
+}
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export function closingMethods(
+  db: SqliteDatabase,
+  now: () => string,
+  signingKey: string | null,
+): RunClosing {
+  const lastOrdinal = (run: number): number =>
+    Number(db.sql('SELECT max(ordinal) AS last FROM items WHERE run = ?').get(run)?.['last'] ?? 0)
+
+  /** Runs a statement with the values run, first and last for every slice of 1,000 ordinals. */
+  const inSlices = async (run: number, statement: string) => {
+    for (const { first, last } of ordinalSlices(lastOrdinal(run))) {
+      db.transaction(() => db.sql(statement).run(run, first, last))
+      await yieldToOthers()
+    }
+  }
+
+  return {
+    async settleLeftovers(run) {
+      db.transaction(() => {
+        // Workers that still have this run lose their fences first, so that nothing changes while it is counted.
+        db.sql('UPDATE segments SET fence = fence + 1 WHERE run = ?').run(run)
+        db.sql('UPDATE runs SET stage_fence = stage_fence + 1 WHERE id = ?').run(run)
+      })
+      await inSlices(
+        run,
+        `UPDATE items SET in_doubt = CASE WHEN state = 'sent' THEN 1 ELSE in_doubt END,
+           state = CASE state WHEN 'sent' THEN 'failed' ELSE 'unsent' END
+         WHERE run = ? AND ordinal BETWEEN ? AND ? AND state IN (${openStates})`,
+      )
+    },
+
+    async books(run) {
+      const sum = createBooksSum()
+      const slice = db.sql(
+        `SELECT state, verified, normalised, count(*) AS items, sum(replayed) AS replayed, sum(in_doubt) AS in_doubt
+         FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? GROUP BY state, verified, normalised`,
+      )
+      for (const { first, last } of ordinalSlices(lastOrdinal(run), 10 * LEDGER_ROWS_MAX)) {
+        for (const row of slice.all(run, first, last)) sum.add(row)
+        await yieldToOthers()
+      }
+      const row = db.sql('SELECT rows_read, rows_staged FROM runs WHERE id = ?').get(run)
+      return sum.books(row?.['rows_read'] ?? row?.['rows_staged'], row?.['rows_read'] === null)
+    },
+
+    async closeRun(run, { state, reason = null, message = null, books, verifiedThrough = null }) {
+      await inSlices(
+        run,
+        `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
+           (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
+             AND items.state IN (${writtenStates}) AND NOT coalesce(${isLeft('items')}, 0))`,
+      )
+      db.transaction(() => {
+        const row = db
+          .sql(
+            `UPDATE runs SET state = ?, reason = ?, message = ?, counts = ?, verified_through = ?, closed_at = ?
+             WHERE id = ? AND state IN (${liveStates}) RETURNING *`,
+          )
+          .get(state, reason, message, books && JSON.stringify(books), verifiedThrough, now(), run)
+        if (row && row['mode'] === 'run') sealRun(db, runOfRow(row), signingKey)
+      })
+    },
+
+    async discard(run) {
+      if (!db.sql("SELECT 1 FROM runs WHERE id = ? AND mode = 'plan'").get(run)) return
+      await deleteWork(db, run)
+      db.transaction(() => {
+        db.sql('DELETE FROM segments WHERE run = ?').run(run)
+        db.sql('DELETE FROM streams WHERE run = ?').run(run)
+        db.sql('DELETE FROM runs WHERE id = ?').run(run)
+      })
+    },
+
+    async prune(before) {
+      const old = db
+        .sql(
+          `SELECT id FROM runs WHERE (closed_at < ?1 OR (mode = 'plan' AND opened_at < ?1))
+             AND (EXISTS (SELECT 1 FROM items WHERE run = runs.id)
+               OR EXISTS (SELECT 1 FROM differences WHERE run = runs.id))
+             AND (watermark IS NULL OR state NOT IN (${completeStates}) OR EXISTS
+               (SELECT 1 FROM runs AS next WHERE next.destination = runs.destination AND next.id > runs.id
+                  AND next.watermark IS NOT NULL AND next.state IN (${completeStates})))
+           LIMIT 100`,
+        )
+        .all(before)
+      let removed = 0
+      for (const row of old) removed += await deleteWork(db, Number(row['id']))
+      return removed
+    },
+  }
+}

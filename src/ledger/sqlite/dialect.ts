@@ -1,0 +1,43 @@
+// What is special about SQLite's SQL, and its file as a runner of single statements.
+
+import type { SqlDialect, StatementRunner, StatementValue } from '../statements/engine.ts'
+import type { SqliteDatabase } from './database.ts'
+import { leftOf, withRaw } from './left.ts'
+
+export const sqliteDialect: SqlDialect = {
+  json: (value) => JSON.parse(String(value)),
+  time: String,
+  join: 'CROSS JOIN',
+  indexedBy: (index) => `INDEXED BY ${index}`,
+  collate: 'COLLATE BINARY',
+  withPayload: 'JOIN payloads USING (run, ordinal)',
+  list: (values) => JSON.stringify(values),
+  listAt: (place) => place,
+  isOneOf: (text, place) => `${text} IN (SELECT value FROM json_each(${place}))`,
+  eachOf: (json) => `json_each(${json}) AS each`,
+  leftOf,
+  withRaw,
+}
+
+const texts = new Map<string, string>()
+
+/** `$1` as SQLite numbers its values: `?1`. */
+export function sqliteText(text: string): string {
+  let own = texts.get(text)
+  if (own === undefined) {
+    own = text.replaceAll(/\$(\d+)/g, '?$1')
+    texts.set(text, own)
+  }
+  return own
+}
+
+/** Lists are bound as `sqliteDialect.list` gives them. */
+const single = (values: readonly StatementValue[]) => values as readonly (string | number | null)[]
+
+export function statementRunner(db: SqliteDatabase): StatementRunner {
+  return {
+    all: async (text, values = []) => db.sql(sqliteText(text)).all(...single(values)),
+    one: async (text, values = []) => db.sql(sqliteText(text)).get(...single(values)),
+    run: async (text, values = []) => db.sql(sqliteText(text)).run(...single(values)),
+  }
+}

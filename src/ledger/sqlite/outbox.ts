@@ -1,0 +1,148 @@
+// Sending: every batch is written down before it is sent and settled after; both in one short transaction, under the
+// segment's fence.
+
+import type { Outbox, PlannedItem, RequestOutcome, RunSegment, SentBatch } from '../roles/outbox.ts'
+import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import type { SqliteDatabase } from './database.ts'
+import { checkSegmentFence } from './fences.ts'
+import { settleBatch } from './settling.ts'
+
+/** The last attempts of the segment's batches that have no answer 2xx. */
+const UNSETTLED_SQL = `SELECT batch, attempt, digest, first, last FROM
+    (SELECT batch, max(attempt) AS attempt, digest, first, last, status FROM requests
+     WHERE run = ? AND first BETWEEN ? AND ? GROUP BY batch)
+  WHERE status IS NULL OR status NOT BETWEEN 200 AND 299 ORDER BY batch`
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export function outboxMethods(db: SqliteDatabase, now: () => string) {
+  const insertRequest = (
+    run: number,
+    { first }: RunSegment,
+    operation: string,
+    { batch, attempt, digest, items }: SentBatch,
+  ) => {
+    db.sql(
+      `INSERT INTO requests (run, batch, attempt, operation, first, last, items, digest, sent_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ).run(run, batch, attempt, operation, ...rangeOf(items), items.length, digest, now())
+    db.sql('UPDATE segments SET requests = requests + 1 WHERE run = ? AND first = ?').run(
+      run,
+      first,
+    )
+  }
+  const settleRequest = (run: number, { batch, attempt }: SentBatch, outcome: RequestOutcome) =>
+    db
+      .sql(
+        `UPDATE requests SET settled_at = ?, status = ?, request_id = ?, duration_ms = ?
+         WHERE run = ? AND batch = ? AND attempt = ?`,
+      )
+      .run(now(), outcome.status, outcome.requestId, outcome.durationMs, run, batch, attempt)
+
+  return {
+    async unsettledBatches(run, segment) {
+      const members = db.sql(
+        `SELECT ${PLANNED_COLUMNS} FROM items JOIN payloads USING (run, ordinal)
+         WHERE run = ? AND ordinal BETWEEN ? AND ? AND state = 'sent' AND batch = ? ORDER BY ordinal`,
+      )
+      return db
+        .sql(UNSETTLED_SQL)
+        .all(run, segment.first, segment.last)
+        .map((row) => ({
+          batch: Number(row['batch']),
+          attempt: Number(row['attempt']),
+          digest: String(row['digest']),
+          items: members
+            .all(run, Number(row['first']), Number(row['last']), Number(row['batch']))
+            .map(plannedOfRow),
+        }))
+        .filter((batch) => batch.items.length > 0)
+    },
+
+    async settleKeys(run, items) {
+      const isPlanned = "run = ?1 AND ordinal = ?2 AND state = 'planned'"
+      const decide = db.sql(`UPDATE items SET raw_key = NULL WHERE ${isPlanned}`)
+      const replace = db.sql(
+        `UPDATE payloads SET payload = ?3 WHERE run = ?1 AND ordinal = ?2
+           AND EXISTS (SELECT 1 FROM items WHERE ${isPlanned})`,
+      )
+      db.transaction(() => {
+        for (const { ordinal, payload } of items) {
+          if (payload !== null) replace.run(run, ordinal, payload)
+          decide.run(run, ordinal)
+        }
+      })
+    },
+
+    async recordSend(run, segment, fence, { operation, digest, items }) {
+      return db.transaction(() => {
+        checkSegmentFence(db, run, segment, fence)
+        const row = db
+          .sql('UPDATE runs SET batches = batches + 1 WHERE id = ? RETURNING batches, destination')
+          .get(run)
+        const sent: SentBatch = { batch: Number(row?.['batches']), attempt: 1, digest, items }
+        db.sql(
+          `UPDATE items SET state = 'sent', batch = ?
+           WHERE run = ? AND ordinal IN (SELECT value FROM json_each(?))`,
+        ).run(sent.batch, run, JSON.stringify(items.map((item) => item.ordinal)))
+        // What is in flight is not known: until it is settled, nothing counts as accepted for its keys.
+        db.sql(
+          `UPDATE accepted SET hash = NULL WHERE destination = ? AND key IN
+             (SELECT key FROM items WHERE run = ? AND ordinal BETWEEN ? AND ? AND batch = ?)`,
+        ).run(Number(row?.['destination']), run, ...rangeOf(items), sent.batch)
+        insertRequest(run, segment, operation, sent)
+        return sent
+      })
+    },
+
+    async recordResend(run, segment, fence, batch, { operation, replayed }) {
+      return db.transaction(() => {
+        checkSegmentFence(db, run, segment, fence)
+        const again: SentBatch = { ...batch, attempt: batch.attempt + 1 }
+        insertRequest(run, segment, operation, again)
+        if (replayed) {
+          const flag = db.sql('UPDATE items SET replayed = 1 WHERE run = ? AND ordinal = ?')
+          for (const item of batch.items) flag.run(run, item.ordinal)
+        }
+        return again
+      })
+    },
+
+    async recordNoAnswer(run, batch, outcome) {
+      settleRequest(run, batch, outcome)
+    },
+
+    async settle(run, segment, fence, batch, outcome, items) {
+      db.transaction(() => {
+        checkSegmentFence(db, run, segment, fence)
+        settleBatch(db, run, segment, { batch, requestId: outcome.requestId, items })
+        settleRequest(run, batch, outcome)
+      })
+    },
+
+    async release(run, segment, fence, batch, outcome) {
+      db.transaction(() => {
+        checkSegmentFence(db, run, segment, fence)
+        const back = db.sql(
+          "UPDATE items SET state = 'planned', batch = NULL WHERE run = ? AND ordinal = ?",
+        )
+        for (const item of batch.items) back.run(run, item.ordinal)
+        settleRequest(run, batch, outcome)
+      })
+    },
+
+    async finishSegment(run, segment, fence) {
+      db.transaction(() => {
+        checkSegmentFence(db, run, segment, fence)
+        db.sql("UPDATE segments SET state = 'done' WHERE run = ? AND first = ?").run(
+          run,
+          segment.first,
+        )
+      })
+    },
+  } satisfies Partial<Outbox>
+}
+
+const rangeOf = (items: readonly PlannedItem[]): [first: number, last: number] => [
+  items[0]!.ordinal,
+  items.at(-1)!.ordinal,
+]

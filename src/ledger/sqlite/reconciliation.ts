@@ -1,0 +1,85 @@
+// Reconciling: what is to be compared, and what comparing showed.
+
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import type { ItemComparison, Reconciliation } from '../roles/reconciliation.ts'
+import { ACCEPTED_COLUMNS, keepsLast, uncomparedOfRow } from '../rows/accepted.ts'
+import { comparisonParts, stateOnceCompared } from '../rules/comparison.ts'
+import type { SqliteDatabase } from './database.ts'
+import { insertDifference } from './differences.ts'
+
+const IS_PLANNED = "run = ? AND ordinal = ? AND state = 'planned'"
+
+const ACCEPT_SQL = `INSERT INTO accepted (destination, key, record_id, hash, marks, run, normalised)
+    SELECT runs.destination, items.key, items.record_id, items.hash, ?, runs.id, items.normalised
+    FROM items JOIN runs ON runs.id = items.run WHERE items.run = ? AND items.ordinal = ?
+  ON CONFLICT (destination, key) DO UPDATE SET record_id = excluded.record_id, hash = excluded.hash,
+    marks = excluded.marks, ${keepsLast}, run = excluded.run, normalised = excluded.normalised`
+
+/** Writes the state that the item gets; returns whether it was still planned. */
+function setState(db: SqliteDatabase, run: number, item: ItemComparison): boolean {
+  const { ordinal, recordId, normalised, marks, held } = item
+  switch (stateOnceCompared(item)) {
+    case 'unchanged': {
+      const { changes } = db
+        .sql(
+          `UPDATE items SET state = 'unchanged', verified = 'equal', record_id = ?, normalised = ? WHERE ${IS_PLANNED}`,
+        )
+        .run(recordId, normalised ? 1 : 0, run, ordinal)
+      if (changes === 0) return false
+      db.sql(ACCEPT_SQL).run(marks, run, ordinal)
+      db.sql('DELETE FROM payloads WHERE run = ? AND ordinal = ?').run(run, ordinal)
+      return true
+    }
+    case 'unsent': {
+      const { changes } = db
+        .sql(`UPDATE items SET state = 'unsent', reason = ?, detail = ? WHERE ${IS_PLANNED}`)
+        .run(held!.reason, held!.detail, run, ordinal)
+      return changes > 0
+    }
+    case 'planned':
+      return db.sql(`SELECT 1 FROM items WHERE ${IS_PLANNED}`).get(run, ordinal) !== undefined
+  }
+}
+
+/** Within a transaction. */
+function record(db: SqliteDatabase, run: number, item: ItemComparison): void {
+  const { ordinal } = item
+  if (!setState(db, run, item)) return
+  db.sql(
+    'DELETE FROM differences INDEXED BY differences_ordinal WHERE run = ? AND ordinal = ?',
+  ).run(run, ordinal)
+  for (const difference of item.differences)
+    insertDifference(db, run, { ...difference, ordinal }, false)
+  if (stateOnceCompared(item) !== 'planned')
+    db.sql(
+      `UPDATE segments SET planned = planned - 1 WHERE run = ?1
+         AND first = (SELECT max(first) FROM segments WHERE run = ?1 AND first <= ?2)`,
+    ).run(run, ordinal)
+}
+
+export const reconciliationMethods = (db: SqliteDatabase): Reconciliation => ({
+  async uncompared(run, { after, limit }) {
+    return db
+      .sql(
+        `SELECT items.ordinal, items.key, payloads.payload, items.hash, items.attempts, items.raw_key, ${ACCEPTED_COLUMNS}
+         FROM items CROSS JOIN payloads ON payloads.run = items.run AND payloads.ordinal = items.ordinal
+           LEFT JOIN accepted ON accepted.destination = (SELECT destination FROM runs WHERE id = ?1)
+             AND accepted.key = items.key
+         WHERE items.run = ?1 AND items.ordinal > ?2 AND items.state = 'planned'
+           AND NOT EXISTS (SELECT 1 FROM differences INDEXED BY differences_ordinal
+             WHERE differences.run = ?1 AND differences.ordinal = items.ordinal)
+         ORDER BY items.ordinal LIMIT ?3`,
+      )
+      .all(run, after, limit)
+      .map(uncomparedOfRow)
+  },
+
+  async recordCompared(run, items) {
+    for (const part of comparisonParts(items)) {
+      db.transaction(() => {
+        for (const item of part) record(db, run, item)
+      })
+      await yieldToOthers()
+    }
+  },
+})

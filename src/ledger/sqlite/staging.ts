@@ -1,0 +1,240 @@
+// Staging: one item per source row, then decisions by SQL, slice by slice.
+
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
+import { FenceLost } from '../../core/errors.ts'
+import type { RunSegment } from '../roles/outbox.ts'
+import type { RowStaging } from '../roles/staging.ts'
+import { keyCountsOfRow } from '../rows/items.ts'
+import { liveStates } from '../rows/runs.ts'
+import { sampleOrderSql, sampleStart, ordinalSlices } from '../rules/ranges.ts'
+import {
+  decideSlices,
+  keptBelow,
+  relianceOf,
+  type Reliance,
+  type SliceCounts,
+} from '../rules/staging.ts'
+import { newestRunElsewhere } from '../statements/origins.ts'
+import type { SqliteDatabase } from './database.ts'
+import { sqliteDialect } from './dialect.ts'
+import { checkStageFence } from './fences.ts'
+import { gaveWayToNewer } from './origins.ts'
+import { deleteWork } from './work.ts'
+
+const SLICE = "run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND state = 'planned'"
+const DESTINATION = '(SELECT destination FROM runs WHERE id = ?1)'
+const ACCEPTED = `SELECT 1 FROM accepted WHERE accepted.destination = ${DESTINATION}
+  AND accepted.key = items.key AND accepted.hash = items.hash`
+
+const GIVE_WAY_SQL = `UPDATE items SET state = 'superseded'
+  WHERE ${SLICE} AND of_ordinal IS NOT NULL AND ${gaveWayToNewer}`
+
+const SUPERSEDE_SQL = `UPDATE items SET state = 'superseded',
+    twin = (SELECT max(later.ordinal) FROM items AS later INDEXED BY items_key
+      WHERE later.run = ?1 AND later.key = items.key AND later.state <> 'invalid')
+  WHERE ${SLICE} AND EXISTS
+    (SELECT 1 FROM items AS later INDEXED BY items_key WHERE later.run = ?1 AND later.key = items.key
+      AND later.ordinal > items.ordinal AND later.state <> 'invalid')`
+
+/** Rows of one record are sent together: only then is it known which of them the record holds. */
+const UNCHANGED_SQL = `UPDATE items SET state = 'unchanged', normalised = (SELECT accepted.normalised FROM accepted
+    WHERE accepted.destination = ${DESTINATION} AND accepted.key = items.key)
+  WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run > ?4)
+    AND NOT EXISTS (SELECT 1 FROM accepted AS own CROSS JOIN accepted AS other INDEXED BY accepted_record
+        CROSS JOIN items AS same INDEXED BY items_key
+      WHERE own.destination = ${DESTINATION} AND own.key = items.key
+        AND other.destination = own.destination AND other.record_id = own.record_id AND other.key <> own.key
+        AND same.run = ?1 AND same.key = other.key AND same.state <> 'invalid')`
+
+const DROP_SQL = `DELETE FROM payloads WHERE run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND EXISTS
+    (SELECT 1 FROM items WHERE items.run = ?1 AND items.ordinal = payloads.ordinal
+      AND items.state IN ('superseded', 'unchanged'))`
+
+const DISTRUSTED_SQL = `SELECT count(*) AS items FROM items WHERE ${SLICE} AND EXISTS (${ACCEPTED} AND accepted.run <= ?4)`
+
+const COUNT_SQL = `SELECT count(*) FILTER (WHERE state = 'planned') AS planned, count(*) FILTER (WHERE state = 'invalid') AS invalid
+  FROM items WHERE run = ? AND ordinal BETWEEN ? AND ?`
+
+/** Decides about the items of a slice, and drops the payloads of those that are not sent. */
+function decide(
+  db: SqliteDatabase,
+  run: number,
+  { first, last }: RunSegment,
+  relied: Reliance,
+): SliceCounts {
+  const slice = [run, first, last] as const
+  const [supersede, giveWay] = [db.sql(SUPERSEDE_SQL), db.sql(GIVE_WAY_SQL)]
+  const newer = giveWay.run(...slice).changes
+  const superseded = newer + supersede.run(...slice).changes
+  const unchanged = relied ? db.sql(UNCHANGED_SQL).run(...slice, relied.after).changes : 0
+  if (superseded + unchanged > 0) db.sql(DROP_SQL).run(...slice)
+  const distrusted =
+    relied && relied.restored > 0
+      ? Number(db.sql(DISTRUSTED_SQL).get(...slice, relied.restored)?.['items'])
+      : 0
+  const row = db.sql(COUNT_SQL).get(...slice)
+  const [planned, invalid] = [Number(row?.['planned']), Number(row?.['invalid'])]
+  return { planned, superseded, newer, unchanged, invalid, distrusted }
+}
+
+// oxlint-disable-next-line max-lines-per-function -- a table of methods, none of them long
+export function stagingMethods(db: SqliteDatabase) {
+  return {
+    async beginStage(run, columns) {
+      const row = db
+        .sql(
+          `UPDATE runs SET stage_fence = stage_fence + 1, rows_read = NULL, source_columns = ?
+           WHERE id = ? AND state IN (${liveStates}) RETURNING stage_fence`,
+        )
+        .get(JSON.stringify(columns), run)
+      // A closed run is not staged again.
+      if (!row) throw new FenceLost(run, 0)
+      const fence = Number(row['stage_fence'])
+      const uncount = db.sql('UPDATE runs SET rows_staged = rows_staged - ? WHERE id = ?')
+      // The count falls with the items, so that the books balance whenever this is interrupted; and a worker that is overtaken
+      // here must not delete what the next one stages.
+      await deleteWork(db, run, (table, rows) => {
+        checkStageFence(db, run, fence)
+        if (table === 'items') uncount.run(rows, run)
+      })
+      db.transaction(() => {
+        checkStageFence(db, run, fence)
+        db.sql('DELETE FROM segments WHERE run = ?').run(run)
+      })
+      return fence
+    },
+
+    async stageItems(run, fence, items) {
+      const valid = db.sql(
+        "INSERT INTO items (run, ordinal, line, of_ordinal, state, key, hash, raw_key) VALUES (?, ?, ?, ?, 'planned', ?, ?, ?)",
+      )
+      const payload = db.sql(
+        'INSERT INTO payloads (run, ordinal, raw, payload) VALUES (?, ?, ?, ?)',
+      )
+      const invalid = db.sql(
+        `INSERT INTO items (run, ordinal, line, of_ordinal, state, key, code, reason, "column", field, value, detail, more)
+         VALUES (?, ?, ?, ?, 'invalid', ?, 'row_invalid', ?, ?, ?, ?, ?, ?)`,
+      )
+      db.transaction(() => {
+        checkStageFence(db, run, fence)
+        for (const item of items) {
+          const at = [run, item.ordinal, item.line, item.of ?? null]
+          if (item.valid) valid.run(...at, item.key, item.hash, item.rawKey ?? null)
+          else {
+            const { key, reason, column, field, value, detail, more } = item
+            const further = more ? JSON.stringify(more) : null
+            invalid.run(...at, key, reason, column, field, value, detail, further)
+          }
+          payload.run(run, item.ordinal, item.raw, item.valid ? item.payload : null)
+        }
+        db.sql('UPDATE runs SET rows_staged = rows_staged + ? WHERE id = ?').run(items.length, run)
+      })
+    },
+
+    async finishStage(run, fence, source, onSlice) {
+      const elsewhere = db
+        .sql(
+          `SELECT ${newestRunElsewhere(sqliteDialect, 'runs.destination')} AS run FROM runs WHERE id = ?`,
+        )
+        .get(run)
+      const project = db.sql('SELECT restored_after FROM project').get()
+      const relied = relianceOf(source, elsewhere?.['run'], project?.['restored_after'])
+      const decideSlice = async (slice: RunSegment) => {
+        const counts = db.transaction(() => {
+          checkStageFence(db, run, fence)
+          return decide(db, run, slice, relied)
+        })
+        await yieldToOthers()
+        return counts
+      }
+      const { segments, counts } = await decideSlices(source, decideSlice, onSlice)
+      db.transaction(() => {
+        checkStageFence(db, run, fence)
+        const insert = db.sql(
+          'INSERT INTO segments (run, first, last, planned) VALUES (?, ?, ?, ?)',
+        )
+        for (const { first, last, planned } of segments) insert.run(run, first, last, planned)
+        const watermark = source.watermark ? JSON.stringify(source.watermark) : null
+        db.sql('UPDATE runs SET rows_read = ?, source_digest = ?, watermark = ? WHERE id = ?').run(
+          source.rows,
+          source.digest,
+          watermark,
+          run,
+        )
+      })
+      return counts
+    },
+
+    async keepSample(run, fence, rows) {
+      const start = sampleStart(run)
+      const staged = db
+        .sql('SELECT coalesce(sum(planned), 0) AS planned FROM segments WHERE run = ?')
+        .get(run)
+      const items = db
+        .sql(
+          `SELECT min(${sampleOrderSql('ordinal', '?2')}) AS lowest, max(ordinal) AS last FROM items
+           WHERE run = ?1 AND state = 'planned'`,
+        )
+        .get(run, start)
+      const kept = keptBelow(rows, staged?.['planned'], items?.['lowest'])
+      const others = `run = ?1 AND ordinal BETWEEN ?2 AND ?3 AND ${sampleOrderSql('ordinal', '?4')} >= ?5`
+      const dropPayloads = db.sql(
+        `DELETE FROM payloads WHERE ${others} AND EXISTS (SELECT 1 FROM items
+           WHERE items.run = payloads.run AND items.ordinal = payloads.ordinal AND items.state = 'planned')`,
+      )
+      const dropItems = db.sql(`DELETE FROM items WHERE ${others} AND state = 'planned'`)
+      const uncount = db.sql(
+        'UPDATE runs SET rows_read = rows_read - ?1, rows_staged = rows_staged - ?1 WHERE id = ?2',
+      )
+      for (const { first, last } of ordinalSlices(Number(items?.['last'] ?? 0))) {
+        db.transaction(() => {
+          checkStageFence(db, run, fence)
+          dropPayloads.run(run, first, last, start, kept)
+          uncount.run(dropItems.run(run, first, last, start, kept).changes, run)
+        })
+        await yieldToOthers()
+      }
+      return db.transaction(() => {
+        checkStageFence(db, run, fence)
+        const counted = db
+          .sql(
+            `UPDATE segments SET planned = (SELECT count(*) FROM items WHERE items.run = segments.run
+               AND items.ordinal BETWEEN segments.first AND segments.last AND items.state = 'planned')
+             WHERE run = ? RETURNING planned`,
+          )
+          .all(run)
+        return counted.reduce((sum, segment) => sum + Number(segment['planned']), 0)
+      })
+    },
+
+    async keyCounts(run) {
+      const row = db
+        .sql(
+          `SELECT
+             (SELECT count(*) FROM items INDEXED BY items_raw_key WHERE run = ?1 AND raw_key IS NOT NULL) AS loose,
+             (SELECT count(*) FROM items WHERE run = ?1 AND key IS NULL) AS keyless,
+             (SELECT count(*) FROM items INDEXED BY items_twin JOIN items AS later
+                ON later.run = items.run AND later.ordinal = items.twin
+              WHERE items.run = ?1 AND items.twin IS NOT NULL AND items.state = 'superseded'
+                AND coalesce(items.raw_key, items.key) <> coalesce(later.raw_key, later.key)) AS merged,
+             (SELECT count(*) FROM items WHERE run = ?1 AND state IN ('planned', 'unchanged')
+                AND key <> lower(key) AND (
+                  EXISTS (SELECT 1 FROM items AS other INDEXED BY items_key
+                    WHERE other.run = ?1 AND other.key = lower(items.key) AND other.state <> 'invalid')
+                  OR EXISTS (SELECT 1 FROM accepted
+                    WHERE accepted.destination = ${DESTINATION}
+                      AND accepted.key = lower(items.key) AND accepted.record_id IS NOT NULL))) AS variants`,
+        )
+        .get(run)
+      return keyCountsOfRow(row)
+    },
+
+    async stagedKeys(run, keys, { upTo }) {
+      // Key by key: in a JSON list SQLite ends a text at U+0000.
+      const find = db.sql(
+        'SELECT 1 FROM items INDEXED BY items_key WHERE run = ? AND key = ? AND ordinal <= ? LIMIT 1',
+      )
+      return new Set(keys.filter((key) => find.get(run, key, upTo)))
+    },
+  } satisfies RowStaging
+}

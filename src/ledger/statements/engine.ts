@@ -1,0 +1,42 @@
+// What the statements of this folder need of a database, and how its SQL differs. These statements are the same for every
+// engine; `$1` is the first value. What an engine does in a transaction, or with a plan of its own, is in its own folder.
+
+import type { ColumnReaders } from '../rows/runs.ts'
+import type { Row } from '../rows/values.ts'
+
+export type StatementValue = string | number | null | readonly (string | number | null)[]
+
+/** Runs single statements, each in a transaction of its own. */
+export interface StatementRunner {
+  all(text: string, values?: readonly StatementValue[]): Promise<readonly Row[]>
+  one(text: string, values?: readonly StatementValue[]): Promise<Row | undefined>
+  run(text: string, values?: readonly StatementValue[]): Promise<unknown>
+}
+
+/** How the SQL of an engine differs. */
+export interface SqlDialect extends ColumnReaders {
+  /** A join whose tables are read in the order in which they are written. */
+  readonly join: string
+  /** Behind a table: the index to use; empty if the engine chooses by itself. */
+  indexedBy(index: string): string
+  /** Behind a text: compared byte by byte. */
+  readonly collate: string
+  /** Joins each of `items` with its payload; `LEFT` may go before it. */
+  readonly withPayload: string
+  /** A list of texts as a value, and the place of that value as one. */
+  readonly list: (values: readonly string[]) => StatementValue
+  readonly listAt: (place: string) => string
+  /** Whether a text is in such a list. */
+  isOneOf(text: string, place: string): string
+  /** The elements of a JSON text as the table `each`, with the column `value`. */
+  eachOf(json: string): string
+  /**
+   * `FROM` of a statement about the rows of the closed run `$1` that are left, in the order of their ordinals: `own` has the
+   * row's place in the run, `now` is its newest attempt, whose key no later run has brought in from a newer row.
+   * @param kept a table with `raw` that has only rows that may be left: `own` then has its `raw`; null: all rows are read
+   * @param where a further condition on `items` and `kept`
+   */
+  leftOf(kept: 'payloads' | 'corrections' | null, where?: string): string
+  /** Joins `now` with the payload `last` that it was read from; behind `leftOf`. */
+  readonly withRaw: string
+}

@@ -1,0 +1,20 @@
+// The methods of a ledger whose statements are the same in every engine.
+
+import type { SqlDialect, StatementRunner } from './engine.ts'
+import { differenceStatements } from './differences.ts'
+import { leftoverStatements } from './leftovers.ts'
+import { outboxStatements } from './outbox.ts'
+import { runReportStatements } from './run-reports.ts'
+import { runStatements } from './runs.ts'
+import { streamStatements } from './streams.ts'
+import { syncStatements } from './syncs.ts'
+
+export const sharedMethods = (db: StatementRunner, dialect: SqlDialect) => ({
+  ...runStatements(db, dialect),
+  ...syncStatements(db, dialect),
+  ...leftoverStatements(db, dialect),
+  ...outboxStatements(db, dialect),
+  ...differenceStatements(db, dialect),
+  ...streamStatements(db),
+  ...runReportStatements(db, dialect),
+})

@@ -1,0 +1,91 @@
+// What earlier runs leave to the next one, as every engine reads it.
+
+import type { RetryChoice } from '../../core/purpose.ts'
+import type { Watermark } from '../../core/watermark.ts'
+import type { Leftovers, RetriedRow } from '../roles/leftovers.ts'
+import { isRetried, leftRowOfRow, retriedOfRow } from '../rows/items.ts'
+import { completeStates } from '../rows/runs.ts'
+import { remainingRanges } from '../rules/ranges.ts'
+import type { SqlDialect, StatementRunner } from './engine.ts'
+import { newestRunElsewhere } from './origins.ts'
+
+async function retryRows(
+  db: StatementRunner,
+  { leftOf, withRaw, list, listAt, isOneOf }: SqlDialect,
+  run: number,
+  { rows, codes, reasons, correction }: RetryChoice,
+  { after, limit }: { after: number; limit: number },
+): Promise<readonly RetriedRow[]> {
+  // A closed run has payloads only of rows that were not accepted, and corrections of some of these.
+  const isCorrected = correction !== undefined
+  const text = `SELECT own.ordinal, own.line, ${isCorrected ? 'own.raw' : 'last.raw'}
+    FROM ${leftOf(
+      isCorrected ? 'corrections' : 'payloads',
+      `kept.ordinal BETWEEN $2 AND $3 ${isCorrected ? 'AND kept.correction = $7' : ''}`,
+    )} ${isCorrected ? '' : withRaw}
+    WHERE (${listAt('$4')} IS NULL OR ${isOneOf('now.code', '$4')})
+      AND (${listAt('$5')} IS NULL OR ${isOneOf('now.reason', '$5')}
+        OR (now.in_doubt = 1 AND ${isOneOf("'in_doubt'", '$5')}))
+      AND ${isRetried('now')}
+    ORDER BY own.ordinal LIMIT $6`
+  const chosen: RetriedRow[] = []
+  for (const [first, last] of remainingRanges(rows, after)) {
+    const found = await db.all(text, [
+      run,
+      first,
+      last,
+      codes ? list(codes) : null,
+      reasons ? list(reasons) : null,
+      limit - chosen.length,
+      ...(isCorrected ? [correction] : []),
+    ])
+    chosen.push(...found.map(retriedOfRow))
+    if (chosen.length === limit) break
+  }
+  return chosen
+}
+
+export function leftoverStatements(db: StatementRunner, dialect: SqlDialect) {
+  const { json, leftOf, withRaw } = dialect
+  return {
+    async lastReading({ sync, origin, orgId, objectType, matchingProperty }) {
+      const own = `(SELECT id FROM destinations WHERE sync = $1 AND origin = $2 AND org_id = $3
+        AND object_type = $4 AND matching_property = $5)`
+      const row = await db.one(
+        `SELECT id, watermark, source_columns FROM runs
+         WHERE destination = ${own}
+           AND watermark IS NOT NULL AND state IN (${completeStates})
+           AND id > ${newestRunElsewhere(dialect, own)}
+           AND id > (SELECT restored_after FROM project)
+         ORDER BY id DESC LIMIT 1`,
+        [sync, origin, orgId, objectType, matchingProperty],
+      )
+      if (!row) return null
+      return {
+        run: Number(row['id']),
+        watermark: json(row['watermark']) as Watermark,
+        columns: json(row['source_columns']) as string[],
+      }
+    },
+
+    async leftRows(run, { after, limit }) {
+      // Payloads first: a closed run has only those of rows that were not accepted.
+      const rows = await db.all(
+        `SELECT own.ordinal, last.raw FROM ${leftOf('payloads', 'kept.ordinal > $2')} ${withRaw}
+         WHERE now.key IS NOT NULL AND last.raw IS NOT NULL ORDER BY own.ordinal LIMIT $3`,
+        [run, after, limit],
+      )
+      return rows.map(leftRowOfRow)
+    },
+
+    retryRows: (run, choice, page) => retryRows(db, dialect, run, choice, page),
+
+    async leftByRun(run) {
+      const rows = await db.all(
+        `SELECT now.run, count(*) AS rows FROM ${leftOf('payloads')} GROUP BY now.run ORDER BY now.run`,
+        [run],
+      )
+      return rows.map((row) => ({ run: Number(row['run']), rows: Number(row['rows']) }))
+    },
+  } satisfies Partial<Leftovers>
+}

@@ -1,0 +1,59 @@
+// What is to be sent, as every engine reads it.
+
+import { FenceLost } from '../../core/errors.ts'
+import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
+import type { Outbox } from '../roles/outbox.ts'
+import { PLANNED_COLUMNS, plannedOfRow } from '../rows/items.ts'
+import type { SqlDialect, StatementRunner } from './engine.ts'
+
+export const outboxStatements = (
+  db: StatementRunner,
+  { time, withPayload, indexedBy }: SqlDialect,
+) =>
+  ({
+    async openSegments(run) {
+      const rows = await db.all(
+        "SELECT first, last FROM segments WHERE run = $1 AND state = 'open' ORDER BY first",
+        [run],
+      )
+      return rows.map((row) => ({ first: Number(row['first']), last: Number(row['last']) }))
+    },
+
+    async claimSegment(run, segment) {
+      // This waits for a worker that settles a batch at this moment: the new holder reads the settled items.
+      const row = await db.one(
+        'UPDATE segments SET fence = fence + 1 WHERE run = $1 AND first = $2 RETURNING fence',
+        [run, segment.first],
+      )
+      if (!row) throw new FenceLost(run, segment.first)
+      return Number(row['fence'])
+    },
+
+    async lastSentAt(run) {
+      const row = await db.one(
+        'SELECT max(sent_at) AS last FROM requests WHERE run = $1 AND settled_at IS NULL',
+        [run],
+      )
+      return row?.['last'] == null ? null : time(row['last'])
+    },
+
+    async nextPlanned(run, segment, { after, attemptsBelow, limit }) {
+      const rows = await db.all(
+        `SELECT ${PLANNED_COLUMNS} FROM items ${withPayload}
+         WHERE run = $1 AND ordinal > $2 AND ordinal <= $3 AND state = 'planned' AND attempts < $4
+         ORDER BY ordinal LIMIT $5`,
+        [run, Math.max(after, segment.first - 1), segment.last, attemptsBelow, limit],
+      )
+      return rows.map(plannedOfRow)
+    },
+
+    async looseKeys(run, segment, { limit }) {
+      const rows = await db.all(
+        `SELECT ${PLANNED_COLUMNS}, raw_key FROM items ${indexedBy('items_raw_key')} ${withPayload}
+         WHERE run = $1 AND ordinal BETWEEN $2 AND $3 AND state = 'planned' AND raw_key IS NOT NULL
+         ORDER BY ordinal LIMIT $4`,
+        [run, segment.first, segment.last, Math.min(limit, LEDGER_ROWS_MAX)],
+      )
+      return rows.map(plannedOfRow)
+    },
+  }) satisfies Partial<Outbox>

@@ -1,0 +1,53 @@
+// What people ask about a run, as every engine reads it.
+
+import { REJECT_STATES } from '../../core/states.ts'
+import type { RunReports } from '../roles/run-reports.ts'
+import {
+  isReadBackDifferent,
+  LEFT_COLUMNS,
+  leftOfRow,
+  rejectGroupOfRow,
+  REPORTED_COLUMNS,
+  reportedOfRow,
+} from '../rows/items.ts'
+import type { SqlDialect, StatementRunner } from './engine.ts'
+import { readTimeline } from './timeline.ts'
+
+export function runReportStatements(db: StatementRunner, dialect: SqlDialect): RunReports {
+  const { withPayload, leftOf, withRaw, list, isOneOf, eachOf } = dialect
+  return {
+    async report(run, { states, after, limit, isLeft = false, readBack = false }) {
+      const wanted = `items.ordinal > $2
+        AND (${isOneOf('items.state', '$3')} ${readBack ? `OR ${isReadBackDifferent('items')}` : ''})`
+      const rows = await db.all(
+        isLeft
+          ? `SELECT ${LEFT_COLUMNS} FROM ${leftOf(null, wanted)} ${withRaw} ORDER BY own.ordinal LIMIT $4`
+          : `SELECT ${REPORTED_COLUMNS} FROM items LEFT ${withPayload}
+             WHERE run = $1 AND ${wanted} ORDER BY ordinal LIMIT $4`,
+        [run, after, list(states), limit],
+      )
+      return rows.map((row) => (isLeft ? leftOfRow(run, row) : reportedOfRow(row)))
+    },
+
+    async rejectGroups(run, { isLeft = false } = {}) {
+      const columns = ['state', 'verified', 'code', 'reason', '"column"', 'field', 'more']
+      const items = isLeft
+        ? `SELECT own.ordinal, ${columns.map((name) => `now.${name}`).join(', ')} FROM ${leftOf('payloads')}`
+        : `SELECT ordinal, ${columns.join(', ')} FROM items WHERE run = $1`
+      const rows = await db.all(
+        `WITH reported AS (${items})
+         SELECT state, code, reason, "column", field, is_more, count(*) AS items, min(ordinal) AS example FROM (
+           SELECT ordinal, state, verified, code, reason, "column", field, 0 AS is_more FROM reported
+           UNION ALL
+           SELECT ordinal, state, verified, code, each.value ->> 'reason', each.value ->> 'column', each.value ->> 'field', 1
+           FROM reported, ${eachOf('reported.more')} WHERE more IS NOT NULL) AS errors
+         WHERE (${isOneOf('state', '$2')} OR ${isReadBackDifferent('errors')})
+         GROUP BY is_more, state, code, reason, "column", field ORDER BY items DESC, example LIMIT 1000`,
+        [run, list(REJECT_STATES)],
+      )
+      return rows.map(rejectGroupOfRow)
+    },
+
+    timeline: (run, points) => readTimeline(db, dialect, run, points),
+  }
+}

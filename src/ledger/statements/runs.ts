@@ -1,0 +1,83 @@
+// Runs and destinations, as every engine reads them.
+
+import type { LedgerIdentity } from '../roles/identity.ts'
+import type { Runs } from '../roles/runs.ts'
+import {
+  countersOfRow,
+  destinationOfRow,
+  liveStates,
+  RUN_COLUMNS,
+  runReader,
+} from '../rows/runs.ts'
+import type { SqlDialect, StatementRunner } from './engine.ts'
+
+export function runStatements(db: StatementRunner, dialect: SqlDialect) {
+  const runOfRow = runReader(dialect)
+  return {
+    async project() {
+      return String((await db.one('SELECT id FROM project'))?.['id'])
+    },
+    async restoredAfter() {
+      return Number((await db.one('SELECT restored_after FROM project'))?.['restored_after'] ?? 0)
+    },
+    async liveRuns() {
+      const rows = await db.all(
+        `SELECT ${RUN_COLUMNS} FROM runs WHERE mode = 'run' AND state IN (${liveStates}) ORDER BY id`,
+      )
+      return rows.map(runOfRow)
+    },
+    async run(id) {
+      const row = await db.one(`SELECT ${RUN_COLUMNS} FROM runs WHERE id = $1`, [id])
+      return row ? runOfRow(row) : null
+    },
+    async runs({ sync, limit, isCompared }) {
+      const which = `mode = 'run'${isCompared === undefined ? '' : ` AND purpose ${isCompared ? '=' : '<>'} 'reconcile'`}`
+      const ofSync = sync === undefined ? '' : 'AND sync = $2'
+      const rows = await db.all(
+        `SELECT ${RUN_COLUMNS} FROM runs WHERE ${which} ${ofSync} ORDER BY id DESC LIMIT $1`,
+        sync === undefined ? [limit] : [limit, sync],
+      )
+      return rows.map(runOfRow)
+    },
+    async retries(run) {
+      const rows = await db.all(
+        `WITH RECURSIVE chain (id) AS (
+           SELECT id FROM runs WHERE of_run = $1 AND mode = 'run'
+           UNION
+           SELECT runs.id FROM chain ${dialect.join} runs ON runs.of_run = chain.id AND runs.mode = 'run')
+         SELECT ${RUN_COLUMNS} FROM runs WHERE id IN (SELECT id FROM chain) ORDER BY id`,
+        [run],
+      )
+      return rows.map(runOfRow)
+    },
+    async setRunState(id, state, reason = null, message = null) {
+      // A closed run stays closed: a late activity of it must not bring it back to life.
+      await db.run(
+        `UPDATE runs SET state = $1, reason = $2, message = $3 WHERE id = $4 AND state IN (${liveStates})`,
+        [state, reason, message, id],
+      )
+    },
+    async destinationOf(id) {
+      const row = await db.one(
+        `SELECT destinations.sync, destinations.origin, destinations.org_id, destinations.object_type,
+           destinations.matching_property
+         FROM runs JOIN destinations ON destinations.id = runs.destination WHERE runs.id = $1`,
+        [id],
+      )
+      return row ? destinationOfRow(row) : null
+    },
+    async progress(id) {
+      const row = await db.one(
+        `SELECT rows_staged AS read,
+           coalesce(sum(segments.planned), 0) AS planned, coalesce(sum(segments.created), 0) AS created,
+           coalesce(sum(segments.updated), 0) AS updated, coalesce(sum(segments.rejected), 0) AS rejected,
+           coalesce(sum(segments.failed), 0) AS failed,
+           coalesce(sum(segments.requests), 0) + (SELECT coalesce(sum(streams.requests), 0) FROM streams
+             WHERE streams.run = runs.id AND streams.state = 'place') AS requests
+         FROM runs LEFT JOIN segments ON segments.run = runs.id WHERE runs.id = $1 GROUP BY runs.id`,
+        [id],
+      )
+      return countersOfRow(row)
+    },
+  } satisfies Partial<LedgerIdentity & Runs>
+}

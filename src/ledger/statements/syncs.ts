@@ -1,0 +1,85 @@
+// What a sync's runs say about it: metrics ask every few seconds.
+
+import { countReadBackDifferent, type Books } from '../../core/states.ts'
+import type { Run } from '../roles/runs.ts'
+import type { Syncs } from '../roles/syncs.ts'
+import { completeStates, regularPurposes } from '../rows/runs.ts'
+import type { Row } from '../rows/values.ts'
+import type { SqlDialect, StatementRunner } from './engine.ts'
+
+/** Runs after the last complete one whose streams are read, to know how old a mirror's tables are. */
+export const STREAM_RUNS_MAX = 20
+
+/** Whether a run ended and its state or its books say that the two sides differ. Rejects outweigh it as a state. */
+const knowsOfDifferences = (state: unknown, counts: Books | null): boolean =>
+  state === 'complete_with_differences' ||
+  (state === 'complete_with_rejects' && counts !== null && countReadBackDifferent(counts) > 0)
+
+/** Whether only `differences` says so of a run. */
+const mayLeaveDifferences = ({ state, purpose }: Row): boolean =>
+  state === 'complete_with_rejects' && purpose === 'reconcile'
+
+export const syncStatements = (
+  db: StatementRunner,
+  { json, time, indexedBy }: SqlDialect,
+): Syncs => ({
+  async syncs() {
+    const rows = await db.all("SELECT DISTINCT sync FROM runs WHERE mode = 'run'")
+    return rows.map((row) => String(row['sync'])).toSorted()
+  },
+
+  async reconciled(sync) {
+    const verified = await db.one(
+      `SELECT verified_through FROM runs WHERE sync = $1 AND purpose = 'reconcile' AND mode = 'run'
+         AND verified_through IS NOT NULL ORDER BY id DESC LIMIT 1`,
+      [sync],
+    )
+    return { verifiedThrough: verified ? time(verified['verified_through']) : null }
+  },
+
+  async syncHealth(sync) {
+    const newest = await db.one(
+      `SELECT id, kind, state, reason, purpose, counts, opened_at FROM runs WHERE mode = 'run' AND sync = $1
+       ORDER BY id DESC LIMIT 1`,
+      [sync],
+    )
+    if (!newest) return null
+    const id = Number(newest['id'])
+    const counts = newest['counts'] === null ? null : (json(newest['counts']) as Books)
+    const success = await db.one(
+      `SELECT id, closed_at FROM runs WHERE mode = 'run' AND sync = $1 AND state IN (${completeStates})
+         AND purpose IN (${regularPurposes})
+       ORDER BY id DESC LIMIT 1`,
+      [sync],
+    )
+    // While rows are staged there are no segments yet.
+    const waits = await db.one(
+      `SELECT 1 FROM runs WHERE id = $1 AND closed_at IS NULL AND ((rows_read IS NULL AND rows_staged > 0)
+         OR EXISTS (SELECT 1 FROM segments WHERE run = $1 AND state = 'open'))`,
+      [id],
+    )
+    const left = mayLeaveDifferences(newest)
+      ? await db.one(
+          `SELECT 1 FROM differences ${indexedBy('differences_subject')} WHERE run = $1 AND repaired = 0 LIMIT 1`,
+          [id],
+        )
+      : undefined
+    const streams = await db.all(
+      `SELECT stream, max(opened_at) AS since FROM streams JOIN runs ON runs.id = streams.run
+       WHERE streams.state = 'complete' AND streams.run IN
+         (SELECT CAST($2 AS integer) UNION SELECT id FROM (SELECT id FROM runs WHERE mode = 'run' AND sync = $1 AND id > $2
+            AND purpose IN (${regularPurposes}) ORDER BY id DESC LIMIT ${STREAM_RUNS_MAX}) AS recent)
+       GROUP BY stream`,
+      [sync, Number(success?.['id'] ?? 0)],
+    )
+    return {
+      kind: newest['kind'] as Run['kind'],
+      state: newest['state'] as Run['state'],
+      reason: newest['reason'] as Run['reason'],
+      differs: knowsOfDifferences(newest['state'], counts) || left !== undefined,
+      succeededAt: success ? time(success['closed_at']) : null,
+      waitingSince: waits ? time(newest['opened_at']) : null,
+      streams: new Map(streams.map((each) => [String(each['stream']), time(each['since'])])),
+    }
+  },
+})
