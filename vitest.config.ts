@@ -14,19 +14,22 @@ function memoryFolder(): string | undefined {
 
 const folder = memoryFolder()
 
-/** What needs no Temporal server: `npm run test:unit` runs it alone. */
-const unit = ['test/{golden,other-service,suites,unit}/**/*.test.ts']
+/** Parts alone, in this process: `npm run test:unit`, the quick loop. */
+const unit = ['test/unit/**/*.test.ts']
+/** What takes seconds: a database, a whole service, a simulation, thousands of cases. */
+const slow = ['test/{golden,other-service,suites}/**/*.test.ts', 'test/unit/**/*.slow.test.ts']
 
 export default defineConfig({
   test: {
     projects: [
-      { extends: true, test: { name: 'unit', include: unit } },
+      { extends: true, test: { name: 'unit', include: unit, exclude: slow } },
+      { extends: true, test: { name: 'slow', include: slow } },
       {
         extends: true,
         test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
-          exclude: [...unit, 'test/bench/**'],
+          exclude: [...unit, ...slow, 'test/bench/**'],
           globalSetup: ['test/setup/global.ts'],
         },
       },
