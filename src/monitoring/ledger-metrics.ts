@@ -5,7 +5,7 @@
 import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/item-states.ts'
 import type { Clock } from '../core/ports.ts'
 import { LIVE_STATES } from '../core/states.ts'
-import type { Ledger, Run } from '../ledger/ledger.ts'
+import type { Ledger, Run, RunEnd } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Outcomes of rows of a mirror's tables. */
@@ -86,7 +86,7 @@ export function withLedgerMetrics(ledger: Ledger, metrics: Metrics, clock: Clock
 function countClosed(
   { rows, runs, runDuration }: Metrics,
   { sync, kind, openedAt }: Run,
-  { state, books }: Parameters<Ledger['closeRun']>[1],
+  { state, books }: RunEnd,
   clock: Clock,
 ): void {
   for (const outcome of COUNTED_WHEN_CLOSED)

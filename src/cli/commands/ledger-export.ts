@@ -4,7 +4,7 @@
 import { access, constants, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { ConfigError } from '../../core/errors.ts'
-import { EXPORTS, type ExportName, type Ledger } from '../../ledger/ledger.ts'
+import { type Archive, type ExportName, type ExportPage, EXPORTS } from '../../ledger/ledger.ts'
 import type { ParquetColumn, ParquetRow, ParquetType } from '../../warehouses/duckdb/parquet.ts'
 import { isRunning } from '../../warehouses/processes.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
@@ -86,7 +86,7 @@ export async function ledgerExport(
 
 /** Writes every file next to its place, and moves them all there at the end. */
 async function writeAll(
-  ledger: Ledger,
+  ledger: Archive,
   folder: string,
   run: number | null,
   written: (name: ExportName, rows: number) => void,
@@ -108,20 +108,17 @@ async function writeAll(
 
 /** The rows of a table or view, of one run or of all. */
 async function* pagesOf(
-  ledger: Ledger,
+  ledger: Archive,
   name: ExportName,
   run: number | null,
   onRows: (rows: number) => void,
 ): AsyncGenerator<readonly ParquetRow[], void, undefined> {
   let read = 0
   for (let after: string | null = null; ;) {
-    const { rows, next }: Awaited<ReturnType<Ledger['exportRows']>> = await ledger.exportRows(
-      name,
-      {
-        after,
-        limit: PAGE_ROWS,
-      },
-    )
+    const { rows, next }: ExportPage = await ledger.exportRows(name, {
+      after,
+      limit: PAGE_ROWS,
+    })
     onRows((read += rows.length))
     const ofRun = name === 'runs' ? 'id' : 'run'
     yield run === null ? rows : rows.filter((row) => row[ofRun] === run)

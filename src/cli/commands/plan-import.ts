@@ -13,7 +13,7 @@ import {
   stage,
   type ImportDeps,
 } from '../../import/index.ts'
-import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { Ledger, Run, RunReports, Runs } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
 import { printRejectGroups, REJECT_GROUPS_SHOWN } from '../views/reject-groups.ts'
@@ -49,7 +49,7 @@ export async function planImport(
   }
 }
 
-async function openPlan(ledger: Ledger, sync: ImportSync): Promise<Run> {
+async function openPlan(ledger: Runs, sync: ImportSync): Promise<Run> {
   const opened = await ledger.openRun({
     sync: sync.name,
     kind: sync.kind,
@@ -118,7 +118,7 @@ async function makePlan(
 
 async function writeRejects(
   context: CommandContext,
-  ledger: Ledger,
+  ledger: RunReports & Runs,
   { id }: Run,
   directory: string,
 ): Promise<void> {
@@ -201,7 +201,7 @@ function asksText(
 }
 
 /** The kinds of rejects, each with what was expected in its first row. */
-async function describedGroups(ledger: Ledger, run: number) {
+async function describedGroups(ledger: RunReports, run: number) {
   const groups = await ledger.rejectGroups(run)
   const described: ((typeof groups)[number] & { readonly detail: string | null })[] = []
   for (const group of groups) {

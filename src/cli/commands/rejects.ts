@@ -14,7 +14,7 @@ import {
   REJECT_STATES,
   countRejects,
 } from '../../core/states.ts'
-import type { Ledger, ReportedItem, Run } from '../../ledger/ledger.ts'
+import type { ReportedItem, Run, RunReports } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { openPrivateFile } from '../shared/private-file.ts'
 import { findRun } from '../shared/find-run.ts'
@@ -84,7 +84,7 @@ export async function rejects(
 const rows = (count: number): string => (count === 1 ? '1 row' : `${formatNumber(count)} rows`)
 
 /** The rejects that are left, in pages; of a run that is not over, those that there are. */
-async function* pagesOf(ledger: Ledger, run: Run): AsyncGenerator<readonly ReportedItem[]> {
+async function* pagesOf(ledger: RunReports, run: Run): AsyncGenerator<readonly ReportedItem[]> {
   const isLeft = !LIVE_STATES.includes(run.state)
   let after = 0
   // Bounded by the run's items: every pass moves `after` forward.
@@ -120,7 +120,7 @@ const spelled = (item: ReportedItem) => ({
 /** All in one file, or on standard output. Returns how many. */
 async function writeOne(
   context: CommandContext,
-  ledger: Ledger,
+  ledger: RunReports,
   run: Run,
   { output = '-', exact }: RejectsOptions,
   tried: Map<number, number>,
@@ -174,7 +174,7 @@ interface Kind {
 /** A file for each kind of error, in a folder of their own. Returns how many rows. The rows of a plan can be corrected in the source only. */
 export async function writeFolder(
   context: CommandContext,
-  ledger: Ledger,
+  ledger: RunReports,
   run: Run,
   { directory = `rejects-${run.id}`, exact }: RejectsOptions,
   tried = new Map<number, number>(),

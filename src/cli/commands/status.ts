@@ -5,7 +5,7 @@ import { sumOfDifferences } from '../../core/differences.ts'
 import { jobOf } from '../../runs/job.ts'
 import { isWholeScope } from '../../core/purpose.ts'
 import type { QuotaStore } from '../../core/ports.ts'
-import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { Differences, Ledger, Run, Runs, Syncs } from '../../ledger/ledger.ts'
 import { readRunAccount, streamTotals, type RunAccount } from '../../report/account.ts'
 import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
@@ -60,7 +60,7 @@ const COMPARED_MAX = 50
 
 const NEVER: Verified = { through: null, left: 0 }
 
-async function verifiedOf(ledger: Ledger, sync: string): Promise<Verified> {
+async function verifiedOf(ledger: Differences & Runs & Syncs, sync: string): Promise<Verified> {
   const { verifiedThrough: through } = await ledger.reconciled(sync)
   let left = 0
   for (const run of await ledger.runs({ sync, limit: COMPARED_MAX, isCompared: true })) {
@@ -88,7 +88,7 @@ interface Latest {
   readonly reconciliation: Run | undefined
 }
 
-async function latestOf(ledger: Ledger | null, sync: string): Promise<Latest> {
+async function latestOf(ledger: Runs | null, sync: string): Promise<Latest> {
   const first = async (isCompared?: boolean) =>
     (await ledger?.runs({ sync, limit: 1, ...(isCompared !== undefined && { isCompared }) }))?.[0]
   const newest = await first()

@@ -1,14 +1,14 @@
 // The run that a command is about.
 
 import { ConfigError } from '../../core/errors.ts'
-import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { Run, Runs } from '../../ledger/ledger.ts'
 import { safeText } from './terminal.ts'
 
 /**
  * A run by its number, the latest of a sync by the sync's name, or the latest of all where `text` is undefined.
  * @throws ConfigError that names the latest run
  */
-export async function findRun(ledger: Ledger, text: string | undefined): Promise<Run> {
+export async function findRun(ledger: Runs, text: string | undefined): Promise<Run> {
   const id = text !== undefined && /^\d+$/.test(text) ? Number(text) : NaN
   const byNumber = Number.isSafeInteger(id) ? await ledger.run(id) : null
   if (byNumber) return byNumber

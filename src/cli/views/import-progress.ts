@@ -1,7 +1,7 @@
 // How far a live import is: what `status` shows of it, because its books are counted only when it ends.
 
 import { LIVE_STATES } from '../../core/states.ts'
-import type { Ledger, RunCounters, Run } from '../../ledger/ledger.ts'
+import type { Run, RunCounters, Runs } from '../../ledger/ledger.ts'
 
 /** Where a live import is. */
 export interface ImportProgressView {
@@ -12,10 +12,7 @@ export interface ImportProgressView {
 }
 
 /** Null for a run that has ended, and for a mirror, whose streams show it. */
-export async function importProgressOf(
-  ledger: Ledger,
-  run: Run,
-): Promise<ImportProgressView | null> {
+export async function importProgressOf(ledger: Runs, run: Run): Promise<ImportProgressView | null> {
   if (run.kind !== 'import' || !LIVE_STATES.includes(run.state)) return null
   const progress = await ledger.progress(run.id)
   if (run.rowsRead === null) return { phase: 'staging', percent: null, progress }

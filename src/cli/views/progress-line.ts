@@ -1,12 +1,12 @@
 // The one line that a person sees of a run while it goes on.
 
 import { sumOfDifferences } from '../../core/differences.ts'
-import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { Differences, Run, Runs, Streams } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { streamTotals } from '../../report/account.ts'
 import { bar, elapsedText, formatNumber, requestsText, safeText } from '../shared/terminal.ts'
 
-type Line = (ledger: Ledger, run: Run) => Promise<string>
+type Line = (ledger: Differences & Runs & Streams, run: Run) => Promise<string>
 
 type Hints = Pick<CommandContext, 'hint'>
 

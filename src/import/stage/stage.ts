@@ -150,7 +150,7 @@ async function stageRows(
       rows: read + carried,
       digest,
       watermark,
-      believes: skipUnchanged,
+      skipUnchanged,
       rowsPerSegment: tuning.rows_per_segment,
     },
     () => {

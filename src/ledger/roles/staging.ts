@@ -48,7 +48,7 @@ export interface StagedSource {
    * Whether the run relies on what was accepted, and leaves it out as `unchanged`. Default true; a reconciliation reads the
    * service instead.
    */
-  readonly believes?: boolean
+  readonly skipUnchanged?: boolean
 }
 
 /** What staging decided, in rows. */

@@ -19,11 +19,11 @@ export type Reliance = { readonly after: number; readonly restored: number } | n
 
 /** @param elsewhere the newest run that wrote the records as another destination */
 export const relianceOf = (
-  { believes = true }: StagedSource,
+  { skipUnchanged = true }: StagedSource,
   elsewhere: unknown,
   restored: unknown,
 ): Reliance =>
-  believes
+  skipUnchanged
     ? { after: Math.max(Number(elsewhere), Number(restored)), restored: Number(restored) }
     : null
 

@@ -349,7 +349,7 @@ export function closingTests(open: Open): void {
       it('of a record that two keys write is what its last sending shows', async () => {
         for (const last of [null, told('answered_different')]) {
           const claim = await staged(ledger, [row(1, 'A', 'x'), row(2, 'a', 'x')], {
-            believes: false,
+            skipUnchanged: false,
           })
           const batch = await send(ledger, claim)
           const { run } = claim

@@ -30,7 +30,7 @@ import {
   type Opened,
 } from './scene.ts'
 
-const asks = { believes: false, task: { purpose: 'reconcile' } } as const
+const asks = { skipUnchanged: false, task: { purpose: 'reconcile' } } as const
 const first = { after: 0, limit: 1_000 } as const
 
 const difference = (ordinal: number | null, more: Partial<Difference> = {}): Difference => ({
@@ -91,7 +91,7 @@ export function reconcilingTests(open: Open): void {
   describe('a sample', () => {
     const take = async (items: readonly StagedItem[], count: number, rowsPerSegment = 1_000) => {
       const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
-      const { fence } = await stage(ledger, run, items, { believes: false, rowsPerSegment })
+      const { fence } = await stage(ledger, run, items, { skipUnchanged: false, rowsPerSegment })
       const left = await ledger.keepSample(run, fence, count)
       const states = await statesOf(ledger, run)
       const kept = Object.keys(states)
@@ -132,7 +132,7 @@ export function reconcilingTests(open: Open): void {
 
     it('is not taken by whoever lost the run', async () => {
       const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
-      const { fence } = await stage(ledger, run, rows(100), { believes: false })
+      const { fence } = await stage(ledger, run, rows(100), { skipUnchanged: false })
       await expect(ledger.keepSample(run, fence - 1, 10)).rejects.toThrow(FenceLost)
       expect(await booked(ledger, run)).toEqual({ planned: 100 })
     })
@@ -279,7 +279,7 @@ export function reconcilingTests(open: Open): void {
 
     it('of 1,000 rows in many fields is counted in its segments', async () => {
       const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
-      await stage(ledger, run, rows(3_000), { believes: false, rowsPerSegment: 1_000 })
+      await stage(ledger, run, rows(3_000), { skipUnchanged: false, rowsPerSegment: 1_000 })
       const items = Array.from({ length: 1_000 }, (_, index) => {
         const ordinal = 501 + index
         const fields = ['a', 'b', 'c'].map((field) => difference(ordinal, { field }))
@@ -317,7 +317,7 @@ export function reconcilingTests(open: Open): void {
     it('goes with the items where staging begins anew', async () => {
       const { run } = await reconcile(rows(3))
       await ledger.recordCompared(run, [different(2)])
-      await stage(ledger, run, rows(3), { believes: false })
+      await stage(ledger, run, rows(3), { skipUnchanged: false })
       expect(await noted(run)).toEqual([])
       expect(await uncompared(run)).toEqual([1, 2, 3])
     })
@@ -326,7 +326,7 @@ export function reconcilingTests(open: Open): void {
   describe('marks', () => {
     const marksOf = async (key: string) => {
       const { id } = await openRun(ledger, 'plan', 'contacts', 'import', asks.task)
-      await stage(ledger, id, [row(1, key)], { believes: false })
+      await stage(ledger, id, [row(1, key)], { skipUnchanged: false })
       const [item] = await ledger.uncompared(id, first)
       await ledger.discard(id)
       return item!.accepted?.marks
@@ -424,7 +424,7 @@ export function reconcilingTests(open: Open): void {
     const retry = async (of: number, items: readonly (readonly [of: number, key: string])[]) => {
       const task = { purpose: 'retry', of } as const
       const again = items.map(([ordinal, key], index) => ({ ...row(index + 1, key), of: ordinal }))
-      const claim = await staged(ledger, again, { believes: false, task })
+      const claim = await staged(ledger, again, { skipUnchanged: false, task })
       await settle(ledger, claim, await send(ledger, claim), 'created')
       await close(ledger, claim.run)
       return claim.run
@@ -452,7 +452,7 @@ export function reconcilingTests(open: Open): void {
         purpose: 'retry',
         of,
       })
-      await stage(ledger, between, [{ ...badRow(1, null), of: 5 }], { believes: false })
+      await stage(ledger, between, [{ ...badRow(1, null), of: 5 }], { skipUnchanged: false })
       await close(ledger, between)
       await retry(between, [[1, 'k5']])
       const { run } = await reconcile([row(1, 'k1')])
@@ -615,7 +615,7 @@ export function reconcilingTests(open: Open): void {
 
     it('of thousands of records are noted and mended as of one', async () => {
       const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', asks.task)
-      await stage(ledger, run, rows(1_200), { believes: false })
+      await stage(ledger, run, rows(1_200), { skipUnchanged: false })
       const all = rows(1_200).map(({ ordinal }) => difference(ordinal))
       await ledger.noteDifferences(run, all.slice(0, 1_000), { repaired: false })
       await ledger.noteDifferences(run, all.slice(200), { repaired: false })
@@ -683,7 +683,7 @@ export function reconcilingTests(open: Open): void {
       await accept(ledger, rows(4))
       const write = async (sync: string, items: readonly StagedItem[], more: object) => {
         const { id: run } = await openRun(ledger, 'run', sync)
-        await stage(ledger, run, items, { believes: false, destination: { sync, ...more } })
+        await stage(ledger, run, items, { skipUnchanged: false, destination: { sync, ...more } })
         const [segment] = await ledger.openSegments(run)
         const claim = { run, segment: segment!, fence: await ledger.claimSegment(run, segment!) }
         await settle(ledger, claim, await send(ledger, claim), 'updated')

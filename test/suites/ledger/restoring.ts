@@ -54,7 +54,7 @@ export function restoringTests(open: Open): void {
       await accept(opened.ledger, rows(3))
       const ledger = await opened.restored()
       const { id } = await openRun(ledger)
-      const { counts } = await stage(ledger, id, rows(3), { believes: false })
+      const { counts } = await stage(ledger, id, rows(3), { skipUnchanged: false })
       expect(counts.distrusted).toBeUndefined()
       await close(ledger, id)
     })

@@ -92,7 +92,7 @@ export function retryingTests(open: Open): void {
       of: ordinal,
     }))
     const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', { purpose: 'retry', of })
-    await stage(ledger, run, again, { believes: false })
+    await stage(ledger, run, again, { skipUnchanged: false })
     const [segment] = await ledger.openSegments(run)
     if (segment) {
       const claim = { run, segment, fence: await ledger.claimSegment(run, segment) }
@@ -291,7 +291,7 @@ export function retryingTests(open: Open): void {
         purpose: 'retry',
         of: run,
       })
-      await stage(ledger, second, [{ ...row(1, 'differs'), of: 8 }], { believes: false })
+      await stage(ledger, second, [{ ...row(1, 'differs'), of: 8 }], { skipUnchanged: false })
       const [segment] = await ledger.openSegments(second)
       const claim = {
         run: second,

@@ -109,7 +109,7 @@ export interface StageOptions {
   readonly orgId?: number
   readonly destination?: Partial<Destination>
   readonly watermark?: Watermark
-  readonly believes?: boolean
+  readonly skipUnchanged?: boolean
 }
 
 /** Stages the rows of a run, 1,000 at a time, to the end. */
@@ -132,7 +132,7 @@ export async function stage(
     digest: 'd',
     rowsPerSegment: options.rowsPerSegment ?? 100_000,
     watermark: options.watermark,
-    ...(options.believes !== undefined && { believes: options.believes }),
+    ...(options.skipUnchanged !== undefined && { skipUnchanged: options.skipUnchanged }),
   }
   return { fence, counts: await ledger.finishStage(run, fence, source) }
 }

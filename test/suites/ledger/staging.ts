@@ -229,7 +229,7 @@ export function stagingTests(open: Open): void {
         await accept(ledger, rows(2, 'a'))
         const task = { purpose: 'reconcile' } as const
         const { id } = await openRun(ledger, 'run', 'contacts', 'import', task)
-        await stage(ledger, id, rows(1, 'a'), { ...other, believes: false })
+        await stage(ledger, id, rows(1, 'a'), { ...other, skipUnchanged: false })
         await close(ledger, id)
         expect(await accepted(ledger, rows(2, 'a'))).toEqual([])
       })

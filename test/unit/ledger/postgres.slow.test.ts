@@ -710,7 +710,7 @@ describe('a statement', () => {
     await accept(ledger, rows(400, 'a'))
     const task = { purpose: 'reconcile' } as const
     const { id: run } = await openRun(ledger, 'run', 'contacts', 'import', task)
-    const { fence } = await stage(ledger, run, rows(5_000, 'b'), { believes: false })
+    const { fence } = await stage(ledger, run, rows(5_000, 'b'), { skipUnchanged: false })
     await ledger.keepSample(run, fence, 4_000)
     const difference = {
       stream: 'svc_contact',
@@ -741,7 +741,7 @@ describe('a statement', () => {
     await ledger.settleDifferences(run)
     await close(ledger, run)
     const { id: next } = await openRun(ledger, 'run', 'contacts', 'import', task)
-    await stage(ledger, next, rows(400, 'b'), { believes: false })
+    await stage(ledger, next, rows(400, 'b'), { skipUnchanged: false })
     const extra: string[] = []
     for (let after: string | null = null; ;) {
       const page = await ledger.absentKeys(next, { after, limit: 500 })

@@ -93,7 +93,7 @@ async function stage(
   run: number,
   names: Names,
   items: readonly StagedItem[],
-  believes = true,
+  skipUnchanged = true,
 ) {
   await ledger.bindDestination(
     run,
@@ -102,7 +102,12 @@ async function stage(
   )
   const fence = await ledger.beginStage(run, ['id', names.column])
   await ledger.stageItems(run, fence, items)
-  const source = { rows: items.length, digest: 'ab'.repeat(32), rowsPerSegment: 1_000, believes }
+  const source = {
+    rows: items.length,
+    digest: 'ab'.repeat(32),
+    rowsPerSegment: 1_000,
+    skipUnchanged,
+  }
   await ledger.finishStage(run, fence, source)
 }
 
