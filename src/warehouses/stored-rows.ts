@@ -102,18 +102,16 @@ export const columnsNamed = (
     throw new SyncError('column_unfit', `The stream ${stream} has no column ${name}`)
   })
 
-/**
- * How rows with a value are found: by the absence of one, by the value itself, or by the text that the database writes for it.
- */
-export type StoredMismatch =
+/** How rows with a value are found: by the absence of one, by the value itself, or by the text that the database writes for it. */
+export type ValueMatch =
   | { readonly by: 'null' }
   | { readonly by: 'value' | 'text'; readonly text: string }
 
 /** @throws SyncError `column_unfit` for columns with too many ways to write a value: an error of ours */
-export function compareStored(
+export function matchOf(
   { name, type: { holds, list } }: MirrorColumn,
   value: ColumnEquals['value'],
-): StoredMismatch {
+): ValueMatch {
   if (list || holds === 'json')
     throw new SyncError(
       'column_unfit',

@@ -19,7 +19,7 @@ import type { RecordPage } from '../../src/contract/index.ts'
 import { SYSTEM_TYPES } from '../../src/service/schema/system-types.ts'
 import { columnType as duckdbType } from '../../src/warehouses/duckdb/sql.ts'
 import { DECIMAL, type ColumnType } from '../../src/warehouses/mirror-tables.ts'
-import { sqlType as postgresType } from '../../src/warehouses/postgres/sql.ts'
+import { columnType as postgresType } from '../../src/warehouses/postgres/sql.ts'
 import { startFigures } from './mirror-figures.ts'
 
 const RANGES = 8

@@ -17,14 +17,11 @@ import {
   writeError,
 } from './failures.ts'
 import { enterFile } from './file-gate.ts'
-import { quoteLiteral } from './sql.ts'
+import { FILE, quoteLiteral } from './sql.ts'
 
 const WAIT_MS = 10_000
 const ASK_AGAIN_MS = 100
 const INTERRUPT_MS = 50
-
-/** Name of the file in SQL, while it is attached. */
-export const FILE = 'warehouse'
 
 /** The answer of a statement: its rows, with values as JavaScript has them. */
 export type Ask = (sql: string) => Promise<unknown[][]>

@@ -11,10 +11,11 @@ import {
   type MirrorRow,
   type MirrorStream,
 } from '../mirror-tables.ts'
-import type { Ask, AttachedFile } from './attached.ts'
-import { storePosition } from './catalogue.ts'
-import { tableColumns, tableIn } from './schema.ts'
-import { cast, instantExpression, quoteIdentifier } from './sql.ts'
+import { storePosition } from '../mirror/catalogue.ts'
+import { quoteIdentifier, type SchemaPlace } from '../mirror/session.ts'
+import type { AttachedFile } from './attached.ts'
+import { DuckdbSession } from './session.ts'
+import { cast, instantExpression, tableIn } from './sql.ts'
 import { cellsWriter, checkStagedInstant } from './staged-cells.ts'
 import type { Staging } from './staging.ts'
 
@@ -38,7 +39,7 @@ const LATEST = `CREATE OR REPLACE TEMP TABLE latest AS
 export async function openBatch(
   file: AttachedFile,
   staging: Staging,
-  schema: string,
+  home: SchemaPlace,
   stream: MirrorStream,
   onOver: (batch: MirrorBatch) => void,
 ): Promise<MirrorBatch> {
@@ -49,7 +50,7 @@ export async function openBatch(
       'CREATE TEMP TABLE staged (id VARCHAR, version VARCHAR, seen VARCHAR, misfits VARCHAR, cells VARCHAR)',
     )
     const appender = await connection.createAppender('staged', null, 'temp')
-    return new DuckdbBatch(file, connection, appender, schema, stream, onOver)
+    return new DuckdbBatch(file, connection, appender, home, stream, onOver)
   } catch (error) {
     connection.closeSync()
     throw error
@@ -61,7 +62,7 @@ class DuckdbBatch implements MirrorBatch {
   readonly #file: AttachedFile
   readonly #connection: DuckDBConnection
   readonly #appender: DuckDBAppender
-  readonly #schema: string
+  readonly #home: SchemaPlace
   readonly #stream: MirrorStream
   readonly #onOver: (batch: MirrorBatch) => void
   readonly #cells: (row: MirrorRow) => string
@@ -74,7 +75,7 @@ class DuckdbBatch implements MirrorBatch {
     file: AttachedFile,
     connection: DuckDBConnection,
     appender: DuckDBAppender,
-    schema: string,
+    home: SchemaPlace,
     stream: MirrorStream,
     onOver: (batch: MirrorBatch) => void,
   ) {
@@ -82,7 +83,7 @@ class DuckdbBatch implements MirrorBatch {
     this.#file = file
     this.#connection = connection
     this.#appender = appender
-    this.#schema = schema
+    this.#home = home
     this.#stream = stream
     this.#cells = cellsWriter(stream.columns.filter(({ live }) => live))
   }
@@ -152,8 +153,9 @@ class DuckdbBatch implements MirrorBatch {
     this.#flush()
     await this.#file.prepare(this.#connection, LATEST)
     const counts = await this.#file.transaction(this.#connection, async (ask) => {
-      await storePosition(ask, this.#schema, this.#stream.name, fence, position)
-      return await mergeLatest(ask, this.#file.place, this.#schema, this.#stream, run)
+      const session = new DuckdbSession(ask, this.#home)
+      await storePosition(session, this.#stream.name, fence, position)
+      return await mergeLatest(session, this.#stream, run)
     })
     this.#end()
     return counts
@@ -179,12 +181,11 @@ const OVER = new SyncError('batch_over', 'The batch was merged or dropped before
 
 /** Merges the rows of `latest`. In a transaction. */
 async function mergeLatest(
-  ask: Ask,
-  place: string,
-  schema: string,
+  session: DuckdbSession,
   stream: MirrorStream,
   run: number,
 ): Promise<MergeCounts> {
+  const { ask, place, schema } = session
   const table = tableIn(schema, stream.table)
   const live = stream.columns.filter((column) => column.live)
   const values = live.map(({ type }, index) => cast(`l.cells[${index + 1}]`, type))
@@ -193,9 +194,7 @@ async function mergeLatest(
   )
   const ours = new Set([...OWN_COLUMNS, ...live.map(({ name }) => name)].map(lower))
   // Columns that are no longer written, or that people added, keep their values.
-  const kept = (await tableColumns(ask, schema, stream.table)).filter(
-    (name) => !ours.has(lower(name)),
-  )
+  const kept = (await session.columnNames(stream.table)).filter((name) => !ours.has(lower(name)))
   // Reads only the ids first: if none of them exists, no other column has to be read.
   const [present] = await ask(
     `SELECT count(*) FROM ${table} t WHERE t."_id" IN (SELECT id FROM temp.latest)`,

@@ -1,12 +1,16 @@
 // Names, texts and types in DuckDB's SQL.
 
 import { DECIMAL, type ColumnType } from '../mirror-tables.ts'
+import { quoteIdentifier } from '../mirror/session.ts'
+
+/** Name of the mirror's file in SQL, while it is attached. */
+export const FILE = 'warehouse'
+
+export const tableIn = (schema: string, table: string): string =>
+  `${FILE}.${quoteIdentifier(schema)}.${quoteIdentifier(table)}`
 
 /** A text as a literal. */
 export const quoteLiteral = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
-/** A name as an identifier. */
-export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** Texts as rows of one column. */
 export const rowsOf = (texts: readonly string[]): string =>

@@ -1,7 +1,7 @@
 // The temporary table that holds the rows of a batch, and how its rows compare with the rows of the target table.
 
 import type { MirrorColumn, MirrorStream } from '../mirror-tables.ts'
-import { quoteIdentifier } from './sql.ts'
+import { quoteIdentifier } from '../mirror/session.ts'
 
 export const BATCH = 'pg_temp.records_sync_batch'
 

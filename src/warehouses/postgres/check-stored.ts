@@ -12,7 +12,8 @@ import {
   someNames,
   type TableHooks,
 } from './table-hooks.ts'
-import { tableIn, type SchemaPlace } from './schema.ts'
+import type { SchemaPlace } from '../mirror/session.ts'
+import { tableIn } from './sql.ts'
 import type { Lease } from './connections.ts'
 
 const RETRY_MS = 10_000
@@ -63,7 +64,7 @@ export async function checkMergeStored(
   const { rows } = await lease.ask(
     `SELECT part, count(*) FROM (
        SELECT CASE WHEN t."_id" IS NULL THEN -1 ${parts.map(([, when], index) => `WHEN ${when} THEN ${index}`).join(' ')} END AS part
-       FROM ${BEST} AS b LEFT JOIN ${tableIn(home, stream.table)} AS t ON t."_id" = b.id
+       FROM ${BEST} AS b LEFT JOIN ${tableIn(home.schema, stream.table)} AS t ON t."_id" = b.id
        WHERE b.id <> ALL ($2::text[])
      ) AS compared WHERE part IS NOT NULL GROUP BY part ORDER BY 2 DESC, 1`,
     [run, older, later],
@@ -82,24 +83,20 @@ export async function checkMergeStored(
 const NOT_LATER = 'b.id <> ALL ($3::text[])'
 
 /**
- * Checks whether a deletion left rows that it should have taken: those that `where` still finds.
+ * Checks whether a deletion left rows that it should have taken: those that `countLeft` still finds.
  * @throws SyncError `warehouse_altered`
  */
 export async function checkRowsDeleted(
   lease: Lease,
   home: SchemaPlace,
   stream: MirrorStream,
-  { where, values }: { readonly where: string; readonly values: readonly unknown[] },
+  countLeft: () => Promise<number>,
 ): Promise<void> {
   const beside = await readTableHooks(lease, home, [stream.table])
   refuseTable(home, beside)
   if (beside.length === 0) return
   await lease.ask('SET CONSTRAINTS ALL IMMEDIATE')
-  const { rows } = await lease.ask(
-    `SELECT count(*) FROM ${tableIn(home, stream.table)} WHERE ${where}`,
-    values,
-  )
-  const left = Number(rows[0]![0])
+  const left = await countLeft()
   if (left > 0)
     throw swallowed(home, stream, `${formatNumber(left)} rows stay that were to be deleted`, beside)
 }

@@ -11,12 +11,13 @@ import {
   type MirrorStream,
 } from '../mirror-tables.ts'
 import { BATCH, BEST, differs, MISFITS_DIFFER, numbered } from './batch-table.ts'
-import { storePosition } from './catalogue.ts'
-import { tableIn, type SchemaPlace } from './schema.ts'
+import { storePosition } from '../mirror/catalogue.ts'
+import { quoteIdentifier, type SchemaPlace } from '../mirror/session.ts'
 import type { PostgresConnections, Lease } from './connections.ts'
 import { checkInstant, Copy, linesWriter } from './copy.ts'
 import { STATEMENT_MAX_MS, type RequiredGrants } from './failures.ts'
-import { quoteIdentifier, sqlType } from './sql.ts'
+import { PostgresSession } from './session.ts'
+import { columnType, tableIn } from './sql.ts'
 import { checkMergeStored } from './check-stored.ts'
 
 /** Cells that are converted to text before other work gets a turn. */
@@ -32,7 +33,7 @@ const MERGE_SETTINGS = `SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergej
  */
 function mergeText(home: SchemaPlace, stream: MirrorStream): string {
   const columns = numbered(stream)
-  const table = tableIn(home, stream.table)
+  const table = tableIn(home.schema, stream.table)
   const content = [MISFITS_DIFFER, ...columns.map(differs)]
   const names = columns.map(({ name }) => quoteIdentifier(name))
   return `WITH judged AS MATERIALIZED (
@@ -80,7 +81,7 @@ export async function openBatch(
 ): Promise<MirrorBatch> {
   const lease = await connections.lease()
   try {
-    const columns = numbered(stream).map(({ as, type }) => `, ${as} ${sqlType(type)}`)
+    const columns = numbered(stream).map(({ as, type }) => `, ${as} ${columnType(type)}`)
     // It may stay open for as long as rows come. The temporary table need not survive a crash.
     await lease.ask(
       `SET statement_timeout = 0; BEGIN; SET LOCAL synchronous_commit = off; DROP TABLE IF EXISTS ${BATCH};
@@ -155,7 +156,8 @@ class PostgresBatch implements MirrorBatch {
       await this.#copy?.end()
       this.#copy = undefined
       return await lease.transaction(async () => {
-        await storePosition(lease, this.#home, this.#stream.name, fence, position)
+        const session = new PostgresSession(lease, this.#home)
+        await storePosition(session, this.#stream.name, fence, position)
         const { rows } = await lease.ask(mergeText(this.#home, this.#stream), [run])
         const [row] = rows
         const merged = mergeCounts(row!)

@@ -1,9 +1,10 @@
 // Names and types of a mirror's columns in SQL.
 
 import type { ColumnType } from '../mirror-tables.ts'
+import { quoteIdentifier } from '../mirror/session.ts'
 
-/** An identifier, whatever characters it contains. */
-export const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export const tableIn = (schema: string, table: string): string =>
+  `${quoteIdentifier(schema)}.${quoteIdentifier(table)}`
 
 const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
   text: 'text',
@@ -15,7 +16,7 @@ const TYPES: Readonly<Record<ColumnType['holds'], string>> = {
 }
 
 /** The type, by its name in the database's catalogue. */
-export function sqlType({ holds, list }: ColumnType): string {
+export function columnType({ holds, list }: ColumnType): string {
   return `${TYPES[holds]}${list ? '[]' : ''}`
 }
 
@@ -24,12 +25,4 @@ export function columnText(value: string, { holds, list }: ColumnType): string {
   const many = list ? '[]' : ''
   const text = `${value}${holds === 'instant' ? `::timestamp${many}` : ''}::text${many}`
   return list ? `to_json(${text})::text` : text
-}
-
-/** `decimal`, `text[]`: the type's name in the mirror's catalogue. */
-export const typeText = ({ holds, list }: ColumnType): string => (list ? `${holds}[]` : holds)
-
-export function columnType(text: string): ColumnType {
-  const list = text.endsWith('[]')
-  return { holds: (list ? text.slice(0, -2) : text) as ColumnType['holds'], list }
 }

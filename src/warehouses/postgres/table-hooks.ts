@@ -2,7 +2,7 @@
 // statements do something else, so they are refused; check-stored.ts checks what triggers do.
 
 import { SyncError } from '../../core/errors.ts'
-import type { SchemaPlace } from './schema.ts'
+import type { SchemaPlace } from '../mirror/session.ts'
 import type { Lease } from './connections.ts'
 
 /** Names that a message lists. */
