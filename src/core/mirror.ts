@@ -26,6 +26,12 @@ export const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid
 /** Digits of a decimal column of DuckDB, and those after the point; PostgreSQL's have no such bounds. */
 export const DECIMAL = { digits: 38, scale: 9 } as const
 
+const WHOLE_DIGITS = DECIMAL.digits - DECIMAL.scale
+const DECIMAL_FORM = new RegExp(String.raw`^-?\d{1,${WHOLE_DIGITS}}(?:\.\d{1,${DECIMAL.scale}})?$`)
+
+/** Whether a text is a decimal that every warehouse can hold; never a rounded one. */
+export const fitsDecimal = (text: string): boolean => DECIMAL_FORM.test(text)
+
 /** Bytes of a name in UTF-8; PostgreSQL would cut a longer one. */
 export const NAME_BYTES_MAX = 63
 

@@ -6,7 +6,7 @@ import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import { LosslessNumber, plainDecimal, digitCounts } from '../core/lossless-number.ts'
-import { DECIMAL } from '../core/mirror.ts'
+import { fitsDecimal } from '../core/mirror.ts'
 import type {
   ColumnType,
   MirrorCell,
@@ -196,13 +196,8 @@ function ofNumber(value: Json): string | undefined {
   return Number.isFinite(value) ? bounded(decimalOfNumber(value)) : undefined
 }
 
-/** A canonical decimal that every warehouse can hold; never a rounded one. */
-function bounded(decimal: string): string | undefined {
-  const point = decimal.indexOf('.')
-  const whole = (point < 0 ? decimal.length : point) - (decimal.startsWith('-') ? 1 : 0)
-  const fraction = point < 0 ? 0 : decimal.length - point - 1
-  return whole <= DECIMAL.digits - DECIMAL.scale && fraction <= DECIMAL.scale ? decimal : undefined
-}
+const bounded = (decimal: string): string | undefined =>
+  fitsDecimal(decimal) ? decimal : undefined
 
 function asDate(value: Json): string | undefined {
   return typeof value === 'string' && value.length === 10 && startsWithDay(value)

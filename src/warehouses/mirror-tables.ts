@@ -41,7 +41,7 @@ export { DECIMAL, OWN_COLUMNS } from '../core/mirror.ts'
 
 /**
  * One value, in its one form: decimals as canonical text (`-12.5`), dates `YYYY-MM-DD`, instants `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`,
- * JSON as its text. The code that makes it has checked it against `ColumnType`.
+ * JSON as its text. A batch refuses every other form (mirror/row-check.ts).
  */
 export type MirrorValue = string | boolean
 export type MirrorCell = MirrorValue | readonly MirrorValue[] | null

@@ -19,7 +19,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { Blocked, SyncError } from '../../src/core/errors.ts'
 import { enterFile, realFile } from '../../src/warehouses/duckdb/file-gate.ts'
 import { openWarehouse, openMirrorTables } from '../../src/warehouses/index.ts'
-import type { MirrorStream } from '../../src/warehouses/mirror-tables.ts'
+import type { ColumnType, MirrorCell, MirrorStream } from '../../src/warehouses/mirror-tables.ts'
 import type { WarehouseOptions } from '../../src/warehouses/warehouse.ts'
 import {
   at,
@@ -314,6 +314,65 @@ describe('a file', () => {
     await ask('DROP INDEX crm.theirs')
     expect(await batch.merge(into)).toEqual({ ...NOTHING, inserted: 2 })
   })
+})
+
+/** A stream of one column. */
+const only = (holds: ColumnType['holds']): MirrorStream => ({
+  name: 'only',
+  table: 'only',
+  columns: [column('cell', holds)],
+})
+
+describe('a cell', () => {
+  const merged = async (holds: ColumnType['holds'], cell: MirrorCell) => {
+    const tables = await open()
+    await tables.own(OWNER, PROJECT)
+    const stream = only(holds)
+    await tables.change([making(stream)])
+    const { fence } = await tables.claim(stream.name)
+    const batch = await tables.batch(stream)
+    const row = { id: '1', version: null, cells: [cell], misfits: null }
+    const added = batch.add([row], at(0)).then(() => null)
+    const refused = await added.catch((error: unknown) => error)
+    if (refused !== null) return { refused, tables, stream }
+    const error = await errorOf(batch.merge({ run: 1, fence, position: 'p' }))
+    return { error, tables, stream }
+  }
+
+  // DuckDB would take each of them for another value, or round it.
+  it.each([
+    ['decimal', '0.1234567891'],
+    ['decimal', '1e3'],
+    ['date', '2026-1-5'],
+    ['instant', '2026-01-31T08:15:00.1234567Z'],
+    ['instant', '2026-01-31 08:15:00'],
+    ['boolean', 'yes'],
+    ['text', true],
+    ['text', ['secret']],
+  ] as const)(
+    'of the kind %s is refused by the batch if it has another form: %j',
+    async (holds, cell) => {
+      const { refused } = await merged(holds, cell)
+      expect(refused).toMatchObject({ code: 'row_unfit' })
+      expect(String(refused)).not.toContain(String(cell))
+    },
+  )
+
+  it.each([
+    ['date', '2026-02-30'],
+    ['instant', '2026-02-30T08:15:00Z'],
+    ['instant', '2026-01-31T25:15:00Z'],
+    ['json', '{"a": secret'],
+  ] as const)(
+    'of the kind %s is refused by the file if it is no value, and nothing is written: %s',
+    async (holds, cell) => {
+      const { error, tables, stream } = await merged(holds, cell)
+      expect(error).toMatchObject({ code: 'row_unfit' })
+      expect(String(error)).not.toContain(cell)
+      expect(await tables.count(stream)).toEqual({ rows: 0, misfits: 0 })
+      expect(await tables.position(stream.name)).toBe(null)
+    },
+  )
 })
 
 /** A file system of 4 MB, where this user may make one. */

@@ -12,11 +12,12 @@ import {
   type MirrorStream,
 } from '../mirror-tables.ts'
 import { storePosition } from '../mirror/catalogue.ts'
+import { checkInstant } from '../mirror/row-check.ts'
 import { quoteIdentifier, type SchemaPlace } from '../mirror/session.ts'
 import type { AttachedFile } from './attached.ts'
 import { DuckdbSession } from './session.ts'
 import { cast, instantExpression, tableIn } from './sql.ts'
-import { cellsWriter, checkStagedInstant } from './staged-cells.ts'
+import { cellsWriter } from './staged-cells.ts'
 import type { Staging } from './staging.ts'
 
 /** Cells that are converted to text, or passed to the driver, before other work gets a turn. */
@@ -89,7 +90,7 @@ class DuckdbBatch implements MirrorBatch {
   }
 
   async add(rows: readonly MirrorRow[], seenAt: string): Promise<void> {
-    checkStagedInstant('_last_seen_at', seenAt)
+    checkInstant('_last_seen_at', seenAt)
     const turn = Math.max(1, Math.floor(TURN_CELLS / (this.#stream.columns.length + 5)))
     const cells: string[] = []
     for (const [index, row] of rows.entries()) {

@@ -3,7 +3,6 @@
 
 import type { PoolClient } from 'pg'
 import { from as copyFrom, type CopyStreamQuery } from 'pg-copy-streams'
-import { SyncError } from '../../core/errors.ts'
 import type {
   ColumnType,
   MirrorCell,
@@ -11,6 +10,7 @@ import type {
   MirrorRow,
   MirrorValue,
 } from '../mirror-tables.ts'
+import { rowChecker, unfitCell } from '../mirror/row-check.ts'
 
 const NULL = String.raw`\N`
 const SPECIAL = /[\\\n\r\t]/
@@ -25,91 +25,53 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 /** What no PostgreSQL text can hold: U+0000, and one half of a surrogate pair without the other. */
 export const UNSTORABLE = /[\0\ud800-\udfff]/u
-const DECIMAL = /^-?\d+(?:\.\d+)?$/
-const DATE = /^\d{4}-\d\d-\d\d$/
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/
 
 /** A text as a field of COPY's text format. */
 function escaped(text: string): string {
   return SPECIAL.test(text) ? text.replaceAll(SPECIALS, (special) => ESCAPES[special]!) : text
 }
 
-/** A value in the form in which PostgreSQL reads its type; undefined if it does not fit. Only texts may need escaping. */
-type Write = (value: MirrorValue) => string | undefined
-
-const matching =
-  (pattern: RegExp): Write =>
-  (value) =>
-    typeof value === 'string' && pattern.test(value) ? value : undefined
-const text: Write = (value) => (typeof value === 'string' ? value : undefined)
-
-const WRITE: Readonly<Record<ColumnType['holds'], Write>> = {
-  text,
-  json: text,
-  decimal: matching(DECIMAL),
-  date: matching(DATE),
-  instant: matching(INSTANT),
-  boolean: (value) => (typeof value === 'boolean' ? (value ? 't' : 'f') : undefined),
-}
+/** A value that fits, in the form in which PostgreSQL reads its type. */
+const valueText = (value: MirrorValue): string =>
+  typeof value === 'boolean' ? (value ? 't' : 'f') : value
 
 /** A value as an item of an array. */
 const item = (value: string): string =>
   `"${ITEM_SPECIAL.test(value) ? value.replaceAll(ITEM_SPECIALS, String.raw`\$&`) : value}"`
 
-/** A cell as a field of a line; undefined if it does not fit. */
-function fieldOf({ holds, list }: ColumnType): (cell: MirrorCell) => string | undefined {
-  const write = WRITE[holds]
+/** A cell that fits, as a field of a line. Only texts and JSON may need escaping. */
+function fieldOf({ holds, list }: ColumnType): (cell: MirrorCell) => string {
   if (list)
-    return (cell) => {
-      if (cell === null) return NULL
-      if (typeof cell !== 'object') return undefined
-      const values = cell.map(write)
-      return values.includes(undefined)
-        ? undefined
-        : escaped(`{${values.map((value) => item(value!)).join()}}`)
-    }
-  if (write === text)
-    return (cell) => (cell === null ? NULL : typeof cell === 'string' ? escaped(cell) : undefined)
-  return (cell) => (cell === null ? NULL : typeof cell === 'object' ? undefined : write(cell))
+    return (cell) =>
+      cell === null
+        ? NULL
+        : escaped(`{${(cell as readonly MirrorValue[]).map((one) => item(valueText(one))).join()}}`)
+  if (holds === 'text' || holds === 'json')
+    return (cell) => (cell === null ? NULL : escaped(cell as string))
+  return (cell) => (cell === null ? NULL : valueText(cell as MirrorValue))
 }
-
-const unfit = (column: string, expected: string): SyncError =>
-  new SyncError(
-    'row_unfit',
-    `A value does not fit the column ${column} of PostgreSQL; expected ${expected}`,
-  )
 
 /**
  * Writes lines of rows: id, version, time of the request, misfits, then the cells.
- * @throws SyncError `row_unfit` for a cell that is not of its column's type, or that PostgreSQL cannot store
+ * @throws SyncError `row_unfit` for a row that does not fit these columns, or that PostgreSQL cannot store
  */
 export function linesWriter(
   columns: readonly MirrorColumn[],
 ): (rows: readonly MirrorRow[], seenAt: string) => string {
+  const check = rowChecker(columns)
   const fields = columns.map(({ type }) => fieldOf(type))
-  const lineOf = ({ id, version, cells, misfits }: MirrorRow, seenAt: string): string => {
-    if (cells.length !== columns.length)
-      throw new SyncError(
-        'row_unfit',
-        `A row has ${cells.length} cells; expected ${columns.length}, one for each live column`,
-      )
-    if (version !== null && !INSTANT.test(version)) throw unfit('_version', 'an instant')
+  const lineOf = (row: MirrorRow, seenAt: string): string => {
+    check(row)
+    const { id, version, cells, misfits } = row
     let line = `${escaped(id)}\t${version ?? NULL}\t${seenAt}\t${misfits === null ? NULL : escaped(misfits)}`
-    for (let index = 0; index < fields.length; index++) {
-      const field = fields[index]!(cells[index]!)
-      if (field === undefined) {
-        const { name, type } = columns[index]!
-        throw unfit(name, `${type.holds}${type.list ? ', a list' : ''}`)
-      }
-      line += `\t${field}`
-    }
+    for (let index = 0; index < fields.length; index++) line += `\t${fields[index]!(cells[index]!)}`
     return `${line}\n`
   }
   return (rows, seenAt) => {
     let lines = ''
     for (const row of rows) lines += lineOf(row, seenAt)
     if (UNSTORABLE.test(lines))
-      throw unfit(unstorable(columns, rows), 'whole characters, and not U+0000')
+      throw unfitCell(unstorable(columns, rows), 'whole characters, and not U+0000')
     return lines
   }
 }
@@ -122,11 +84,6 @@ function unstorable(columns: readonly MirrorColumn[], rows: readonly MirrorRow[]
     if (column) return column.name
   }
   return '_misfits'
-}
-
-/** @throws SyncError `row_unfit` */
-export function checkInstant(column: string, value: string): void {
-  if (!INSTANT.test(value)) throw unfit(column, 'an instant')
 }
 
 /** Longest time in which the server may accept nothing. */
