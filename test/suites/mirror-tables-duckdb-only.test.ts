@@ -160,7 +160,7 @@ describe('a file', () => {
     const error = await errorOf(batch.merge(into))
     expect(error).toBeInstanceOf(Blocked)
     expect(error.message).toBe(
-      `blocked: warehouse: The warehouse dwh (${file}), schema crm is read for a query by this process (PID ${process.pid}), and was for 0.02 s; it goes on when the answer is read`,
+      `blocked: warehouse: The warehouse dwh (${file}), schema crm is read for a query by this process (PID ${process.pid}), and was for 0.02 s; it continues when the answer is read`,
     )
     const also = await openWarehouse('dwh', place)
     const order: string[] = []
@@ -300,7 +300,7 @@ describe('a file', () => {
     writeFileSync(file, content)
     expect(await errorOf((await open()).own(OWNER, PROJECT))).toMatchObject({
       code: 'warehouse_damaged',
-      message: `The warehouse dwh (${file}), schema crm is no DuckDB file, or a damaged one; put a whole one back, or remove it and its .wal, and it is mirrored anew`,
+      message: `The warehouse dwh (${file}), schema crm is no DuckDB file, or a damaged one; put a whole one back, or remove it and its .wal, and everything is mirrored again`,
     })
   })
 

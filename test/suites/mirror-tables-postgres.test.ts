@@ -240,7 +240,7 @@ describe('the mirror in a PostgreSQL', () => {
     await here.alter('ALTER TABLE crm.svc_contact DROP COLUMN born')
     expect((await errorOf(tables.streams())).message).toContain('crm.svc_contact.born is missing')
     // What the message says helps.
-    await here.alter(/mirrored anew: (.*)$/.exec((await errorOf(tables.streams())).message)![1]!)
+    await here.alter(/mirrored again: (.*)$/.exec((await errorOf(tables.streams())).message)![1]!)
     expect(await tables.streams()).toEqual([])
     expect((await errorOf(tables.claim(contacts.name))).code).toBe('warehouse_altered')
     await tables.change([{ ...contacts, add: contacts.columns, retire: [], revive: [] }])

@@ -127,7 +127,7 @@ export class AttachedFile {
       if (!this.exists())
         throw new SyncError(
           'warehouse_missing',
-          `The warehouse ${this.place} is gone: its file was removed or moved; run again, and it is mirrored anew`,
+          `The warehouse ${this.place} is gone: its file was removed or moved; run again, and everything is mirrored again`,
         )
       try {
         await connection.run(`ATTACH ${quoteLiteral(this.#file)} AS ${FILE} (TYPE duckdb)`)

@@ -41,7 +41,7 @@ export const processText = (pid: string | undefined): string =>
 export const fileBeingRead = (place: string, waitMs: number): Blocked =>
   new Blocked(
     'warehouse',
-    `The warehouse ${place} is read for a query by this process (PID ${process.pid}), and was for ${waitMs / 1_000} s; it goes on when the answer is read`,
+    `The warehouse ${place} is read for a query by this process (PID ${process.pid}), and was for ${waitMs / 1_000} s; it continues when the answer is read`,
     RETRY_MS,
   )
 
@@ -96,7 +96,7 @@ export function writeError(error: unknown, place: string): unknown {
   if (DAMAGED.test(message))
     return fail(
       'damaged',
-      'is no DuckDB file, or a damaged one; put a whole one back, or remove it and its .wal, and it is mirrored anew',
+      'is no DuckDB file, or a damaged one; put a whole one back, or remove it and its .wal, and everything is mirrored again',
     )
   if (kind === 'IO Error')
     return block('warehouse', 'cannot be read or written; look for the disk of its file')

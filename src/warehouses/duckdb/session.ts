@@ -139,8 +139,8 @@ export class DuckdbSession implements MirrorSession {
   }
 
   /**
-   * Addressed by row position, the other columns are read only near those rows; by a condition on ids, everywhere. A column may have
-   * the name of the position.
+   * Addressed by row position, the other columns are read only near those rows; by a condition on ids, everywhere. A column may
+   * have the name of the position.
    */
   async withIds(statement: Statement, table: string, ids: readonly string[]): Promise<string> {
     const among = statement.among('"_id"', ids)

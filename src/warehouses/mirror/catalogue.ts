@@ -55,7 +55,7 @@ export async function ownSchema(session: MirrorSession, claim: HolderClaim): Pro
   if (holder !== owner)
     throw refuse(
       'other_mirror',
-      `holds the mirror of ${String(holder ?? 'nobody')}, not of ${owner}; name another \`schema\` for this mirror, or drop that one`,
+      `holds the mirror of ${String(holder ?? 'no org')}, not of ${owner}; name another \`schema\` for this mirror, or drop that one`,
     )
   await noteHolder(session, claim)
 }
@@ -158,7 +158,7 @@ function checkTable(
   const altered = (what: string) =>
     new SyncError(
       'warehouse_altered',
-      `The warehouse ${place} was altered: ${what}; put it back as it was, or have it mirrored anew: ${drop}DELETE FROM ${sql('_records_sync_streams')} WHERE name = ${literal}; DELETE FROM ${sql('_records_sync_columns')} WHERE stream = ${literal}`,
+      `The warehouse ${place} was altered: ${what}; put it back as it was, or have it mirrored again: ${drop}DELETE FROM ${sql('_records_sync_streams')} WHERE name = ${literal}; DELETE FROM ${sql('_records_sync_columns')} WHERE stream = ${literal}`,
     )
   if (!found?.isTable) throw altered(`${where} is missing; expected the table of ${name}`)
   const expected = [
@@ -303,7 +303,7 @@ export async function claimStream(
   if (!row)
     throw new SyncError(
       'warehouse_altered',
-      `The warehouse ${session.place} does not know ${stream} any more; run again, and it is mirrored anew`,
+      `The warehouse ${session.place} does not know ${stream} any more; run again, and it is mirrored from its beginning`,
     )
   return { fence: Number(row[0]), position: row[1] as string | null }
 }

@@ -1,5 +1,5 @@
-// What a driver states about its database, so that one code keeps the catalogue and reads the tables of a mirror in both: the dialect
-// of its SQL, and what only its own system tables know.
+// What a driver states about its database, so that one code keeps the catalogue and reads the tables of a mirror in both: the
+// dialect of its SQL, and what only its own system tables know.
 
 import type { OWN_COLUMNS } from '../../core/mirror.ts'
 import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'

@@ -1,5 +1,5 @@
-// The tables of a mirror in an SQL database: each call is a session with the catalogue (catalogue.ts) and the rows (rows.ts). A driver
-// states how its sessions begin and end.
+// The tables of a mirror in an SQL database: each call is a session with the catalogue (catalogue.ts) and the rows (rows.ts). A
+// driver states how its sessions begin and end.
 
 import type { Holder } from '../../core/mirror.ts'
 import type {

@@ -31,7 +31,7 @@ function subject(lockMaxMs: number, statementMaxMs: number): PostgresSubject {
   return {
     noun: 'warehouse',
     code: 'warehouse',
-    others: 'another session (a transaction that somebody left open, or another worker)',
+    others: 'another session (a transaction that a person left open, or another worker)',
     lockMaxMs,
     statementMaxMs,
     fail: (_, message) => new Blocked('warehouse', message, RETRY_MS),

@@ -14,6 +14,6 @@ test.each([
   const error = writeError(refusal(code), 'dwh (db, schema crm)', '') as Blocked
   expect(error).toBeInstanceOf(Blocked)
   expect(error.message).toContain(
-    `${words} another session (a transaction that somebody left open, or another worker)`,
+    `${words} another session (a transaction that a person left open, or another worker)`,
   )
 })
