@@ -7,7 +7,7 @@ import { forEachConcurrent } from '../core/concurrency.ts'
 import { listNames } from '../core/visibility.ts'
 import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
-import { ageText, noteOtherLook } from './edges-look.ts'
+import { ageText, restartPassIfNeeded } from './edges-pass.ts'
 import { changedAmong, changedOwners, linkEnds } from './edges-owners.ts'
 import { edgesPosition, OWNERS_MAX, type EdgesPosition } from './edges-position.ts'
 import { EdgesRemoval } from './edges-removal.ts'
@@ -63,7 +63,7 @@ export async function mirrorEdges(
     (one) => one.source === type && job.config.associations.includes(one.name),
   )
   const needed = [type, ...listed.map(({ target }) => target)]
-  noteOtherLook(position, job.sight, { needed, associations: listed.map((one) => one.name) })
+  restartPassIfNeeded(position, job.sight, { needed, associations: listed.map((one) => one.name) })
   const sight = job.sight && {
     ...job.sight,
     types: job.sight.types?.filter((one) => needed.includes(one)) ?? null,

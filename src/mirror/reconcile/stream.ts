@@ -18,7 +18,7 @@ import { Reader } from '../reader.ts'
 import { compileRow } from '../columns.ts'
 import { readType } from '../stream.ts'
 import { compareInstants, createRowComparer } from './compare.ts'
-import { deleteExtras, settleFound } from './found.ts'
+import { deleteExtras, settleUnrepaired } from './unrepaired.ts'
 import { partitionKey, recordInstant } from './partition-key.ts'
 import { RecordDiffer } from './record-differ.ts'
 import { createSerialQueue } from './local-tables.ts'
@@ -241,7 +241,7 @@ class Reconciliation {
 
   /** Deletes rows whose records are gone, and settles what was repaired before a kill. */
   async #repair(): Promise<StreamResult | undefined> {
-    if (!this.#isFirst) await settleFound(this.#work, this.#differ)
+    if (!this.#isFirst) await settleUnrepaired(this.#work, this.#differ)
     const { config, verdict } = this.#job
     const result = await deleteExtras(this.#work, config, { verdict, isLess: this.#less !== null })
     switch (result.state) {

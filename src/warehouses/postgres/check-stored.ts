@@ -10,7 +10,7 @@ import {
   readTableHooks,
   refuseTable,
   someNames,
-  type TableHooks,
+  type TableHook,
 } from './table-hooks.ts'
 import type { SchemaPlace } from '../mirror/session.ts'
 import { tableIn } from './sql.ts'
@@ -40,9 +40,9 @@ export async function checkMergeStored(
   stream: MirrorStream,
   { run, judged, written, older, later }: Merged,
 ): Promise<void> {
-  const beside = await readTableHooks(lease, home, [stream.table])
-  refuseTable(home, beside)
-  if (beside.length === 0) {
+  const hooks = await readTableHooks(lease, home, [stream.table])
+  refuseTable(home, hooks)
+  if (hooks.length === 0) {
     if (written === judged) return
     throw new Blocked(
       'warehouse',
@@ -76,7 +76,7 @@ export async function checkMergeStored(
     home,
     stream,
     `${formatNumber(count)} of ${formatNumber(judged)} rows are not stored as they were written (${someNames(names)})`,
-    beside,
+    hooks,
   )
 }
 
@@ -92,22 +92,22 @@ export async function checkRowsDeleted(
   stream: MirrorStream,
   countLeft: () => Promise<number>,
 ): Promise<void> {
-  const beside = await readTableHooks(lease, home, [stream.table])
-  refuseTable(home, beside)
-  if (beside.length === 0) return
+  const hooks = await readTableHooks(lease, home, [stream.table])
+  refuseTable(home, hooks)
+  if (hooks.length === 0) return
   await lease.ask('SET CONSTRAINTS ALL IMMEDIATE')
   const left = await countLeft()
   if (left > 0)
-    throw swallowed(home, stream, `${formatNumber(left)} rows stay that were to be deleted`, beside)
+    throw swallowed(home, stream, `${formatNumber(left)} rows stay that were to be deleted`, hooks)
 }
 
 function swallowed(
   home: SchemaPlace,
   stream: MirrorStream,
   what: string,
-  beside: readonly TableHooks[],
+  hooks: readonly TableHook[],
 ): SyncError {
-  const names = beside.map(({ name }) => name)
+  const names = hooks.map(({ name }) => name)
   const triggers = names.length === 1 ? 'its trigger changes' : 'its triggers change'
   return alteredError(
     home,

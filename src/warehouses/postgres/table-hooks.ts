@@ -8,7 +8,7 @@ import type { Lease } from './connections.ts'
 /** Names that a message lists. */
 const NAMED_MAX = 3
 
-export interface TableHooks {
+export interface TableHook {
   readonly table: string
   readonly kind: 'trigger' | 'rule' | 'security'
   /** The name of a trigger or rule, with its table, as in SQL. */
@@ -20,7 +20,7 @@ export async function readTableHooks(
   lease: Lease,
   { schema }: SchemaPlace,
   tables: readonly string[],
-): Promise<TableHooks[]> {
+): Promise<TableHook[]> {
   const { rows } = await lease.ask(
     `WITH RECURSIVE tree (root, oid, depth) AS (
        SELECT c.relname::text, c.oid, 0 FROM pg_catalog.pg_class AS c
@@ -41,7 +41,7 @@ export async function readTableHooks(
   )
   return rows.map(([table, kind, name]) => ({
     table: table!,
-    kind: kind as TableHooks['kind'],
+    kind: kind as TableHook['kind'],
     name: name!,
   }))
 }
@@ -56,8 +56,8 @@ export async function checkTableHooks(
 }
 
 /** @throws SyncError `warehouse_altered` */
-export function refuseTable(home: SchemaPlace, beside: readonly TableHooks[]): void {
-  const { table, name, kind } = beside.find((one) => one.kind !== 'trigger') ?? {}
+export function refuseTable(home: SchemaPlace, hooks: readonly TableHook[]): void {
+  const { table, name, kind } = hooks.find((one) => one.kind !== 'trigger') ?? {}
   if (kind === undefined) return
   const where = `${home.schema}.${table}`
   throw alteredError(

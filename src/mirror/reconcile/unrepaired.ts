@@ -13,7 +13,7 @@ import type { ReconcileWork } from './work.ts'
 const PAGE = 1_000
 
 /** Compares again what another worker found: it may have repaired it, or it changed while a person was asked. */
-export async function settleFound(work: ReconcileWork, differ: RecordDiffer): Promise<void> {
+export async function settleUnrepaired(work: ReconcileWork, differ: RecordDiffer): Promise<void> {
   const left = await idsOf(work, () => true)
   const equal = new Set(await differ.compare(left))
   if (equal.size === 0) return

@@ -8,7 +8,7 @@ import type { EdgesPosition } from './edges-position.ts'
  * Begins the pass again if the key may see other edges than the one that it began with, or if associations were added. `needed`:
  * types that the edges lead from and to.
  */
-export function noteOtherLook(
+export function restartPassIfNeeded(
   position: EdgesPosition,
   now: KeyVisibility | null | undefined,
   {
