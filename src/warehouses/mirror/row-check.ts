@@ -33,7 +33,7 @@ const FITS: Readonly<Record<ColumnType['holds'], Fits>> = {
 
 /** A value that its column cannot hold: an error of ours, because a record's value that does not fit is a misfit. */
 export const unfitCell = (column: string, expected: string): SyncError =>
-  new SyncError('row_unfit', `A value does not fit the column ${column}; expected ${expected}`)
+  new SyncError('row_unfit', `A value for the column ${column} does not fit; expected ${expected}`)
 
 /** @throws SyncError `row_unfit` */
 export function checkInstant(column: string, value: string): void {

@@ -66,7 +66,7 @@ describe('a row', () => {
     for (const cell of wrong) {
       const refused = code([one], [cell])
       expect({ cell, of: refused?.of }).toEqual({ cell, of: 'row_unfit' })
-      expect(refused!.message).toBe(`A value does not fit the column a_one; expected ${holds}`)
+      expect(refused!.message).toBe(`A value for the column a_one does not fit; expected ${holds}`)
       if (!Array.isArray(cell)) expect(code([list], [[cell as string]])?.of).toBe('row_unfit')
     }
     const all = right.filter((cell) => !Array.isArray(cell)) as string[]
