@@ -16,7 +16,7 @@ afterAll(() => postgres.stop())
 
 const places = {
   duckdb: async () => ({}),
-  postgres: async () => ({ place: { url: await postgres.newDatabase() } }),
+  postgres: async () => ({ place: { postgres: await postgres.newDatabase(), folder: '/' } }),
 }
 
 const idsOf = ({ service }: Scene) => service.records(CONTACT).map(({ id }) => id)
