@@ -5,8 +5,8 @@ import {
   quoteIdentifier,
   type MirrorSession,
   type SchemaPlace,
-  type SqlDialect,
-  type Statement,
+  type MirrorDialect,
+  type MirrorStatement,
   type TableFound,
 } from '../mirror/session.ts'
 import type { ValueMatch, WrittenRow } from '../stored-rows.ts'
@@ -24,7 +24,7 @@ import {
 
 const INSTANT: ColumnType = { holds: 'instant', list: false }
 
-const DIALECT: SqlDialect = {
+const DIALECT: MirrorDialect = {
   ownTypes: {
     _id: 'VARCHAR',
     _version: columnType(INSTANT),
@@ -61,7 +61,7 @@ export class DuckdbSession implements MirrorSession {
     this.schema = schema
   }
 
-  statement(): Statement {
+  statement(): MirrorStatement {
     const { ask } = this
     return {
       text: quoteLiteral,
@@ -142,7 +142,11 @@ export class DuckdbSession implements MirrorSession {
    * Addressed by row position, the other columns are read only near those rows; by a condition on ids, everywhere. A column may
    * have the name of the position.
    */
-  async withIds(statement: Statement, table: string, ids: readonly string[]): Promise<string> {
+  async withIds(
+    statement: MirrorStatement,
+    table: string,
+    ids: readonly string[],
+  ): Promise<string> {
     const among = statement.among('"_id"', ids)
     const isHidden = (await this.columnNames(table)).some((name) => /^rowid$/i.test(name))
     return isHidden

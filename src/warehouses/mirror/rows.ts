@@ -14,7 +14,7 @@ import { columnsNamed, matchOf, STORED_COLUMNS, storedGroups, storedRow } from '
 import {
   quoteIdentifier,
   type MirrorSession,
-  type Statement,
+  type MirrorStatement,
   type TypedExpression,
 } from './session.ts'
 
@@ -35,7 +35,7 @@ const valueOf = ({ name, type }: MirrorColumn): TypedExpression => ({
 const tableOf = ({ dialect, schema }: MirrorSession, { table }: MirrorStream): string =>
   dialect.table(schema, table)
 
-function inRange(statement: Statement, within: InstantRange | undefined): string[] {
+function inRange(statement: MirrorStatement, within: InstantRange | undefined): string[] {
   if (!within) return []
   const column = quoteIdentifier(within.column)
   return [
@@ -159,7 +159,7 @@ export async function deleteRows(
   stream: MirrorStream,
   { before, ids, owners, how, at }: Deletion,
 ): Promise<number> {
-  const whereOf = (statement: Statement): string => {
+  const whereOf = (statement: MirrorStatement): string => {
     const among = [
       ...(ids ? [statement.among('"_id"', ids)] : []),
       ...(owners ? [statement.among(quoteIdentifier(owners.column), owners.values)] : []),

@@ -17,7 +17,7 @@ export interface TypedExpression {
   readonly type: ColumnType
 }
 
-export interface SqlDialect {
+export interface MirrorDialect {
   /** Types of the columns that every table has, by their names in the database's system tables. */
   readonly ownTypes: Readonly<Record<(typeof OWN_COLUMNS)[number], string>>
   /** Declaration of `_id`. */
@@ -37,7 +37,7 @@ export interface SqlDialect {
 }
 
 /** A statement in the making. It puts values into its text, or keeps them as parameters. */
-export interface Statement {
+export interface MirrorStatement {
   text(value: string): string
   instant(value: string): string
   /** The condition that an expression of a text is one of the values. */
@@ -64,8 +64,8 @@ export interface TableFound {
 
 /** A mirror's schema, for the time of one call. */
 export interface MirrorSession extends SchemaPlace {
-  readonly dialect: SqlDialect
-  statement(): Statement
+  readonly dialect: MirrorDialect
+  statement(): MirrorStatement
   /** Names of the tables in the schema. @throws SyncError if the database cannot hold a mirror */
   lockSchema(): Promise<readonly string[]>
   /** Creates the schema if it is missing, and the tables of the catalogue. */
@@ -82,9 +82,9 @@ export interface MirrorSession extends SchemaPlace {
   checkTables(tables: readonly string[]): Promise<void>
   addColumns(table: string, declarations: readonly string[]): Promise<void>
   /** The condition that a row has one of the ids. */
-  withIds(statement: Statement, table: string, ids: readonly string[]): Promise<string>
+  withIds(statement: MirrorStatement, table: string, ids: readonly string[]): Promise<string>
   /** @throws SyncError `warehouse_altered` if a deletion left rows that its condition still finds */
-  checkDeleted(stream: MirrorStream, where: (statement: Statement) => string): Promise<void>
+  checkDeleted(stream: MirrorStream, where: (statement: MirrorStatement) => string): Promise<void>
 }
 
 /** An identifier, whatever characters it contains. */

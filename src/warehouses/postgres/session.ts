@@ -6,8 +6,8 @@ import {
   quoteIdentifier,
   type MirrorSession,
   type SchemaPlace,
-  type SqlDialect,
-  type Statement,
+  type MirrorDialect,
+  type MirrorStatement,
   type TableFound,
 } from '../mirror/session.ts'
 import type { ValueMatch, WrittenRow } from '../stored-rows.ts'
@@ -23,7 +23,7 @@ const INSTANT: ColumnType = { holds: 'instant', list: false }
 
 const byBytes = (expression: string): string => `${expression} COLLATE "C"`
 
-const DIALECT: SqlDialect = {
+const DIALECT: MirrorDialect = {
   ownTypes: {
     _id: 'text',
     _version: columnType(INSTANT),
@@ -60,7 +60,7 @@ export class PostgresSession implements MirrorSession {
     this.schema = schema
   }
 
-  statement(): Statement {
+  statement(): MirrorStatement {
     return new PostgresStatement(this.#lease)
   }
 
@@ -165,13 +165,17 @@ export class PostgresSession implements MirrorSession {
     )
   }
 
-  async withIds(statement: Statement, _table: string, ids: readonly string[]): Promise<string> {
+  async withIds(
+    statement: MirrorStatement,
+    _table: string,
+    ids: readonly string[],
+  ): Promise<string> {
     return statement.among('"_id"', ids)
   }
 
   async checkDeleted(
     stream: MirrorStream,
-    whereOf: (statement: Statement) => string,
+    whereOf: (statement: MirrorStatement) => string,
   ): Promise<void> {
     await checkRowsDeleted(this.#lease, this, stream, async () => {
       const count = this.statement()
@@ -182,7 +186,7 @@ export class PostgresSession implements MirrorSession {
   }
 }
 
-class PostgresStatement implements Statement {
+class PostgresStatement implements MirrorStatement {
   readonly #lease: Lease
   readonly #values: unknown[] = []
 
