@@ -2,7 +2,7 @@
 
 import { nearestWord } from '../src/core/suggest.ts'
 import type { SyncConfig } from '../config/index.ts'
-import type { Window } from '../src/core/watermark.ts'
+import type { Window } from '../src/core/domain/watermark.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/index.ts'
 import { windowProblem } from '../src/sources/index.ts'
 import type { SharedDeps } from './deps.ts'

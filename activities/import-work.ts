@@ -1,6 +1,6 @@
 // The ground of an import's activities: the border, and the client for the org of the run.
 
-import type { OrgRef } from '../src/core/org-ref.ts'
+import type { OrgRef } from '../src/core/domain/org-ref.ts'
 import type { Priority } from '../src/core/ports.ts'
 import type { ImportSync } from '../config/index.ts'
 import {

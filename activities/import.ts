@@ -1,13 +1,13 @@
 // The activities of an import: thin, over the modules of src/import.
 
-import type { BackfillLimits } from '../src/core/backfill.ts'
-import { sumOfDifferences, type DifferenceCounts } from '../src/core/differences.ts'
+import type { BackfillLimits } from '../src/core/domain/backfill.ts'
+import { sumOfDifferences, type DifferenceCounts } from '../src/core/domain/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
-import { countHeldBack, heldBackText } from '../src/core/held-back.ts'
-import { approvalText, type LimitExceeded } from '../src/core/limit-exceeded.ts'
-import type { Task } from '../src/core/purpose.ts'
-import { LIVE_STATES, countReadBackDifferent } from '../src/core/states.ts'
-import type { Window } from '../src/core/watermark.ts'
+import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
+import { approvalText, type LimitExceeded } from '../src/core/domain/limit-exceeded.ts'
+import type { Task } from '../src/core/domain/purpose.ts'
+import { LIVE_STATES, countReadBackDifferent } from '../src/core/domain/books.ts'
+import type { Window } from '../src/core/domain/watermark.ts'
 import {
   checkDrained,
   checkSingleWritesDrained,

@@ -3,10 +3,10 @@
 // approval.
 
 import { Blocked, MirrorInvalid, SyncError, type MappingProblem } from '../src/core/errors.ts'
-import { parseOrgRef, type OrgRef } from '../src/core/org-ref.ts'
+import { parseOrgRef, type OrgRef } from '../src/core/domain/org-ref.ts'
 import type { Priority } from '../src/core/ports.ts'
 import type { MirrorSync } from '../config/index.ts'
-import { visibilityOf, type KeyVisibility } from '../src/core/visibility.ts'
+import { visibilityOf, type KeyVisibility } from '../src/core/domain/visibility.ts'
 import type { Ledger, Run, StreamBooks } from '../src/ledger/ledger.ts'
 import {
   checkTablesHolder,

@@ -1,11 +1,11 @@
 // The activities of a mirror: thin, over the modules of src/mirror.
 
-import type { BackfillLimits } from '../src/core/backfill.ts'
-import { sumOfDifferences } from '../src/core/differences.ts'
+import type { BackfillLimits } from '../src/core/domain/backfill.ts'
+import { sumOfDifferences } from '../src/core/domain/differences.ts'
 import { SyncError } from '../src/core/errors.ts'
-import type { ReconcileScope, Task } from '../src/core/purpose.ts'
-import { LIVE_STATES, type RunState } from '../src/core/states.ts'
-import type { Window } from '../src/core/watermark.ts'
+import type { ReconcileScope, Task } from '../src/core/domain/purpose.ts'
+import { LIVE_STATES, type RunState } from '../src/core/domain/books.ts'
+import type { Window } from '../src/core/domain/watermark.ts'
 import {
   closeMirror,
   closeReconcile,

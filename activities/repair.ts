@@ -1,10 +1,10 @@
 // What a retry and a reconciliation ask before they begin: whether there is such a run or sync, and whether it can be done as a
 // person wants.
 
-import type { ReconcileScope, RetryTask } from '../src/core/purpose.ts'
-import { LIVE_STATES } from '../src/core/states.ts'
+import type { ReconcileScope, RetryTask } from '../src/core/domain/purpose.ts'
+import { LIVE_STATES } from '../src/core/domain/books.ts'
 import type { SyncConfig } from '../config/index.ts'
-import { countHeldBack, heldBackText } from '../src/core/held-back.ts'
+import { countHeldBack, heldBackText } from '../src/core/domain/held-back.ts'
 import { DEFAULT_IMPORT_TUNING } from '../src/import/index.ts'
 import { findSyncByName, type BackfillActivityDeps } from './backfill.ts'
 import { createSharedActivities } from './shared.ts'

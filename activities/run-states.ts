@@ -1,7 +1,7 @@
 // The state of a run, as activities read and change it. Every change is reported to the observer.
 
 import { SyncError, type BlockReason } from '../src/core/errors.ts'
-import { LIVE_STATES, type RunState } from '../src/core/states.ts'
+import { LIVE_STATES, type RunState } from '../src/core/domain/books.ts'
 import type { Run } from '../src/ledger/ledger.ts'
 import { runChange, type RunChange } from '../src/runs/observers.ts'
 import type { SharedDeps } from './deps.ts'

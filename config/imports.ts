@@ -1,7 +1,7 @@
 // Settings of an import: where its rows come from, where they go, and what each property gets.
 
 import { z } from 'zod'
-import { IMPORT_MODES, modeMeaning } from '../src/core/import-modes.ts'
+import { IMPORT_MODES, modeMeaning } from '../src/core/domain/import-modes.ts'
 import type { Json } from '../src/core/json.ts'
 import { choiceOf } from '../src/settings/choice.ts'
 import {

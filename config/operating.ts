@@ -1,7 +1,7 @@
 // Settings for the operation of a project: schedules, the Temporal server, workers, notifications.
 
 import { z } from 'zod'
-import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/schedule.ts'
+import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/domain/schedule.ts'
 import { marked } from '../src/settings/marks.ts'
 import {
   betweenNumbers,

@@ -2,7 +2,7 @@
 // schema makes of the file, so that what is stored has the names that people wrote, and no setting is stated twice.
 
 import { ConfigError } from '../src/core/errors.ts'
-import type { ScheduleConfig } from '../src/core/schedule.ts'
+import type { ScheduleConfig } from '../src/core/domain/schedule.ts'
 import type { Frozen } from '../src/settings/choice.ts'
 import type { ConfigOutput } from './schema.ts'
 

@@ -3,9 +3,9 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { RowError } from '../activities/index.ts'
-import type { DifferenceCounts } from '../src/core/differences.ts'
+import type { DifferenceCounts } from '../src/core/domain/differences.ts'
 import type { BlockReason } from '../src/core/errors.ts'
-import type { Books, RunState } from '../src/core/states.ts'
+import type { Books, RunState } from '../src/core/domain/books.ts'
 import { approve, pause, reject, resume, stateChanged } from './names.ts'
 
 /** Times and sizes of an import. An input that leaves them out gets the values of production. */

@@ -10,8 +10,8 @@ import type {
   StreamResult,
 } from '../activities/index.ts'
 import type { ShortActivities, StreamingActivities } from './queues.ts'
-import type { BackfillLimits } from '../src/core/backfill.ts'
-import type { Task } from '../src/core/purpose.ts'
+import type { BackfillLimits } from '../src/core/domain/backfill.ts'
+import type { Task } from '../src/core/domain/purpose.ts'
 import { takeApprovals, type Approvals } from './approvals.ts'
 import { MirrorInput, type MirrorResult } from './messages.ts'
 import { MirrorStatus, streamLabel } from './mirror-progress.ts'

@@ -4,7 +4,7 @@
 import { proxyActivities } from '@temporalio/workflow'
 import { z } from 'zod'
 import type { ShortActivities } from './queues.ts'
-import { WHOLE_SCOPE, type ReconcileScope } from '../src/core/purpose.ts'
+import { WHOLE_SCOPE, type ReconcileScope } from '../src/core/domain/purpose.ts'
 import { runImport } from './import.ts'
 import { MirrorTuningInput, TuningInput, type ImportResult, type MirrorResult } from './messages.ts'
 import { runMirror } from './mirror.ts'

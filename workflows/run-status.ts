@@ -9,9 +9,14 @@ import {
   workflowInfo,
 } from '@temporalio/workflow'
 import type { BlockReason } from '../src/core/errors.ts'
-import { ROWS_FAILED, SYNC_KIND, SYNC_NAME, SYNC_STATE } from '../src/core/search-attributes.ts'
-import type { RunState } from '../src/core/states.ts'
-import { startLink } from '../src/core/temporal-ui.ts'
+import {
+  ROWS_FAILED,
+  SYNC_KIND,
+  SYNC_NAME,
+  SYNC_STATE,
+} from '../src/core/temporal/search-attributes.ts'
+import type { RunState } from '../src/core/domain/books.ts'
+import { startLink } from '../src/core/temporal/temporal-ui.ts'
 import {
   lastErrorsQuery,
   progressQuery,

@@ -8,7 +8,7 @@ import {
   READ_BACK_NAMES,
   sumOfStates,
   type Books,
-} from '../core/states.ts'
+} from '../core/domain/books.ts'
 import type { Run, RunClosing, RunReports } from '../ledger/ledger.ts'
 import type { FindingKind } from './finding.ts'
 

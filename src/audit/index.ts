@@ -2,7 +2,7 @@
 // manifests of each sync at a time, however many runs there are. Runs are numbered without gaps, so a missing one is noticed; the
 // chain of manifests shows what was changed or removed.
 
-import { LIVE_STATES } from '../core/states.ts'
+import { LIVE_STATES } from '../core/domain/books.ts'
 import type {
   Archive,
   Run,

@@ -17,8 +17,8 @@ import type {
   RecordRepresentation,
   Self,
 } from '../contract/index.ts'
-import type { OrgRef } from '../core/org-ref.ts'
-import type { KeyVisibility } from '../core/visibility.ts'
+import type { OrgRef } from '../core/domain/org-ref.ts'
+import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type { Quota } from '../core/ports.ts'
 import { locationId } from './address.ts'
 import type { Success } from './answers.ts'

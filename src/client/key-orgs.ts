@@ -3,7 +3,7 @@
 // the service is asked once for each key.
 
 import type { Self } from '../contract/index.ts'
-import type { OrgRef } from '../core/org-ref.ts'
+import type { OrgRef } from '../core/domain/org-ref.ts'
 import { ServiceFailure } from '../core/errors.ts'
 import {
   lostVisibility,
@@ -11,7 +11,7 @@ import {
   visibilityOf,
   typesLost,
   type KeyVisibility,
-} from '../core/visibility.ts'
+} from '../core/domain/visibility.ts'
 import { fingerprintOf, type KeyHolder } from './key.ts'
 
 /** Keys that are remembered; a connection has one, and a further one after each change. */

@@ -1,6 +1,6 @@
 // The part of a row's error that may leave the ledger: no text that a service made up, because it could hold a value.
 
-import { mayQuote, type ItemState } from '../core/item-states.ts'
+import { mayQuote, type ItemState } from '../core/domain/item-states.ts'
 import { PROBLEM_CODES, PROBLEM_REASONS } from './problems.ts'
 
 const KNOWN: ReadonlySet<string> = new Set([...PROBLEM_CODES, ...PROBLEM_REASONS])

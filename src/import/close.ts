@@ -1,10 +1,14 @@
 // Close: what is left over gets a terminal state, the books are balanced and kept, payloads of accepted items are removed. A run
 // that does not balance is never complete.
 
-import { differencesText, sumOfDifferences, type DifferenceCounts } from '../core/differences.ts'
+import {
+  differencesText,
+  sumOfDifferences,
+  type DifferenceCounts,
+} from '../core/domain/differences.ts'
 import { formatNumber } from '../core/format.ts'
-import { finalState, isBalanced, type Books, type RunState } from '../core/states.ts'
-import { readBackText } from '../core/read-back.ts'
+import { finalState, isBalanced, type Books, type RunState } from '../core/domain/books.ts'
+import { readBackText } from '../core/domain/read-back.ts'
 import type { RunClosing } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
 

@@ -1,7 +1,7 @@
 // Finish: what an import that came to its end does before its books are closed: extra records are deleted if a person asked for
 // that, collisions are resolved, and what was written is read back.
 
-import { isWholeScope } from '../core/purpose.ts'
+import { isWholeScope } from '../core/domain/purpose.ts'
 import type { Ledger, Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'
 import type { ReconcileFindings } from './close.ts'

@@ -2,7 +2,7 @@
 
 import type { ImportConfig } from '../../config/index.ts'
 import type { RecordsClient } from '../client/index.ts'
-import type { ImportOperation } from '../core/import-modes.ts'
+import type { ImportOperation } from '../core/domain/import-modes.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
 import type { RunSchema } from '../ledger/ledger.ts'
 

@@ -1,9 +1,9 @@
 // Review: compares what a run will do with the limits above which the sync asks a person first. It writes nothing.
 
 import { IN_VALUES_MAX } from '../contract/index.ts'
-import type { LimitExceeded } from '../core/limit-exceeded.ts'
+import type { LimitExceeded } from '../core/domain/limit-exceeded.ts'
 import { LEDGER_ROWS_MAX } from '../core/limits.ts'
-import { isWholeScope } from '../core/purpose.ts'
+import { isWholeScope } from '../core/domain/purpose.ts'
 import { jobOf } from '../runs/job.ts'
 import type { ImportConfig } from '../../config/index.ts'
 import type {

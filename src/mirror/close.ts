@@ -1,7 +1,7 @@
 // The end of a mirror's run. If a stream failed, the run has failed, and says which. Promise kept here: a run that knows of a table
 // that differs from the service is never `complete`.
 
-import type { RunState } from '../core/states.ts'
+import type { RunState } from '../core/domain/books.ts'
 import type { RunClosing, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { RunOutcome } from '../runs/outcome.ts'
 

@@ -6,7 +6,7 @@ import { isCalendarDay } from '../core/calendar.ts'
 import { canonicalDecimal, decimalOfNumber } from '../core/decimal.ts'
 import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
 import { LosslessNumber, plainDecimal, digitCounts } from '../core/lossless-number.ts'
-import { fitsDecimal } from '../core/mirror.ts'
+import { fitsDecimal } from '../core/domain/mirror.ts'
 import type {
   ColumnType,
   MirrorCell,

@@ -3,7 +3,7 @@
 import type { AssociationWire, ObjectSummary } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import type { MirrorConfig } from '../../config/index.ts'
-import { listNames } from '../core/visibility.ts'
+import { listNames } from '../core/domain/visibility.ts'
 import type { MirrorStream, MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { MirrorDeps } from './ports.ts'
 import type { Reader } from './reader.ts'

@@ -3,9 +3,9 @@
 
 import type { AssociationWire } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
-import { checkHolder, type Holder } from '../core/mirror.ts'
+import { checkHolder, type Holder } from '../core/domain/mirror.ts'
 import type { MirrorSync } from '../../config/index.ts'
-import type { Window } from '../core/watermark.ts'
+import type { Window } from '../core/domain/watermark.ts'
 import type { LedgerIdentity, Streams } from '../ledger/ledger.ts'
 import { mirrorDefinitions } from './definitions.ts'
 import { selectTypes, noteLostTypes, placedIn } from './lost-types.ts'

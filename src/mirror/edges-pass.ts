@@ -1,7 +1,7 @@
 // The pass over the edges of all records: what the key saw when it began, and how old the edges may be that it has not reached.
 
 import { formatNumber } from '../core/format.ts'
-import { listNames, otherVisibility, type KeyVisibility } from '../core/visibility.ts'
+import { listNames, otherVisibility, type KeyVisibility } from '../core/domain/visibility.ts'
 import type { EdgesPosition } from './edges-position.ts'
 
 /**

@@ -1,6 +1,6 @@
 // The state of a type's edges. It is stored in the warehouse, with the rows.
 
-import type { KeyVisibility } from '../core/visibility.ts'
+import type { KeyVisibility } from '../core/domain/visibility.ts'
 import { formatInstant } from './instant.ts'
 import {
   isSameRun,

@@ -4,7 +4,7 @@
 
 import { SyncError } from '../core/errors.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
-import { listNames } from '../core/visibility.ts'
+import { listNames } from '../core/domain/visibility.ts'
 import type { Runs, StreamBooks, Streams } from '../ledger/ledger.ts'
 import type { MirrorRow } from '../warehouses/mirror-tables.ts'
 import { ageText, restartPassIfNeeded } from './edges-pass.ts'

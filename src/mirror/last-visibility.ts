@@ -9,7 +9,7 @@ import {
   otherVisibility,
   typesLost,
   type KeyVisibility,
-} from '../core/visibility.ts'
+} from '../core/domain/visibility.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import type { StreamPosition } from './position.ts'
 

@@ -3,7 +3,7 @@
 // ends only when `has_more` is false, or after its last value.
 
 import type { ObjectSchema, QueryBody } from '../contract/index.ts'
-import type { Window } from '../core/watermark.ts'
+import type { Window } from '../core/domain/watermark.ts'
 import { isLater, parseInstant } from './instant.ts'
 import type { MirrorTuning } from './ports.ts'
 import type { Listing, ListingRange } from './position.ts'

@@ -2,7 +2,7 @@
 // schema in any case; the same wanted name gets the same result as long as that is free.
 
 import { createHash } from 'node:crypto'
-import { NAME_BYTES_MAX } from '../core/mirror.ts'
+import { NAME_BYTES_MAX } from '../core/domain/mirror.ts'
 
 const HEX_DIGITS = 8
 

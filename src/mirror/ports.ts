@@ -3,8 +3,8 @@
 import type { RecordsClient } from '../client/index.ts'
 import type { MappingProblem } from '../core/errors.ts'
 import type { Clock, Logger, Priority } from '../core/ports.ts'
-import type { KeyVisibility } from '../core/visibility.ts'
-import type { Window } from '../core/watermark.ts'
+import type { KeyVisibility } from '../core/domain/visibility.ts'
+import type { Window } from '../core/domain/watermark.ts'
 import type { Streams } from '../ledger/ledger.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 

@@ -2,8 +2,8 @@
 // disagree, and a new warehouse starts from the beginning.
 
 import { SyncError } from '../core/errors.ts'
-import type { KeyVisibility } from '../core/visibility.ts'
-import type { Window } from '../core/watermark.ts'
+import type { KeyVisibility } from '../core/domain/visibility.ts'
+import type { Window } from '../core/domain/watermark.ts'
 import type { MergeCounts } from '../warehouses/mirror-tables.ts'
 
 /** A range of a listing: records whose `by` is in `[from, to)`, or that have none. Null is no bound. */

@@ -7,7 +7,7 @@ import {
   type PropertyWire,
   type RecordRepresentation,
 } from '../contract/index.ts'
-import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
+import { LISTED_ALWAYS_MAX } from '../core/domain/mirror.ts'
 import type { MirrorConfig } from '../../config/index.ts'
 import type { MirrorRow, MirrorStream } from '../warehouses/mirror-tables.ts'
 import { compileRow } from './columns.ts'

@@ -2,7 +2,7 @@
 // worker can continue after any failure.
 
 import { Blocked, SyncError } from '../core/errors.ts'
-import { LISTED_ALWAYS_MAX } from '../core/mirror.ts'
+import { LISTED_ALWAYS_MAX } from '../core/domain/mirror.ts'
 import { changesFrom, readChanges } from './changes.ts'
 import { compareCounts } from './compare-counts.ts'
 import { earlierInstant, formatInstant, isLater } from './instant.ts'

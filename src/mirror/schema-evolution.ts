@@ -2,7 +2,7 @@
 // with, and a property of another type gets another column.
 
 import type { ObjectSchema, PropertyWire } from '../contract/index.ts'
-import { OWN_COLUMNS, SYSTEM_COLUMNS } from '../core/mirror.ts'
+import { OWN_COLUMNS, SYSTEM_COLUMNS } from '../core/domain/mirror.ts'
 import type { SchemaChanges } from '../../config/index.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../warehouses/mirror-tables.ts'
 import { fitName, createNamer } from './names.ts'

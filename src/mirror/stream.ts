@@ -2,7 +2,7 @@
 
 import type { ObjectSchema } from '../contract/index.ts'
 import { Blocked, ServiceFailure, SyncError } from '../core/errors.ts'
-import { BOOK_TABLES } from '../core/mirror.ts'
+import { BOOK_TABLES } from '../core/domain/mirror.ts'
 import type { MirrorConfig } from '../../config/index.ts'
 import type { MirrorStream } from '../warehouses/mirror-tables.ts'
 import { checkDefinitionsName } from './definitions.ts'

@@ -8,7 +8,7 @@ import {
   visibilityOf,
   typesLost,
   type KeyVisibility,
-} from '../core/visibility.ts'
+} from '../core/domain/visibility.ts'
 import type { MirrorTables } from '../warehouses/mirror-tables.ts'
 import type { MirrorClient, MirrorDeps, StreamRef } from './ports.ts'
 

@@ -2,9 +2,9 @@
 // not accept; a retry counts nothing twice, because the ledger books nothing twice; counting never fails a call that the ledger
 // has carried out.
 
-import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/item-states.ts'
+import { COUNTED_WHEN_CLOSED, COUNTED_WHEN_SETTLED } from '../core/domain/item-states.ts'
 import type { Clock } from '../core/ports.ts'
-import { LIVE_STATES } from '../core/states.ts'
+import { LIVE_STATES } from '../core/domain/books.ts'
 import type { Ledger, Run, RunEnd } from '../ledger/ledger.ts'
 import type { Metrics } from './metrics.ts'
 

@@ -1,6 +1,6 @@
 // When a sync is late: what its schedule makes one expect, with room for a run that takes long or is retried.
 
-import type { ScheduleConfig } from '../core/schedule.ts'
+import type { ScheduleConfig } from '../core/domain/schedule.ts'
 
 const MINUTE_S = 60
 const DAY_S = 86_400

@@ -1,8 +1,8 @@
 // What a change of a run means for people: whether it is news, and which. An unchanged state is no news.
 
 import type { NotificationKind } from '../../config/index.ts'
-import { REGULAR_PURPOSES } from '../core/purpose.ts'
-import { countReadBackDifferent, countRejects, isComplete } from '../core/states.ts'
+import { REGULAR_PURPOSES } from '../core/domain/purpose.ts'
+import { countReadBackDifferent, countRejects, isComplete } from '../core/domain/books.ts'
 import type { Run, Runs } from '../ledger/ledger.ts'
 import type { RunChange } from '../runs/observers.ts'
 import { withTimeout } from './timeout.ts'

@@ -1,8 +1,8 @@
 // The account of a run: its facts, and the books of an import or the streams of a mirror, as every command prints them.
 
-import { sumOfDifferences } from '../core/differences.ts'
-import { countHeldBack } from '../core/held-back.ts'
-import { readBackCounts } from '../core/read-back.ts'
+import { sumOfDifferences } from '../core/domain/differences.ts'
+import { countHeldBack } from '../core/domain/held-back.ts'
+import { readBackCounts } from '../core/domain/read-back.ts'
 import {
   countReadBackDifferent,
   isBalanced,
@@ -11,7 +11,7 @@ import {
   REJECT_STATES,
   sumOfStates,
   type Books,
-} from '../core/states.ts'
+} from '../core/domain/books.ts'
 import type {
   Differences,
   Run,

@@ -1,8 +1,8 @@
 // The charts as SVG: one bar of parts, and columns over time. Widths are percentages and texts are not scaled, so that a chart is
 // as legible on a phone as on a desktop screen. Every chart has a title and says in words what it shows.
 
-import { DIFFERENCE_KINDS } from '../core/differences.ts'
-import { REJECT_STATES } from '../core/states.ts'
+import { DIFFERENCE_KINDS } from '../core/domain/differences.ts'
+import { REJECT_STATES } from '../core/domain/books.ts'
 import { html, type Markup } from './escape.ts'
 import { timeText, formatNumber, percentText, shortNumber } from './format.ts'
 import type { Series } from './style.ts'

@@ -1,9 +1,9 @@
 // Collects what the ledger knows of one run into a report. Promise kept here: it never contains values of rows, keys or record
 // ids. It asks for groups and counts, so the report of a run of any size is small.
 
-import { sumOfDifferences } from '../core/differences.ts'
+import { sumOfDifferences } from '../core/domain/differences.ts'
 import { isJsonObject, type Json } from '../core/json.ts'
-import { runLink, type UiLocation } from '../core/temporal-ui.ts'
+import { runLink, type UiLocation } from '../core/temporal/temporal-ui.ts'
 import { publicError } from '../contract/index.ts'
 import type { Archive, Leftovers, RejectGroup, Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'

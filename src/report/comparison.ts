@@ -1,7 +1,7 @@
 // What a reconciliation found, in counts.
 
-import { CHANGED_BY, DIFFERENCE_KINDS, sumOfOriginals } from '../core/differences.ts'
-import { isWholeScope } from '../core/purpose.ts'
+import { CHANGED_BY, DIFFERENCE_KINDS, sumOfOriginals } from '../core/domain/differences.ts'
+import { isWholeScope } from '../core/domain/purpose.ts'
 import { zeroCounts } from '../core/register.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { jobOf } from '../runs/job.ts'

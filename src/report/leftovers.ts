@@ -1,6 +1,11 @@
 // What is left of a closed import's rejects, and what later runs brought in: retries, their retries, and regular runs.
 
-import { LIVE_STATES, countReadBackDifferent, countRejects, type Books } from '../core/states.ts'
+import {
+  LIVE_STATES,
+  countReadBackDifferent,
+  countRejects,
+  type Books,
+} from '../core/domain/books.ts'
 import type { Leftovers, Run } from '../ledger/ledger.ts'
 import { formatNumber } from './format.ts'
 import type { LeftoverReport } from './run-report.ts'

@@ -1,7 +1,7 @@
 // What a run was limited to, in words.
 
-import { backfillText } from '../core/backfill.ts'
-import { reconcileText, type RetryTask } from '../core/purpose.ts'
+import { backfillText } from '../core/domain/backfill.ts'
+import { reconcileText, type RetryTask } from '../core/domain/purpose.ts'
 import type { RunJob } from '../runs/job.ts'
 
 const RANGES_SHOWN_MAX = 8

@@ -3,9 +3,9 @@
 // record id. Times are ISO 8601 in UTC; what is not known is null.
 
 import { z } from 'zod'
-import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/differences.ts'
-import { PURPOSES } from '../core/purpose.ts'
-import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/states.ts'
+import { CHANGED_BY, DIFFERENCE_KINDS } from '../core/domain/differences.ts'
+import { PURPOSES } from '../core/domain/purpose.ts'
+import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/domain/books.ts'
 
 const count = z.int().meta({ id: 'Count' })
 const text = z.string()

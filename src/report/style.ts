@@ -3,9 +3,9 @@
 // sign. It contains none of the characters that escaping changes, so it goes through the template like every text.
 
 import { hash as digestOf } from 'node:crypto'
-import type { ChangedBy, DifferenceKind } from '../core/differences.ts'
+import type { ChangedBy, DifferenceKind } from '../core/domain/differences.ts'
 import { namesOf } from '../core/register.ts'
-import type { ItemState } from '../core/states.ts'
+import type { ItemState } from '../core/domain/books.ts'
 
 type Colours = readonly [light: string, dark: string]
 

@@ -1,9 +1,9 @@
 // What the state of a run means to a person, and which command comes next. Words only; the figures come from the report's own
 // data.
 
-import { kindsText, sumOfDifferences } from '../core/differences.ts'
+import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
 import type { BlockReason } from '../core/errors.ts'
-import { commandOf } from '../core/purpose.ts'
+import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
 import { readBackDifferent, rejectedRows } from './account.ts'
 import { countText, formatNumber } from './format.ts'

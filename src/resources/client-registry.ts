@@ -14,8 +14,8 @@ import {
 import { Pacer, parseLimit, RecordsClient } from '../client/index.ts'
 import { isKeyForm, keyFormText } from '../client/key.ts'
 import { ConfigError, SyncError } from '../core/errors.ts'
-import { orgRefText, type OrgRef } from '../core/org-ref.ts'
-import type { KeyVisibility } from '../core/visibility.ts'
+import { orgRefText, type OrgRef } from '../core/domain/org-ref.ts'
+import type { KeyVisibility } from '../core/domain/visibility.ts'
 import type {
   AcquireOptions,
   Answer,

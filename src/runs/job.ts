@@ -1,7 +1,7 @@
 // The job of a run: its sync as it was configured when the run was opened, and what the run is for. Promise kept here: the JSON
 // that the ledger holds (`runs.config`, next to `runs.purpose`) is written and read in this file alone.
 
-import type { BackfillLimits } from '../core/backfill.ts'
+import type { BackfillLimits } from '../core/domain/backfill.ts'
 import { SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
 import {
@@ -10,7 +10,7 @@ import {
   type ReconcileScope,
   type RetryTask,
   type Task,
-} from '../core/purpose.ts'
+} from '../core/domain/purpose.ts'
 import type { ImportSync, MirrorSync, SyncConfig } from '../../config/index.ts'
 
 /** Tuning that outlives the run's workflow: it says how old the run's writes may be. */

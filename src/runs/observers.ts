@@ -2,8 +2,8 @@
 // and never waits for long, because one of them cannot be reached.
 
 import type { BlockReason } from '../core/errors.ts'
-import type { Purpose } from '../core/purpose.ts'
-import type { Books, RunState } from '../core/states.ts'
+import type { Purpose } from '../core/domain/purpose.ts'
+import type { Books, RunState } from '../core/domain/books.ts'
 import type { Run } from '../ledger/ledger.ts'
 
 /** A run that changed its state, or that could not be opened. No values of rows, no keys. */

@@ -2,7 +2,7 @@
 
 import { AlreadyRunning, SyncError } from '../core/errors.ts'
 import type { Json } from '../core/json.ts'
-import type { Purpose } from '../core/purpose.ts'
+import type { Purpose } from '../core/domain/purpose.ts'
 import type { Logger } from '../core/ports.ts'
 import type { Run, RunClosing, Runs } from '../ledger/ledger.ts'
 import { runChange, type RunChange } from './observers.ts'

@@ -3,7 +3,7 @@
 // alone, because the server that was asked may not be its own.
 
 import type { Logger } from '../core/ports.ts'
-import { LIVE_STATES } from '../core/states.ts'
+import { LIVE_STATES } from '../core/domain/books.ts'
 import type { Run, RunClosing, Runs, Streams } from '../ledger/ledger.ts'
 import { closeAbandoned, type RunHolder } from './open.ts'
 

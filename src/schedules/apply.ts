@@ -11,7 +11,7 @@ import {
 } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
-import { scheduleText } from '../core/schedule.ts'
+import { scheduleText } from '../core/domain/schedule.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import {
   findLegacySchedule,

@@ -2,7 +2,7 @@
 
 import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
-import { scheduleText } from '../core/schedule.ts'
+import { scheduleText } from '../core/domain/schedule.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
 import { findSchedule, scheduledSyncs, unreadableSchedule } from './find.ts'

@@ -2,7 +2,7 @@
 // has left some.
 
 import type { Logger } from '../core/ports.ts'
-import { scheduleText } from '../core/schedule.ts'
+import { scheduleText } from '../core/domain/schedule.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import {
   findLegacySchedule,

@@ -7,7 +7,7 @@ import {
   type Range,
   type ScheduleSpecDescription,
 } from '@temporalio/client'
-import { everyText } from '../core/schedule.ts'
+import { everyText } from '../core/domain/schedule.ts'
 
 /** `every 15 minutes`, `cron 0 6 * * 1-5 in Europe/Berlin`, or several. What such a text cannot express is only indicated. */
 export function scheduleTimesText(spec: ScheduleSpecDescription): string {

@@ -1,7 +1,7 @@
 // The interface of sources. A source yields every row once, in order, with its place; it never skips one silently.
 
 import type { Json } from '../core/json.ts'
-import type { Watermark, Window } from '../core/watermark.ts'
+import type { Watermark, Window } from '../core/domain/watermark.ts'
 
 /** A row of a source: `cells` are in the order of the source's columns. */
 export interface SourceRow {

@@ -2,7 +2,7 @@
 // before a worker polls. Promise kept here: it may be repeated, and done by many workers at once.
 
 import type { ConnectionLike } from '@temporalio/client'
-import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../core/search-attributes.ts'
+import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../core/temporal/search-attributes.ts'
 import { SyncError } from '../core/errors.ts'
 import { grpcStatus } from './client.ts'
 

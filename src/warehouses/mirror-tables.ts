@@ -2,7 +2,7 @@
 // or of a deletion, and the position that records them are one transaction; a row is never replaced by an older version of itself
 // that was asked for earlier; a writer that was overtaken (fences) changes nothing; a reader sees only whole merges.
 
-import type { Holder } from '../core/mirror.ts'
+import type { Holder } from '../core/domain/mirror.ts'
 
 /** What a column holds: exact decimals; dates; instants in UTC; JSON texts. With `list`: any number of them, in order. */
 export interface ColumnType {
@@ -37,7 +37,7 @@ export interface MirrorStream {
   readonly columns: readonly MirrorColumn[]
 }
 
-export { DECIMAL, OWN_COLUMNS } from '../core/mirror.ts'
+export { DECIMAL, OWN_COLUMNS } from '../core/domain/mirror.ts'
 
 /**
  * One value, in its one form: decimals as canonical text (`-12.5`), dates `YYYY-MM-DD`, instants `YYYY-MM-DDTHH:MM:SS[.ffffff]Z`,

@@ -2,7 +2,7 @@
 // of its driver, which may quote values, gets out.
 
 import type { Json } from '../core/json.ts'
-import type { ColumnOrder } from '../core/watermark.ts'
+import type { ColumnOrder } from '../core/domain/watermark.ts'
 
 export interface WarehouseOptions {
   /** How long to wait for a file that another process holds, or for a connection. Default 30,000 ms. */

@@ -1,7 +1,7 @@
 // The import from end to end: a real file, the real service, a real Temporal server, a real ledger.
 
 import { afterEach, expect, test } from 'vitest'
-import { isBalanced } from '../../src/core/states.ts'
+import { isBalanced } from '../../src/core/domain/books.ts'
 import { slowly } from './batch-gate.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from './project.ts'
 

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test, vi
 import { status } from '../../src/cli/commands/status.ts'
 import { scheduleCommand, schedulesCommand } from '../../src/cli/commands/schedules.ts'
 import { silentLogger, type Logger } from '../../src/core/ports.ts'
-import type { ScheduleConfig } from '../../src/core/schedule.ts'
+import type { ScheduleConfig } from '../../src/core/domain/schedule.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import { startTemporal, type TemporalServer } from '../../src/dev/temporal-server.ts'
 import type { Project } from '../../src/runs/project.ts'

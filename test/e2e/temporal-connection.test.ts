@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import type { TLSConfig } from '@temporalio/client'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { loadConfig } from '../../config/index.ts'
-import { SEARCH_ATTRIBUTES } from '../../src/core/search-attributes.ts'
+import { SEARCH_ATTRIBUTES } from '../../src/core/temporal/search-attributes.ts'
 import { silentLogger } from '../../src/core/ports.ts'
 import {
   connectVerified,

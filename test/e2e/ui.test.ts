@@ -7,7 +7,7 @@ import { chromium, type Browser, type BrowserContext, type Page } from 'playwrig
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test } from 'vitest'
 import { links, backfillTemplate } from '../../src/cli/commands/links.ts'
 import { findSync, loadConfig, type SyncConfig } from '../../config/index.ts'
-import { listLink, runLink, startLink } from '../../src/core/temporal-ui.ts'
+import { listLink, runLink, startLink } from '../../src/core/temporal/temporal-ui.ts'
 import { backfill } from '../../workflows/names.ts'
 import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
 import { findChromium } from '../setup/browser.ts'

@@ -6,7 +6,7 @@ import type { ChildProcess } from 'node:child_process'
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { loadConfig, readLedgerPlace } from '../../config/index.ts'
 import { waitForEnd } from '../../src/cli/shared/wait-for-end.ts'
-import { isBalanced } from '../../src/core/states.ts'
+import { isBalanced } from '../../src/core/domain/books.ts'
 import { openLedger } from '../../src/ledger/open.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import {

@@ -3,7 +3,7 @@
 
 import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterEach, expect, test } from 'vitest'
-import { isBalanced } from '../../src/core/states.ts'
+import { isBalanced } from '../../src/core/domain/books.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 

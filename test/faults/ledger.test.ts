@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { HEARTBEAT_MS } from '../hang.ts'
-import { isBalanced } from '../../src/core/states.ts'
+import { isBalanced } from '../../src/core/domain/books.ts'
 import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
 
 let project: Project

@@ -1,7 +1,7 @@
 // A service that fails: whose failure it is, and that nobody else pays for it.
 
 import { afterEach, expect, test } from 'vitest'
-import { isBalanced } from '../../src/core/states.ts'
+import { isBalanced } from '../../src/core/domain/books.ts'
 import { startService } from '../../src/service/index.ts'
 import { contactsCsv, createProject, fastTuning, type Project } from '../e2e/project.ts'
 import { startProxy } from './proxy.ts'

@@ -5,7 +5,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
 import { HEARTBEAT_MS } from '../hang.ts'
-import { isBalanced } from '../../src/core/states.ts'
+import { isBalanced } from '../../src/core/domain/books.ts'
 import { contactsCsv, createProject, fastTuning, main, type Project } from '../e2e/project.ts'
 import { startProxy } from './proxy.ts'
 

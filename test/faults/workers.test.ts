@@ -8,7 +8,7 @@ import pg from 'pg'
 import type { WorkflowHandle } from '@temporalio/client'
 import { HANG_MS, HEARTBEAT_MS } from '../hang.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isBalanced } from '../../src/core/states.ts'
+import { isBalanced } from '../../src/core/domain/books.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
 import { seededRandom } from '../../src/service/limits/faults.ts'
 import {

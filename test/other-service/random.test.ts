@@ -2,7 +2,7 @@
 // compared with what they have to be. RECORDS_SYNC_ROUNDS=200 makes more rounds, RECORDS_SYNC_SEED=17 begins at another one.
 
 import { describe, expect, it } from 'vitest'
-import type { Books } from '../../src/core/states.ts'
+import type { Books } from '../../src/core/domain/books.ts'
 import { importSceneOn } from '../unit/import/scene.ts'
 import { mirrorSceneOn } from '../unit/mirror/scene.ts'
 import { COLUMNS, cells, contactDifferences, mappingOf, rowOf } from './contacts.ts'

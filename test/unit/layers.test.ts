@@ -358,6 +358,13 @@ describe('the layers', () => {
     expect(sideDoors([{ path: 'src/import/close.ts', source: "import './ports.ts'" }])).toEqual([])
   })
 
+  it('keep the ground of core free of what is above it', () => {
+    const upward = ({ specifier }: Import) => /^\.\/[^/]+\//.test(specifier)
+    const ground = sources.filter(({ path }) => posix.dirname(path) === 'src/core')
+    expect(ground.length).toBeGreaterThan(10)
+    expect(ground.filter(({ source }) => importsOf(source).some(upward))).toEqual([])
+  })
+
   it('have no leave that they do not use', () => {
     expect(unusedLeave(sources)).toEqual([])
     expect(unusedLeave(sources.filter(({ path }) => path !== 'src/report/style.ts'))).toContain(

@@ -1,7 +1,7 @@
 // `records-sync codec-server`: decodes for the Temporal UI and CLI what is encrypted in Temporal, until Ctrl-C.
 
 import { ConfigError } from '../../core/errors.ts'
-import { uiAddress } from '../../core/temporal-ui.ts'
+import { uiAddress } from '../../core/temporal/temporal-ui.ts'
 import { startCodecServer } from '../../temporal/codec-server.ts'
 import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { untilSignal } from './service.ts'

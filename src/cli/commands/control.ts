@@ -3,7 +3,7 @@
 import type { ControlAnswer } from '../../../workflows/messages.ts'
 import { pause, resume } from '../../../workflows/names.ts'
 import { systemClock } from '../../core/ports.ts'
-import { LIVE_STATES } from '../../core/states.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { readRunAccount } from '../../report/account.ts'
 import { printRunAccount, runToJson } from '../views/run-summary.ts'

@@ -4,7 +4,7 @@
 import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import { silentLogger, systemClock } from '../../core/ports.ts'
-import { approvalText, type LimitExceeded } from '../../core/limit-exceeded.ts'
+import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
 import type { ImportSync } from '../../../config/index.ts'
 import {
   DEFAULT_IMPORT_TUNING,

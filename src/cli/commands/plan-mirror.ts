@@ -2,7 +2,7 @@
 // nothing, neither into the ledger nor into the warehouse.
 
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import { LISTED_ALWAYS_MAX } from '../../core/mirror.ts'
+import { LISTED_ALWAYS_MAX } from '../../core/domain/mirror.ts'
 import type { MirrorSync } from '../../../config/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'

@@ -2,7 +2,7 @@
 
 import { reconcile } from '../../../workflows/names.ts'
 import { ConfigError } from '../../core/errors.ts'
-import type { ReconcileScope } from '../../core/purpose.ts'
+import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import { findSync } from '../../../config/index.ts'
 import { textHash } from '../../import/index.ts'
 import type { CommandContext } from '../shared/context.ts'

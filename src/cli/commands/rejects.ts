@@ -13,7 +13,7 @@ import {
   countReadBackDifferent,
   REJECT_STATES,
   countRejects,
-} from '../../core/states.ts'
+} from '../../core/domain/books.ts'
 import type { ReportedItem, Run, RunReports } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { openPrivateFile } from '../shared/private-file.ts'

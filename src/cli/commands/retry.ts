@@ -3,7 +3,7 @@
 
 import { retry } from '../../../workflows/names.ts'
 import { ConfigError } from '../../core/errors.ts'
-import { parseRows } from '../../core/row-list.ts'
+import { parseRows } from '../../core/domain/row-list.ts'
 import { findSync } from '../../../config/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'

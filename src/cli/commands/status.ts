@@ -1,9 +1,9 @@
 // `records-sync status`: every configured sync with its latest run.
 
-import { isComplete, LIVE_STATES, countRejects } from '../../core/states.ts'
-import { sumOfDifferences } from '../../core/differences.ts'
+import { isComplete, LIVE_STATES, countRejects } from '../../core/domain/books.ts'
+import { sumOfDifferences } from '../../core/domain/differences.ts'
 import { jobOf } from '../../runs/job.ts'
-import { isWholeScope } from '../../core/purpose.ts'
+import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { QuotaStore } from '../../core/ports.ts'
 import type { Differences, Ledger, Run, Runs, Syncs } from '../../ledger/ledger.ts'
 import { readRunAccount, streamTotals, type RunAccount } from '../../report/account.ts'

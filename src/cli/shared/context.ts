@@ -12,7 +12,7 @@ import {
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
 import type { QuotaStore } from '../../core/ports.ts'
-import { exitOf, type RunState } from '../../core/states.ts'
+import { exitOf, type RunState } from '../../core/domain/books.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
 import { temporalSettings, type TemporalSettings } from '../../temporal/settings.ts'

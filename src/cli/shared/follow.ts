@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApplicationFailure, type WorkflowHandle } from '@temporalio/client'
-import { LIVE_STATES } from '../../core/states.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
 import type { Terminal } from './terminal.ts'

@@ -11,7 +11,7 @@ import {
 } from '../../contract/index.ts'
 import { MirrorInvalid, SyncError, type MappingProblem } from '../../core/errors.ts'
 import { formatNumber } from '../../core/format.ts'
-import { LISTED_ALWAYS_MAX } from '../../core/mirror.ts'
+import { LISTED_ALWAYS_MAX } from '../../core/domain/mirror.ts'
 import type { MirrorConfig, MirrorSync } from '../../../config/index.ts'
 
 /** Object types that are requested concurrently. */

@@ -9,7 +9,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client'
 import { ConfigError, SyncError } from '../../core/errors.ts'
-import { LIVE_STATES } from '../../core/states.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { connectTemporal, temporalOf, type CommandContext } from './context.ts'
 import { innermostMessage } from './follow.ts'

@@ -6,9 +6,9 @@ import {
   differenceMeaning,
   sumOfDifferences,
   sumOfOriginals,
-} from '../../core/differences.ts'
+} from '../../core/domain/differences.ts'
 import { jobOf } from '../../runs/job.ts'
-import { isComplete, LIVE_STATES } from '../../core/states.ts'
+import { isComplete, LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { RunDifferences, RunFacts } from '../../report/run-report.ts'
 import type { CommandContext } from '../shared/context.ts'

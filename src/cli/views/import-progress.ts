@@ -1,6 +1,6 @@
 // How far a live import is: what `status` shows of it, because its books are counted only when it ends.
 
-import { LIVE_STATES } from '../../core/states.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run, RunCounters, Runs } from '../../ledger/ledger.ts'
 
 /** Where a live import is. */

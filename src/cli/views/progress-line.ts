@@ -1,6 +1,6 @@
 // The one line that a person sees of a run while it goes on.
 
-import { sumOfDifferences } from '../../core/differences.ts'
+import { sumOfDifferences } from '../../core/domain/differences.ts'
 import type { Differences, Run, Runs, Streams } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { streamTotals } from '../../report/account.ts'

@@ -1,8 +1,8 @@
 // Books and runs, as text and as JSON.
 
-import { backfillText } from '../../core/backfill.ts'
+import { backfillText } from '../../core/domain/backfill.ts'
 import { jobOf } from '../../runs/job.ts'
-import { reconcileText } from '../../core/purpose.ts'
+import { reconcileText } from '../../core/domain/purpose.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { factsOf, type RunAccount } from '../../report/account.ts'
 import type { BooksReport } from '../../report/run-report.ts'

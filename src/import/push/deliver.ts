@@ -3,7 +3,7 @@
 // was lost is sent again byte for byte; an item never pays for the failure of a whole request.
 
 import { Blocked, SendDeadlinePassed, SyncError, type ServiceFailure } from '../../core/errors.ts'
-import { operationOfMode, type ImportOperation } from '../../core/import-modes.ts'
+import { operationOfMode, type ImportOperation } from '../../core/domain/import-modes.ts'
 import { QUOTA_WAIT_MAX_MS, SERVICE_FAILURES_MAX } from '../../core/limits.ts'
 import type { Permit } from '../../core/ports.ts'
 import type { PlannedItem, RequestOutcome, SentBatch } from '../../ledger/ledger.ts'

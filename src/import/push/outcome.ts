@@ -2,7 +2,7 @@
 
 import { BATCH_ITEM_OUTCOMES, type BatchItemResult } from '../../contract/index.ts'
 import type { ServiceFailure } from '../../core/errors.ts'
-import { isWritten } from '../../core/item-states.ts'
+import { isWritten } from '../../core/domain/item-states.ts'
 import { ITEM_ATTEMPTS_MAX } from '../../core/limits.ts'
 import type { ItemOutcome, PlannedItem } from '../../ledger/ledger.ts'
 

@@ -3,7 +3,7 @@
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import type { Json } from '../../core/json.ts'
-import { SECOND_RECORD } from '../../core/held-back.ts'
+import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type {
   AcceptedRecords,
   ItemOutcome,

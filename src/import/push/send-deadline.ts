@@ -3,7 +3,7 @@
 
 import { Deadline } from '../../core/deadline.ts'
 import { SendDeadlinePassed, SyncError } from '../../core/errors.ts'
-import { LIVE_STATES } from '../../core/states.ts'
+import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Runs } from '../../ledger/ledger.ts'
 import type { ImportDeps, ImportTuning } from '../ports.ts'
 

@@ -1,7 +1,7 @@
 // For runs that end before their time: rows whose answer was lost are looked up by key before they are reported as failed. A run
 // that comes to its end verifies anyway.
 
-import type { OrgRef } from '../../core/org-ref.ts'
+import type { OrgRef } from '../../core/domain/org-ref.ts'
 import type { Run, Runs, Verification } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'

@@ -1,6 +1,6 @@
 // The baseline of a field: what was sent last, as hashes. It shows who changed a value that differs.
 
-import type { ChangedBy } from '../../core/differences.ts'
+import type { ChangedBy } from '../../core/domain/differences.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { LedgerIdentity, Runs, UncomparedItem } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'

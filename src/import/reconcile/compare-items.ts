@@ -1,10 +1,10 @@
 // Compares staged items with their records: equal, missing, or different field by field, with who changed each field last.
 
 import type { RecordRepresentation } from '../../contract/index.ts'
-import { excerpt, type DifferenceKind } from '../../core/differences.ts'
-import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/held-back.ts'
+import { excerpt, type DifferenceKind } from '../../core/domain/differences.ts'
+import { KEY_CHANGED, NOT_VISIBLE, SECOND_RECORD } from '../../core/domain/held-back.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
-import type { ReconcileScope } from '../../core/purpose.ts'
+import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type {
   ItemComparison,
   LedgerIdentity,

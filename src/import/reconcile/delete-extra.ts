@@ -4,7 +4,7 @@
 
 import { BATCH_ITEMS_MAX, IN_VALUES_MAX, publicError } from '../../contract/index.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/states.ts'
+import { OPEN_STATES, REJECT_STATES, type ItemState } from '../../core/domain/books.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type {
   AcceptedRecords,

@@ -3,7 +3,7 @@
 
 import type { RecordRepresentation } from '../../contract/index.ts'
 import { forEachConcurrent } from '../../core/concurrency.ts'
-import type { Difference } from '../../core/differences.ts'
+import type { Difference } from '../../core/domain/differences.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type {

@@ -4,7 +4,7 @@
 
 import { forEachConcurrent } from '../../core/concurrency.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import { isWholeScope } from '../../core/purpose.ts'
+import { isWholeScope } from '../../core/domain/purpose.ts'
 import type { LedgerIdentity } from '../../ledger/ledger.ts'
 import type { ImportDeps } from '../ports.ts'
 import { ItemComparer, type ReconcileJob } from './compare-items.ts'

@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { writeJson } from '../../core/json.ts'
-import type { RetryTask } from '../../core/purpose.ts'
+import type { RetryTask } from '../../core/domain/purpose.ts'
 import type { Leftovers, Run } from '../../ledger/ledger.ts'
 import type { Source, SourceRow } from '../../sources/source.ts'
 

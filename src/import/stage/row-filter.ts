@@ -1,7 +1,7 @@
 // A source, limited to the rows whose column has one value: for a reconciliation of a part.
 
 import { SourceError } from '../../core/errors.ts'
-import type { ReconcileScope } from '../../core/purpose.ts'
+import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type { Source } from '../../sources/source.ts'
 import { sourceCellText } from '../mapping/coerce.ts'
 import { textHash } from '../mapping/map.ts'

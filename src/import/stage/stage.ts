@@ -3,10 +3,10 @@
 // the run is complete.
 
 import { LEDGER_ROWS_MAX, RETENTION_MS } from '../../core/limits.ts'
-import type { ReconcileScope } from '../../core/purpose.ts'
+import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import { joinWords } from '../../core/suggest.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
-import type { Window } from '../../core/watermark.ts'
+import type { Window } from '../../core/domain/watermark.ts'
 import type {
   LastReading,
   Leftovers,

@@ -3,7 +3,7 @@
 // time would change nothing. A value that the service did not take stays a difference, however often it is read.
 
 import { hash as digestOf } from 'node:crypto'
-import { excerpt } from '../../core/differences.ts'
+import { excerpt } from '../../core/domain/differences.ts'
 import { canonicalJson, type Json } from '../../core/json.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import type { ItemNote, UncomparedItem, VerificationResult } from '../../ledger/ledger.ts'

@@ -6,7 +6,7 @@
 import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
-import { SECOND_RECORD } from '../../core/held-back.ts'
+import { SECOND_RECORD } from '../../core/domain/held-back.ts'
 import type { Runs, Verification, VerificationResult, WrittenItem } from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'

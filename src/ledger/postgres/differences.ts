@@ -1,6 +1,6 @@
 // Differences: noted, dropped and marked as repaired.
 
-import type { Difference } from '../../core/differences.ts'
+import type { Difference } from '../../core/domain/differences.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import type { Differences } from '../roles/differences.ts'
 import { byRecord, DIFFERENCE_COLUMNS, differenceValues, subjectOf } from '../rows/differences.ts'

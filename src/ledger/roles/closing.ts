@@ -1,6 +1,6 @@
 // Closing: what is left becomes terminal, the books are counted and sealed, and old work is removed.
 
-import type { Books, RunState } from '../../core/states.ts'
+import type { Books, RunState } from '../../core/domain/books.ts'
 import type { Run } from './runs.ts'
 
 /** How a run ends. */

@@ -5,7 +5,7 @@ import type {
   Difference,
   DifferenceCounts,
   DifferenceKind,
-} from '../../core/differences.ts'
+} from '../../core/domain/differences.ts'
 import type { KeyedRecord } from './accepted-records.ts'
 
 /** A difference, and whether it is repaired. */

@@ -1,8 +1,8 @@
 // What earlier runs leave to the next one: how far they read, and the rows that they did not bring in.
 
 import type { Json } from '../../core/json.ts'
-import type { RetryChoice } from '../../core/purpose.ts'
-import type { Watermark } from '../../core/watermark.ts'
+import type { RetryChoice } from '../../core/domain/purpose.ts'
+import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Destination } from './runs.ts'
 
 /** The last complete run of a destination that noted a watermark: the next one goes on from it. */

@@ -1,6 +1,6 @@
 // Reconciliation: planned items are compared with their records before any of them is sent.
 
-import type { Difference, OriginalDifferenceKind } from '../../core/differences.ts'
+import type { Difference, OriginalDifferenceKind } from '../../core/domain/differences.ts'
 import type { AcceptedRecord } from './accepted-records.ts'
 import type { PlannedItem } from './outbox.ts'
 

@@ -1,7 +1,7 @@
 // What people ask about a run: its items, its rejects by kind, and what it did when.
 
 import type { Json } from '../../core/json.ts'
-import type { ItemState, TimedState } from '../../core/states.ts'
+import type { ItemState, TimedState } from '../../core/domain/books.ts'
 import type { CellError } from './staging.ts'
 
 /** An item as reports show it. */

@@ -2,8 +2,8 @@
 
 import type { BlockReason } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import type { Purpose } from '../../core/purpose.ts'
-import type { Books, RunState } from '../../core/states.ts'
+import type { Purpose } from '../../core/domain/purpose.ts'
+import type { Books, RunState } from '../../core/domain/books.ts'
 
 /** A run as the ledger holds it. Times are ISO 8601 in UTC. */
 export interface Run {

@@ -1,6 +1,6 @@
 // Staging: the rows of a source become the items of a run.
 
-import type { Watermark } from '../../core/watermark.ts'
+import type { Watermark } from '../../core/domain/watermark.ts'
 
 /** What is wrong with a cell. */
 export interface CellError {

@@ -1,6 +1,6 @@
 // What a sync's runs say about the sync.
 
-import type { RunState } from '../../core/states.ts'
+import type { RunState } from '../../core/domain/books.ts'
 import type { Run } from './runs.ts'
 
 /** How a sync's latest runs went. Times are ISO 8601 in UTC. */

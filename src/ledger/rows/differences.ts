@@ -7,7 +7,7 @@ import {
   type Difference,
   type DifferenceCounts,
   type DifferenceKind,
-} from '../../core/differences.ts'
+} from '../../core/domain/differences.ts'
 import type { DifferenceGroup, NotedDifference } from '../roles/differences.ts'
 import { number, text, type Row } from './values.ts'
 

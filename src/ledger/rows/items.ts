@@ -1,6 +1,6 @@
 // Rows of `items`, alone or with their payloads, and what statements ask about an item.
 
-import { HELD_BACK_REASONS } from '../../core/held-back.ts'
+import { HELD_BACK_REASONS } from '../../core/domain/held-back.ts'
 import { parseJson, type Json } from '../../core/json.ts'
 import {
   ACCEPTED_STATES,
@@ -9,7 +9,7 @@ import {
   TIMED_STATES,
   WRITTEN_STATES,
   type ItemState,
-} from '../../core/item-states.ts'
+} from '../../core/domain/item-states.ts'
 import type { LeftRow, RetriedRow } from '../roles/leftovers.ts'
 import type { PlannedItem } from '../roles/outbox.ts'
 import type { RejectGroup, ReportedItem } from '../roles/run-reports.ts'

@@ -1,8 +1,8 @@
 // Rows of `runs` and `destinations`, and the lists of states that statements about them name.
 
 import type { Json } from '../../core/json.ts'
-import { REGULAR_PURPOSES } from '../../core/purpose.ts'
-import { COMPLETE_STATES, LIVE_STATES, type Books, type RunState } from '../../core/states.ts'
+import { REGULAR_PURPOSES } from '../../core/domain/purpose.ts'
+import { COMPLETE_STATES, LIVE_STATES, type Books, type RunState } from '../../core/domain/books.ts'
 import type { Destination, Run, RunCounters, RunSchema } from '../roles/runs.ts'
 import { sqlList, type Row } from './values.ts'
 

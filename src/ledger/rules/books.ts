@@ -1,13 +1,13 @@
 // The books of a run, counted from its items.
 
-import { isWritten } from '../../core/item-states.ts'
+import { isWritten } from '../../core/domain/item-states.ts'
 import {
   emptyStates,
   NOT_READ_BACK,
   type Books,
   type ItemState,
   type ReadBack,
-} from '../../core/states.ts'
+} from '../../core/domain/books.ts'
 
 /** Sums up items that were counted by state, by `verified` and by whether they are `normalised`. */
 export function createBooksSum() {

@@ -2,7 +2,7 @@
 // engine.
 
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
-import type { RetryChoice } from '../../core/purpose.ts'
+import type { RetryChoice } from '../../core/domain/purpose.ts'
 import type { RunSegment } from '../roles/outbox.ts'
 
 /** The numbers from 1 to `end`, in slices of at most `rows`. */

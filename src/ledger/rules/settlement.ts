@@ -1,6 +1,6 @@
 // What the answer to a batch means for its items.
 
-import { isWritten, type AnsweredState } from '../../core/item-states.ts'
+import { isWritten, type AnsweredState } from '../../core/domain/item-states.ts'
 import type { Answered, ItemOutcome } from '../roles/outbox.ts'
 
 export interface Settlement {

@@ -1,6 +1,6 @@
 // What a run did over its time, in equal shares: requests by when they were sent, items by when their last request was settled.
 
-import { TIMED_STATES, type TimedState } from '../../core/item-states.ts'
+import { TIMED_STATES, type TimedState } from '../../core/domain/item-states.ts'
 import { zeroCounts } from '../../core/register.ts'
 import type { TimelinePoint } from '../roles/run-reports.ts'
 

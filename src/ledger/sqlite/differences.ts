@@ -1,7 +1,7 @@
 // Differences: noted, dropped and marked as repaired.
 
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
-import type { Difference } from '../../core/differences.ts'
+import type { Difference } from '../../core/domain/differences.ts'
 import type { Differences } from '../roles/differences.ts'
 import { byRecord, DIFFERENCE_COLUMNS, differenceValues, subjectOf } from '../rows/differences.ts'
 import { writtenStates } from '../rows/items.ts'

@@ -1,7 +1,7 @@
 // What earlier runs leave to the next one, as every engine reads it.
 
-import type { RetryChoice } from '../../core/purpose.ts'
-import type { Watermark } from '../../core/watermark.ts'
+import type { RetryChoice } from '../../core/domain/purpose.ts'
+import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Leftovers, RetriedRow } from '../roles/leftovers.ts'
 import { isRetried, leftRowOfRow, retriedOfRow } from '../rows/items.ts'
 import { completeStates } from '../rows/runs.ts'

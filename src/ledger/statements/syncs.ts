@@ -1,6 +1,6 @@
 // What a sync's runs say about it: metrics ask every few seconds.
 
-import { countReadBackDifferent, type Books } from '../../core/states.ts'
+import { countReadBackDifferent, type Books } from '../../core/domain/books.ts'
 import type { Run } from '../roles/runs.ts'
 import type { Syncs } from '../roles/syncs.ts'
 import { completeStates, regularPurposes } from '../rows/runs.ts'

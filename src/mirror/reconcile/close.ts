@@ -1,10 +1,14 @@
 // The end of a mirror's reconciliation: what differs, and up to when both sides are known to be equal.
 
-import { differencesText, sumOfDifferences, type DifferenceCounts } from '../../core/differences.ts'
+import {
+  differencesText,
+  sumOfDifferences,
+  type DifferenceCounts,
+} from '../../core/domain/differences.ts'
 import { formatNumber } from '../../core/format.ts'
 import { jobOf } from '../../runs/job.ts'
-import { isWholeScope, WHOLE_SCOPE } from '../../core/purpose.ts'
-import type { RunState } from '../../core/states.ts'
+import { isWholeScope, WHOLE_SCOPE } from '../../core/domain/purpose.ts'
+import type { RunState } from '../../core/domain/books.ts'
 import type {
   Differences,
   Run,

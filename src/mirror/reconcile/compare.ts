@@ -1,7 +1,7 @@
 // Compares a record of the service with its row of the table. Promise kept here: both are in the one form of a row, so that nothing
 // differs only in how it is written: decimals, time zones, the order of keys.
 
-import { excerpt, type Difference, type DifferenceKind } from '../../core/differences.ts'
+import { excerpt, type Difference, type DifferenceKind } from '../../core/domain/differences.ts'
 import { canonicalDecimal } from '../../core/decimal.ts'
 import { canonicalJson, isJsonObject, parseJson, type JsonObject } from '../../core/json.ts'
 import type {

@@ -3,7 +3,7 @@
 
 import type { LedgerIdentity, Streams } from '../../ledger/ledger.ts'
 import { SyncError } from '../../core/errors.ts'
-import type { ReconcileScope } from '../../core/purpose.ts'
+import type { ReconcileScope } from '../../core/domain/purpose.ts'
 import type { MirrorSync } from '../../../config/index.ts'
 import { limitStreams } from '../discover.ts'
 import { selectTypes, noteLostTypes } from '../lost-types.ts'

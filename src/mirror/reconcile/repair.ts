@@ -1,7 +1,7 @@
 // Differences in the ledger, and their repair in the table. Promise kept here: a difference is in the ledger before it is repaired,
 // and is marked as repaired after the table was read again.
 
-import type { Difference } from '../../core/differences.ts'
+import type { Difference } from '../../core/domain/differences.ts'
 import { LEDGER_ROWS_MAX } from '../../core/limits.ts'
 import { compareInstants, type RowDifference } from './compare.ts'
 import type { Suspect } from './suspects.ts'

@@ -1,7 +1,7 @@
 // The differences of a stream that the ledger has and that are not repaired: by a worker that was killed, or of rows whose records
 // are gone, which are deleted as far as that is permitted.
 
-import type { Difference, DifferenceKind } from '../../core/differences.ts'
+import type { Difference, DifferenceKind } from '../../core/domain/differences.ts'
 import type { MirrorConfig } from '../../../config/index.ts'
 import { deletionPermission, whyAsked } from '../deletions.ts'
 import type { DeletionVerdict } from '../ports.ts'

@@ -5,7 +5,7 @@ import {
   changedByText,
   DIFFERENCE_KINDS,
   differenceMeaning,
-} from '../../core/differences.ts'
+} from '../../core/domain/differences.ts'
 import { miniBar, stackedBar, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'

@@ -1,6 +1,6 @@
 // What was not accepted, and what later runs did about it.
 
-import { isWritten } from '../../core/states.ts'
+import { isWritten } from '../../core/domain/books.ts'
 import { miniBar } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'

@@ -1,6 +1,6 @@
 // Requests and outcomes over time.
 
-import { TIMED_STATES } from '../../core/states.ts'
+import { TIMED_STATES } from '../../core/domain/books.ts'
 import { columns, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { timeText, countText, formatNumber, durationText, dateTimeText } from '../format.ts'

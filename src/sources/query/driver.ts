@@ -1,6 +1,6 @@
 // A SQL query as a source: what the register knows of it.
 
-import { queryParameters } from '../../core/query-parameters.ts'
+import { queryParameters } from '../../core/domain/query-parameters.ts'
 import { sourceDriver } from '../driver.ts'
 import { querySettings } from './settings.ts'
 

@@ -7,7 +7,7 @@ import {
   watermarkProblem,
   type ColumnOrder,
   type Watermark,
-} from '../../core/watermark.ts'
+} from '../../core/domain/watermark.ts'
 
 type Fault = (code: string, message: string) => SourceError
 

@@ -1,9 +1,9 @@
 // The values of a query's parameters in one reading.
 
 import type { SourceError } from '../../core/errors.ts'
-import { queryParameters, bindParameters } from '../../core/query-parameters.ts'
+import { queryParameters, bindParameters } from '../../core/domain/query-parameters.ts'
 import type { QuerySettings } from './settings.ts'
-import type { Watermark } from '../../core/watermark.ts'
+import type { Watermark } from '../../core/domain/watermark.ts'
 import type { Extent } from '../source.ts'
 
 /** The watermark that the reading starts from; null if it begins with `initial`, as every window does. */

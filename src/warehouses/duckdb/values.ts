@@ -14,7 +14,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { decimalOfNumber } from '../../core/decimal.ts'
-import type { ColumnOrder } from '../../core/watermark.ts'
+import type { ColumnOrder } from '../../core/domain/watermark.ts'
 import { infiniteCell, instantCell, numberCell, type CellOf } from '../cells.ts'
 
 type Cell = CellOf<DuckDBValue>

@@ -2,7 +2,12 @@
 // which writer has a stream. Promise kept here: a table that does not match the catalogue is refused before it is read or written.
 
 import { FenceLost, SyncError } from '../../core/errors.ts'
-import { checkHolder, OWN_COLUMNS, type Holder, type HolderClaim } from '../../core/mirror.ts'
+import {
+  checkHolder,
+  OWN_COLUMNS,
+  type Holder,
+  type HolderClaim,
+} from '../../core/domain/mirror.ts'
 import type { MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import {
   parseTypeText,

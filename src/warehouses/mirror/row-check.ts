@@ -3,7 +3,7 @@
 // value, such as 2026-02-30, the database refuses: its casts are strict.
 
 import { SyncError } from '../../core/errors.ts'
-import { fitsDecimal } from '../../core/mirror.ts'
+import { fitsDecimal } from '../../core/domain/mirror.ts'
 import type {
   ColumnType,
   MirrorCell,

@@ -1,7 +1,7 @@
 // What a driver states about its database, so that one code keeps the catalogue and reads the tables of a mirror in both: the
 // dialect of its SQL, and what only its own system tables know.
 
-import type { OWN_COLUMNS } from '../../core/mirror.ts'
+import type { OWN_COLUMNS } from '../../core/domain/mirror.ts'
 import type { ColumnType, MirrorColumn, MirrorStream, StreamChange } from '../mirror-tables.ts'
 import type { ValueMatch, WrittenRow } from '../stored-rows.ts'
 

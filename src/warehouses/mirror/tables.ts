@@ -1,7 +1,7 @@
 // The tables of a mirror in an SQL database: each call is a session with the catalogue (catalogue.ts) and the rows (rows.ts). A
 // driver states how its sessions begin and end.
 
-import type { Holder } from '../../core/mirror.ts'
+import type { Holder } from '../../core/domain/mirror.ts'
 import type {
   Deletion,
   InstantRange,

@@ -3,7 +3,7 @@
 import pg from 'pg'
 import type { Json } from '../../core/json.ts'
 import { decimalOfNumber } from '../../core/decimal.ts'
-import type { ColumnOrder } from '../../core/watermark.ts'
+import type { ColumnOrder } from '../../core/domain/watermark.ts'
 import { infiniteCell, instantCell, NoCell, numberCell, type CellOf } from '../cells.ts'
 
 /** A type from the database's catalogue. `element`: the type of an array's elements, 0 if it is not an array. */

@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
-import { isBalanced, ITEM_STATES, REJECT_STATES } from '../../../src/core/states.ts'
+import { isBalanced, ITEM_STATES, REJECT_STATES } from '../../../src/core/domain/books.ts'
 import type { Ledger, StagedItem, VerificationResult } from '../../../src/ledger/ledger.ts'
 import {
   accept,

@@ -1,7 +1,11 @@
 // Exporting: every table and view comes out whole, page by page, in types that any format has.
 
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { ACCEPTED_STATES, ITEM_STATES, REJECT_STATES } from '../../../src/core/item-states.ts'
+import {
+  ACCEPTED_STATES,
+  ITEM_STATES,
+  REJECT_STATES,
+} from '../../../src/core/domain/item-states.ts'
 import { EXPORTS, type ExportName, type Ledger } from '../../../src/ledger/ledger.ts'
 import {
   accept,

@@ -1,8 +1,8 @@
 // Incremental readings: what the next one goes on from, and which rows it must not lose.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { RunState } from '../../../src/core/states.ts'
-import type { Watermark } from '../../../src/core/watermark.ts'
+import type { RunState } from '../../../src/core/domain/books.ts'
+import type { Watermark } from '../../../src/core/domain/watermark.ts'
 import type { Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,

@@ -9,7 +9,7 @@ import {
   sumOfStates,
   TERMINAL_STATES,
   type ItemState,
-} from '../../../src/core/states.ts'
+} from '../../../src/core/domain/books.ts'
 import type { ItemOutcome, Ledger, SentBatch, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   answered,

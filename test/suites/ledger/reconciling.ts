@@ -1,10 +1,10 @@
 // Reconciliations: what is compared, what comparing showed, and what is left of it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Difference } from '../../../src/core/differences.ts'
+import type { Difference } from '../../../src/core/domain/differences.ts'
 import { FenceLost } from '../../../src/core/errors.ts'
-import { isBalanced } from '../../../src/core/states.ts'
-import { countHeldBack } from '../../../src/core/held-back.ts'
+import { isBalanced } from '../../../src/core/domain/books.ts'
+import { countHeldBack } from '../../../src/core/domain/held-back.ts'
 import type { ItemComparison, Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,

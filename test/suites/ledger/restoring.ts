@@ -1,7 +1,7 @@
 // A ledger that was put back from a backup: what it holds as accepted may be older than what the service holds.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Watermark } from '../../../src/core/watermark.ts'
+import type { Watermark } from '../../../src/core/domain/watermark.ts'
 import {
   accept,
   accepted,

@@ -1,8 +1,8 @@
 // Retries: which rows of a closed run they take, and which of these are mended.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { RetryChoice } from '../../../src/core/purpose.ts'
-import { ITEM_STATES } from '../../../src/core/states.ts'
+import type { RetryChoice } from '../../../src/core/domain/purpose.ts'
+import { ITEM_STATES } from '../../../src/core/domain/books.ts'
 import type { Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,

@@ -1,7 +1,7 @@
 // Runs: one live run per sync, and a closed run stays closed.
 
 import { beforeEach, afterEach, describe, expect, it } from 'vitest'
-import { LIVE_STATES, RUN_STATES } from '../../../src/core/states.ts'
+import { LIVE_STATES, RUN_STATES } from '../../../src/core/domain/books.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import {
   close,

@@ -10,9 +10,9 @@ import type {
   StagedItem,
   StreamBooks,
 } from '../../../src/ledger/ledger.ts'
-import type { Purpose } from '../../../src/core/purpose.ts'
-import { ITEM_STATES, sumOfStates, type ItemState } from '../../../src/core/states.ts'
-import type { Watermark } from '../../../src/core/watermark.ts'
+import type { Purpose } from '../../../src/core/domain/purpose.ts'
+import { ITEM_STATES, sumOfStates, type ItemState } from '../../../src/core/domain/books.ts'
+import type { Watermark } from '../../../src/core/domain/watermark.ts'
 
 /** A ledger of its own for one test. */
 export interface Opened {

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FenceLost } from '../../../src/core/errors.ts'
-import type { ItemState } from '../../../src/core/states.ts'
+import type { ItemState } from '../../../src/core/domain/books.ts'
 import type { Ledger, StagedItem } from '../../../src/ledger/ledger.ts'
 import {
   accept,

@@ -1,7 +1,7 @@
 // How a sync stands, as metrics ask for it: told by its runs, of which many may lie behind it.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { NOT_READ_BACK, type RunState } from '../../../src/core/states.ts'
+import { NOT_READ_BACK, type RunState } from '../../../src/core/domain/books.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { STREAM_RUNS_MAX } from '../../../src/ledger/statements/syncs.ts'
 import {

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
 import { silentLogger } from '../../../src/core/ports.ts'
-import { LIVE_STATES } from '../../../src/core/states.ts'
+import { LIVE_STATES } from '../../../src/core/domain/books.ts'
 import type { Ledger, StreamBooks } from '../../../src/ledger/ledger.ts'
 import { openOrResumeRun as openSync } from '../../../src/runs/open.ts'
 import { mirrorSync } from '../../mirror-sync.ts'

@@ -8,7 +8,7 @@ import { mirrorActivities, type MirrorActivities } from '../../../activities/mir
 import { RecordsClient } from '../../../src/client/index.ts'
 import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import type { MirrorConfig, MirrorSync } from '../../../config/index.ts'
-import type { Window } from '../../../src/core/watermark.ts'
+import type { Window } from '../../../src/core/domain/watermark.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import type { StreamBooks } from '../../../src/ledger/ledger.ts'
 import type {

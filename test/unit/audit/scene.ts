@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../../src/core/ports.ts'
 import { systemClock } from '../../../src/core/ports.ts'
-import type { Purpose } from '../../../src/core/purpose.ts'
+import type { Purpose } from '../../../src/core/domain/purpose.ts'
 import type { Ledger, Run } from '../../../src/ledger/ledger.ts'
 import { closeAbandoned } from '../../../src/runs/open.ts'
 import {

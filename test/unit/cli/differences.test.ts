@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest'
 import { printRunDifferences } from '../../../src/cli/views/differences.ts'
-import { noDifferences } from '../../../src/core/differences.ts'
-import { emptyStates, type RunState } from '../../../src/core/states.ts'
+import { noDifferences } from '../../../src/core/domain/differences.ts'
+import { emptyStates, type RunState } from '../../../src/core/domain/books.ts'
 
 const said = (state: RunState, compared: number): string => {
   const states = { ...emptyStates(), unchanged: compared }

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { ServiceFailure } from '../../../src/core/errors.ts'
-import { parseOrgRef, orgRefText } from '../../../src/core/org-ref.ts'
+import { parseOrgRef, orgRefText } from '../../../src/core/domain/org-ref.ts'
 import { startService } from '../../../src/service/index.ts'
 import { failureOf } from './wire.ts'
 

@@ -1,7 +1,11 @@
 // What a person reads before a run goes on.
 
 import { expect, test } from 'vitest'
-import { approvalText, waitingText, type LimitExceeded } from '../../../src/core/limit-exceeded.ts'
+import {
+  approvalText,
+  waitingText,
+  type LimitExceeded,
+} from '../../../src/core/domain/limit-exceeded.ts'
 
 const deletions: LimitExceeded = { limit: 'deletes_max_percent', is: 97, max: 1, records: 32 }
 const many: LimitExceeded = { limit: 'rows_max', is: 40, max: 30 }

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { queryParameters, bindParameters } from '../../../src/core/query-parameters.ts'
+import { queryParameters, bindParameters } from '../../../src/core/domain/query-parameters.ts'
 
 const values = { watermark: 'W', from: 'F', to: null }
 const written = (query: string) => bindParameters(query, values)

@@ -8,7 +8,7 @@ import {
   isTimeZone,
   parseEvery,
   scheduleText,
-} from '../../../src/core/schedule.ts'
+} from '../../../src/core/domain/schedule.ts'
 
 const spaces = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 3 })
 

@@ -14,7 +14,7 @@ import {
   TERMINAL_STATES,
   type Books,
   type ItemState,
-} from '../../../src/core/states.ts'
+} from '../../../src/core/domain/books.ts'
 
 const books = (read: number, states: Partial<Record<ItemState, number>>): Books => ({
   read,

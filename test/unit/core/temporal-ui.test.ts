@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { listLink, runLink, startLink, uiAddress } from '../../../src/core/temporal-ui.ts'
+import { listLink, runLink, startLink, uiAddress } from '../../../src/core/temporal/temporal-ui.ts'
 
 const read = (link: string) => {
   const url = new URL(link, 'http://ui.example')

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { parseTuning } from '../../../src/cli/commands/run.ts'
-import { SMALL_TUNING, tunable, tuningProblem } from '../../../src/core/tuning.ts'
+import { SMALL_TUNING, tunable, tuningProblem } from '../../../src/core/domain/tuning.ts'
 import { MirrorTuningInput, TuningInput } from '../../../workflows/messages.ts'
 
 test('what is checked is what the workflows read', () => {

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isGreater, watermarkProblem } from '../../../src/core/watermark.ts'
+import { isGreater, watermarkProblem } from '../../../src/core/domain/watermark.ts'
 
 describe('a watermark', () => {
   it.each([

@@ -9,15 +9,15 @@ import { DefaultLogger } from '@temporalio/worker'
 import { onTestFinished } from 'vitest'
 import { importActivities, type ImportActivityDeps } from '../../../activities/import.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
-import type { Difference } from '../../../src/core/differences.ts'
+import type { Difference } from '../../../src/core/domain/differences.ts'
 import { silentLogger, systemClock, type Clock } from '../../../src/core/ports.ts'
 import {
   WHOLE_SCOPE,
   type ReconcileScope,
   type RetryChoice,
   type Task,
-} from '../../../src/core/purpose.ts'
-import type { Books, RunState } from '../../../src/core/states.ts'
+} from '../../../src/core/domain/purpose.ts'
+import type { Books, RunState } from '../../../src/core/domain/books.ts'
 import type { ImportConfig, ImportSync } from '../../../config/index.ts'
 import type { ImportClient } from '../../../src/import/ports.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'

@@ -2,7 +2,7 @@
 // at once. The service, the ledger and the tables are real.
 
 import { describe, expect, test } from 'vitest'
-import type { KeyVisibility } from '../../../src/core/visibility.ts'
+import type { KeyVisibility } from '../../../src/core/domain/visibility.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
 

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../src/core/ports.ts'
-import type { KeyVisibility } from '../../../src/core/visibility.ts'
+import type { KeyVisibility } from '../../../src/core/domain/visibility.ts'
 import type { DeletionVerdict, MirrorClient } from '../../../src/mirror/index.ts'
 import { CONTACT, mirrorScene, SCHEMA, type RunOptions } from './scene.ts'
 

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../src/core/json.ts'
-import type { Window } from '../../../src/core/watermark.ts'
+import type { Window } from '../../../src/core/domain/watermark.ts'
 import type { MirrorClient } from '../../../src/mirror/index.ts'
 import { newRunState, newWindowRunState, isPositionOfRun } from '../../../src/mirror/position.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'

@@ -13,7 +13,12 @@ import type { NotificationConfig, SyncConfig } from '../../../config/index.ts'
 import { notify } from '../../../src/cli/commands/notify.ts'
 import { LedgerError } from '../../../src/core/errors.ts'
 import { silentLogger, systemClock, type Clock, type Logger } from '../../../src/core/ports.ts'
-import { emptyStates, NOT_READ_BACK, type Books, type RunState } from '../../../src/core/states.ts'
+import {
+  emptyStates,
+  NOT_READ_BACK,
+  type Books,
+  type RunState,
+} from '../../../src/core/domain/books.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { syncGauges } from '../../../src/monitoring/sync-gauges.ts'

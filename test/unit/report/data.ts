@@ -1,7 +1,7 @@
 // Reports by hand, for tests of the page: one of each kind, as `collectReport` would give it.
 
-import { emptyStates, ITEM_STATES, type ItemState } from '../../../src/core/states.ts'
-import { noDifferences } from '../../../src/core/differences.ts'
+import { emptyStates, ITEM_STATES, type ItemState } from '../../../src/core/domain/books.ts'
+import { noDifferences } from '../../../src/core/domain/differences.ts'
 import type {
   BooksReport,
   ReportComparison,

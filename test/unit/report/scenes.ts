@@ -2,10 +2,10 @@
 // them: values, keys and record ids that begin with `SECRET`.
 
 import type { Json } from '../../../src/core/json.ts'
-import type { Difference } from '../../../src/core/differences.ts'
-import type { ReconcileScope, Purpose } from '../../../src/core/purpose.ts'
+import type { Difference } from '../../../src/core/domain/differences.ts'
+import type { ReconcileScope, Purpose } from '../../../src/core/domain/purpose.ts'
 import type { ItemComparison, Ledger, StagedItem, StreamBooks } from '../../../src/ledger/ledger.ts'
-import { WHOLE_SCOPE } from '../../../src/core/purpose.ts'
+import { WHOLE_SCOPE } from '../../../src/core/domain/purpose.ts'
 import {
   answered,
   close,

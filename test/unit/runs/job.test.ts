@@ -1,9 +1,9 @@
 // The job of a run is read as it was stored.
 
 import { describe, expect, test } from 'vitest'
-import type { BackfillLimits } from '../../../src/core/backfill.ts'
+import type { BackfillLimits } from '../../../src/core/domain/backfill.ts'
 import { jobOf, storedJob } from '../../../src/runs/job.ts'
-import { WHOLE_SCOPE, type Purpose, type Task } from '../../../src/core/purpose.ts'
+import { WHOLE_SCOPE, type Purpose, type Task } from '../../../src/core/domain/purpose.ts'
 import type { MirrorSync } from '../../../config/index.ts'
 
 const sync = { name: 'crm', kind: 'mirror', mirror: { from: 'crm', to: 'lake' } } as MirrorSync

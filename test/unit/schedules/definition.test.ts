@@ -3,7 +3,7 @@
 import type { ScheduleDescription, ScheduleSpecDescription } from '@temporalio/client'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ScheduleConfig } from '../../../src/core/schedule.ts'
+import type { ScheduleConfig } from '../../../src/core/domain/schedule.ts'
 import {
   configurationChanges,
   configurationHash,

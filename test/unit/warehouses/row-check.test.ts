@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { DECIMAL } from '../../../src/core/mirror.ts'
+import { DECIMAL } from '../../../src/core/domain/mirror.ts'
 import type { ColumnType, MirrorCell, MirrorColumn } from '../../../src/warehouses/mirror-tables.ts'
 import { rowChecker } from '../../../src/warehouses/mirror/row-check.ts'
 import { compileRow } from '../../../src/mirror/columns.ts'

@@ -1,6 +1,6 @@
 // The rules for a mirror's tables that hold in every warehouse.
 
-import { SyncError } from './errors.ts'
+import { SyncError } from '../errors.ts'
 
 /** The names of the columns that every table has. */
 export const OWN_COLUMNS = [

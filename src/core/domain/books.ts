@@ -1,8 +1,8 @@
-// The states of items and runs, and the books (design section 4).
+// The books of a run, the state that they give it, and the states of items and runs (design section 4).
 // Promise kept here: rows read equals the sum of the item states, always.
 
 import { ITEM_STATES, OPEN_STATES, REJECT_STATES, type ItemState } from './item-states.ts'
-import { zeroCounts } from './register.ts'
+import { zeroCounts } from '../register.ts'
 import type { CompleteState } from './run-states.ts'
 
 export * from './item-states.ts'

@@ -1,7 +1,7 @@
 // The register of run states (design section 4). Exit codes, metrics, notifications, the report and the SQL of the ledger derive
 // from it.
 
-import { namesOf, namesWith } from './register.ts'
+import { namesOf, namesWith } from '../register.ts'
 
 /** What a person finds in a run; `links` opens a list of the runs of each. */
 export type RunLook = 'blocked' | 'rejects' | 'differences'

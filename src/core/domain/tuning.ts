@@ -1,7 +1,7 @@
 // What of a run may be tuned, and how far: a person who may start a run may slow it down or speed it up, but not make it one that
 // can never work, that overloads a service, or whose approval expires before anyone sees it.
 
-import { nearestWord } from './suggest.ts'
+import { nearestWord } from '../suggest.ts'
 
 /** The minimum of each setting; for a list, of each wait in it. */
 const MINIMUM = {

@@ -1,6 +1,6 @@
 // The register of import modes: what `mode` of an import does with a row.
 
-import { namesOf } from './register.ts'
+import { namesOf } from '../register.ts'
 
 interface ImportModeEntry {
   /** For the reference of the configuration. */

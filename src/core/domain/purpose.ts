@@ -2,7 +2,7 @@
 // left over, a reconciliation. What they are limited to is stored with the configuration of the run (runs/job.ts), so that everyone
 // sees why it is not whole.
 
-import { namesOf, namesWith } from './register.ts'
+import { namesOf, namesWith } from '../register.ts'
 
 interface PurposeEntry {
   /** Whether it brings in what is new: only such runs are a sync's success, and only they are compared with the one before. */

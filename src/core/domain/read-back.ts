@@ -1,7 +1,7 @@
 // The result of reading back, in words.
 
-import { formatNumber } from './format.ts'
-import { NOT_READ_BACK, READ_BACK_NAMES, type Books, type ReadBack } from './states.ts'
+import { formatNumber } from '../format.ts'
+import { NOT_READ_BACK, READ_BACK_NAMES, type Books, type ReadBack } from './books.ts'
 
 type Part = { readonly name: keyof ReadBack; readonly rows: number; readonly meaning: string }
 

@@ -2,7 +2,7 @@
 // derive from it.
 
 import type { Purpose } from './purpose.ts'
-import { namesOf, namesWith } from './register.ts'
+import { namesOf, namesWith } from '../register.ts'
 
 interface ItemStateEntry {
   /**

@@ -1,7 +1,7 @@
 // The watermark of an import: the greatest value of one column that its query has given. Promise kept here: "greater" means
 // the same here as in the warehouse.
 
-import { canonicalDecimal, compareDecimals } from './decimal.ts'
+import { canonicalDecimal, compareDecimals } from '../decimal.ts'
 
 /** How the values of a column are ordered: as numbers, as dates or times, or as texts, by their characters' code points. */
 export type ColumnOrder = 'number' | 'time' | 'text'

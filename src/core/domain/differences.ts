@@ -1,9 +1,9 @@
 // Differences between two sides, as a reconciliation names them. `ours` is our side (the source of an import, the table of a
 // mirror), `theirs` is what the service holds.
 
-import { formatNumber } from './format.ts'
-import { REPORT_VALUE_CHARS_MAX } from './limits.ts'
-import { namesOf, namesWith, zeroCounts } from './register.ts'
+import { formatNumber } from '../format.ts'
+import { REPORT_VALUE_CHARS_MAX } from '../limits.ts'
+import { namesOf, namesWith, zeroCounts } from '../register.ts'
 
 interface DifferenceEntry {
   /** Whether the side that is copied has the record: the source of an import, the service of a mirror. */
