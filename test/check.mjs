@@ -52,7 +52,16 @@ const generators = [join('config', 'generate.ts'), join('src', 'dev', 'generate.
 /** @type {[string, () => string][]} */
 const steps = [
   ['format (npm run format)', () => node(scriptOf('oxfmt'), '--check', '.')],
-  ['lint', () => node(scriptOf('oxlint'), '--type-aware', '--deny-warnings')],
+  [
+    'lint',
+    () =>
+      node(
+        scriptOf('oxlint'),
+        '--type-aware',
+        '--deny-warnings',
+        '--report-unused-disable-directives',
+      ),
+  ],
   ['types', () => node(scriptOf('typescript', 'tsc'), '--noEmit', '-p', 'tsconfig.json')],
   [
     'documents (npm run docs)',
