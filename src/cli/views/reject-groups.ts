@@ -1,18 +1,9 @@
 // Rejects by what is wrong with them, as a table.
 
+import type { ShownRun } from '../../report/run-report.ts'
 import { safeText, table, type Terminal } from '../shared/terminal.ts'
 
-/** Rejects of the same kind. */
-interface Group {
-  readonly state: string
-  readonly code: string | null
-  readonly reason: string | null
-  readonly column: string | null
-  readonly field: string | null
-  readonly items: number
-  readonly example: number
-  readonly isMore?: boolean | undefined
-}
+type Group = ShownRun['rejects'][number]
 
 export const REJECT_GROUPS_SHOWN = 20
 
