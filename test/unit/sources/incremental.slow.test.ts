@@ -11,13 +11,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findSync, loadConfig, type ImportSync } from '../../../config/index.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { SourceError } from '../../../src/core/errors.ts'
-import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import { WHOLE_SCOPE, type ReconcileScope } from '../../../src/core/domain/purpose.ts'
 import { bindParameters } from '../../../src/core/domain/query-parameters.ts'
 import { ITEM_STATES } from '../../../src/core/domain/books.ts'
 import type { Watermark, Window } from '../../../src/core/domain/watermark.ts'
 import { closeImport } from '../../../src/import/close.ts'
-import { DEFAULT_IMPORT_TUNING } from '../../../src/import/ports.ts'
 import { push } from '../../../src/import/push/push.ts'
 import { stage } from '../../../src/import/stage/stage.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
@@ -29,6 +27,7 @@ import type { Extent } from '../../../src/sources/source.ts'
 import type { RunOutcome } from '../../../src/runs/outcome.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, TYPE } from './every-shape.ts'
+import { openImportRun } from './import-run.ts'
 
 const COLUMNS = 'code, name, phone, born, changed'
 const SINCE = `SELECT ${COLUMNS} FROM people WHERE changed >= :watermark ORDER BY changed, code`
@@ -176,26 +175,7 @@ describe.each(['duck', 'pg'])('an incremental import from %s', (warehouse) => {
   ) {
     const { ending = { kind: 'finished' }, window = null, properties, ...purpose } = options
     const { sync, open } = await project(warehouse, from, properties)
-    const deps = {
-      ledger,
-      client,
-      clock: systemClock,
-      logger: silentLogger,
-      tuning: DEFAULT_IMPORT_TUNING,
-      priority: 'import' as const,
-      signal: new AbortController().signal,
-      beat: () => {},
-    }
-    const opened = await ledger.openRun({
-      sync: sync.name,
-      kind: 'import',
-      mode: 'run',
-      workflowId: '',
-      workflowRunId: '',
-      config: sync as never,
-    })
-    if (!('run' in opened)) throw new Error('the ledger refused')
-    const { id } = opened.run
+    const { deps, run: id } = await openImportRun(ledger, client, sync)
     const staged = await stage(
       deps,
       { run: id, sync, keyFingerprint: 'a', window, ...purpose },

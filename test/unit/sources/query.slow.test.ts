@@ -9,9 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findSync, loadConfig } from '../../../config/index.ts'
 import { RecordsClient } from '../../../src/client/index.ts'
 import { SourceError } from '../../../src/core/errors.ts'
-import { silentLogger, systemClock } from '../../../src/core/ports.ts'
 import { closeImport } from '../../../src/import/close.ts'
-import { DEFAULT_IMPORT_TUNING } from '../../../src/import/ports.ts'
 import { push } from '../../../src/import/push/push.ts'
 import { stage } from '../../../src/import/stage/stage.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
@@ -21,6 +19,7 @@ import { openSource } from '../../../src/sources/index.ts'
 import type { Source, SourceRow } from '../../../src/sources/source.ts'
 import { startPostgres, type Postgres } from '../../postgres.ts'
 import { everyShape, NAMES, TYPE } from './every-shape.ts'
+import { openImportRun } from './import-run.ts'
 
 /** One row with a typed value in every column, one with a NULL in every column but the key, one that is wrong. */
 const EVERY_SHAPE = `
@@ -152,26 +151,7 @@ describe.each(['duck', 'pg'])('an import from a query of %s', (warehouse) => {
   it('brings values of every type into properties of every type', async () => {
     const { sync, open } = await project(warehouse, EVERY_SHAPE)
     const ledger = openSqliteLedger(join(folder, `${warehouse}.db`))
-    const deps = {
-      ledger,
-      client,
-      clock: systemClock,
-      logger: silentLogger,
-      tuning: DEFAULT_IMPORT_TUNING,
-      priority: 'import' as const,
-      signal: new AbortController().signal,
-      beat: () => {},
-    }
-    const opened = await ledger.openRun({
-      sync: sync.name,
-      kind: 'import',
-      mode: 'run',
-      workflowId: '',
-      workflowRunId: '',
-      config: sync as never,
-    })
-    if (!('run' in opened)) throw new Error('the ledger refused')
-    const run = opened.run.id
+    const { deps, run } = await openImportRun(ledger, client, sync)
     const staged = await stage(deps, { run, sync, keyFingerprint: 'a' }, open)
     expect(staged).toMatchObject({ rows: 3, planned: 3, invalid: 0, cleared: 0 })
     for (const segment of await ledger.openSegments(run))
