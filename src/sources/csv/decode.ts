@@ -2,7 +2,9 @@
 // U+FFFD, and NUL never passes.
 
 import { isAscii, isUtf8 } from 'node:buffer'
+import { byteOrderMark, unfinishedBytes, wideEncoding } from './bytes.ts'
 import { excerptOf, type CsvFault } from './faults.ts'
+import { OTHER_ENCODINGS, westernText } from './western.ts'
 
 const ENCODINGS = ['utf-8', 'utf-16le', 'windows-1252', 'iso-8859-1'] as const
 const EMPTY = Buffer.alloc(0)
@@ -15,6 +17,13 @@ const HEAD_BYTES = 12
 const WINDOWS_1252 =
   '\u20ac\x81\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\x8d\u017d\x8f' +
   '\x90\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\x9d\u017e\u0178'
+
+/** What to write for bytes that are not UTF-8. */
+const WESTERN_HINTS = {
+  certain: '; the file looks like windows-1252: write `encoding: windows-1252` under `from`',
+  possible: `; it may be ${OTHER_ENCODINGS}: write the one that shows names as they are as \`encoding\` under \`from\``,
+  impossible: '',
+}
 
 /** Converts pieces to UTF-8; `undefined` is the end of the input. `null`: some byte does not fit. */
 type Step = (piece: Buffer | undefined) => Buffer | null
@@ -72,25 +81,14 @@ function markOf(
   wanted: string | undefined,
   fault: CsvFault,
 ): { encoding: string; bytes: number } {
-  const mark =
-    head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf
-      ? { encoding: 'utf-8', bytes: 3 }
-      : head[0] === 0xff && head[1] === 0xfe
-        ? { encoding: 'utf-16le', bytes: 2 }
-        : head[0] === 0xfe && head[1] === 0xff
-          ? { encoding: 'utf-16be', bytes: 2 }
-          : { encoding: wanted ?? 'utf-8', bytes: 0 }
+  const mark = byteOrderMark(head) ?? { encoding: wanted ?? 'utf-8', bytes: 0 }
   if (wanted !== undefined && mark.encoding !== wanted)
     throw fault(
       'csv_encoding',
       `the file begins with the byte order mark of ${mark.encoding}; expected ${wanted}, as configured`,
       { line: 1 },
     )
-  const first = head.subarray(0, mark.bytes)
-  let { bytes } = mark
-  while (mark.bytes > 0 && head.subarray(bytes, bytes + mark.bytes).equals(first))
-    bytes += mark.bytes
-  return { encoding: mark.encoding, bytes }
+  return mark
 }
 
 /**
@@ -122,9 +120,7 @@ function checkerOf(
         ? ' (was the file cut off?)'
         : hasOthers
           ? '; other bytes before them are, so the file has more than one encoding'
-          : looksLike1252(text.subarray(bad))
-            ? '; the file looks like windows-1252: write `encoding: windows-1252` under `from`'
-            : ''
+          : WESTERN_HINTS[westernText(text)]
       yield good
       throw fault('csv_encoding', `bytes here are not utf-8; ${expected}${hint}`, {
         line: line + breaksIn(text, bad, afterCr),
@@ -132,9 +128,11 @@ function checkerOf(
     }
     const nul = text.indexOf(0)
     if (nul !== -1) {
-      const hint = looksLikeUtf16(text)
-        ? ': the file looks like utf-16le; write `encoding: utf-16le` under `from`'
-        : ` (is it ${encoding}?)`
+      const wide = wideEncoding(text)
+      const hint =
+        wide === null
+          ? ` (is it ${encoding}?)`
+          : `: the file looks like ${wide}; write \`encoding: ${wide}\` under \`from\``
       yield text.subarray(0, nul)
       throw fault('csv_nul', `a NUL byte; expected text without NUL${hint}`, {
         line: line + breaksIn(text, nul, afterCr),
@@ -156,17 +154,6 @@ function utf8Step(): Step {
     rest = text.subarray(cut)
     return text.subarray(0, cut)
   }
-}
-
-/** Bytes at the end that begin a UTF-8 character and do not complete it: 0 to 3. */
-function unfinishedBytes(text: Buffer): number {
-  for (let back = 1; back <= 3 && back <= text.length; back += 1) {
-    const byte = text[text.length - back] ?? 0
-    if ((byte & 0xc0) === 0x80) continue
-    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
-    return needed > back ? back : 0
-  }
-  return 0
 }
 
 function otherStep(encoding: string): Step {
@@ -205,20 +192,6 @@ function firstBadByte(text: Buffer): number {
     at += length
   }
   return text.length
-}
-
-/** Bytes that have no character in windows-1252. */
-const UNDEFINED_IN_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d]
-
-const looksLike1252 = (text: Buffer): boolean =>
-  !text.some((byte) => byte === 0 || UNDEFINED_IN_1252.includes(byte))
-
-/** Whether nearly every second byte is NUL, as in Latin text with two bytes a character. */
-function looksLikeUtf16(text: Buffer): boolean {
-  const head = text.subarray(0, 1_024)
-  let nuls = 0
-  for (let at = 1; at < head.length; at += 2) if (head[at] === 0) nuls += 1
-  return head.length > 3 && nuls * 4 > head.length
 }
 
 /** Line breaks (LF, CR or CRLF) in the first `end` bytes; `afterCr`: the byte before them was CR. */

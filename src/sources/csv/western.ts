@@ -1,0 +1,58 @@
+// Whether bytes are a text in windows-1252. Every byte sequence nearly is one, so this looks at which letters stand where: Western
+// text does not have a sign between letters, nor a capital within a word of small ones.
+
+/** Bytes that have no character in windows-1252. */
+const UNDEFINED = [0x81, 0x8d, 0x8f, 0x90, 0x9d]
+/** Of the characters above ASCII, so many may be odd. */
+const ODD_MAX = 0.02
+
+/** What a text may be that is neither UTF-8 nor certainly windows-1252, for people. */
+export const OTHER_ENCODINGS = 'windows-1250, windows-1251, macintosh or another'
+
+const isAsciiSmall = (byte: number | undefined): boolean =>
+  byte !== undefined && byte >= 0x61 && byte <= 0x7a
+const isAsciiLetter = (byte: number | undefined): boolean =>
+  byte !== undefined && isAsciiSmall(byte | 0x20)
+/** Š Œ Ž š œ ž Ÿ, and those that ISO 8859-1 has. */
+const isLetterIn1252 = (byte: number | undefined): boolean =>
+  byte !== undefined &&
+  (byte >= 0xc0
+    ? byte !== 0xd7 && byte !== 0xf7
+    : [0x8a, 0x8c, 0x8e, 0x9a, 0x9c, 0x9e, 0x9f].includes(byte))
+const isLetter = (byte: number | undefined): boolean => isLetterIn1252(byte) || isAsciiLetter(byte)
+const isCapitalIn1252 = (byte: number): boolean =>
+  isLetterIn1252(byte) && (byte < 0x90 || byte === 0x9f || (byte >= 0xc0 && byte < 0xdf))
+const isAboveAscii = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x80
+/** š and ž, where windows-1250 has them too. */
+const OF_OTHER_LANGUAGES = [0x9a, 0x9e]
+/** Apostrophes, dashes, the middle dot, spaces and hyphens: these stand between letters. */
+const BETWEEN_LETTERS = [0x91, 0x92, 0x96, 0x97, 0xa0, 0xad, 0xb4, 0xb7]
+
+/**
+ * The share of characters above ASCII that Western text hardly has, read as windows-1252: a sign between letters, a capital
+ * within a word of small ones, three such characters in a row, and letters of Slavic languages, which windows-1250 has at the
+ * same place.
+ */
+function oddShareIn1252(text: Buffer): number {
+  let all = 0
+  let odd = 0
+  text.forEach((byte, at) => {
+    if (byte < 0x80) return
+    all += 1
+    const before = text[at - 1]
+    const after = text[at + 1]
+    const isInWord = isLetter(before) && isLetter(after)
+    const isOdd = isLetterIn1252(byte)
+      ? (isCapitalIn1252(byte) && (isAsciiSmall(before) || (isInWord && isAsciiSmall(after)))) ||
+        OF_OTHER_LANGUAGES.includes(byte)
+      : !BETWEEN_LETTERS.includes(byte) && isInWord
+    if (isOdd || (isAboveAscii(before) && isAboveAscii(after))) odd += 1
+  })
+  return all === 0 ? 0 : odd / all
+}
+
+/** Whether the text is one in windows-1252; `possible`: its bytes have characters there, but odd ones. */
+export function westernText(text: Buffer): 'certain' | 'possible' | 'impossible' {
+  if (text.some((byte) => byte === 0 || UNDEFINED.includes(byte))) return 'impossible'
+  return oddShareIn1252(text) <= ODD_MAX ? 'certain' : 'possible'
+}
