@@ -18,12 +18,17 @@ export class VirtualClock implements Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason)
-      const sleeper = { atMs: this.nowMs + Math.max(0, ms), wake: resolve }
-      this.sleepers.add(sleeper)
-      signal?.addEventListener('abort', () => {
+      const onAbort = () => {
         this.sleepers.delete(sleeper)
-        reject(signal.reason)
-      })
+        reject(signal?.reason)
+      }
+      const wake = () => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }
+      const sleeper = { atMs: this.nowMs + Math.max(0, ms), wake }
+      this.sleepers.add(sleeper)
+      signal?.addEventListener('abort', onAbort)
     })
   }
 
