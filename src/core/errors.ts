@@ -47,7 +47,9 @@ export interface Issue {
 export class ConfigError extends SyncError {
   readonly file: string
   readonly issues: readonly Issue[]
-  constructor(file: string, issues: readonly Issue[]) {
+  /** @param problem what is wrong, as a text; or several issues, each with its place in the file */
+  constructor(file: string, problem: string | readonly Issue[]) {
+    const issues = typeof problem === 'string' ? [{ message: problem }] : problem
     super('config_invalid', issues.map((issue) => formatIssue(file, issue)).join('\n'))
     this.file = file
     this.issues = issues

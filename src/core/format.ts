@@ -6,3 +6,7 @@ export function formatNumber(value: number): string {
   const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')
   return fraction === undefined ? grouped : `${grouped}.${fraction.slice(0, 3)}`
 }
+
+/** `1 row`, `2,000 rows` */
+export const countText = (count: number, one: string, many = `${one}s`): string =>
+  `${formatNumber(count)} ${count === 1 ? one : many}`

@@ -150,6 +150,10 @@ export const rejectedRows = ({ states }: BooksReport): number =>
 export const readBackDifferent = ({ read_back }: BooksReport): BooksReport['read_back'] =>
   read_back.filter(({ name }) => name !== 'normalised' && name !== 'equal')
 
+/** Whether the service counts otherwise than the table; false if one of them is not counted. */
+export const countsDiffer = ({ service_count: theirs, table_count: ours }: StreamReport): boolean =>
+  theirs !== null && ours !== null && theirs !== ours
+
 /** Sums over all streams of a run. */
 export function streamTotals(
   streams: readonly Pick<

@@ -87,10 +87,8 @@ function boxesOf(segments: readonly BarSegment[], width = 100): Markup[] {
 
 const short = (value: number): number => Number(value.toFixed(3))
 
-export interface Columns {
+export interface ColumnChart {
   readonly title: string
-  /** What the chart shows, in words. */
-  readonly said: string
   readonly series: readonly { readonly series: Series; readonly name: string }[]
   /** Values in the order of `series`. */
   readonly points: readonly { readonly at: string; readonly values: readonly number[] }[]
@@ -108,8 +106,9 @@ const columnWidth = 0.8
 /** A limit further away would flatten everything else. */
 const limitTimesMax = 10
 
-/** Columns over time, stacked, with an axis from 0 and times in UTC. */
-export function columns({ title, said, series, points, shareSeconds, limit }: Columns): Markup {
+/** Columns over time, stacked, with an axis from 0 and times in UTC; `said`: what the chart shows, in words. */
+export function columns(chart: ColumnChart & { readonly said: string }): Markup {
+  const { title, said, series, points, shareSeconds, limit } = chart
   const sums = points.map(({ values }) => values.reduce((total, value) => total + value, 0))
   const highest = Math.max(1, ...sums)
   const isLimitShown = limit !== null && limit <= highest * limitTimesMax
@@ -179,7 +178,7 @@ export function ticksOf(highest: number): number[] {
 }
 
 /** The times of the beginning, the middle and the end; more between them if there is room. */
-function timesOf(points: Columns['points'], shareSeconds: number): Markup[] {
+function timesOf(points: ColumnChart['points'], shareSeconds: number): Markup[] {
   const begin = Date.parse(points[0]!.at)
   const seconds = shareSeconds * points.length
   const marks = [

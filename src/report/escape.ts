@@ -1,5 +1,4 @@
-// The only way to turn text into markup. Promise kept here: everything put into a template is text unless a template made it,
-// whoever wrote it.
+// The only way to turn text into markup. Promise kept here: everything put into a template is text unless a template made it.
 
 /** Markup that a template made. Nothing else can create it. */
 export class Markup {

@@ -1,8 +1,8 @@
 // Figures and times as people read them: always UTC, never the machine's locale.
 
-import { formatNumber } from '../core/format.ts'
+import { countText, formatNumber } from '../core/format.ts'
 
-export { formatNumber }
+export { countText, formatNumber }
 
 /** `800`, `12.5k`, `1.2M`: for the axes of charts. */
 export const shortNumber = (value: number): string =>
@@ -17,10 +17,6 @@ export function percentText(part: number, whole: number): string {
   if (value > 99.9) return '> 99.9 %'
   return `${value.toFixed(1)} %`
 }
-
-/** `1 row`, `2 rows` */
-export const countText = (count: number, one: string, many = `${one}s`): string =>
-  `${formatNumber(count)} ${count === 1 ? one : many}`
 
 /** `2 h 5 min`, `3 min 20 s`, `12 s` */
 export function durationText(seconds: number): string {

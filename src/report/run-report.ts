@@ -10,6 +10,9 @@ import { ITEM_STATES, READ_BACK_NAMES, RUN_STATES, TIMED_STATES } from '../core/
 const count = z.int().meta({ id: 'Count' })
 const text = z.string()
 const time = z.string().meta({ id: 'Time', description: 'ISO 8601, in UTC.' })
+const countOrNull = count.nullable()
+const textOrNull = text.nullable()
+const timeOrNull = time.nullable()
 const countEach = <Name extends string>(names: readonly Name[]) =>
   Object.fromEntries(names.map((name) => [name, count])) as Record<Name, typeof count>
 const eachOf = <Name extends string>(names: readonly Name[]) => z.object(countEach(names))
@@ -21,47 +24,47 @@ const runFacts = z.object({
   kind: z.enum(['import', 'mirror']),
   mode: z.enum(['run', 'plan']),
   purpose: z.enum(PURPOSES),
-  retry_of: count.nullable().describe('Of a retry: the run whose rows it took.'),
-  limits: text.nullable().describe('What the run was limited to, in words; null: nothing.'),
+  retry_of: countOrNull.describe('Of a retry: the run whose rows it took.'),
+  limits: textOrNull.describe('What the run was limited to, in words; null: nothing.'),
   backfill: z
     .object({
-      window: z.object({ from: time.nullable(), to: time.nullable() }).nullable(),
+      window: z.object({ from: timeOrNull, to: timeOrNull }).nullable(),
       only: z.array(text).nullable().describe('Object types.'),
     })
     .nullable(),
   state: z.enum(RUN_STATES),
-  reason: text.nullable().describe('What blocks the run, or why it was closed.'),
-  message: text.nullable(),
+  reason: textOrNull.describe('What blocks the run, or why it was closed.'),
+  message: textOrNull,
   opened_at: time,
-  closed_at: time.nullable().describe('Null while the run is live.'),
-  rows_read: count.nullable(),
+  closed_at: timeOrNull.describe('Null while the run is live.'),
+  rows_read: countOrNull,
   states: eachOf(ITEM_STATES).nullable().describe('Of an import: rows by the state of their item.'),
   balanced: z.boolean().nullable().describe('Whether every row has exactly one outcome.'),
   read_to_end: z.boolean().nullable().describe('Whether the source was read to its end.'),
-  replayed: count.nullable().describe('Rows that were sent again after a lost answer.'),
-  in_doubt: count.nullable().describe('Rows that the service may or may not hold.'),
+  replayed: countOrNull.describe('Rows that were sent again after a lost answer.'),
+  in_doubt: countOrNull.describe('Rows that the service may or may not hold.'),
   read_back: z
     .partialRecord(z.enum(READ_BACK_NAMES), count)
     .nullable()
     .describe('Rows by what reading them back showed.'),
-  rows_different: count
-    .nullable()
-    .describe('Of an import: rows or records that the run knows to differ.'),
-  deleted: count
-    .nullable()
-    .describe('Of a reconciliation of an import: extra records that are gone now.'),
+  rows_different: countOrNull.describe(
+    'Of an import: rows or records that the run knows to differ.',
+  ),
+  deleted: countOrNull.describe(
+    'Of a reconciliation of an import: extra records that are gone now.',
+  ),
   workflow_id: text,
-  key_fingerprint: text.nullable(),
+  key_fingerprint: textOrNull,
   warnings: z.array(text),
-  verified_through: time
-    .nullable()
-    .describe('The time up to which the run proved the sync equal on both sides.'),
+  verified_through: timeOrNull.describe(
+    'The time up to which the run proved the sync equal on both sides.',
+  ),
 })
 
 const streamReport = z
   .object({
     stream: text,
-    table: text.nullable(),
+    table: textOrNull,
     state: z.enum(['waiting', 'pulling', 'sweeping', 'approval', 'complete', 'failed']),
     mode: z.enum(['full', 'incremental']).nullable(),
     requests: count,
@@ -70,13 +73,13 @@ const streamReport = z
     changed: count,
     unchanged: count,
     deleted: count,
-    older: count.nullable().describe('Answers that came late and changed nothing.'),
-    reverted: count.nullable().describe('Rows that were newer than the service has them.'),
+    older: countOrNull.describe('Answers that came late and changed nothing.'),
+    reverted: countOrNull.describe('Rows that were newer than the service has them.'),
     differs: z.boolean().nullable().describe('Whether the table is known to differ.'),
-    misfits: count.nullable().describe('Rows with a value that did not fit its column.'),
-    service_count: count.nullable().describe('Records, by the count of the service.'),
-    table_count: count.nullable().describe('Rows of the table.'),
-    message: text.nullable(),
+    misfits: countOrNull.describe('Rows with a value that did not fit its column.'),
+    service_count: countOrNull.describe('Records, by the count of the service.'),
+    table_count: countOrNull.describe('Rows of the table.'),
+    message: textOrNull,
   })
   .meta({ id: 'StreamReport' })
 
@@ -111,11 +114,11 @@ const differencesReport = z
       z.object({
         stream: text,
         kind: z.enum(DIFFERENCE_KINDS),
-        field: text.nullable(),
+        field: textOrNull,
         whose: z.enum(CHANGED_BY).describe('The side that last changed it.'),
         differences: count,
         repaired: count,
-        example: count.nullable().describe('The lowest number of a row; null if none has one.'),
+        example: countOrNull.describe('The lowest number of a row; null if none has one.'),
       }),
     ),
     held: count.describe('Rows that no retry sends, because each may become a second record.'),
@@ -127,36 +130,36 @@ const comparisonReport = z
     whole: z.boolean().describe('Whether both sides were compared in full.'),
     repair: z.boolean(),
     delete_extra: z.boolean().describe('Whether the repair deletes what the source lacks.'),
-    compared: count.nullable().describe('Rows of the source, or records of the service.'),
-    equal: count.nullable(),
+    compared: countOrNull.describe('Rows of the source, or records of the service.'),
+    equal: countOrNull,
     found: eachOf(DIFFERENCE_KINDS),
     left: eachOf(DIFFERENCE_KINDS),
     fields: z
       .array(
         z.object({
           stream: text,
-          field: text.nullable(),
+          field: textOrNull,
           differences: count,
           repaired: count,
           kinds: eachOf(DIFFERENCE_KINDS),
           whose: eachOf(CHANGED_BY),
-          example_row: count.nullable(),
+          example_row: countOrNull,
         }),
       )
       .describe(
         'By stream and field, most differences first. `field` is null for records that exist on one side only.',
       ),
     fields_omitted: count,
-    verified_through: time.nullable(),
+    verified_through: timeOrNull,
   })
   .meta({ id: 'ReportComparison' })
 
 const workReport = z
   .object({
     requests: count,
-    limit_per_minute: count
-      .nullable()
-      .describe('Requests a minute that the service allows, as known when the report was made.'),
+    limit_per_minute: countOrNull.describe(
+      'Requests a minute that the service allows, as known when the report was made.',
+    ),
     outcomes: z
       .object({
         share_seconds: z.number(),
@@ -186,10 +189,10 @@ const errorsReport = z
         z.object({
           rows: count,
           state: z.enum(ITEM_STATES),
-          code: text.nullable(),
-          reason: text.nullable(),
-          column: text.nullable().describe('Column of the source.'),
-          property: text.nullable(),
+          code: textOrNull,
+          reason: textOrNull,
+          column: textOrNull.describe('Column of the source.'),
+          property: textOrNull,
           example_row: count.describe('Number of the first row of the group.'),
         }),
       )
@@ -211,32 +214,32 @@ const leftReport = z.object({
 const retryReport = z
   .object({
     run: count,
-    of: count.nullable().describe('The run that it retries: this one, or one of its retries.'),
+    of: countOrNull.describe('The run that it retries: this one, or one of its retries.'),
     state: z.enum(RUN_STATES),
     states: eachOf(ITEM_STATES).nullable(),
     opened_at: time,
-    rows: count.nullable(),
-    mended: count
-      .nullable()
-      .describe('Rows that the service holds as they were sent; null while the retry is live.'),
+    rows: countOrNull,
+    mended: countOrNull.describe(
+      'Rows that the service holds as they were sent; null while the retry is live.',
+    ),
   })
   .meta({ id: 'RetryReport' })
 
 const provenanceReport = z
   .object({
-    from: text.nullable().describe('Where the rows came from, in words: no path, no query.'),
-    to: text.nullable(),
-    source_digest: text.nullable().describe('SHA-256 of the source, hex.'),
-    key_fingerprint: text.nullable(),
+    from: textOrNull.describe('Where the rows came from, in words: no path, no query.'),
+    to: textOrNull,
+    source_digest: textOrNull.describe('SHA-256 of the source, hex.'),
+    key_fingerprint: textOrNull,
     warnings: z.array(text),
     workflow_id: text,
     workflow_run_id: text,
-    workflow_url: text.nullable().describe('Address of the run in the Temporal UI.'),
+    workflow_url: textOrNull.describe('Address of the run in the Temporal UI.'),
     manifest: z
       .object({
         digest: text,
         signed: z.boolean(),
-        previous: text.nullable().describe('Digest of the previous manifest.'),
+        previous: textOrNull.describe('Digest of the previous manifest.'),
       })
       .nullable()
       .describe('Of the sealed account of a closed run.'),
@@ -252,7 +255,7 @@ const verdictReport = z
       ),
     words: text,
     meaning: text.describe('One or two sentences.'),
-    next: z.array(z.object({ text, command: text.nullable().describe('The command to type.') })),
+    next: z.array(z.object({ text, command: textOrNull.describe('The command to type.') })),
   })
   .meta({
     id: 'ReportVerdict',
@@ -271,7 +274,7 @@ const parts = {
   comparison: comparisonReport.nullable().describe('Of a reconciliation, field by field.'),
   work: workReport,
   errors: errorsReport,
-  retry_of: count.nullable(),
+  retry_of: countOrNull,
   left: leftReport
     .nullable()
     .describe(
@@ -300,10 +303,10 @@ const rejectGroup = z
   .object({
     items: count,
     state: z.enum(ITEM_STATES),
-    code: text.nullable(),
-    reason: text.nullable(),
-    column: text.nullable(),
-    field: text.nullable(),
+    code: textOrNull,
+    reason: textOrNull,
+    column: textOrNull,
+    field: textOrNull,
     example: count,
     isMore: z.boolean().optional(),
   })
@@ -322,7 +325,7 @@ const shownRun = runReport
       .object({
         repair: z.boolean(),
         deleteExtra: z.boolean(),
-        sample: count.nullable(),
+        sample: countOrNull,
         where: z.object({ column: text, digest: text }).nullable(),
         only: z.array(text).nullable(),
         full: z.boolean(),
@@ -334,7 +337,6 @@ const shownRun = runReport
   })
   .meta({ id: 'ShownRun', description: 'What `show --json` prints.' })
 
-/** What the commands print of one run. */
 export const RUN_REPORT_SCHEMAS = { report: runReport, show: shownRun } as const
 
 /** The published JSON Schema, as text. Programs that read it must expect more fields. */

@@ -5,21 +5,18 @@ import { kindsText, sumOfDifferences } from '../core/domain/differences.ts'
 import type { BlockReason } from '../core/errors.ts'
 import { commandOf } from '../core/domain/purpose.ts'
 import type { Run } from '../ledger/ledger.ts'
-import { readBackDifferent, rejectedRows } from './account.ts'
+import { countsDiffer, readBackDifferent, rejectedRows } from './account.ts'
 import { countText, formatNumber } from './format.ts'
 import type {
   BooksReport,
   ReportComparison,
+  RunReport,
   Step,
   StreamReport,
   ReportVerdict,
 } from './run-report.ts'
 
-export interface VerdictInput {
-  readonly books: BooksReport | null
-  readonly streams: readonly StreamReport[] | null
-  readonly comparison: ReportComparison | null
-}
+type VerdictInput = Pick<RunReport, 'books' | 'streams' | 'comparison'>
 
 /** A command line to type: `records-sync rejects 12`, with `-c` if this command had it. */
 export type Hint = (command: string) => string
@@ -66,9 +63,10 @@ export function reportVerdict(run: Run, found: VerdictInput, hint: Hint): Report
     case 'complete':
     case 'complete_with_rejects':
     case 'complete_with_differences':
-      return found.comparison
-        ? compared(run, found.comparison, found, step)
-        : ended(run, found, step)
+      if (found.comparison) return compared(run, found.comparison, found, step)
+      return found.books
+        ? endedImport(run, found.books, step)
+        : endedMirror(run, found.streams ?? [], step)
   }
 }
 
@@ -125,12 +123,12 @@ function blocked(run: Run, step: MakeStep): ReportVerdict {
   const obstacle = reason === null || reason === 'abandoned' ? null : obstacles[reason]
   return {
     tone: 'bad',
-    words: run.reason === null ? 'Blocked' : `Blocked: ${run.reason}`,
+    words: reason === null ? 'Blocked' : `Blocked: ${reason}`,
     meaning: `${obstacle?.meaning ?? 'The run cannot go on.'} It holds its place, and nothing is lost.`,
     next: [
       step(
         obstacle?.next ?? 'Mend what the message says: the run then goes on by itself.',
-        run.reason === 'contract' ? 'check' : null,
+        reason === 'contract' ? 'check' : null,
       ),
     ],
   }
@@ -170,12 +168,6 @@ function again(run: Run): string {
   return `${command} ${command === 'retry' ? run.of : word(run.sync)}`
 }
 
-function ended(run: Run, found: VerdictInput, step: MakeStep): ReportVerdict {
-  return found.books
-    ? endedImport(run, found.books, step)
-    : endedMirror(run, found.streams ?? [], step)
-}
-
 function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep): ReportVerdict {
   if (run.state === 'complete_with_differences')
     return {
@@ -189,7 +181,7 @@ function endedMirror(run: Run, streams: readonly StreamReport[], step: MakeStep)
         step('Or compare both sides, record by record:', `reconcile ${word(run.sync)} --full`),
       ],
     }
-  const off = streams.filter(isOff).length
+  const off = streams.filter(countsDiffer).length
   const tables =
     streams.length === 1 ? 'The table is' : `All ${formatNumber(streams.length)} tables are`
   const differ = `${countText(off, 'table')} ${off === 1 ? 'has' : 'have'} another number of rows than the service counts: what changes during a run comes with the next.`
@@ -254,9 +246,6 @@ function readBackText(books: BooksReport): { rows: number; text: string } | null
   const text = `${countText(total, 'row')} ${total === 1 ? 'was' : 'were'} accepted and read back otherwise (${parts})`
   return total === 0 ? null : { rows: total, text }
 }
-
-const isOff = ({ service_count, table_count }: StreamReport): boolean =>
-  service_count !== null && table_count !== null && service_count !== table_count
 
 function compared(
   run: Run,

@@ -1,11 +1,11 @@
-// The books as a chart.
+// The books: a bar, its parts, and whether they add up.
 
 import { stackedBar, swatch } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, percentText } from '../format.ts'
 import type { BooksReport } from '../run-report.ts'
 import type { Series } from '../style.ts'
-import { part } from './part.ts'
+import { part, tableHead } from './part.ts'
 
 interface Outcome {
   readonly series: Series
@@ -14,7 +14,6 @@ interface Outcome {
   readonly meaning: string
 }
 
-/** The books: a bar, its parts, and whether they add up. */
 export function booksPart(books: BooksReport, isClosed: boolean): Markup {
   const { read, sum, balanced, states } = books
   const lost = isClosed ? Math.max(0, read - sum) : 0
@@ -47,13 +46,7 @@ export function booksPart(books: BooksReport, isClosed: boolean): Markup {
     'Every row that was read, by what became of it.',
     html`${all > 0 && stackedBar('Rows by outcome', segments)}
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Outcome</th>
-            <th scope="col" class="n">Rows</th>
-            <th scope="col" class="n">Share</th>
-          </tr>
-        </thead>
+        ${tableHead(['Outcome'], ['Rows', 'Share'])}
         <tbody>
           ${rows.map(
             ({ series, name, rows: count, meaning }) =>

@@ -10,7 +10,7 @@ import { miniBar, stackedBar, swatch, type BarSegment } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'
 import type { ReportComparison, FieldDifferences, RunFacts } from '../run-report.ts'
-import { folded, part, rankedTable, type Ranked } from './part.ts'
+import { folded, part, rankedTable, tableHead, type Ranked } from './part.ts'
 
 const sides = CHANGED_BY.map((whose) => ({
   whose,
@@ -18,7 +18,6 @@ const sides = CHANGED_BY.map((whose) => ({
   name: changedByText(whose),
 }))
 
-/** What a reconciliation found: records by kind, then fields with the side that changed them. */
 export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kind']): Markup {
   const { found, left, equal, repair, fields, fields_omitted: omitted } = comparison
   const kinds = DIFFERENCE_KINDS.filter((each) => found[each] > 0)
@@ -41,13 +40,7 @@ export function comparisonPart(comparison: ReportComparison, kind: RunFacts['kin
     `${what}, ${comparison.whole ? 'all of it' : 'a part of it'}.`,
     html`${sum > 0 && stackedBar('Records by how the two sides compare', segments)}
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Records</th>
-            <th scope="col" class="n">Found</th>
-            ${repair && html`<th scope="col" class="n">Mended</th>`}
-          </tr>
-        </thead>
+        ${tableHead(['Records'], repair ? ['Found', 'Mended'] : ['Found'])}
         <tbody>
           ${equal !== null && row('equal', 'the same on both sides', equal, '')}${kinds.map(
             (each) =>

@@ -6,7 +6,7 @@ import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber, dateTimeText } from '../format.ts'
 import { leftoversText } from '../leftovers.ts'
 import type { ErrorGroup, ErrorsReport, RunReport } from '../run-report.ts'
-import { folded, part, rankedTable, type Ranked } from './part.ts'
+import { folded, part, rankedTable, tableHead, type Ranked } from './part.ts'
 
 /** What was not accepted, by cause; nothing if everything was accepted. */
 export function errorsPart(
@@ -23,7 +23,7 @@ export function errorsPart(
     groups.some(({ state }) => isWritten(state))
       ? 'What was not accepted, or is not held as it was sent'
       : 'What was not accepted',
-    `${countText(rows, 'row')}, by reason. Rows are told by their number in the source: their values are not on this page.`,
+    `${countText(rows, 'row')}, by reason. Rows are named by their number in the source: their values are not on this page.`,
     html`${
         groups.length > 0
           ? folded(ranked, 'reason', table)
@@ -60,14 +60,7 @@ export function retriesPart({ run: { run: id }, retries, errors, left }: RunRepo
     retries.length === 0
       ? html``
       : html`<table class="tabled">
-          <thead>
-            <tr>
-              <th scope="col">Run</th>
-              <th scope="col">State</th>
-              <th scope="col" class="n">Rows</th>
-              <th scope="col" class="n">Mended</th>
-            </tr>
-          </thead>
+          ${tableHead(['Run', 'State'], ['Rows', 'Mended'])}
           <tbody>
             ${retries.map(
               ({ run, of, state, opened_at: at, rows, mended }) =>

@@ -12,6 +12,15 @@ export function part(id: string, title: string, lead: string | null, body: Marku
   </section> `
 }
 
+/** The head of a table: columns of text, then of figures. */
+export const tableHead = (names: readonly string[], figures: readonly string[]): Markup =>
+  html`<thead>
+    <tr>
+      ${names.map((name) => html`<th scope="col">${name}</th>`)}
+      ${figures.map((name) => html`<th scope="col" class="n">${name}</th>`)}
+    </tr>
+  </thead>`
+
 /** A table that shows its first rows and unfolds the others. */
 export function folded<Row>(
   rows: readonly Row[],

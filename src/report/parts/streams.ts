@@ -2,6 +2,7 @@
 
 import { html, type Markup } from '../escape.ts'
 import { countText, formatNumber } from '../format.ts'
+import { countsDiffer } from '../account.ts'
 import type { StreamReport } from '../run-report.ts'
 import { captionOf, folded, part } from './part.ts'
 
@@ -47,14 +48,13 @@ function streamTable(streams: readonly StreamReport[], caption: string | null): 
     <tbody role="rowgroup">
       ${streams.map((stream) => {
         const { service_count: theirs, table_count: ours } = stream
-        const isOff = theirs !== null && ours !== null && theirs !== ours
         const figures = [
           formatNumber(stream.read),
           formatNumber(stream.inserted),
           formatNumber(stream.changed),
           formatNumber(stream.deleted),
           count(theirs),
-          isOff ? html`<span class="warn">≠ ${count(ours)}</span>` : count(ours),
+          countsDiffer(stream) ? html`<span class="warn">≠ ${count(ours)}</span>` : count(ours),
         ]
         return html`<tr role="row">
           <th scope="row" role="rowheader">${stream.table ?? stream.stream}${notesOf(stream)}</th>

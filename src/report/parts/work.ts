@@ -1,13 +1,12 @@
-// Requests and outcomes over time.
+// Requests and outcomes over the time of the run.
 
 import { TIMED_STATES } from '../../core/domain/books.ts'
-import { columns, swatch, type BarSegment } from '../charts.ts'
+import { columns, swatch, type ColumnChart } from '../charts.ts'
 import { html, type Markup } from '../escape.ts'
 import { timeText, countText, formatNumber, durationText, dateTimeText } from '../format.ts'
 import type { WorkReport } from '../run-report.ts'
-import { part } from './part.ts'
+import { part, tableHead } from './part.ts'
 
-/** Requests and outcomes over the time of the run. */
 export function workPart(work: WorkReport, seconds: number, isImport: boolean): Markup {
   const { requests, limit_per_minute: limit, outcomes, rate } = work
   const average =
@@ -21,44 +20,34 @@ export function workPart(work: WorkReport, seconds: number, isImport: boolean): 
   )
 }
 
-const outcomeSeries = TIMED_STATES.map((state) => ({ series: state, name: state }))
-
-function outcomesChart({
-  share_seconds: share,
-  points,
-}: NonNullable<WorkReport['outcomes']>): Markup {
-  const values = points.map((point) => ({
-    at: point.at,
-    values: outcomeSeries.map(({ series }) => point[series]),
-  }))
+function outcomesChart({ share_seconds, points }: NonNullable<WorkReport['outcomes']>): Markup {
   return chart({
-    title: `Rows settled, in shares of ${shareWords(share)}`,
-    series: outcomeSeries.filter((_, index) => values.some((point) => point.values[index]! > 0)),
-    all: outcomeSeries,
-    points: values,
-    share,
+    title: `Rows settled, in shares of ${shareWords(share_seconds)}`,
+    series: TIMED_STATES.map((state) => ({ series: state, name: state })),
+    points: points.map((point) => ({
+      at: point.at,
+      values: TIMED_STATES.map((state) => point[state]),
+    })),
+    shareSeconds: share_seconds,
     limit: null,
   })
 }
 
 function rateChart(
-  { share_seconds: share, points }: NonNullable<WorkReport['rate']>,
+  { share_seconds, points }: NonNullable<WorkReport['rate']>,
   limit: number | null,
 ): Markup {
-  const series = [
-    { series: 'request', name: 'answered with success' },
-    { series: 'failed', name: 'refused, failed or not answered' },
-  ] as const
-  const values = points.map((point) => ({
-    at: point.at,
-    values: [Math.max(0, point.per_minute - point.failed_per_minute), point.failed_per_minute],
-  }))
   return chart({
-    title: `Requests a minute, in shares of ${shareWords(share)}`,
-    series: series.filter((_, index) => values.some((point) => point.values[index]! > 0)),
-    all: series,
-    points: values,
-    share,
+    title: `Requests a minute, in shares of ${shareWords(share_seconds)}`,
+    series: [
+      { series: 'request', name: 'answered with success' },
+      { series: 'failed', name: 'refused, failed or not answered' },
+    ],
+    points: points.map(({ at, per_minute: all, failed_per_minute: failed }) => ({
+      at,
+      values: [Math.max(0, all - failed), failed],
+    })),
+    shareSeconds: share_seconds,
     limit,
   })
 }
@@ -66,48 +55,38 @@ function rateChart(
 const shareWords = (seconds: number): string =>
   seconds < 10 ? `${Number(seconds.toFixed(1))} s` : durationText(seconds)
 
-interface Chart {
-  readonly title: string
-  /** The series that occur. */
-  readonly series: readonly { readonly series: BarSegment['series']; readonly name: string }[]
-  readonly all: readonly { readonly series: BarSegment['series']; readonly name: string }[]
-  readonly points: readonly { readonly at: string; readonly values: readonly number[] }[]
-  readonly share: number
-  readonly limit: number | null
-}
-
-function chart({ title, series, all, points, share, limit }: Chart): Markup {
+function chart(data: ColumnChart): Markup {
+  const { title, series, points, shareSeconds } = data
   const highest = Math.max(
     ...points.map(({ values }) => values.reduce((sum, value) => sum + value, 0)),
   )
-  const seconds = share * points.length
   const said = `${points.length} shares from ${dateTimeText(points[0]!.at)} on; at most ${formatNumber(highest)} in one.`
-  const occurring = all.flatMap((each, index) => (series.includes(each) ? [index] : []))
+  const occurring = series
+    .map((each, index) => ({ ...each, index }))
+    .filter(({ index }) => points.some(({ values }) => values[index]! > 0))
   return html`<figure class="chart">
     <figcaption><h3>${title}</h3></figcaption>
     <ul class="legend">
-      ${series.map((each) => html`<li>${swatch(each.series)}${each.name}</li>`)}
+      ${occurring.map((each) => html`<li>${swatch(each.series)}${each.name}</li>`)}
       <li class="soft">times in UTC</li>
     </ul>
-    ${columns({ title, said, series: all, points, shareSeconds: share, limit })}
+    ${columns({ ...data, said })}
     <details class="same">
       <summary>The same in figures</summary>
       <table class="tabled">
         <caption>
           ${title}
         </caption>
-        <thead>
-          <tr>
-            <th scope="col">From, UTC</th>
-            ${occurring.map((index) => html`<th scope="col" class="n">${all[index]!.name}</th>`)}
-          </tr>
-        </thead>
+        ${tableHead(
+          ['From, UTC'],
+          occurring.map(({ name }) => name),
+        )}
         <tbody>
           ${points.map(
             ({ at, values }) =>
               html`<tr>
-                <th scope="row">${timeText(at, seconds)}</th>
-                ${occurring.map((index) => html`<td class="n">${formatNumber(values[index]!)}</td>`)}
+                <th scope="row">${timeText(at, shareSeconds * points.length)}</th>
+                ${occurring.map(({ index }) => html`<td class="n">${formatNumber(values[index]!)}</td>`)}
               </tr>`,
           )}
         </tbody>
