@@ -58,7 +58,6 @@ import { signalRunState } from './temporal/state-signal.ts'
 import { startHealthChecks, type HealthChecks } from './temporal/health-checks.ts'
 import { connectWorker } from './temporal/worker.ts'
 
-/** What a worker is started with. */
 export interface WorkerOptions {
   /** Path of records-sync.yaml; read again at every open and connect, so a corrected file needs no restart. */
   readonly configFile: string
@@ -73,7 +72,6 @@ export interface WorkerOptions {
   readonly upkeepMs?: number
 }
 
-/** A started worker. */
 export interface RunningWorker {
   /** Where its ledger is, for messages. */
   readonly ledger: string
@@ -130,7 +128,7 @@ function syncOfKind(
 
 /**
  * Connects, and starts to work.
- * @throws ConfigError, LedgerError, what `connectWorker` and `Monitor.listen` throw, before anything is polled
+ * @throws ConfigError, LedgerError, what `connectWorker` and `listen` of the monitor throw, before anything is polled
  */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
   const opened: (() => Promise<unknown>)[] = []

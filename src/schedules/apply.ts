@@ -3,24 +3,11 @@
 // a pause, its note and a limit of actions survive every update; a schedule that records-sync did not make, or made for another
 // project, is never overwritten or removed.
 
-import {
-  ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
-  type Client,
-  type ScheduleDescription,
-} from '@temporalio/client'
-import { SyncError } from '../core/errors.ts'
+import { ScheduleAlreadyRunning, type ScheduleDescription } from '@temporalio/client'
 import { forEachConcurrent } from '../core/concurrency.ts'
 import { scheduleText } from '../core/domain/schedule.ts'
 import type { SyncConfig } from '../../config/index.ts'
-import {
-  findLegacySchedule,
-  findSchedule,
-  scheduleIdOf,
-  scheduledSyncs,
-  unreadableSchedule,
-  type ScheduleScope,
-} from './find.ts'
+import { findLegacySchedule, orphanedSchedules, scheduleIdOf, type ScheduleScope } from './find.ts'
 import {
   configurationChanges,
   isOurs,
@@ -30,7 +17,7 @@ import {
   type ScheduledSync,
 } from './definition.ts'
 import { describeSchedule, serverRefusal } from './read.ts'
-import { copyLegacySchedule, updateSchedule } from './update.ts'
+import { copyLegacySchedule, removeSchedule, updateSchedule } from './update.ts'
 
 /** What one schedule needs. */
 export interface ScheduleStep {
@@ -74,23 +61,10 @@ export async function pruneSchedules(place: ScheduleScope, syncs: Syncs): Promis
   const steps = await orphanSteps(place, Object.values(syncs).filter(isScheduled))
   await forEachConcurrent(steps, inFlight, async ({ sync }) => {
     const { ours: old } = await findLegacySchedule(client, 'sync:', sync, project)
-    for (const id of [
-      scheduleIdOf('sync:', sync, project),
-      ...(old === null ? [] : [old.scheduleId]),
-    ])
-      await remove(client, id)
+    await removeSchedule(client, scheduleIdOf('sync:', sync, project))
+    if (old !== null) await removeSchedule(client, old.scheduleId)
   })
   return steps
-}
-
-async function remove(client: Client, id: string): Promise<void> {
-  try {
-    await client.schedule.getHandle(id).delete()
-  } catch (error) {
-    if (error instanceof ScheduleNotFoundError) return
-    const message = `The Temporal server did not remove the schedule ${id}: ${serverRefusal(error)}`
-    throw new SyncError('schedule_failed', message)
-  }
 }
 
 async function stepsOf(
@@ -108,19 +82,12 @@ async function stepsOf(
 }
 
 async function orphanSteps(
-  { client, project }: ScheduleScope,
+  place: ScheduleScope,
   scheduled: readonly ScheduledSync[],
 ): Promise<ScheduleStep[]> {
-  const configured = new Set(scheduled.map(({ name }) => name))
-  const steps: ScheduleStep[] = []
-  // A schedule made in the last second may be missing: the server's list lags.
-  for (const sync of await scheduledSyncs(client, 'sync:', project)) {
-    if (configured.has(sync)) continue
-    const found = await findSchedule(client, sync, project).catch(unreadableSchedule)
-    if (found !== null && isOurs(found))
-      steps.push({ sync, what: 'prune', when: null, changes: [], refused: null })
-  }
-  return steps
+  const orphans = await orphanedSchedules(place, scheduled)
+  const step = { what: 'prune', when: null, changes: [], refused: null } as const
+  return orphans.map(({ sync }) => ({ ...step, sync }))
 }
 
 /** What exists on the server for a sync. */
@@ -156,7 +123,7 @@ async function applyOne(place: ScheduleScope, sync: ScheduledSync): Promise<Sche
       if (old !== null) {
         // Nothing is lost if this ends between the two calls: the next time only the older one is left to remove.
         if (own === null) await copyLegacySchedule(client, old, sync, project)
-        await remove(client, old.scheduleId)
+        await removeSchedule(client, old.scheduleId)
         isMoved = true
       } else if (step.what === 'create') {
         if (await create(place, sync)) return done()

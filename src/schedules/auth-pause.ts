@@ -4,8 +4,7 @@
 
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
-import type { Logger } from '../core/ports.ts'
-import { systemClock } from '../core/ports.ts'
+import { systemClock, type Logger } from '../core/ports.ts'
 import { isComplete } from '../core/domain/books.ts'
 import type { RunChange, RunObserver } from '../runs/observers.ts'
 import type { Project } from '../runs/project.ts'
@@ -32,12 +31,9 @@ const WHY = {
  */
 export function pauseOnAuthFailure(
   client: Client,
-  {
-    logger,
-    project,
-    answerMaxMs = 7_000,
-  }: { logger: Logger; project: Project; answerMaxMs?: number },
+  options: { logger: Logger; project: Project; answerMaxMs?: number },
 ): RunObserver {
+  const { logger, project, answerMaxMs = 7_000 } = options
   return {
     async changed(change) {
       const work = keeping(client, change, { logger, project })
@@ -54,10 +50,8 @@ export function pauseOnAuthFailure(
       done.abort()
       if (why !== null) {
         const { sync, run } = change
-        logger.warn(
-          { schedule: scheduleIdOf('sync:', sync, project), sync, run, why },
-          'schedule_not_kept',
-        )
+        const schedule = scheduleIdOf('sync:', sync, project)
+        logger.warn({ schedule, sync, run, why }, 'schedule_not_kept')
       }
     },
   }

@@ -2,14 +2,14 @@
 // sync, without a form. Promise kept here: a schedule that records-sync did not make, or made for another project, is neither
 // changed nor removed.
 
-import { ScheduleAlreadyRunning, ScheduleNotFoundError, type Client } from '@temporalio/client'
+import { ScheduleAlreadyRunning } from '@temporalio/client'
 import { backfill } from '../../workflows/names.ts'
 import { backfillId, taskQueueOf } from '../../workflows/queues.ts'
-import { SyncError } from '../core/errors.ts'
 import { forEachConcurrent } from '../core/concurrency.ts'
 import { findLegacySchedule, scheduleIdOf, scheduledSyncs, type ScheduleScope } from './find.ts'
 import { SCHEDULE_MEMO, isOurs } from './definition.ts'
-import { describeSchedule, serverRefusal } from './read.ts'
+import { describeSchedule, scheduleFailed } from './read.ts'
+import { removeSchedule } from './update.ts'
 
 const inFlight = 8
 
@@ -61,7 +61,8 @@ export async function makeButtons(place: ScheduleScope, missing: readonly string
         state: { paused: true, note: `A button: Trigger begins a backfill of ${sync}.` },
       })
     } catch (error) {
-      if (!(error instanceof ScheduleAlreadyRunning)) throw failed('make', sync, error)
+      if (!(error instanceof ScheduleAlreadyRunning))
+        throw scheduleFailed(`make the button ${sync}`, error)
     }
     await removeOld(place, sync)
   })
@@ -73,27 +74,13 @@ export async function removeButtons(
   strays: readonly string[],
 ): Promise<void> {
   await forEachConcurrent(strays, inFlight, async (sync) => {
-    await remove(place.client, scheduleIdOf('backfill:', sync, place.project))
+    const id = scheduleIdOf('backfill:', sync, place.project)
+    await removeSchedule(place.client, id, 'button')
     await removeOld(place, sync)
   })
 }
 
 async function removeOld({ client, project }: ScheduleScope, sync: string): Promise<void> {
   const { ours: old } = await findLegacySchedule(client, 'backfill:', sync, project)
-  if (old !== null) await remove(client, old.scheduleId)
+  if (old !== null) await removeSchedule(client, old.scheduleId, 'button')
 }
-
-async function remove(client: Client, id: string): Promise<void> {
-  try {
-    await client.schedule.getHandle(id).delete()
-  } catch (error) {
-    if (error instanceof ScheduleNotFoundError) return
-    throw failed('remove', id, error)
-  }
-}
-
-const failed = (what: string, button: string, error: unknown) =>
-  new SyncError(
-    'schedule_failed',
-    `The Temporal server did not ${what} the button ${button}: ${serverRefusal(error)}`,
-  )

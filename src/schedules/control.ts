@@ -1,13 +1,12 @@
 // The state of the schedules, and what a person can do with one.
 
 import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client'
-import { SyncError } from '../core/errors.ts'
 import { scheduleText } from '../core/domain/schedule.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
-import { findSchedule, scheduledSyncs, unreadableSchedule } from './find.ts'
+import { findSchedule, orphanedSchedules } from './find.ts'
 import { isOurs, isScheduled } from './definition.ts'
-import { serverRefusal } from './read.ts'
+import { scheduleFailed } from './read.ts'
 import { scheduleTimesText } from './text.ts'
 
 export interface ScheduleView {
@@ -42,12 +41,8 @@ export async function listSchedules(
       ...(found === null ? { ...missing, when: scheduleText(schedule) } : viewOf(found)),
     })
   }
-  const configured = new Set(scheduled.map(({ name }) => name))
-  for (const sync of await scheduledSyncs(client, 'sync:', project)) {
-    if (configured.has(sync)) continue
-    const found = await findSchedule(client, sync, project).catch(unreadableSchedule)
-    if (found !== null && isOurs(found)) views.push({ sync, configured: false, ...viewOf(found) })
-  }
+  for (const { sync, found } of await orphanedSchedules({ client, project }, scheduled))
+    views.push({ sync, configured: false, ...viewOf(found) })
   return views
 }
 
@@ -65,10 +60,7 @@ function viewOf(found: ScheduleDescription): Omit<ScheduleView, 'sync' | 'config
 }
 
 /** A schedule is controlled by the name of its sync. */
-interface ScheduleChange {
-  readonly sync: string
-  readonly project: Project
-}
+type ScheduleChange = { readonly sync: string; readonly project: Project }
 
 /** `note`: 1 to 1,000 bytes. The server ignores a pause without one. */
 export const pauseSchedule = (client: Client, of: ScheduleChange, note: string): Promise<boolean> =>
@@ -98,7 +90,6 @@ async function applyScheduleChange(
     return true
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return false
-    const message = `The Temporal server did not change the schedule ${found.scheduleId}: ${serverRefusal(error)}`
-    throw new SyncError('schedule_failed', message)
+    throw scheduleFailed(`change the schedule ${found.scheduleId}`, error)
   }
 }

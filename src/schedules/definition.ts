@@ -13,7 +13,6 @@ import { SYNC_KIND, SYNC_NAME } from '../core/temporal/search-attributes.ts'
 import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
 
-/** A sync that runs on a schedule. */
 export type ScheduledSync = SyncConfig & { readonly schedule: ScheduleConfig }
 
 export function isScheduled(sync: SyncConfig): sync is ScheduledSync {

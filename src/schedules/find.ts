@@ -5,7 +5,7 @@
 import type { Client, ScheduleDescription } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
 import type { Project } from '../runs/project.ts'
-import { isOurs } from './definition.ts'
+import { isOurs, type ScheduledSync } from './definition.ts'
 import { describeSchedule, listScheduleIds, UNREADABLE } from './read.ts'
 
 /** A connection, and the project whose schedules are meant. */
@@ -23,8 +23,6 @@ export const scheduleIdOf = (
   sync: string,
   project: Pick<Project, 'id'>,
 ): string => `${start}${sync}:${project.id}`
-/** The id in releases without projects. */
-const oldIdOf = (start: ScheduleIdPrefix, sync: string): string => `${start}${sync}`
 
 /** The project's schedule; or that of an older release, which keeps running until `schedules apply` moves it. */
 export async function findSchedule(
@@ -36,19 +34,15 @@ export async function findSchedule(
   return own ?? (await findLegacySchedule(client, 'sync:', sync, project)).ours
 }
 
-/** What an older release has left for a sync: `ours`, or a schedule whose owner cannot be determined. */
-export interface LegacySchedule {
-  readonly ours: ScheduleDescription | null
-  readonly unclaimed: string | null
-}
-
+/** What an older release has left for a sync: `ours`, or the id of a schedule whose owner cannot be determined. */
 export async function findLegacySchedule(
   client: Client,
   start: ScheduleIdPrefix,
   sync: string,
   project: Project,
-): Promise<LegacySchedule> {
-  const found = await describeSchedule(client, oldIdOf(start, sync)).catch(unreadableSchedule)
+) {
+  // The id in releases without projects.
+  const found = await describeSchedule(client, `${start}${sync}`).catch(unreadableSchedule)
   if (found === null || !isOurs(found)) return { ours: null, unclaimed: null }
   const { recentActions } = found.info
   const begun = recentActions.map(({ action }) => action.workflow.workflowId)
@@ -75,8 +69,23 @@ export async function scheduledSyncs(
   return [...syncs].toSorted()
 }
 
+/** The project's schedules of syncs that are not configured with one. One made in the last second may be missing: the server's list lags. */
+export async function orphanedSchedules(
+  { client, project }: ScheduleScope,
+  scheduled: readonly ScheduledSync[],
+): Promise<{ readonly sync: string; readonly found: ScheduleDescription }[]> {
+  const configured = new Set(scheduled.map(({ name }) => name))
+  const orphans = []
+  for (const sync of await scheduledSyncs(client, 'sync:', project)) {
+    if (configured.has(sync)) continue
+    const found = await findSchedule(client, sync, project).catch(unreadableSchedule)
+    if (found !== null && isOurs(found)) orphans.push({ sync, found })
+  }
+  return orphans
+}
+
 /** A schedule that cannot be read is not known to be ours. */
-export function unreadableSchedule(error: unknown): null {
+function unreadableSchedule(error: unknown): null {
   if (error instanceof SyncError && error.code === UNREADABLE) return null
   throw error
 }

@@ -48,11 +48,8 @@ export function missingSchedules(deps: MissingDeps) {
 }
 
 /** Whether an older release has left a schedule or a button of a configured sync that is ours. */
-export async function hasLegacySchedule({
-  client,
-  project,
-  loadSyncs,
-}: WatchDeps): Promise<boolean> {
+export async function hasLegacySchedule(deps: WatchDeps): Promise<boolean> {
+  const { client, project, loadSyncs } = deps
   for (const { name } of await loadSyncs())
     for (const start of STARTS)
       if ((await findLegacySchedule(client, start, name, project)).ours !== null) return true

@@ -30,7 +30,8 @@ export function serverRefusal(error: unknown): string {
   return statusName(error) ?? (error as Error).name
 }
 
-const failed = (what: string, error: unknown) =>
+/** @param what the server did not do, such as `remove the schedule sync:contacts` */
+export const scheduleFailed = (what: string, error: unknown): SyncError =>
   new SyncError('schedule_failed', `The Temporal server did not ${what}: ${serverRefusal(error)}`)
 
 /**
@@ -45,7 +46,7 @@ export async function describeSchedule(
     return await client.schedule.getHandle(id).describe()
   } catch (error) {
     if (error instanceof ScheduleNotFoundError) return null
-    if (error instanceof ServiceError) throw failed(`tell of the schedule ${id}`, error)
+    if (error instanceof ServiceError) throw scheduleFailed(`tell of the schedule ${id}`, error)
     throw new SyncError(
       UNREADABLE,
       `The schedule ${id} cannot be read: it was written by another program, or encrypted with a key that is not among \`encryption_keys\``,
@@ -66,7 +67,7 @@ export async function listScheduleIds(client: Client, start: string): Promise<st
         nextPageToken,
       })
       .catch((error: unknown) => {
-        throw failed('list the schedules', error)
+        throw scheduleFailed('list the schedules', error)
       })
     const ids = (page.schedules ?? []).map(({ scheduleId: id }) => id ?? '')
     syncs.push(...ids.filter((id) => id.startsWith(start)).map((id) => id.slice(start.length)))

@@ -2,7 +2,7 @@
 // not carried out. The server applies an update and a pause in an order of its own, so an update without the token of the state
 // that it rests on can undo a pause that came after it (observed in one of six).
 
-import type { Client, ScheduleDescription } from '@temporalio/client'
+import { ScheduleNotFoundError, type Client, type ScheduleDescription } from '@temporalio/client'
 import {
   encodeScheduleAction,
   encodeSchedulePolicies,
@@ -15,7 +15,7 @@ import type { SyncConfig } from '../../config/index.ts'
 import type { Project } from '../runs/project.ts'
 import { scheduleIdOf } from './find.ts'
 import { scheduleOptions, workflowIdOf, type ScheduledSync } from './definition.ts'
-import { describeSchedule, statusName } from './read.ts'
+import { describeSchedule, scheduleFailed, statusName } from './read.ts'
 
 /** A schedule in the form that the server takes. */
 type Raw = NonNullable<ScheduleDescription['raw']['schedule']>
@@ -53,12 +53,9 @@ export async function updateSchedule(
 export async function setPaused(
   client: Client,
   found: ScheduleDescription,
-  {
-    sync,
-    paused,
-    note,
-  }: { readonly sync: string; readonly paused: boolean; readonly note: string },
+  wanted: { readonly sync: string; readonly paused: boolean; readonly note: string },
 ): Promise<boolean> {
+  const { sync, paused, note } = wanted
   const { schedule } = found.raw
   return await replace(client, found, {
     sync,
@@ -92,6 +89,20 @@ export async function copyLegacySchedule(
     identity,
     requestId: randomUUID(),
   })
+}
+
+/** Removes a schedule, if it is still there. @throws SyncError `schedule_failed` */
+export async function removeSchedule(
+  client: Client,
+  id: string,
+  kind: 'schedule' | 'button' = 'schedule',
+): Promise<void> {
+  try {
+    await client.schedule.getHandle(id).delete()
+  } catch (error) {
+    if (!(error instanceof ScheduleNotFoundError))
+      throw scheduleFailed(`remove the ${kind} ${id}`, error)
+  }
 }
 
 async function replace(

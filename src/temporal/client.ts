@@ -7,7 +7,6 @@ import { systemClock } from '../core/ports.ts'
 import { notTemporal, probeServer, temporalSlow, TEMPORAL_SLOW } from './probe.ts'
 import type { Credentials, TemporalSettings } from './settings.ts'
 
-/** A connected client. */
 export interface Connected {
   readonly client: Client
   close(): Promise<void>
@@ -25,7 +24,6 @@ const status = {
   unauthenticated: 16,
 } as const
 
-/** Credentials for a connection, from the settings. */
 export async function credentialsOf(settings: TemporalSettings): Promise<Credentials> {
   return (await settings.access?.credentials()) ?? { tls: false, apiKey: null, metadata: {} }
 }

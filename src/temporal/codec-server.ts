@@ -17,12 +17,6 @@ export interface CodecServerOptions {
   readonly port: number
 }
 
-export interface CodecServer {
-  /** `http://127.0.0.1:8888` */
-  readonly url: string
-  close(): Promise<void>
-}
-
 const host = '127.0.0.1'
 const bodyBytesMax = 4 * 1_024 * 1_024
 const requestMaxMs = 10_000
@@ -38,7 +32,7 @@ class Refused extends Error {
 }
 
 /** @throws SyncError `port_taken` */
-export async function startCodecServer(options: CodecServerOptions): Promise<CodecServer> {
+export async function startCodecServer(options: CodecServerOptions) {
   const server = createServer({ requestTimeout: requestMaxMs }, (request, response) => {
     void answer(options, request, response).catch(() => response.destroy())
   })
@@ -47,7 +41,7 @@ export async function startCodecServer(options: CodecServerOptions): Promise<Cod
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -13,11 +13,9 @@ export interface HealthChecks {
   stop(): Promise<void>
 }
 
-/** The checks, by name. A check that throws has failed. */
-export type Checks = Readonly<Record<string, () => Promise<void>>>
-
+/** @param checks by name; one that throws has failed */
 export function startHealthChecks(
-  looks: Checks,
+  checks: Readonly<Record<string, () => Promise<void>>>,
   { clock, logger, everyMs }: { clock: Clock; logger: Logger; everyMs: number },
 ): HealthChecks {
   /** Why each fails; nothing for those that pass. */
@@ -38,7 +36,7 @@ export function startHealthChecks(
   const going = (async () => {
     // Ends with the worker.
     for (;;) {
-      for (const [what, work] of Object.entries(looks))
+      for (const [what, work] of Object.entries(checks))
         await look(what, () => inTime(work(), clock))
       await clock.sleep(everyMs, stopping.signal)
     }

@@ -1,16 +1,29 @@
 // Whether the workflow of a run is still running.
 
-import { WorkflowNotFoundError, type Client } from '@temporalio/client'
+import {
+  WorkflowNotFoundError,
+  type Client,
+  type WorkflowExecutionDescription,
+} from '@temporalio/client'
 
-export async function isLiveWorkflow(
+interface WorkflowRun {
+  readonly workflowId: string
+  /** Default: the newest. */
+  readonly workflowRunId?: string
+}
+
+/** Null if the server does not know it. */
+export async function describeWorkflow(
   client: Client,
-  { workflowId, workflowRunId }: { readonly workflowId: string; readonly workflowRunId: string },
-): Promise<boolean> {
+  { workflowId, workflowRunId }: WorkflowRun,
+): Promise<WorkflowExecutionDescription | null> {
   try {
-    const { status } = await client.workflow.getHandle(workflowId, workflowRunId).describe()
-    return status.name === 'RUNNING'
+    return await client.workflow.getHandle(workflowId, workflowRunId).describe()
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false
+    if (error instanceof WorkflowNotFoundError) return null
     throw error
   }
 }
+
+export const isLiveWorkflow = async (client: Client, run: WorkflowRun): Promise<boolean> =>
+  (await describeWorkflow(client, run))?.status.name === 'RUNNING'

@@ -1,31 +1,21 @@
 // The runs of releases without projects. They continue in the queue that all projects of a namespace shared, so a worker polls
 // there only while a run or a schedule of its own ledger is left there.
 
-import { WorkflowNotFoundError, type Client } from '@temporalio/client'
+import type { Client } from '@temporalio/client'
 import type { Worker } from '@temporalio/worker'
 import { SHARED_QUEUE } from '../../workflows/queues.ts'
 import type { Logger } from '../core/ports.ts'
 import type { Run, Runs } from '../ledger/ledger.ts'
+import { describeWorkflow } from './is-live.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 /** Whether a workflow of a live run is in the old queue. */
 async function hasOldRun(client: Client, runs: readonly Run[]): Promise<boolean> {
-  for (const { workflowId, workflowRunId } of runs) {
-    try {
-      const found = await client.workflow.getHandle(workflowId, workflowRunId).describe()
-      if (found.status.name === 'RUNNING' && found.taskQueue === SHARED_QUEUE) return true
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error
-    }
+  for (const run of runs) {
+    const found = await describeWorkflow(client, run)
+    if (found?.status.name === 'RUNNING' && found.taskQueue === SHARED_QUEUE) return true
   }
   return false
-}
-
-export interface LegacyQueue {
-  /** The workers that poll there now. */
-  polling(): readonly Worker[]
-  /** Starts or stops polling there, as needed. @param pool null: before the workers are joined to a pool */
-  look(pool: WorkerPool | null): Promise<void>
 }
 
 export function legacyQueue(deps: {
@@ -36,11 +26,13 @@ export function legacyQueue(deps: {
   hasOldSchedule(): Promise<boolean>
   /** Workers of the old queue. */
   pollers(): Promise<readonly Worker[]>
-}): LegacyQueue {
+}) {
   let polling: readonly Worker[] = []
   return {
+    /** The workers that poll there now. */
     polling: () => polling,
-    async look(pool) {
+    /** Starts or stops polling there, as needed. @param pool null: before the workers are joined to a pool */
+    async look(pool: WorkerPool | null): Promise<void> {
       const runs = await deps.ledger.liveRuns()
       const isNeeded = (await hasOldRun(deps.client, runs)) || (await deps.hasOldSchedule())
       if (isNeeded === polling.length > 0) return

@@ -31,7 +31,7 @@ const blocks = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 export async function readTls(origin: string, files: TlsFiles): Promise<TLSConfig> {
   const { serverCa, clientCert, clientKey, serverName } = files
   const fail = (setting: string, message: string) =>
-    new ConfigError(origin, [{ message: `${setting}: ${message}` }])
+    new ConfigError(origin, `${setting}: ${message}`)
   const tls: TLSConfig = {}
   if (serverName !== undefined) tls.serverNameOverride = serverName
   if (serverCa !== undefined) {

@@ -11,11 +11,9 @@ export interface PollingOptions {
   readonly workflowBundle: NonNullable<WorkerOptions['workflowBundle']>
   /** Activities that only query the ledger or the configuration, and do little else. */
   readonly short: Activities
-  /** All activities. */
   readonly activities: Activities
   /** Slots for each kind of work; backfills have half as many. */
   readonly slots: number
-  /** Options of all workers. */
   readonly shared: {
     readonly connection: NativeConnection
     readonly namespace: string

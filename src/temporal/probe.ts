@@ -42,27 +42,27 @@ export async function probeServer(
   if (tls === false) {
     const { reached } = await greet(address, {}, deadline, { trusting: true })
     if (reached === 'encrypted' || reached === 'http2')
-      throw failure(
+      throw new SyncError(
         'temporal_tls_required',
         `The server at ${address} expects TLS; set \`tls: true\` next to its address (TEMPORAL_TLS=true in the environment), with its CA if the certificate is your own`,
       )
     throw notTemporal(address)
   }
   if (outcome.distrust !== undefined)
-    throw failure(
+    throw new SyncError(
       'temporal_tls_untrusted',
       `The certificate of the Temporal server at ${address} is not trusted: ${reasonOf(outcome.distrust)}`,
     )
   // A TLS 1.3 server checks the client's certificate only after the handshake is over for the client.
   if (outcome.reached === 'encrypted' || outcome.error?.includes('ALERT'))
-    throw failure(
+    throw new SyncError(
       'temporal_tls_client_certificate',
       tls.clientCertPair === undefined
         ? `The Temporal server at ${address} asks for a client certificate; set \`client_cert\` and \`client_key\` next to its address`
         : `The Temporal server at ${address} does not accept our client certificate; it has to be signed by a CA that the server knows`,
     )
   if ((await greet(address, false, deadline)).reached === 'http2')
-    throw failure(
+    throw new SyncError(
       'temporal_tls_absent',
       `The Temporal server at ${address} speaks no TLS; nothing was sent to it. Set \`tls: false\` next to its address if its network may read everything`,
     )
@@ -71,7 +71,7 @@ export async function probeServer(
 
 /** It takes connections, and does not answer in time: it may be busy, or suspended. */
 export function temporalSlow(address: string): SyncError {
-  return failure(
+  return new SyncError(
     TEMPORAL_SLOW,
     `The server at ${address} takes connections, but does not answer in time. A Temporal server that is overloaded, or just starting, does so; if it stays like this, check host and port`,
   )
@@ -79,14 +79,10 @@ export function temporalSlow(address: string): SyncError {
 
 /** Something other than Temporal answers at `address`. */
 export function notTemporal(address: string): SyncError {
-  return failure(
+  return new SyncError(
     'temporal_foreign',
     `Something answers at ${address}, but not as a Temporal server; check host and port (7233 is usual; the UI has another port)`,
   )
-}
-
-function failure(code: string, message: string): SyncError {
-  return new SyncError(code, message)
 }
 
 function reasonOf(code: string): string {

@@ -15,7 +15,6 @@ const GIVEN_BACK_MAX = 720
 type Functions = Readonly<Record<string, (...input: never[]) => Promise<unknown>>>
 type Execution = { readonly workflowId: string; readonly runId: string }
 
-/** What a queue contains. */
 interface Queue {
   /** Only the work of one project, except for copies of its ledger. */
   readonly isAlone: boolean

@@ -54,7 +54,7 @@ export async function ensureSearchAttributes(
   }
   throw new SyncError(
     'search_attributes',
-    `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${grpcStatus(problem) ?? 'unknown'}). A user with the permission must do it once:\n${commands(names, namespace)}`,
+    `The search attributes of our runs cannot be registered in namespace ${namespace} (gRPC status ${grpcStatus(problem) ?? 'unknown'}). A user with the permission must do it once:\n${commands('create', names, namespace)}`,
   )
 }
 
@@ -64,12 +64,7 @@ function missingOf(listed: Readonly<Record<string, unknown>>, namespace: string)
   if (wrong.length > 0)
     throw new SyncError(
       'search_attributes',
-      `Namespace ${namespace} has search attributes of these names with other types. Nothing else may use the names; a namespace of our own is the simplest way. To replace them:\n${wrong
-        .map(
-          (name) =>
-            `temporal operator search-attribute remove --namespace ${namespace} --name ${name}`,
-        )
-        .join('\n')}\n${commands(wrong, namespace)}`,
+      `Namespace ${namespace} has search attributes of these names with other types. Nothing else may use the names; a namespace of our own is the simplest way. To replace them:\n${commands('remove', wrong, namespace)}\n${commands('create', wrong, namespace)}`,
     )
   return names.filter((name) => !(name in listed))
 }
@@ -90,7 +85,7 @@ async function needSearchable(connection: ConnectionLike, namespace: string): Pr
   if (missing.length === 0) return
   throw new SyncError(
     'search_attributes',
-    `Namespace ${namespace} lacks search attributes of our runs, and this worker may not add them. A user with the permission must do it once:\n${commands(missing, namespace)}\nOn Temporal Cloud they are added in its UI, under the namespace.`,
+    `Namespace ${namespace} lacks search attributes of our runs, and this worker may not add them. A user with the permission must do it once:\n${commands('create', missing, namespace)}\nOn Temporal Cloud they are added in its UI, under the namespace.`,
   )
 }
 
@@ -98,11 +93,15 @@ function numberOf(name: SearchAttributeName): number {
   return typeNumbers[SEARCH_ATTRIBUTES[name]]
 }
 
-function commands(wanted: readonly SearchAttributeName[], namespace: string): string {
-  return wanted
-    .map(
-      (name) =>
-        `temporal operator search-attribute create --namespace ${namespace} --name ${name} --type ${SEARCH_ATTRIBUTES[name]}`,
-    )
-    .join('\n')
+/** A line for each name. */
+function commands(
+  verb: 'create' | 'remove',
+  wanted: readonly SearchAttributeName[],
+  namespace: string,
+): string {
+  const lines = wanted.map((name) => {
+    const type = verb === 'create' ? ` --type ${SEARCH_ATTRIBUTES[name]}` : ''
+    return `temporal operator search-attribute ${verb} --namespace ${namespace} --name ${name}${type}`
+  })
+  return lines.join('\n')
 }

@@ -73,8 +73,7 @@ export function temporalSettings(config: Config, env: Environment): TemporalSett
     }
   const { origin, address, tls = place.apiKey !== undefined, apiKey, metadata = {} } = place
   if (tls === false && (apiKey !== undefined || 'authorization' in metadata))
-    throw problem(origin, 'an API key is sent over TLS only; switch TLS on')
-  const keys = config.temporal.encryption_keys ?? []
+    throw new ConfigError(origin, 'an API key is sent over TLS only; switch TLS on')
   return {
     address,
     namespace:
@@ -86,7 +85,7 @@ export function temporalSettings(config: Config, env: Environment): TemporalSett
         apiKey: apiKey === undefined ? null : await apiKey(),
         metadata,
       }),
-      codec: () => readCodec(keys, env),
+      codec: () => readCodec(config.temporal.encryption_keys ?? [], env),
     },
   }
 }
@@ -106,9 +105,9 @@ function ofEnvironment(given: Record<string, string>): SettingsOrigin | null {
   if (given['TEMPORAL_ADDRESS'] === undefined) return null
   for (const name of ['TEMPORAL_TLS', 'TEMPORAL_TLS_DISABLE_HOST_VERIFICATION'])
     if (!/^(1|true|0|false)?$/.test(given[name] ?? ''))
-      throw problem(environmentName, `${name}: expected true or false`)
+      throw new ConfigError(environmentName, `${name}: expected true or false`)
   if (/^(1|true)$/.test(given['TEMPORAL_TLS_DISABLE_HOST_VERIFICATION'] ?? ''))
-    throw problem(
+    throw new ConfigError(
       environmentName,
       "TEMPORAL_TLS_DISABLE_HOST_VERIFICATION: the server's certificate is always checked; name its CA with TEMPORAL_TLS_SERVER_CA_CERT_PATH, or its name with TEMPORAL_TLS_SERVER_NAME",
     )
@@ -128,7 +127,7 @@ function ofEnvironment(given: Record<string, string>): SettingsOrigin | null {
 function ofProfile(given: Record<string, string>): SettingsOrigin | null {
   const { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: wanted } = given
   if (file !== undefined && !existsSync(file))
-    throw problem(environmentName, `TEMPORAL_CONFIG_FILE: there is no file ${file}`)
+    throw new ConfigError(environmentName, `TEMPORAL_CONFIG_FILE: there is no file ${file}`)
   const origin = file ?? 'temporal.toml'
   const profiles = guarded(origin, () => profilesOf(given))
   const name = wanted ?? 'default'
@@ -136,7 +135,7 @@ function ofProfile(given: Record<string, string>): SettingsOrigin | null {
   if (profile?.address === undefined) {
     if (wanted === undefined) return null
     const lacks = profile === undefined ? 'there is no such profile' : 'it has no `address`'
-    throw problem(origin, `profile.${name}, chosen by TEMPORAL_PROFILE: ${lacks}`)
+    throw new ConfigError(origin, `profile.${name}, chosen by TEMPORAL_PROFILE: ${lacks}`)
   }
   return placeOf(origin, profile, (what) => `profile.${name}.tls.${what}`)
 }
@@ -158,7 +157,8 @@ function placeOf(
   settingName: (what: string) => string,
 ): SettingsOrigin {
   const match = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?$/.exec(String(address))
-  if (match === null) throw problem(origin, 'address: expected host:port, such as `localhost:7233`')
+  if (match === null)
+    throw new ConfigError(origin, 'address: expected host:port, such as `localhost:7233`')
   const pem = (what: string, source: EnvConfig.ConfigDataSource | undefined): Pem | undefined =>
     source &&
     ('path' in source
@@ -172,7 +172,10 @@ function placeOf(
   }
   const says = Object.values(files).some((value) => value !== undefined)
   if (tls?.disabled === true && says)
-    throw problem(origin, 'TLS is switched off although certificates are given; remove one of both')
+    throw new ConfigError(
+      origin,
+      'TLS is switched off although certificates are given; remove one of both',
+    )
   return {
     origin,
     address: match[2] === undefined ? `${address}:7233` : String(address),
@@ -188,7 +191,7 @@ function ofConfig({ file, temporal }: Config, env: Environment): SettingsOrigin 
   if (address === undefined) {
     const without = key !== undefined ? 'api_key' : tls !== undefined ? 'tls' : null
     if (without === null) return null
-    throw problem(
+    throw new ConfigError(
       file,
       `temporal.${without}: it is for the server at \`address\`, which is missing`,
     )
@@ -216,7 +219,7 @@ function ofConfig({ file, temporal }: Config, env: Environment): SettingsOrigin 
 
 function checkedKey(origin: string, key: unknown): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key
-  throw problem(origin, 'api_key: expected characters of ASCII without spaces')
+  throw new ConfigError(origin, 'api_key: expected characters of ASCII without spaces')
 }
 
 /** Reads with envconfig. Its errors may quote the file, keys included, so only their places are reported. */
@@ -226,13 +229,9 @@ function guarded<T>(origin: string, read: () => T): T {
   } catch (error) {
     const { line, column, code, message } = error as Record<string, unknown>
     if (typeof line === 'number')
-      throw problem(origin, `line ${line}, column ${String(column)}: expected TOML`)
-    if (typeof code === 'string') throw problem(origin, `it cannot be read (${code})`)
+      throw new ConfigError(origin, `line ${line}, column ${String(column)}: expected TOML`)
+    if (typeof code === 'string') throw new ConfigError(origin, `it cannot be read (${code})`)
     const both = /^Cannot specify both \w+_path and \w+_data$/.exec(String(message))
-    throw problem(origin, both ? both[0] : 'expected tables such as [profile.default]')
+    throw new ConfigError(origin, both ? both[0] : 'expected tables such as [profile.default]')
   }
-}
-
-function problem(origin: string, message: string): ConfigError {
-  return new ConfigError(origin, [{ message }])
 }

@@ -2,8 +2,7 @@
 
 import { NativeConnection } from '@temporalio/worker'
 import { SyncError } from '../core/errors.ts'
-import { systemClock } from '../core/ports.ts'
-import type { Logger } from '../core/ports.ts'
+import { systemClock, type Logger } from '../core/ports.ts'
 import { connectVerified, credentialsOf, connectionOptions, connectWithRetry } from './client.ts'
 import { ensureSearchAttributes } from './search-attributes.ts'
 import type { TemporalSettings } from './settings.ts'
