@@ -123,15 +123,15 @@ function placeOf(listen: string): { host: string; port: number } {
   return { host, port: Number(listen.slice(colon + 1)) }
 }
 
-function listenError(listen: string, code: string | undefined): SyncError {
-  const why =
-    code === 'EADDRINUSE'
-      ? 'another program listens there; several workers of one machine need a port each'
-      : code === 'EACCES'
-        ? 'this user may not listen there; a port above 1023 was expected'
-        : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
-          ? 'this machine has no such address'
-          : (code ?? 'unknown reason')
+const LISTEN_ERRORS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program listens there; several workers of one machine need a port each',
+  EACCES: 'this user may not listen there; a port above 1023 was expected',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  ENOTFOUND: 'this machine has no such address',
+}
+
+function listenError(listen: string, code = 'unknown reason'): SyncError {
+  const why = LISTEN_ERRORS[code] ?? code
   return new SyncError('listen_failed', `The worker cannot listen at ${listen}: ${why}`)
 }
 

@@ -73,7 +73,6 @@ export function createMetrics(clock: Clock) {
 
     requests: requests.observer,
 
-    /** The current page. */
     text(): string {
       requests.showQuotas()
       return registry.text()
@@ -110,7 +109,6 @@ function requestMetrics(
   )
 
   return {
-    /** What the connector reports. */
     observer: {
       answered(connection, { priority, status, limit, remaining }) {
         requests.add({ connection, priority, status: status === null ? 'none' : String(status) })

@@ -1,13 +1,11 @@
 // The parts of a worker's monitoring, put together once for the composition root.
 
 import type { Config, Environment } from '../../config/index.ts'
-import type { RequestObserver } from '../resources/client-registry.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { RunObserver } from '../runs/observers.ts'
 import { syncGauges } from './sync-gauges.ts'
 import { withLedgerMetrics } from './ledger-metrics.ts'
-import { openEndpoint, type ReadinessChecks, type MonitoringEndpoint } from './endpoint.ts'
+import { openEndpoint, type EndpointOptions, type MonitoringEndpoint } from './endpoint.ts'
 import { createMetrics } from './metrics.ts'
 import { notifier } from './notify.ts'
 
@@ -22,43 +20,27 @@ export interface MonitorOptions {
   readonly logger: Logger
 }
 
-export interface Monitor {
-  /** The ledger, with metrics. */
-  readonly ledger: Ledger
-  /** Counts requests. */
-  readonly requests: RequestObserver
-  /** Notifies people. */
-  readonly runs: RunObserver
-  /** Whether the schedule of a sync is missing on the server, by sync; null if that is not known. */
-  noteSchedules(isMissing: ReadonlyMap<string, boolean> | null): void
-  /**
-   * Listens at `worker.listen`, if that is set; returns the address, or null.
-   * @throws SyncError `listen_failed`
-   */
-  listen(at: {
-    /** Where this process serves Temporal's own metrics. */
-    readonly temporalPage: string | null
-    readonly checks: ReadinessChecks
-  }): Promise<string | null>
-  /** Sends pending notifications, and closes the endpoint. */
-  close(): Promise<void>
-}
-
-export function createMonitor(options: MonitorOptions): Monitor {
+export function createMonitor(options: MonitorOptions) {
   const { config, clock, logger } = options
   const metrics = createMetrics(clock)
   const people = notifier({ ...options, metrics })
   let endpoint: MonitoringEndpoint | null = null
   return {
+    /** The ledger, with metrics. */
     ledger: withLedgerMetrics(options.ledger, metrics, clock),
     requests: metrics.requests,
     runs: people,
-    noteSchedules(isMissing) {
+    /** Whether the schedule of a sync is missing on the server, by sync; null if that is not known. */
+    noteSchedules(isMissing: ReadonlyMap<string, boolean> | null): void {
       metrics.scheduleMissing.clear()
       for (const [sync, missing] of isMissing ?? [])
         metrics.scheduleMissing.set({ sync }, Number(missing))
     },
-    async listen(at) {
+    /**
+     * Listens at `worker.listen`, if that is set; returns the address, or null.
+     * @throws SyncError `listen_failed`
+     */
+    async listen(at: Pick<EndpointOptions, 'temporalPage' | 'checks'>): Promise<string | null> {
       const { listen } = config.worker
       if (listen === undefined) return null
       endpoint = await openEndpoint({
@@ -70,7 +52,8 @@ export function createMonitor(options: MonitorOptions): Monitor {
       logger.info({ address: endpoint.address }, 'worker_listening')
       return endpoint.address
     },
-    async close() {
+    /** Sends pending notifications, and closes the endpoint. */
+    async close(): Promise<void> {
       await people.close()
       await endpoint?.close()
     },

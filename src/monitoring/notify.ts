@@ -4,7 +4,7 @@
 import type { Environment, NotificationConfig, NotificationKind } from '../../config/index.ts'
 import type { Clock, Logger } from '../core/ports.ts'
 import type { Runs } from '../ledger/ledger.ts'
-import type { RunObserver } from '../runs/observers.ts'
+import type { RunChange } from '../runs/observers.ts'
 import type { Metrics } from './metrics.ts'
 import { notificationBody } from './notification.ts'
 import { RunNews, type News } from './run-news.ts'
@@ -30,15 +30,10 @@ export interface NotifierOptions {
   readonly steadyMs?: number
 }
 
-export interface Notifier extends RunObserver {
-  /** Sends pending notifications. */
-  close(): Promise<void>
-}
-
 const STEADY_MS = 60_000
 const CONFIG_MAX_MS = 500
 
-export function notifier(options: NotifierOptions): Notifier {
+export function notifier(options: NotifierOptions) {
   const { clock, logger } = options
   const steadyMs = options.steadyMs ?? STEADY_MS
   const runNews = new RunNews(options.ledger)
@@ -59,15 +54,15 @@ export function notifier(options: NotifierOptions): Notifier {
       await clock.sleep(steadyMs, stop.signal)
       goingOn.delete(run)
       runNews.forgetBlock(run)
-      await tell(news)
+      await send(news)
     }
     // It rejects if the run did something else in the meantime.
-    const told = steady().catch(() => {})
-    notifying.add(told)
-    void told.finally(() => notifying.delete(told))
+    const sending = steady().catch(() => {})
+    notifying.add(sending)
+    void sending.finally(() => notifying.delete(sending))
   }
 
-  const tell = async (news: News): Promise<void> => {
+  const send = async (news: News): Promise<void> => {
     config = (await withTimeout(options.loadConfig(), CONFIG_MAX_MS)) ?? config
     const { run, sync } = news.change
     const sendings = Object.entries(config.notifications).map(async ([name, settings]) => {
@@ -84,18 +79,19 @@ export function notifier(options: NotifierOptions): Notifier {
   }
 
   return {
-    async changed(change) {
+    async changed(change: RunChange): Promise<void> {
       const { run } = change
       const wentOn = run !== null && stopWaiting(run)
       const news = await runNews.of(change, wentOn)
       if (news === null) return
       if (run !== null && change.to === 'running') notifyWhenSteady(run, news)
-      else await tell(news)
+      else await send(news)
     },
-    async close() {
+    /** Sends pending notifications. */
+    async close(): Promise<void> {
       const waiting = [...goingOn.values()]
       for (const { stop } of waiting) stop.abort()
-      await Promise.all([...notifying, ...waiting.map(({ news }) => tell(news))])
+      await Promise.all([...notifying, ...waiting.map(({ news }) => send(news))])
     },
   }
 }

@@ -15,14 +15,11 @@ export function overdueAfterSeconds({ every_ms, cron, jitter_seconds }: Schedule
   if (every_ms !== undefined) return Math.max(LATE_MIN_S, (3 * every_ms) / 1_000) + jitter_seconds
   const [, hour = '*', day = '*', month = '*', weekday = '*'] = cron!.trim().split(/\s+/)
   const narrows = (field: string) => field !== '*' && field !== '*/1'
-  const days = narrows(month)
-    ? 732
-    : narrows(day)
-      ? 62
-      : narrows(weekday)
-        ? 14
-        : /^\d+$/.test(hour)
-          ? 2
-          : 1
+  const longest = [
+    { field: month, days: 732 },
+    { field: day, days: 62 },
+    { field: weekday, days: 14 },
+  ].find(({ field }) => narrows(field))
+  const days = longest?.days ?? (/^\d+$/.test(hour) ? 2 : 1)
   return days * DAY_S + jitter_seconds
 }

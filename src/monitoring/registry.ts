@@ -91,7 +91,6 @@ export class Histogram extends Metric<{ counts: number[]; sum: number; count: nu
   }
 }
 
-/** All metrics of one worker. */
 export class Registry {
   private readonly metrics: Metric<unknown>[] = []
 

@@ -12,7 +12,6 @@ const RUNS_BACK = 20
 /** Runs that are remembered; the oldest is forgotten. */
 const KEPT_MAX = 1_000
 
-/** What a run's change means for notifications. */
 export interface News {
   readonly change: RunChange
   /** What happened, most important first; each notification reports the first event that it is configured for. */
@@ -52,9 +51,9 @@ export class RunNews {
         return from === 'blocked' ? news('recovered') : null
       case 'blocked': {
         // If another worker reported the block, assume that it gave this reason.
-        const told = this.#blocked.get(run) ?? (wentOn ? reason : undefined)
+        const known = this.#blocked.get(run) ?? (wentOn ? reason : undefined)
         keep(this.#blocked, run, reason)
-        return told !== undefined && told === reason ? null : news('blocked')
+        return known !== undefined && known === reason ? null : news('blocked')
       }
       case 'cancelled':
         this.#blocked.delete(run)
@@ -107,7 +106,6 @@ export class RunNews {
   }
 }
 
-/** Makes the news of a change from its events. */
 function newsOf(change: RunChange) {
   const { books, purpose } = change
   const rejects = purpose === 'reconcile' ? change.differences : books && countRejects(books)

@@ -51,10 +51,10 @@ export function syncGauges(options: CollectOptions): () => Promise<void> {
     const asked = Promise.all(
       names.map(async (name) => [name, await ledger.syncHealth(name)] as const),
     )
-    const told = await withTimeout(asked, waitMaxMs)
-    if (!told) missed('ledger')
+    const health = await withTimeout(asked, waitMaxMs)
+    if (!health) missed('ledger')
     healthBySync =
-      told && new Map(told.flatMap(([name, one]) => (one ? [[name, one] as const] : [])))
+      health && new Map(health.flatMap(([name, one]) => (one ? [[name, one] as const] : [])))
     readMs = clock.now()
   }
 

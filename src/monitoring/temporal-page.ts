@@ -2,19 +2,8 @@
 
 import { createServer, type AddressInfo } from 'node:net'
 
-/** The SDK's option, and the page that it then serves. */
-export interface TemporalPage {
-  readonly exporter: {
-    readonly bindAddress: string
-    readonly countersTotalSuffix: true
-    readonly unitSuffix: true
-    readonly useSecondsForDurations: true
-  }
-  readonly url: string
-}
-
-/** A page on a free port of the loopback address. */
-export async function temporalPageOnFreePort(): Promise<TemporalPage> {
+/** The SDK's option, and the page that it then serves: on a free port of the loopback address. */
+export async function temporalPageOnFreePort() {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

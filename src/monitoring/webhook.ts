@@ -12,15 +12,12 @@ const TRY_MAX_MS = 2_500
 /** Before the second attempt and before the third. */
 const WAITS_MS = [300, 1_000]
 
-/** How a delivery ended: null if it was accepted, else why not, for people. */
-export type DeliveryFailure = string | null
-
-/** Posts `body` as JSON, at most three times. Never rejects. */
+/** Posts `body` as JSON, at most three times. Returns why it was not accepted, for people; null if it was. Never rejects. */
 export async function postWebhook(
   source: SecretSource,
   body: object,
   { env, clock }: { readonly env: Environment; readonly clock: Clock },
-): Promise<DeliveryFailure> {
+): Promise<string | null> {
   const endMs = performance.now() + DELIVERY_MAX_MS
   let url: URL
   try {
@@ -43,11 +40,7 @@ export async function postWebhook(
  * @throws SyncError `secret_unavailable`, `notification_url_invalid`
  */
 export async function readWebhookUrl(source: SecretSource, env: Environment): Promise<URL> {
-  return checkedUrl(await readSecret(source, env, { timeoutMs: SECRET_MAX_MS }))
-}
-
-/** @throws SyncError `notification_url_invalid` */
-function checkedUrl(text: string): URL {
+  const text = await readSecret(source, env, { timeoutMs: SECRET_MAX_MS })
   const refuse = (message: string) => new SyncError('notification_url_invalid', message)
   if (!URL.canParse(text))
     throw refuse('its URL is none; one that begins with https:// was expected')
@@ -65,7 +58,7 @@ async function post(
   url: URL,
   body: object,
   timeoutMs: number,
-): Promise<{ refusal: DeliveryFailure; isFinal: boolean }> {
+): Promise<{ refusal: string | null; isFinal: boolean }> {
   let answer: Response
   try {
     answer = await fetch(url, {
