@@ -10,25 +10,25 @@ import {
   type Books,
 } from '../core/domain/books.ts'
 import type { Run, RunClosing, RunReports } from '../ledger/ledger.ts'
-import type { FindingKind } from './finding.ts'
+import type { ReportProblem } from './finding.ts'
 
-/** The result of the check: the items agree, were removed in their time, or something is wrong. */
-export type BooksCheck = 'booked' | 'pruned' | 'wrong'
-
-/** @param nowMs decides whether the items of the run should still exist */
+/**
+ * Whether the items agree, were removed in their time, or something is wrong.
+ * @param nowMs decides whether the items of the run should still exist
+ */
 export async function checkBooks(
   ledger: RunClosing & RunReports,
   run: Run,
   nowMs: number,
-  report: (kind: FindingKind, message: string) => void,
-): Promise<BooksCheck> {
+  report: ReportProblem,
+): Promise<'booked' | 'pruned' | 'wrong'> {
   const { counts } = run
   if (counts === null) {
     report('books_altered', 'it is closed and has no books: the counts of its states were removed')
     return 'wrong'
   }
   let isRight = true
-  const complain = (kind: FindingKind, message: string) => {
+  const complain: ReportProblem = (kind, message) => {
     isRight = false
     report(kind, message)
   }

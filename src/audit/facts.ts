@@ -63,13 +63,9 @@ function compare(sealed: Json | undefined, now: Json | undefined, path: string, 
       compare(memberOf(sealed, name), memberOf(now, name), path ? `${path}.${name}` : name, changes)
     return
   }
-  const [before, after] = [shown(sealed), shown(now)]
-  if (
-    (sealed === undefined ? '' : canonicalJson(sealed)) ===
-    (now === undefined ? '' : canonicalJson(now))
-  )
-    return
-  changes.push(`${MEANINGS[path] ?? path}: sealed ${before}, now ${after}`)
+  const textOf = (value: Json | undefined) => (value === undefined ? '' : canonicalJson(value))
+  if (textOf(sealed) === textOf(now)) return
+  changes.push(`${MEANINGS[path] ?? path}: sealed ${shown(sealed)}, now ${shown(now)}`)
 }
 
 const memberOf = (object: { readonly [name: string]: Json }, name: string): Json | undefined =>

@@ -1,19 +1,17 @@
 // What an audit reports: findings, and the state of each sync.
 
-export const FINDING_KINDS = [
-  'run_missing',
-  'manifest_missing',
-  'manifest_orphaned',
-  'manifest_altered',
-  'chain_broken',
-  'run_altered',
-  'signature_missing',
-  'signature_invalid',
-  'books_altered',
-  'books_unbalanced',
-  'items_missing',
-] as const
-export type FindingKind = (typeof FINDING_KINDS)[number]
+export type FindingKind =
+  | 'run_missing'
+  | 'manifest_missing'
+  | 'manifest_orphaned'
+  | 'manifest_altered'
+  | 'chain_broken'
+  | 'run_altered'
+  | 'signature_missing'
+  | 'signature_invalid'
+  | 'books_altered'
+  | 'books_unbalanced'
+  | 'items_missing'
 
 /** Something that has changed since a run was closed. */
 export interface AuditFinding {
@@ -45,5 +43,5 @@ export interface SyncAudit {
   readonly head: { readonly run: number; readonly digest: string } | null
 }
 
-/** Receives each finding. */
-export type ReportFinding = (finding: AuditFinding) => void
+/** Reports a finding of the run that is checked. */
+export type ReportProblem = (kind: FindingKind, message: string) => void

@@ -15,19 +15,11 @@ import type {
 import { checkBooks } from './check-books.ts'
 import { ManifestChain } from './manifest-chain.ts'
 import { changedFacts } from './facts.ts'
-import type { FindingKind, SyncAudit, ReportFinding } from './finding.ts'
+import type { AuditFinding, ReportProblem, SyncAudit } from './finding.ts'
 
-export { FINDING_KINDS } from './finding.ts'
 export type { AuditFinding, FindingKind, SyncAudit } from './finding.ts'
 
-interface Sums {
-  runs: number
-  live: number
-  unsealed: number
-  booked: number
-  pruned: number
-  findings: number
-}
+type AuditOptions = Parameters<typeof runAudit>[1]
 
 type AuditedLedger = Archive & RunClosing & RunReports & Runs & Streams & Syncs
 
@@ -41,7 +33,7 @@ export async function runAudit(
   options: {
     readonly key: string | null
     readonly nowMs: number
-    readonly report: ReportFinding
+    readonly report: (finding: AuditFinding) => void
     /** Called before each run with its number, and the last run's number. */
     readonly onRun?: (run: number, last: number) => void
   },
@@ -70,7 +62,7 @@ export async function runAudit(
       message: `${first === id ? 'it is' : `it and those up to run ${id} are`} not in the ledger any more, although runs are numbered without gaps and never removed: ${first === id ? 'it was' : 'they were'} deleted`,
     })
   }
-  for (const sync of await ledger.syncs()) await auditorOf(sync).end(last)
+  for (const sync of await ledger.syncs()) await auditorOf(sync).passOver(last)
   return [...syncs.values()]
     .map((auditor) => auditor.result())
     .toSorted((a, b) => (a.sync < b.sync ? -1 : 1))
@@ -79,28 +71,22 @@ export async function runAudit(
 class SyncAuditor {
   readonly #ledger: AuditedLedger
   readonly #sync: string
-  readonly #nowMs: number
-  readonly #report: ReportFinding
+  readonly #options: AuditOptions
   readonly #chain: ManifestChain
-  readonly #sums: Sums = { runs: 0, live: 0, unsealed: 0, booked: 0, pruned: 0, findings: 0 }
+  readonly #sums = { runs: 0, live: 0, unsealed: 0, booked: 0, pruned: 0, findings: 0 }
 
-  constructor(
-    ledger: AuditedLedger,
-    sync: string,
-    { key, nowMs, report }: { key: string | null; nowMs: number; report: ReportFinding },
-  ) {
+  constructor(ledger: AuditedLedger, sync: string, options: AuditOptions) {
     this.#ledger = ledger
     this.#sync = sync
-    this.#nowMs = nowMs
-    this.#report = report
-    this.#chain = new ManifestChain(ledger, sync, key)
+    this.#options = options
+    this.#chain = new ManifestChain(ledger, sync, options.key)
   }
 
   /** Checks the next run of the sync. */
   async check(run: Run): Promise<void> {
     const sums = this.#sums
     sums.runs++
-    await this.#passOver(run.id - 1)
+    await this.passOver(run.id - 1)
     const isClosed = !LIVE_STATES.includes(run.state)
     const report = this.#about(run.id)
     const manifest = await this.#chain.next(run.id)
@@ -125,13 +111,8 @@ class SyncAuditor {
       if (run.kind === 'mirror' && changes.length === 0) sums.booked++
     }
     if (run.kind === 'mirror' || !isClosed) return
-    const verdict = await checkBooks(this.#ledger, run, this.#nowMs, report)
+    const verdict = await checkBooks(this.#ledger, run, this.#options.nowMs, report)
     if (verdict !== 'wrong') sums[verdict]++
-  }
-
-  /** Reports the remaining manifests, of runs up to `last`. */
-  async end(last: number): Promise<void> {
-    await this.#passOver(last)
   }
 
   result(): SyncAudit {
@@ -139,8 +120,8 @@ class SyncAuditor {
     return { sync: this.#sync, ...this.#sums, sealed, signed, head }
   }
 
-  /** Reports manifests up to a run that belong to no run of the sync. */
-  async #passOver(upTo: number): Promise<void> {
+  /** Takes the manifests up to that of a run, and reports that they belong to no run of the sync. */
+  async passOver(upTo: number): Promise<void> {
     for (;;) {
       const manifest = await this.#chain.next(upTo)
       if (manifest === null) return
@@ -156,8 +137,10 @@ class SyncAuditor {
     }
   }
 
-  readonly #about = (run: number) => (kind: FindingKind, message: string) => {
-    this.#sums.findings++
-    this.#report({ kind, sync: this.#sync, run, message })
-  }
+  readonly #about =
+    (run: number): ReportProblem =>
+    (kind, message) => {
+      this.#sums.findings++
+      this.#options.report({ kind, sync: this.#sync, run, message })
+    }
 }

@@ -3,7 +3,7 @@
 import type { Archive, StoredManifest } from '../ledger/ledger.ts'
 import { manifestDigest, isSigned } from '../ledger/manifest.ts'
 import { previousDigest, parseManifest } from './facts.ts'
-import type { FindingKind } from './finding.ts'
+import type { ReportProblem } from './finding.ts'
 
 /** Manifests held at a time; a mirror's may have hundreds of streams. */
 const PAGE = 20
@@ -41,7 +41,7 @@ export class ManifestChain {
   }
 
   /** Takes the next manifest, and reports what is wrong with it and its place in the chain. */
-  take(report: (kind: FindingKind, message: string) => void): void {
+  take(report: ReportProblem): void {
     const [manifest, ...rest] = this.#page
     if (manifest === undefined) throw new Error('a manifest was taken that is not there')
     this.#page = rest
@@ -58,7 +58,7 @@ export class ManifestChain {
     this.#last = { run: manifest.run, digests: [digest, manifest.digest] }
   }
 
-  #checkLink({ body: text }: StoredManifest, report: (kind: FindingKind, message: string) => void) {
+  #checkLink({ body: text }: StoredManifest, report: ReportProblem): void {
     const body = parseManifest(text)
     // A body that is not a manifest is reported elsewhere.
     if (body === null) return
@@ -66,27 +66,22 @@ export class ManifestChain {
     const last = this.#last
     // A wrongly recorded digest is reported at its own manifest.
     if (last === null ? previous === null : last.digests.includes(previous ?? '')) return
+    const broken = (message: string) => report('chain_broken', message)
     if (last === null)
-      report(
-        'chain_broken',
+      broken(
         `its manifest hangs on one before it (${short(previous!)}), and there is none: the older manifests of the sync were removed`,
       )
     else if (previous === null)
-      report(
-        'chain_broken',
+      broken(
         `its manifest says that it is the first of the sync, but run ${last.run} was sealed before it: the link was re-written`,
       )
     else
-      report(
-        'chain_broken',
+      broken(
         `its manifest hangs on another one (${short(previous)}) than that of run ${last.run} (${short(last.digests[0]!)}): that one was changed, one between them was removed, or the link was re-written`,
       )
   }
 
-  #checkSignature(
-    manifest: StoredManifest,
-    report: (kind: FindingKind, message: string) => void,
-  ): void {
+  #checkSignature(manifest: StoredManifest, report: ReportProblem): void {
     if (manifest.signature !== null) {
       this.signed++
       this.#wasSigned = true

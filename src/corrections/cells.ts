@@ -54,13 +54,8 @@ export function restoreCellType(text: string, old: Json): Json {
   }
   try {
     const value = parseJson(text)
-    return Array.isArray(old)
-      ? Array.isArray(value)
-        ? value
-        : text
-      : isJsonObject(value)
-        ? value
-        : text
+    const isOfKind = Array.isArray(old) ? Array.isArray(value) : isJsonObject(value)
+    return isOfKind ? value : text
   } catch {
     return text
   }

@@ -30,7 +30,6 @@ export interface CorrectionsFile {
   readonly ignored: readonly string[]
 }
 
-/** The result of reading corrections. */
 export interface CorrectionsAccount {
   readonly rows: number
   /** Rows without a changed cell; they are yielded anyway. */
@@ -51,26 +50,14 @@ export interface CorrectionsOptions {
   readonly rawOf: (ordinals: readonly number[]) => Promise<ReadonlyMap<number, readonly Json[]>>
 }
 
-/** Corrections, to be read once. */
-export interface Corrections {
-  /**
-   * All rows of all files, in order, at most 1,000 a page.
-   * @throws SourceError corrections_header, corrections_row, corrections_workbook, and those of CSV files, with file and line
-   */
-  pages(signal?: AbortSignal): AsyncGenerator<readonly SpreadsheetRow[], void, undefined>
-  /** The result so far; complete after the last page. */
-  account(): CorrectionsAccount
-}
-
 /** @param files paths of CSV files that `rejects` wrote and a person corrected */
-export function readCorrections(
+export const readCorrections = (
   files: readonly string[],
   options: CorrectionsOptions,
-): Corrections {
-  return new Reading(files, options)
-}
+): Corrections => new Corrections(files, options)
 
-class Reading implements Corrections {
+/** Corrections, to be read once. */
+class Corrections {
   readonly #files: readonly string[]
   readonly #options: CorrectionsOptions
   readonly #names: ReturnType<typeof rejectColumnNames>
@@ -89,6 +76,7 @@ class Reading implements Corrections {
     this.#restored = options.columns.map(() => 0)
   }
 
+  /** The result so far; complete after the last page. */
   account(): CorrectionsAccount {
     const byColumn = (counts: readonly number[]) =>
       new Map(
@@ -105,6 +93,10 @@ class Reading implements Corrections {
     }
   }
 
+  /**
+   * All rows of all files, in order, at most 1,000 a page.
+   * @throws SourceError corrections_header, corrections_row, corrections_workbook, and those of CSV files, with file and line
+   */
   async *pages(signal?: AbortSignal): AsyncGenerator<readonly SpreadsheetRow[], void, undefined> {
     for (const file of this.#files) {
       const table = await this.#open(file)
@@ -144,19 +136,15 @@ class Reading implements Corrections {
     const stored = await rawOf(found.map(({ ordinal }) => ordinal))
     const page: SpreadsheetRow[] = []
     for (const { row, ordinal } of found) {
-      const { line } = row
+      const fault = (message: string) => table.fault('corrections_row', message, { line: row.line })
       const old = stored.get(ordinal)
       if (!old)
-        throw table.fault(
-          'corrections_row',
+        throw fault(
           `${rowReference(run, ordinal)} is not left: it was accepted, or mended since, or never was; expected rows that \`rejects ${run}\` writes`,
-          { line },
         )
       if (!this.#seen.add(ordinal))
-        throw table.fault(
-          'corrections_row',
+        throw fault(
           `${rowReference(run, ordinal)} is here a second time; it is at ${await this.#placeOf(ordinal)} already; expected each row once`,
-          { line },
         )
       const error = columnOf(columns, textAt(table, row, this.#names.column))
       page.push({ ordinal, raw: this.#cellsOf(table, row, old, error) })
@@ -169,18 +157,15 @@ class Reading implements Corrections {
   #ordinalOf(table: SpreadsheetTable, row: SourceRow): number {
     const { run } = this.#options
     const reference = parseRowReference(textAt(table, row, this.#names.row))
-    const column = table.positions.get(this.#names.row)! + 1
+    const place = { line: row.line, column: table.positions.get(this.#names.row)! + 1 }
     const expected = `expected the reference that was written, such as "${rowReference(run, 12)}"`
     if (!reference)
-      throw table.fault('corrections_row', `${this.#names.row} says no row; ${expected}`, {
-        line: row.line,
-        column,
-      })
+      throw table.fault('corrections_row', `${this.#names.row} says no row; ${expected}`, place)
     if (reference.run !== run)
       throw table.fault(
         'corrections_row',
         `the row is of run ${reference.run}; expected rows of run ${run}`,
-        { line: row.line, column },
+        place,
       )
     return reference.ordinal
   }

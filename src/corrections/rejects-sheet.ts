@@ -11,12 +11,6 @@ import { rejectColumnNames, REJECT_COLUMNS, rowReference } from './reject-column
 /** Without it, Excel reads the file in one of its own old encodings. */
 export const BYTE_ORDER_MARK = '\uFEFF'
 
-export interface RejectsSheet {
-  readonly header: string
-  line(item: ReportedItem): string
-  propertyOf(item: ReportedItem): string | null
-}
-
 /** What was expected; for several cells, each with its column. */
 const detailOf = ({ detail, column, more }: ReportedItem): string =>
   more.length === 0
@@ -35,7 +29,7 @@ export const rejectReason = (item: ReportedItem): string =>
 export function createRejectsSheet(
   run: Pick<Run, 'id' | 'kind' | 'purpose' | 'of' | 'config' | 'schema' | 'sourceColumns'>,
   exact: boolean,
-): RejectsSheet {
+) {
   const { import: config } = jobOf(run, 'import').sync
   const columns = run.sourceColumns ?? []
   const names = rejectColumnNames(columns)
@@ -59,7 +53,7 @@ export function createRejectsSheet(
   return {
     header: lineOf([...columns, ...REJECT_COLUMNS.map((part) => names[part])]),
     propertyOf,
-    line(item) {
+    line(item: ReportedItem): string {
       const property = propertyOf(item)
       const mapping =
         property !== null && Object.hasOwn(config.properties, property)

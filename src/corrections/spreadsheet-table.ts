@@ -19,10 +19,7 @@ const DIALECT_CODES = ['csv_quote', 'csv_quote_unclosed', 'csv_ragged_row', 'csv
 const WORKBOOK = Buffer.from('PK\u0003\u0004')
 
 /** Rows that one piece of the text completed. */
-export interface TableRows {
-  readonly rows: readonly SourceRow[]
-  readonly bytes: number
-}
+type TableRows = { readonly rows: readonly SourceRow[]; readonly bytes: number }
 
 export interface SpreadsheetTable {
   /** The position of each wanted column that exists. */
@@ -165,14 +162,7 @@ const unmarked = (name: string): string =>
   /^(?:\uFEFF|ï»¿)/.test(name) ? name.replace(/^(?:\uFEFF|ï»¿)"?|"$/g, '') : name
 
 /** Finds the column of each cell of the header: by its name, else by what a spreadsheet made of the name. */
-function find(
-  header: readonly string[],
-  wanted: readonly string[],
-): {
-  positions: Map<string, number>
-  ignored: string[]
-  doubled: { name: string; column: number } | undefined
-} {
+function find(header: readonly string[], wanted: readonly string[]) {
   const positions = new Map<string, number>()
   let doubled: { name: string; column: number } | undefined
   const names = new Set(wanted)

@@ -6,7 +6,7 @@ import { SyncError } from '../core/errors.ts'
 import type { Logger } from '../core/ports.ts'
 import { UI_PORT_ABOVE } from '../core/temporal/temporal-ui.ts'
 import { startService, type RunningService } from '../service/index.ts'
-import { startWorker, type RunningWorker } from '../worker.ts'
+import { startWorker } from '../worker.ts'
 import { findTemporalCli } from './temporal-cli.ts'
 import { startTemporal } from './temporal-server.ts'
 
@@ -25,21 +25,8 @@ export interface EmbeddedOptions {
   progress(line: string): void
 }
 
-export interface Embedded {
-  readonly service: RunningService | null
-  readonly keyFile: string | null
-  readonly temporal: {
-    readonly address: string
-    readonly uiUrl: string | null
-    readonly namespace: string
-  }
-  readonly worker: RunningWorker
-  /** Stops all parts: the worker first, so that its batches in flight are settled. */
-  stop(): Promise<void>
-}
-
 /** Starts all parts; if a later part fails, the started ones are stopped again. */
-export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded(options: EmbeddedOptions) {
   const { configFile, stateDir, logger, progress } = options
   const uiPort = options.temporalPort === 0 ? 0 : options.temporalPort + UI_PORT_ABOVE
   if (
@@ -57,6 +44,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     )
   mkdirSync(stateDir, { recursive: true, mode: 0o700 })
   const stops: (() => Promise<unknown>)[] = []
+  /** Stops all parts: the worker first, so that its batches in flight are settled. */
   const stop = async () => {
     // Bounded: every part that was started is stopped once.
     for (let next = stops.pop(); next; next = stops.pop()) await next()

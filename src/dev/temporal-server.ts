@@ -2,15 +2,13 @@
 // Ctrl-C in the terminal does not reach it, so that our worker can drain first; it does not outlive this process, however that
 // ends; its output stays out of our terminal.
 
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import fs from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { Connection } from '@temporalio/client'
 import { SyncError } from '../core/errors.ts'
-import type { Logger } from '../core/ports.ts'
-import { systemClock } from '../core/ports.ts'
+import { systemClock, type Logger } from '../core/ports.ts'
 import { ensureSearchAttributes } from '../temporal/search-attributes.ts'
 import { lastLines } from './run-program.ts'
 
