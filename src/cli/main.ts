@@ -3,22 +3,13 @@
 
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
-import { perMinute, port, wholeNumber } from './shared/arguments.ts'
+import { actionsOf, perMinute, port, wholeNumber, type Execute } from './shared/arguments.ts'
 import { describeConform } from './commands/conform-options.ts'
 import { describeRepair } from './commands/repair-options.ts'
-import {
-  createContext,
-  EXIT,
-  reportError,
-  type CommandContext,
-  type GlobalOptions,
-} from './shared/context.ts'
-import type { PlanOptions } from './commands/plan-import.ts'
-import type { RunOptions } from './commands/run.ts'
+import { createContext, EXIT, reportError, type GlobalOptions } from './shared/context.ts'
 import { describeSchedules } from './commands/schedules-options.ts'
 import { describeService } from './commands/service-options.ts'
 import { describeControl } from './commands/control-options.ts'
-import type { WorkerCommandOptions } from './commands/worker.ts'
 
 const up = import.meta.url.endsWith('.ts') ? '../../' : '../../../'
 const { version } = JSON.parse(
@@ -27,7 +18,7 @@ const { version } = JSON.parse(
   version: string
 }
 
-/** What `show`, `rejects` and `reportError` take. */
+/** What `show`, `rejects` and `report` take. */
 const RUN = "number of a run, or a sync's name for its latest; default: the latest of all"
 
 // Files made from here on, by child processes and native libraries too, belong to their owner alone: they hold rows and names.
@@ -41,20 +32,18 @@ const program = new Command('records-sync')
   .exitOverride()
   .showHelpAfterError('(records-sync --help lists the commands)')
 
-/** Runs a command and ends the process with its exit code. */
-async function execute(work: (context: CommandContext) => Promise<number>): Promise<void> {
+const execute: Execute = async (work) => {
   const context = createContext(program.opts<GlobalOptions>())
   const code = await work(context).catch((error: unknown) => reportError(error, context))
   // Explicitly: a native connection that is still closing would keep the process alive.
   process.stdout.write('', () => process.exit(code))
 }
+const action = actionsOf(execute)
 
 program
   .command('init')
   .description('write a first records-sync.yaml')
-  .action(() =>
-    execute(async (context) => (await import('./commands/init.ts')).init(context, inheritedUmask)),
-  )
+  .action(() => action(async () => (await import('./commands/init.ts')).init)(inheritedUmask))
 program
   .command('check')
   .option('--operations', 'list how every operation is requested, not only the unusual ones', false)
@@ -64,9 +53,7 @@ program
     false,
   )
   .description('check the configuration against its files and services; writes nothing')
-  .action((options: { operations: boolean; fixPermissions: boolean }) =>
-    execute(async (context) => (await import('./commands/check.ts')).check(context, options)),
-  )
+  .action(action(async () => (await import('./commands/check.ts')).check))
 program
   .command('plan')
   .argument('<sync>')
@@ -77,9 +64,7 @@ program
   .description(
     'what a run would do: rows or records, rejects, requests, minutes; writes nothing to the service',
   )
-  .action((sync: string, options: PlanOptions) =>
-    execute(async (context) => (await import('./commands/plan.ts')).plan(context, sync, options)),
-  )
+  .action(action(async () => (await import('./commands/plan.ts')).plan))
 program
   .command('run')
   .argument('<sync>')
@@ -93,20 +78,16 @@ program
     ).choices(['import', 'mirror', 'backfill']),
   )
   .description('start a run and follow it; Ctrl-C detaches, the run goes on')
-  .action((sync: string, options: RunOptions) =>
-    execute(async (context) => (await import('./commands/run.ts')).run(context, sync, options)),
-  )
+  .action(action(async () => (await import('./commands/run.ts')).run))
 program
   .command('status')
   .description('every sync with its latest run, and the latest reconciliation where that is newer')
-  .action(() => execute(async (context) => (await import('./commands/status.ts')).status(context)))
+  .action(action(async () => (await import('./commands/status.ts')).status))
 program
   .command('show')
   .argument('[run]', RUN)
   .description('one run: its state, its books and rejects by kind, or its tables')
-  .action((run?: string) =>
-    execute(async (context) => (await import('./commands/show.ts')).show(context, run)),
-  )
+  .action(action(async () => (await import('./commands/show.ts')).show))
 program
   .command('rejects')
   .argument('[run]', RUN)
@@ -114,49 +95,30 @@ program
   .option('-o, --output <file>', 'all of them in one file; - is standard output')
   .option('--exact', 'leave cells that a spreadsheet would run as formulas as they are', false)
   .description('the rejected rows as CSV, a file for each kind of error, to correct and retry')
-  .action(
-    (run: string | undefined, options: { output?: string; directory?: string; exact: boolean }) =>
-      execute(async (context) =>
-        (await import('./commands/rejects.ts')).rejects(context, run, options),
-      ),
-  )
+  .action(action(async () => (await import('./commands/rejects.ts')).rejects))
 program
   .command('report')
   .argument('[run]', RUN)
   .option('-o, --output <file>', 'where the page goes; default: records-sync-report-RUN.html')
   .option('--open', 'open it in the browser', false)
   .description('one run as a page of its own: books, differences, errors, requests over time')
-  .action((run: string | undefined, options: { output?: string; open: boolean }) =>
-    execute(async (context) =>
-      (await import('./commands/report.ts')).reportCommand(context, run, options),
-    ),
-  )
+  .action(action(async () => (await import('./commands/report.ts')).reportCommand))
 program
   .command('audit')
   .description('check the manifests and the books of every run that the ledger keeps')
-  .action(() =>
-    execute(async (context) => (await import('./commands/audit.ts')).auditCommand(context)),
-  )
+  .action(action(async () => (await import('./commands/audit.ts')).auditCommand))
 const ledgerCommand = program.command('ledger').description('the ledger itself')
 ledgerCommand
   .command('backup')
   .argument('<file>')
   .description('a whole copy of a SQLite ledger, also while workers write it')
-  .action((file: string) =>
-    execute(async (context) =>
-      (await import('./commands/ledger-backup.ts')).ledgerBackup(context, file),
-    ),
-  )
+  .action(action(async () => (await import('./commands/ledger-backup.ts')).ledgerBackup))
 ledgerCommand
   .command('export')
   .argument('<folder>')
   .option('--run <run>', 'only what is of this run')
   .description('the ledger as Parquet files: runs, results, differences, requests and more')
-  .action((folder: string, options: { run?: string }) =>
-    execute(async (context) =>
-      (await import('./commands/ledger-export.ts')).ledgerExport(context, folder, options),
-    ),
-  )
+  .action(action(async () => (await import('./commands/ledger-export.ts')).ledgerExport))
 describeRepair(program, execute)
 describeControl(program, execute)
 describeSchedules(program.command('schedules'), execute)
@@ -165,31 +127,19 @@ program
   .argument('[connection]', 'only the orgs of its service; default: all')
   .option('--open', 'ask the service of the connection at once, whatever wait it has asked for')
   .description("the state of each org's quota: limit, use, who uses it, what to expect")
-  .action((connection: string | undefined, options: { open?: boolean }) =>
-    execute(async (context) =>
-      (await import('./commands/quota.ts')).quota(context, connection, options),
-    ),
-  )
+  .action(action(async () => (await import('./commands/quota.ts')).quota))
 program
   .command('sql')
   .argument('<warehouse>')
   .argument('<query>', 'one SELECT')
   .option('--limit <rows>', 'rows that are shown', wholeNumber(1, 100_000), 1_000)
   .description('what a query gives, with values as an import would see them; reads only')
-  .action((warehouse: string, query: string, options: { limit: number }) =>
-    execute(async (context) =>
-      (await import('./commands/sql.ts')).sql(context, warehouse, query, options),
-    ),
-  )
+  .action(action(async () => (await import('./commands/sql.ts')).sql))
 program
   .command('worker')
   .option('--build-id <id>', 'runs stay with the build that begins them (docs/upgrades.md)')
   .description('run workflows and activities until stopped')
-  .action((options: WorkerCommandOptions) =>
-    execute(async (context) =>
-      (await import('./commands/worker.ts')).workerCommand(context, options),
-    ),
-  )
+  .action(action(async () => (await import('./commands/worker.ts')).workerCommand))
 program
   .command('dev')
   .option('--no-service', 'start no Records Service')
@@ -202,44 +152,28 @@ program
     7233,
   )
   .description('Temporal server, worker and Records Service in one, for your own machine')
-  .action(
-    (options: { service: boolean; servicePort: number; limit?: number; temporalPort: number }) =>
-      execute(async (context) =>
-        (await import('./commands/dev.ts')).dev(context, {
-          ...options,
-          limit: options.limit ?? null,
-        }),
-      ),
-  )
+  .action(action(async () => (await import('./commands/dev.ts')).dev))
 program
   .command('links')
   .description("addresses that open Temporal's start form, filled in for a backfill of each sync")
-  .action(() => execute(async (context) => (await import('./commands/links.ts')).links(context)))
+  .action(action(async () => (await import('./commands/links.ts')).links))
 program
   .command('notify')
   .argument('<name>', 'a notification of the configuration')
   .description('post a test message to a notification')
-  .action((name: string) =>
-    execute(async (context) => (await import('./commands/notify.ts')).notify(context, name)),
-  )
+  .action(action(async () => (await import('./commands/notify.ts')).notify))
 program
   .command('codec-server')
   .option('--port <port>', 'port on this machine', port, 8888)
   .description('decrypt payloads for the Temporal UI, where temporal.encryption_keys is set')
-  .action((options: { port: number }) =>
-    execute(async (context) =>
-      (await import('./commands/codec-server.ts')).codecServer(context, options),
-    ),
-  )
+  .action(action(async () => (await import('./commands/codec-server.ts')).codecServer))
 describeService(program.command('service'), execute)
 describeConform(program.command('conform'), execute)
 program
   .command('demo')
   .option('--keep', 'leave everything running until Ctrl-C', false)
   .description('the main job on real files, with embedded parts')
-  .action((options: { keep: boolean }) =>
-    execute(async (context) => (await import('./commands/demo.ts')).demo(context, options)),
-  )
+  .action(action(async () => (await import('./commands/demo.ts')).demo))
 
 try {
   await program.parseAsync()

@@ -7,7 +7,7 @@ import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { Run } from '../../ledger/ledger.ts'
-import { EXIT, type CommandContext } from '../shared/context.ts'
+import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
 import { formatNumber, safeText } from '../shared/terminal.ts'
 
@@ -55,8 +55,7 @@ export async function sendVerdict(
 /** What a reconciliation of an import does once it may: `5 rows are sent, 32 records are deleted`. */
 async function planOf(context: CommandContext, run: Run): Promise<string> {
   if (jobOf(run).reconcile?.deleteExtra !== true) return 'approved, the rows are sent now'
-  const ledger = await context.openLedger()
-  try {
+  return await withLedger(context, async (ledger) => {
     const { planned } = await ledger.progress(run.id)
     // If a key is not known, nothing is deleted.
     const deletes = (await ledger.keyCounts(run.id)).keyless === 0
@@ -65,9 +64,7 @@ async function planOf(context: CommandContext, run: Run): Promise<string> {
       number === 1 ? `1 ${what} is` : `${formatNumber(number)} ${what}s are`
     const sent = planned > 0 ? [`${count(planned, 'row')} sent`] : []
     return [...sent, `${count(extra, 'record')} deleted`].join(', ')
-  } finally {
-    await ledger.close()
-  }
+  })
 }
 
 const isNothingWaiting = (error: unknown): boolean =>
@@ -75,12 +72,9 @@ const isNothingWaiting = (error: unknown): boolean =>
 
 /** Whether something waits by the ledger. It knows of it a moment before the workflow can take a verdict. */
 async function waits(context: CommandContext, { id }: Run): Promise<boolean> {
-  const ledger = await context.openLedger()
-  try {
+  return await withLedger(context, async (ledger) => {
     const run = await ledger.run(id)
     const streams = await ledger.streams(id)
     return run?.reason === 'approval' || streams.some(({ state }) => state === 'approval')
-  } finally {
-    await ledger.close()
-  }
+  })
 }

@@ -3,7 +3,14 @@
 import { readSigningKey } from '../../../config/index.ts'
 import type { AuditFinding, SyncAudit } from '../../audit/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
-import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
+import {
+  countText,
+  formatNumber,
+  printWrapped,
+  safeText,
+  table,
+  type Terminal,
+} from '../shared/terminal.ts'
 
 /** Findings that are printed; the others are counted. */
 const FINDINGS_SHOWN_MAX = 1_000
@@ -15,15 +22,16 @@ export async function auditCommand(context: CommandContext): Promise<number> {
   const key = await readSigningKey(config.ledger, context.env)
   const ledger = await context.findLedger()
   if (ledger === null) {
-    if (context.json) terminal.out(JSON.stringify(toJson([], [], 0, key !== null)))
+    const nothing = { syncs: [], findings: [], found: 0, hasKey: key !== null }
+    if (context.json) terminal.out(JSON.stringify(toJson(nothing)))
     else terminal.out('There is no ledger yet: no sync has run.')
     return EXIT.done
   }
   try {
-    const { runAudit: auditLedger } = await import('../../audit/index.ts')
+    const { runAudit } = await import('../../audit/index.ts')
     const findings: AuditFinding[] = []
     let found = 0
-    const syncs = await auditLedger(ledger, {
+    const syncs = await runAudit(ledger, {
       key,
       nowMs: Date.now(),
       report: (finding) => {
@@ -35,21 +43,25 @@ export async function auditCommand(context: CommandContext): Promise<number> {
       },
     })
     terminal.endLive()
-    if (context.json) terminal.out(JSON.stringify(toJson(syncs, findings, found, key !== null)))
-    else print(terminal, syncs, findings, found, key !== null)
+    const result = { syncs, findings, found, hasKey: key !== null }
+    if (context.json) terminal.out(JSON.stringify(toJson(result)))
+    else print(terminal, result)
     return found === 0 ? EXIT.done : EXIT.rejects
   } finally {
     await ledger.close()
   }
 }
 
-function print(
-  terminal: Terminal,
-  syncs: readonly SyncAudit[],
-  findings: readonly AuditFinding[],
-  found: number,
-  hasKey: boolean,
-): void {
+interface AuditResult {
+  readonly syncs: readonly SyncAudit[]
+  readonly findings: readonly AuditFinding[]
+  /** How many there are, also those that are not listed. */
+  readonly found: number
+  /** Whether signatures were checked. */
+  readonly hasKey: boolean
+}
+
+function print(terminal: Terminal, { syncs, findings, found, hasKey }: AuditResult): void {
   terminal.out(
     table(
       ['sync', 'runs', 'live', 'sealed', 'signed', 'books right', 'pruned', 'findings', 'head'],
@@ -67,37 +79,27 @@ function print(
     ),
   )
   terminal.out()
-  for (const { sync, run, message } of findings)
-    say(
-      terminal,
-      'red',
-      `${sync === null ? 'Run' : `${safeText(sync, 63)}, run`} ${run}: ${message}`,
-    )
+  for (const { sync, run, message } of findings) {
+    const which = sync === null ? 'Run' : `${safeText(sync, 63)}, run`
+    printWrapped(terminal, safeText(`${which} ${run}: ${message}`, 2_000), { style: 'red' })
+  }
   if (found > findings.length)
     terminal.out(`… and ${formatNumber(found - findings.length)} more; mend these first`)
   if (found === 0)
-    say(
+    printWrapped(
       terminal,
-      'green',
       'Nothing was found: every closed run is as it was sealed, and its books agree with its items.',
+      { style: 'green' },
     )
-  else say(terminal, 'yellow', `${formatNumber(found)} ${found === 1 ? 'finding' : 'findings'}.`)
+  else printWrapped(terminal, `${countText(found, 'finding')}.`, { style: 'yellow' })
   terminal.out()
   terminal.out('What an audit cannot see:')
-  for (const limit of limitsOf(syncs, hasKey)) {
-    const [first = '', ...rest] = wrapped(limit, 4)
-    for (const line of [`  - ${first.trimStart()}`, ...rest])
-      terminal.out(terminal.style('dim', line))
-  }
-}
-
-function say(terminal: Terminal, style: Parameters<Terminal['style']>[0], text: string): void {
-  for (const line of wrapped(safeText(text, 2_000), 0)) terminal.out(terminal.style(style, line))
+  for (const limit of limitsOf(syncs, hasKey))
+    printWrapped(terminal, limit, { indent: 4, style: 'dim', head: '  - ' })
 }
 
 /** What it cannot see, of this ledger. */
 function limitsOf(syncs: readonly SyncAudit[], hasKey: boolean): string[] {
-  const runs = (count: number) => `${formatNumber(count)} ${count === 1 ? 'run' : 'runs'}`
   const sum = (of: (sync: SyncAudit) => number) =>
     syncs.reduce((total, sync) => total + of(sync), 0)
   const limits = [
@@ -116,23 +118,18 @@ function limitsOf(syncs: readonly SyncAudit[], hasKey: boolean): string[] {
   const unsealed = sum((sync) => sync.unsealed)
   if (unsealed > 0)
     limits.push(
-      `What ${runs(unsealed)} were when an older release closed them, without a manifest.`,
+      `What ${countText(unsealed, 'run')} were when an older release closed them, without a manifest.`,
     )
   const pruned = sum((sync) => sync.pruned)
   if (pruned > 0)
     limits.push(
-      `The items of ${runs(pruned)}: they were removed in their time; the counts are kept.`,
+      `The items of ${countText(pruned, 'run')}: they were removed in their time; the counts are kept.`,
     )
   return limits
 }
 
 /** For programs. */
-const toJson = (
-  syncs: readonly SyncAudit[],
-  findings: readonly AuditFinding[],
-  found: number,
-  hasKey: boolean,
-) => ({
+const toJson = ({ syncs, findings, found, hasKey }: AuditResult) => ({
   ok: found === 0,
   signatures_checked: hasKey,
   syncs: syncs.map(({ booked, ...sync }) => ({ ...sync, books_right: booked })),

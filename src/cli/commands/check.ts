@@ -2,7 +2,6 @@
 // in the quota that all processes share.
 
 import { existsSync } from 'node:fs'
-import { hostname } from 'node:os'
 import { dirname, relative } from 'node:path'
 import {
   placedMapping,
@@ -13,21 +12,23 @@ import {
 } from '../../../config/index.ts'
 import type { RecordsClient } from '../../client/index.ts'
 import { SyncError } from '../../core/errors.ts'
-import type { createClientRegistry } from '../../resources/client-registry.ts'
-import { silentLogger } from '../../core/ports.ts'
 import { compileMapping, readTarget } from '../../import/index.ts'
 import { readWebhookUrl } from '../../monitoring/webhook.ts'
 import { openSource, sourceOf } from '../../sources/index.ts'
 import { openWarehouse, warehouseOf } from '../../warehouses/index.ts'
 import { firstRowsWarnings } from './check-rows.ts'
-import { EXIT, databaseMessageLines, type CommandContext } from '../shared/context.ts'
+import { quotaConflicts, sharedProperties } from './check-shared.ts'
+import {
+  createClients,
+  EXIT,
+  databaseMessageLines,
+  type CommandContext,
+} from '../shared/context.ts'
 import { findQuotas } from '../shared/forecast.ts'
 import { readMirrorTarget } from '../shared/mirror-target.ts'
 import { restrictFiles, findExposedFiles } from '../shared/private-files.ts'
-import { quotaConflicts } from './quota-conflicts.ts'
-import { sharedProperties } from './shared-properties.ts'
 import { operationLines, operationRows, type OperationRow } from '../views/operations.ts'
-import { safeText, wrapped, type Terminal } from '../shared/terminal.ts'
+import { printWrapped, safeText, type Terminal } from '../shared/terminal.ts'
 
 interface CheckFindings {
   readonly message: string
@@ -196,14 +197,8 @@ async function checkServices(
   config: Config,
   findings: Findings,
 ): Promise<void> {
-  const registry = await import('../../resources/client-registry.ts')
   const quotas = await findQuotas(context)
-  const { connect, close } = registry.createClientRegistry({
-    configFile: context.configFile,
-    env: context.env,
-    logger: silentLogger,
-    ...(quotas && { quotas: { store: quotas, user: `check ${process.pid} on ${hostname()}` } }),
-  })
+  const { connect, close } = await createClients(context, 'check', quotas)
   /** The first connection of each org. */
   const firstOf = new Map<string, string>()
   try {
@@ -233,7 +228,7 @@ async function checkServices(
   }
 }
 
-type Connect = ReturnType<typeof createClientRegistry>['connect']
+type Connect = Awaited<ReturnType<typeof createClients>>['connect']
 
 async function checkConnection(
   config: Config,
@@ -286,11 +281,9 @@ async function checkImport(
 function printFinding(terminal: Terminal, finding: Finding, allOperations: boolean): void {
   const { subject, ok, message, warnings, operations = [], ownWords = [] } = finding
   const state = ok ? terminal.style('green', 'ok    ') : terminal.style('red', 'failed')
-  const [first = '', ...more] = wrapped(`${subject}: ${safeText(message, 4_000)}`, indent)
-  for (const line of [`${state}  ${first.trimStart()}`, ...more]) terminal.out(line)
+  printWrapped(terminal, `${subject}: ${safeText(message, 4_000)}`, { indent, head: `${state}  ` })
   for (const line of ownWords) terminal.out(`${' '.repeat(indent)}${line.trimStart()}`)
   for (const line of operationLines(operations, allOperations)) terminal.out(line)
   for (const warning of warnings)
-    for (const line of wrapped(`warning: ${safeText(warning, 1_000)}`, indent))
-      terminal.out(terminal.style('yellow', line))
+    printWrapped(terminal, `warning: ${safeText(warning, 1_000)}`, { indent, style: 'yellow' })
 }

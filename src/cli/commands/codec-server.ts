@@ -16,9 +16,10 @@ export async function codecServer(
   const { address, namespace, access } = temporalOf(config, context.env)
   const codec = await access!.codec()
   if (codec === null)
-    throw new ConfigError(config.file, [
-      { message: 'temporal.encryption_keys is missing, so there is nothing to decode' },
-    ])
+    throw new ConfigError(
+      config.file,
+      'temporal.encryption_keys is missing, so there is nothing to decode',
+    )
   const ui = uiAddress(address, config.temporal.ui)
   const origins = ui === null ? [] : pagesOf(ui)
   const server = await startCodecServer({ codec, namespace, origins, port: options.port })

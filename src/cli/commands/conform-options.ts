@@ -1,9 +1,7 @@
 // The command line of `records-sync conform`.
 
 import type { Command } from 'commander'
-import { wholeNumber } from '../shared/arguments.ts'
-import type { ConformCommandOptions } from './conform.ts'
-import type { Execute } from './service-options.ts'
+import { actionsOf, wholeNumber, type Execute } from '../shared/arguments.ts'
 
 export function describeConform(command: Command, execute: Execute): void {
   // Places of keys are read later: commander would quote what is wrong, and that may be a key.
@@ -17,7 +15,5 @@ export function describeConform(command: Command, execute: Execute): void {
     .option('--write <type...>', 'object types to make scratch records of; they are removed', [])
     .option('--key-in-query', 'also try the key in a query string, which may put it into logs')
     .option('--requests <n>', 'the most requests to send', wholeNumber(1, 100_000), 1_000)
-    .action((options: ConformCommandOptions) =>
-      execute(async (context) => (await import('./conform.ts')).conformCommand(context, options)),
-    )
+    .action(actionsOf(execute)(async () => (await import('./conform.ts')).conformCommand))
 }

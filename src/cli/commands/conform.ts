@@ -1,13 +1,20 @@
-// `records-sync conform`: runs the conformance kit and says what came of each rule. Exit code 0 if nothing is broken, 1
-// where something is, 2 where the kit could not run, or could not write what --write allowed.
+// `records-sync conform`: runs the conformance kit and prints the result of each rule. Exit code 0 if nothing is broken, 1 if
+// something is, 2 if the kit could not run, or could not write what --write allowed.
 
 import { resolve } from 'node:path'
 import { readSecret, type SecretSource } from '../../../config/index.ts'
 import * as kit from '../../conform/index.ts'
 import type { ConformReport, RuleResult } from '../../conform/index.ts'
 import { SyncError } from '../../core/errors.ts'
+import { namesOf } from '../../core/register.ts'
 import { EXIT, reportError, type CommandContext } from '../shared/context.ts'
-import { elapsedText, formatNumber, safeText, wrapped, type Terminal } from '../shared/terminal.ts'
+import {
+  elapsedText,
+  formatNumber,
+  printWrapped,
+  safeText,
+  type Terminal,
+} from '../shared/terminal.ts'
 
 export interface ConformCommandOptions {
   readonly service: string
@@ -99,14 +106,9 @@ const words = {
 } as const
 
 function totalsOf(rules: readonly RuleResult[]): Record<keyof typeof words, number> {
-  const count = (kind: keyof typeof words) =>
-    rules.filter(({ verdict }) => verdict.kind === kind).length
-  return {
-    kept: count('kept'),
-    broken: count('broken'),
-    not_applicable: count('not_applicable'),
-    unchecked: count('unchecked'),
-  }
+  const totals = { kept: 0, broken: 0, not_applicable: 0, unchecked: 0 }
+  for (const { verdict } of rules) totals[verdict.kind] += 1
+  return totals
 }
 
 function asJson(made: ConformReport): object {
@@ -153,13 +155,10 @@ const indent = 14
 
 function printRule(terminal: Terminal, { id, text, verdict }: RuleResult): void {
   const [style, word] = styles[verdict.kind]
-  const [first = '', ...more] = wrapped(`${id}  ${text}`, indent)
-  terminal.out(`  ${terminal.style(style, word.padEnd(indent - 2))}${safeText(first.trimStart())}`)
-  for (const line of more) terminal.out(safeText(line))
-  const say = (line: string) => {
-    for (const each of wrapped(safeText(line, 1_000), indent))
-      terminal.out(terminal.style('dim', each))
-  }
+  const head = `  ${terminal.style(style, word.padEnd(indent - 2))}`
+  printWrapped(terminal, safeText(`${id}  ${text}`, 1_000), { indent, head })
+  const say = (line: string) =>
+    printWrapped(terminal, safeText(line, 1_000), { indent, style: 'dim' })
   if (verdict.kind === 'kept') return
   if (verdict.kind !== 'broken') return say(verdict.why)
   const { request, status, requestId, sent, at, expected, got } = verdict.evidence
@@ -174,9 +173,9 @@ function printRule(terminal: Terminal, { id, text, verdict }: RuleResult): void 
 
 /** `12 kept, 1 broken` */
 function summary(rules: readonly RuleResult[]): string {
-  const totals = Object.entries(totalsOf(rules)) as [keyof typeof words, number][]
-  const parts = totals.map(([kind, count]) => (count > 0 ? `${count} ${words[kind]}` : ''))
-  return parts.filter((part) => part !== '').join(', ')
+  const totals = totalsOf(rules)
+  const occurring = namesOf(words).filter((kind) => totals[kind] > 0)
+  return occurring.map((kind) => `${totals[kind]} ${words[kind]}`).join(', ')
 }
 
 function printEnd(terminal: Terminal, made: ConformReport): void {
@@ -190,8 +189,7 @@ function printEnd(terminal: Terminal, made: ConformReport): void {
   )
   for (const { object_type, why } of made.unprepared) {
     const message = `${object_type}: the rules about writing were not checked, no scratch record could be made: ${why}`
-    for (const line of wrapped(safeText(message, 2_000), 0))
-      terminal.out(terminal.style('red', line))
+    printWrapped(terminal, safeText(message, 2_000), { style: 'red' })
   }
   if (made.marker === null) return
   terminal.out(

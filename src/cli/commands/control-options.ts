@@ -1,12 +1,12 @@
 // The command lines that start a backfill, steer a run, and take the tables of a mirror over.
 
 import type { Command } from 'commander'
-import type { BackfillOptions } from './backfill.ts'
-import type { Execute } from './service-options.ts'
+import { actionsOf, type Execute } from '../shared/arguments.ts'
 
 const RUN = 'number of a run, or name of a sync: its live run'
 
 export function describeControl(program: Command, execute: Execute): void {
+  const action = actionsOf(execute)
   program
     .command('backfill')
     .argument('<sync>')
@@ -17,33 +17,23 @@ export function describeControl(program: Command, execute: Execute): void {
     .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('start a run that is limited, and gives way to others; follow it')
-    .action((sync: string, options: BackfillOptions) =>
-      execute(async (context) =>
-        (await import('./backfill.ts')).backfillSync(context, sync, options),
-      ),
-    )
+    .action(action(async () => (await import('./backfill.ts')).backfillSync))
   program
     .command('pause')
     .argument('<run>', RUN)
     .option('--reason <text>', 'what others are shown')
     .description('stop a run where it is; it keeps what is done')
-    .action((run: string, options: { reason?: string }) =>
-      execute(async (context) => (await import('./control.ts')).pauseRun(context, run, options)),
-    )
+    .action(action(async () => (await import('./control.ts')).pauseRun))
   program
     .command('resume')
     .argument('<run>', RUN)
     .description('let a paused run go on')
-    .action((run: string) =>
-      execute(async (context) => (await import('./control.ts')).resumeRun(context, run)),
-    )
+    .action(action(async () => (await import('./control.ts')).resumeRun))
   program
     .command('cancel')
     .argument('<run>', RUN)
     .description('end a run: what is done stays, and the books are closed')
-    .action((run: string) =>
-      execute(async (context) => (await import('./control.ts')).cancelRun(context, run)),
-    )
+    .action(action(async () => (await import('./control.ts')).cancelRun))
   for (const [verdict, description] of [
     ['approve', 'let a run do what waits: deletions of a mirror, or rows above a limit'],
     ['reject', 'leave undone what waits in a run'],
@@ -53,20 +43,13 @@ export function describeControl(program: Command, execute: Execute): void {
       .argument('<run>', RUN)
       .option('--stream <name>', 'of a mirror: only the deletions of this one; default: all')
       .description(description)
-      .action((run: string, options: { stream?: string }) =>
-        execute(async (context) => {
-          const { sendVerdict: decide } = await import('./approve.ts')
-          return await decide(context, run, { verdict, stream: options.stream ?? null })
-        }),
+      .action((run: string, { stream = null }: { stream?: string | null }) =>
+        action(async () => (await import('./approve.ts')).sendVerdict)(run, { verdict, stream }),
       )
   program
     .command('take-over')
     .argument('<sync>', 'a mirror')
     .requiredOption('--from <project>', 'the project that keeps them now, as the refusal names it')
     .description('make the tables of a mirror this project’s: the ledger that kept them is lost')
-    .action((sync: string, options: { from: string }) =>
-      execute(async (context) =>
-        (await import('./take-over.ts')).takeOverCommand(context, sync, options),
-      ),
-    )
+    .action(action(async () => (await import('./take-over.ts')).takeOverCommand))
 }

@@ -7,7 +7,7 @@ import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { readRunAccount } from '../../report/account.ts'
 import { printRunAccount, runToJson } from '../views/run-summary.ts'
-import { EXIT, type CommandContext } from '../shared/context.ts'
+import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { liveRunNamed, withRunMessenger } from '../shared/run-messenger.ts'
 
 /** A pause is complete once the batch in flight is settled: the client gives it 20 s, the heartbeat reports it within 5 s. */
@@ -32,7 +32,6 @@ export async function pauseRun(
   })
 }
 
-/** Lets a paused run go on. */
 export async function resumeRun(context: CommandContext, runText: string): Promise<number> {
   const run = await liveRunNamed(context, runText)
   await withRunMessenger(context, run, true, ({ update }) =>
@@ -54,13 +53,8 @@ export async function cancelRun(context: CommandContext, runText: string): Promi
       : now.state,
   })
   if (isLive) return EXIT.stopped
-  const ledger = await context.openLedger()
-  try {
-    const account = await readRunAccount(ledger, now)
-    if (account && !context.json) printRunAccount(context.terminal, account)
-  } finally {
-    await ledger.close()
-  }
+  const account = await withLedger(context, (ledger) => readRunAccount(ledger, now))
+  if (account && !context.json) printRunAccount(context.terminal, account)
   return code
 }
 
@@ -70,17 +64,14 @@ async function until(
   { id }: Run,
   isReached: (run: Run) => boolean,
 ): Promise<Run> {
-  const ledger = await context.openLedger()
-  try {
+  return await withLedger(context, async (ledger) => {
     const deadline = systemClock.now() + SETTLED_MAX_MS
     for (;;) {
       const run = (await ledger.run(id))!
       if (isReached(run) || systemClock.now() >= deadline) return run
       await systemClock.sleep(POLL_MS)
     }
-  } finally {
-    await ledger.close()
-  }
+  })
 }
 
 function printState(

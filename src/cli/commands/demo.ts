@@ -22,11 +22,6 @@ import { untilSignal } from './service.ts'
 import { sql } from './sql.ts'
 import type { Terminal } from '../shared/terminal.ts'
 
-export interface DemoOptions {
-  /** Leave everything running until Ctrl-C. */
-  readonly keep: boolean
-}
-
 const exampleDir = () => {
   // From dist/src/cli or src/cli: the examples are next to the configuration's source either way.
   const up = import.meta.url.endsWith('.ts') ? '../../../' : '../../../../'
@@ -41,7 +36,11 @@ interface Demo {
   title(text: string): void
 }
 
-export async function demo(outer: CommandContext, options: DemoOptions): Promise<number> {
+/** `keep`: leaves everything running until Ctrl-C. */
+export async function demo(
+  outer: CommandContext,
+  options: { readonly keep: boolean },
+): Promise<number> {
   const { terminal } = outer
   const folder = resolve('.records-sync/demo')
   rmSync(folder, { recursive: true, force: true })

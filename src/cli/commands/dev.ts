@@ -10,7 +10,8 @@ import { untilSignal } from './service.ts'
 export interface DevOptions {
   readonly service: boolean
   readonly servicePort: number
-  readonly limit: number | null
+  /** Requests a minute that the service allows; default: its own. */
+  readonly limit?: number
   readonly temporalPort: number
 }
 
@@ -22,7 +23,7 @@ export async function dev(context: CommandContext, options: DevOptions): Promise
     env: context.env,
     stateDir: join(dirname(context.configFile), '.records-sync'),
     servicePort: options.service ? options.servicePort : null,
-    serviceLimit: options.limit,
+    serviceLimit: options.limit ?? null,
     temporalPort: options.temporalPort,
     keepHistory: true,
     logger: terminalLogger(terminal),

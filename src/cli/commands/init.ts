@@ -8,9 +8,7 @@ import { EXIT, type CommandContext } from '../shared/context.ts'
 /** @param umask of the caller: the configuration holds no secret, and may be for others too */
 export async function init(context: CommandContext, umask: number): Promise<number> {
   if (existsSync(context.configFile))
-    throw new ConfigError(context.configFile, [
-      { message: 'the file exists already; it was left as it is' },
-    ])
+    throw new ConfigError(context.configFile, 'the file exists already; it was left as it is')
   writeFileSync(context.configFile, starterConfig(), { flag: 'wx' })
   chmodSync(context.configFile, 0o666 & ~umask)
   context.terminal.out(`Wrote ${context.configFile}. Next:

@@ -9,9 +9,7 @@ import { formatNumber } from '../shared/terminal.ts'
 export async function ledgerBackup(context: CommandContext, fileText: string): Promise<number> {
   const { ledger, file: configFile } = await context.loadConfig()
   if (!('sqlite' in ledger))
-    throw new ConfigError(configFile, [
-      { message: 'the ledger is a PostgreSQL database; `pg_dump` backs it up' },
-    ])
+    throw new ConfigError(configFile, 'the ledger is a PostgreSQL database; `pg_dump` backs it up')
   const file = resolve(fileText)
   const { sqlite } = ledger
   if (!existsSync(sqlite))
@@ -30,7 +28,7 @@ export async function ledgerBackup(context: CommandContext, fileText: string): P
       code === 'EEXIST'
         ? 'there is such a file already; name a new one'
         : `cannot be written (${code})`
-    throw new ConfigError(file, [{ message: why }])
+    throw new ConfigError(file, why)
   }
   if (context.json) context.terminal.out(JSON.stringify({ file, bytes }))
   else

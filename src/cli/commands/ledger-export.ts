@@ -7,7 +7,7 @@ import { ConfigError } from '../../core/errors.ts'
 import { type Archive, type ExportName, type ExportPage, EXPORTS } from '../../ledger/ledger.ts'
 import type { ParquetColumn, ParquetRow, ParquetType } from '../../warehouses/duckdb/parquet.ts'
 import { isRunning } from '../../warehouses/processes.ts'
-import { EXIT, type CommandContext } from '../shared/context.ts'
+import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
 import { formatNumber, table } from '../shared/terminal.ts'
 
@@ -45,7 +45,6 @@ const typeOf = new Map(
   ),
 )
 
-/** The columns of an export, with their types. */
 export const exportColumns = (name: ExportName): readonly ParquetColumn[] =>
   words(COLUMNS[name]).map((column) => ({ name: column, type: typeOf.get(column) ?? 'text' }))
 
@@ -57,8 +56,7 @@ export async function ledgerExport(
 ): Promise<number> {
   const { terminal } = context
   const folder = resolve(folderText)
-  const ledger = await context.openLedger()
-  try {
+  return await withLedger(context, async (ledger) => {
     const run = options.run === undefined ? null : (await findRun(ledger, options.run)).id
     await makeFolder(folder)
     await removeLeftovers(folder)
@@ -79,9 +77,7 @@ export async function ledgerExport(
       )
     }
     return EXIT.done
-  } finally {
-    await ledger.close()
-  }
+  })
 }
 
 /** Writes every file next to its place, and moves them all there at the end. */
@@ -147,6 +143,6 @@ async function makeFolder(folder: string): Promise<void> {
       code === 'EEXIST' || code === 'ENOTDIR'
         ? 'a file is in its place'
         : `it cannot be made or written (${code ?? 'unknown reason'})`
-    throw new ConfigError('DIR', [{ message: `expected a folder: ${folder}: ${why}` }])
+    throw new ConfigError('DIR', `expected a folder: ${folder}: ${why}`)
   }
 }

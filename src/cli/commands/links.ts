@@ -4,7 +4,6 @@
 
 import {
   WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
   type Client,
   type WorkflowExecutionDescription,
 } from '@temporalio/client'
@@ -16,6 +15,7 @@ import { SYNC_STATE } from '../../core/temporal/search-attributes.ts'
 import type { SyncConfig } from '../../../config/index.ts'
 import { listLink, startLink, uiAddress } from '../../core/temporal/temporal-ui.ts'
 import { windowProblem } from '../../sources/index.ts'
+import { describeWorkflow } from '../../temporal/is-live.ts'
 import { connectTemporal, EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
 import { innermostMessage } from '../shared/follow.ts'
 import { requireWorker } from '../shared/require-worker.ts'
@@ -115,7 +115,7 @@ async function ensureTemplate(
   { taskQueue, workflowId }: { readonly taskQueue: string; readonly workflowId: string },
   input: Readonly<Record<string, string>>,
 ): Promise<boolean> {
-  const newest = await newestRun(client, workflowId)
+  const newest = await describeWorkflow(client, { workflowId })
   if (newest?.status.name === 'RUNNING') return true
   if (newest !== null && (await isTemplate(client, newest, input))) return false
   try {
@@ -135,15 +135,6 @@ async function ensureTemplate(
       'template_failed',
       `The template ${workflowId} was not made: ${safeText(innermostMessage(error), 400)}. See the worker's log`,
     )
-  }
-}
-
-async function newestRun(client: Client, workflowId: string) {
-  try {
-    return await client.workflow.getHandle(workflowId).describe()
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return null
-    throw error
   }
 }
 

@@ -15,9 +15,10 @@ export async function notify(context: CommandContext, name: string): Promise<num
   const settings = Object.hasOwn(notifications, name) ? notifications[name] : undefined
   if (!settings) {
     const names = Object.keys(notifications).join(', ') || 'none'
-    throw new ConfigError(config.file, [
-      { message: `there is no notification "${safeText(name, 40)}"; there is: ${names}` },
-    ])
+    throw new ConfigError(
+      config.file,
+      `there is no notification "${safeText(name, 40)}"; there is: ${names}`,
+    )
   }
   const message = {
     text: `This is a test of the notification "${name}" of records-sync.`,

@@ -3,9 +3,10 @@
 
 import { SyncError } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
-import { silentLogger, systemClock } from '../../core/ports.ts'
+import { silentLogger, systemClock, type BulkPriority } from '../../core/ports.ts'
 import { approvalText, type LimitExceeded } from '../../core/domain/limit-exceeded.ts'
 import type { ImportSync } from '../../../config/index.ts'
+import type { RecordsClient } from '../../client/index.ts'
 import {
   DEFAULT_IMPORT_TUNING,
   readsAll,
@@ -17,9 +18,25 @@ import type { Ledger, Run, RunReports, Runs } from '../../ledger/ledger.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
 import { printRejectGroups, REJECT_GROUPS_SHOWN } from '../views/reject-groups.ts'
-import type { PlanParts } from './plan-parts.ts'
 import { writeFolder } from './rejects.ts'
-import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
+import {
+  countText,
+  formatNumber,
+  printWrapped,
+  safeText,
+  table,
+  type Terminal,
+} from '../shared/terminal.ts'
+
+/** What the plan of either kind is made with. */
+export interface PlanParts {
+  /** Of the service that is written to, or mirrored. */
+  readonly client: RecordsClient
+  readonly keyFingerprint: string
+  connect(name: string): Promise<{ client: RecordsClient; keyFingerprint: string }>
+  /** How long so many requests take, by what is known of the quota by then. Default: as urgent as the sync itself. */
+  forecastOf(requests: number, priority?: BulkPriority): Promise<Forecast>
+}
 
 export interface PlanOptions {
   /** A folder for the rows that would be rejected: a file for each kind of error. */
@@ -62,15 +79,7 @@ async function openPlan(ledger: Runs, sync: ImportSync): Promise<Run> {
   return opened.run
 }
 
-interface ImportPlan {
-  readonly staged: Awaited<ReturnType<typeof stage>>
-  /** Keys that were accepted before. */
-  readonly known: number
-  readonly groups: Awaited<ReturnType<typeof describedGroups>>
-  /** Limits of the sync that the plan exceeds. */
-  readonly excesses: readonly LimitExceeded[]
-  readonly forecast: Forecast
-}
+type ImportPlan = Awaited<ReturnType<typeof makePlan>>
 
 /** Stages the rows, and asks the ledger and the quota about them. */
 async function makePlan(
@@ -78,7 +87,7 @@ async function makePlan(
   sync: ImportSync,
   { client, keyFingerprint, connect, forecastOf }: PlanParts,
   { ledger, run }: { readonly ledger: Ledger; readonly run: Run },
-): Promise<ImportPlan> {
+) {
   const { createSourceOpeners } = await import('../../resources/openers.ts')
   const { openSource } = await import('../../sources/index.ts')
   let rows = 0
@@ -102,8 +111,10 @@ async function makePlan(
   const { planned } = staged
   return {
     staged,
+    /** Keys that were accepted before. */
     known: await ledger.knownKeys(run.id),
     groups: await describedGroups(ledger, run.id),
+    /** Limits of the sync that the plan exceeds. */
     excesses: await reviewLimits(deps, {
       run: run.id,
       config: sync.import,
@@ -147,10 +158,6 @@ const planToJson = (
 function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void {
   const { staged, known, groups, forecast } = plan
   const created = staged.planned - known
-  const printWrapped = (text: string, style = (line: string) => line) => {
-    for (const line of wrapped(text, 0)) terminal.out(style(line))
-  }
-  const yellow = (line: string) => terminal.style('yellow', line)
   terminal.out(`Plan of ${sync.name} (nothing was written):`)
   terminal.out(
     table(
@@ -167,11 +174,11 @@ function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void
       ],
     ),
   )
-  printWrapped(forecast.text)
+  printWrapped(terminal, forecast.text)
   for (const ask of asksText(sync.import, plan.excesses, { planned: staged.planned, created }))
-    printWrapped(ask, yellow)
+    printWrapped(terminal, ask, { style: 'yellow' })
   for (const warning of staged.warnings)
-    terminal.out(yellow(`warning: ${safeText(warning, 1_000)}`))
+    terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))
   printRejectGroups(terminal, groups, false)
   const expectations = groups
     .slice(0, REJECT_GROUPS_SHOWN)
@@ -180,7 +187,7 @@ function printPlan(terminal: Terminal, sync: ImportSync, plan: ImportPlan): void
       const where = [reason, ...(column === null ? [] : [safeText(column, 30)])].join(', ')
       return `${where}: ${safeText(detail!, 300)}`
     })
-  for (const expectation of new Set(expectations)) printWrapped(expectation)
+  for (const expectation of new Set(expectations)) printWrapped(terminal, expectation)
 }
 
 /** What a run asks a person first, by the limits of the sync; `created`: rows whose keys no run has brought in. */
@@ -194,7 +201,7 @@ function asksText(
     ...(excesses.length > 0 ? [`A run asks first: ${approvalText(planned, excesses)}`] : []),
     ...(isAsked
       ? [
-          `A run looks up ${formatNumber(created)} ${created === 1 ? 'key' : 'keys'}, and asks first where more than ${createsMax} % of its rows are new records (creates_max_percent)`,
+          `A run looks up ${countText(created, 'key')}, and asks first where more than ${createsMax} % of its rows are new records (creates_max_percent)`,
         ]
       : []),
   ]

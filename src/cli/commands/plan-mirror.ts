@@ -7,8 +7,8 @@ import type { MirrorSync } from '../../../config/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import type { Forecast } from '../shared/forecast.ts'
 import { readMirrorTarget, type MirroredType } from '../shared/mirror-target.ts'
-import type { PlanParts } from './plan-parts.ts'
-import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
+import type { PlanParts } from './plan-import.ts'
+import { formatNumber, printWrapped, safeText, table, type Terminal } from '../shared/terminal.ts'
 
 /** Requests of a run next to those of its types: whose key it is, object types, field types, associations. */
 const OF_A_RUN = 4
@@ -23,19 +23,7 @@ interface PlannedType extends MirroredType {
   readonly pages: number
 }
 
-interface MirrorPlan {
-  readonly types: readonly PlannedType[]
-  readonly associations: readonly {
-    readonly name: string
-    readonly source: string
-    readonly target: string
-    readonly requests: number
-  }[]
-  readonly full: Forecast
-  readonly unchanged: Forecast
-  readonly edges: Forecast
-  readonly warnings: readonly string[]
-}
+type MirrorPlan = Awaited<ReturnType<typeof makePlan>>
 
 export async function planMirror(
   context: CommandContext,
@@ -52,7 +40,7 @@ async function makePlan(
   { json, terminal }: CommandContext,
   sync: MirrorSync,
   { client, forecastOf }: PlanParts,
-): Promise<MirrorPlan> {
+) {
   const target = await readMirrorTarget(client, sync)
   const types: PlannedType[] = []
   for (const type of target.types) {
@@ -123,9 +111,6 @@ const planToJson = (sync: MirrorSync, plan: MirrorPlan) => ({
 
 function printPlan(terminal: Terminal, { name, mirror }: MirrorSync, plan: MirrorPlan): void {
   const { to, schema } = mirror
-  const printWrapped = (text: string) => {
-    for (const line of wrapped(text, 0)) terminal.out(line)
-  }
   terminal.out(`Plan of ${name} (nothing was written): tables in ${to}, schema ${schema}`)
   terminal.out(
     table(
@@ -140,8 +125,8 @@ function printPlan(terminal: Terminal, { name, mirror }: MirrorSync, plan: Mirro
     ),
   )
   const records = sum(plan.types, (type) => type.records)
-  printWrapped(`All ${formatNumber(records)} records: ${plan.full.text}`)
-  printWrapped(`A run after which nothing changed: ${plan.unchanged.text}`)
+  printWrapped(terminal, `All ${formatNumber(records)} records: ${plan.full.text}`)
+  printWrapped(terminal, `A run after which nothing changed: ${plan.unchanged.text}`)
   if (plan.associations.length > 0) {
     terminal.out(
       table(
@@ -154,7 +139,8 @@ function printPlan(terminal: Terminal, { name, mirror }: MirrorSync, plan: Mirro
         ]),
       ),
     )
-    printWrapped(`All links, one request for each record that they begin at: ${plan.edges.text}`)
+    const { text } = plan.edges
+    printWrapped(terminal, `All links, one request for each record that they begin at: ${text}`)
   }
   for (const warning of plan.warnings)
     terminal.out(terminal.style('yellow', `warning: ${safeText(warning, 1_000)}`))

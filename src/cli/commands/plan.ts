@@ -1,15 +1,12 @@
 // `records-sync plan SYNC`: what a run would do, and how long its requests take. Nothing is written to the service. Needs no
 // Temporal server.
 
-import { hostname } from 'node:os'
 import { findSync, placedMapping } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ports.ts'
-import type { CommandContext } from '../shared/context.ts'
+import { createClients, type CommandContext } from '../shared/context.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
-import { planImport, type PlanOptions } from './plan-import.ts'
+import { planImport, type PlanOptions, type PlanParts } from './plan-import.ts'
 import { planMirror } from './plan-mirror.ts'
-import type { PlanParts } from './plan-parts.ts'
 
 /** @throws ConfigError if a mirror is asked for its rejects */
 export async function plan(
@@ -20,17 +17,12 @@ export async function plan(
   const config = await context.loadConfig()
   const sync = findSync(config, name)
   if (sync.kind === 'mirror' && options.rejects !== undefined)
-    throw new ConfigError('--rejects', [
-      { message: `${name} is a mirror, which has no rejects; expected an import` },
-    ])
-  const { createClientRegistry: connector } = await import('../../resources/client-registry.ts')
+    throw new ConfigError(
+      '--rejects',
+      `${name} is a mirror, which has no rejects; expected an import`,
+    )
   const quotas = await context.openQuotas()
-  const connections = connector({
-    configFile: context.configFile,
-    env: context.env,
-    logger: silentLogger,
-    quotas: { store: quotas, user: `plan ${process.pid} on ${hostname()}` },
-  })
+  const connections = await createClients(context, 'plan', quotas)
   try {
     const connection = sync.kind === 'import' ? sync.import.to : sync.mirror.from
     const { client, keyFingerprint } = await connections.connect(connection)

@@ -91,9 +91,10 @@ function originOf(config: Config, name: string): string {
   const connection = Object.hasOwn(connections, name) ? connections[name] : undefined
   if (connection) return new URL(connection.service).origin
   const names = Object.keys(connections).join(', ') || 'none'
-  throw new ConfigError(config.file, [
-    { message: `there is no connection "${safeText(name, 40)}"; there is: ${names}` },
-  ])
+  throw new ConfigError(
+    config.file,
+    `there is no connection "${safeText(name, 40)}"; there is: ${names}`,
+  )
 }
 
 const iso = (ms: number) => new Date(ms).toISOString()

@@ -23,9 +23,7 @@ export interface ReconcileOptions {
 function whereOf(text: string): ReconcileScope['where'] {
   const at = text.indexOf('=')
   if (at > 0) return { column: text.slice(0, at), digest: textHash(text.slice(at + 1)) }
-  throw new ConfigError('--where', [
-    { message: `"${text}": expected column=value, such as country=DE` },
-  ])
+  throw new ConfigError('--where', `"${text}": expected column=value, such as country=DE`)
 }
 
 /** The workflow refuses invalid options, as in the Temporal UI. */

@@ -15,10 +15,10 @@ import {
   countRejects,
 } from '../../core/domain/books.ts'
 import type { ReportedItem, Run, RunReports } from '../../ledger/ledger.ts'
-import { EXIT, type CommandContext } from '../shared/context.ts'
+import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { openPrivateFile } from '../shared/private-file.ts'
 import { findRun } from '../shared/find-run.ts'
-import { formatNumber, stripControls, safeText, table } from '../shared/terminal.ts'
+import { countText, formatNumber, stripControls, safeText, table } from '../shared/terminal.ts'
 
 /** Kinds of errors that have a file of their own; what comes after shares one. */
 const FILES_MAX = 100
@@ -41,11 +41,11 @@ export async function rejects(
 ): Promise<number> {
   const { terminal } = context
   if (options.output !== undefined && options.directory !== undefined)
-    throw new ConfigError('rejects', [
-      { message: '-o and -d exclude each other; expected one file, or one folder' },
-    ])
-  const ledger = await context.openLedger()
-  try {
+    throw new ConfigError(
+      'rejects',
+      '-o and -d exclude each other; expected one file, or one folder',
+    )
+  return await withLedger(context, async (ledger) => {
     const run = await findRun(ledger, runText)
     if (run.kind === 'mirror') {
       terminal.err(
@@ -76,12 +76,10 @@ export async function rejects(
         `Run ${run.id} had ${rows(counted)} of them; ${formatNumber(counted - all)} are not kept any more (items go 30 days after a run)`,
       )
     return EXIT.done
-  } finally {
-    await ledger.close()
-  }
+  })
 }
 
-const rows = (count: number): string => (count === 1 ? '1 row' : `${formatNumber(count)} rows`)
+const rows = (count: number): string => countText(count, 'row')
 
 /** The rejects that are left, in pages; of a run that is not over, those that there are. */
 async function* pagesOf(ledger: RunReports, run: Run): AsyncGenerator<readonly ReportedItem[]> {
@@ -157,9 +155,7 @@ async function writeOne(
 async function openOutput(path: string): Promise<Writable> {
   const file = await openPrivateFile(path).catch((error: NodeJS.ErrnoException) => {
     const found = error.code === 'ELOOP' ? 'is a link to another place' : 'cannot be written'
-    throw new ConfigError(path, [
-      { message: `${found}; expected a file in a folder where this user may write` },
-    ])
+    throw new ConfigError(path, `${found}; expected a file in a folder where this user may write`)
   })
   return file.createWriteStream()
 }
@@ -229,13 +225,12 @@ async function makeFolder(directory: string, option: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 }).catch(() => {})
   const entries = await readdir(directory).catch(() => null)
   if (entries?.length !== 0)
-    throw new ConfigError(directory, [
-      {
-        message: entries
-          ? `the folder is not empty, and what is in it may have been corrected; expected a new one: name it with ${option}, or remove this one`
-          : `the folder cannot be made; expected a place where this user may write: name it with ${option}`,
-      },
-    ])
+    throw new ConfigError(
+      directory,
+      entries
+        ? `the folder is not empty, and what is in it may have been corrected; expected a new one: name it with ${option}, or remove this one`
+        : `the folder cannot be made; expected a place where this user may write: name it with ${option}`,
+    )
 }
 
 /** The kind of an item's error, with a file name of its own. */
@@ -249,11 +244,7 @@ function kindOf(
   const known = kinds.get(key)
   if (known) return known
   if (kinds.size >= FILES_MAX) {
-    const other = kinds.get('') ?? {
-      file: OTHERS,
-      why: 'other kinds of errors',
-      rows: 0,
-    }
+    const other = kinds.get('') ?? { file: OTHERS, why: 'other kinds of errors', rows: 0 }
     kinds.set('', other)
     return other
   }

@@ -1,12 +1,10 @@
 // The command lines that send again, and that compare both sides.
 
 import type { Command } from 'commander'
-import { wholeNumber } from '../shared/arguments.ts'
-import type { ReconcileOptions } from './reconcile.ts'
-import type { RetryOptions } from './retry.ts'
-import type { Execute } from './service-options.ts'
+import { actionsOf, wholeNumber, type Execute } from '../shared/arguments.ts'
 
 export function describeRepair(program: Command, execute: Execute): void {
+  const action = actionsOf(execute)
   program
     .command('retry')
     .argument('<run>')
@@ -17,9 +15,7 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('send again what a run left over: rejected, failed, in doubt, unsent; follow it')
-    .action((run: string, options: RetryOptions) =>
-      execute(async (context) => (await import('./retry.ts')).retryRun(context, run, options)),
-    )
+    .action(action(async () => (await import('./retry.ts')).retryRun))
   program
     .command('reconcile')
     .argument('<sync>')
@@ -36,9 +32,5 @@ export function describeRepair(program: Command, execute: Execute): void {
     .option('--detach', 'start the run, and return once a worker has it', false)
     .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
     .description('compare both sides of a sync, by key and field; follow it')
-    .action((sync: string, options: ReconcileOptions) =>
-      execute(async (context) =>
-        (await import('./reconcile.ts')).reconcileSync(context, sync, options),
-      ),
-    )
+    .action(action(async () => (await import('./reconcile.ts')).reconcileSync))
 }

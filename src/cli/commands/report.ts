@@ -11,7 +11,7 @@ import { uiAddress, type UiLocation } from '../../core/temporal/temporal-ui.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { collectReport } from '../../report/collect.ts'
 import { renderReport } from '../../report/html.ts'
-import { EXIT, temporalOf, type CommandContext } from '../shared/context.ts'
+import { EXIT, orNull, temporalOf, withLedger, type CommandContext } from '../shared/context.ts'
 import { readKeyQuota } from '../shared/forecast.ts'
 import { openPrivateFile } from '../shared/private-file.ts'
 import { findRun } from '../shared/find-run.ts'
@@ -35,13 +35,12 @@ export async function reportCommand(
 ): Promise<number> {
   const { terminal } = context
   const config = await context.loadConfig()
-  const ledger = await context.openLedger()
-  try {
+  return await withLedger(context, async (ledger) => {
     const run = await findRun(ledger, runText)
     const data = await collectReport(ledger, run, {
       madeAt: new Date(systemClock.now()).toISOString(),
       hint: (command) => context.hint(command),
-      ui: uiOf(config, context.env),
+      ui: await orNull(async () => uiOf(config, context.env)),
       limitPerMinute: await limitOf(context, config, run),
     })
     if (context.json) {
@@ -53,21 +52,14 @@ export async function reportCommand(
     terminal.out(`The report of run ${run.id} of ${safeText(run.sync)} is in ${file}`)
     if (options.open) await openInBrowser(file, context.env)
     return EXIT.done
-  } finally {
-    await ledger.close()
-  }
+  })
 }
 
-/** Where the Temporal UI is; a report is worth no failure. */
+/** Where the Temporal UI is. */
 function uiOf(config: Config, env: NodeJS.ProcessEnv): UiLocation | null {
-  try {
-    const { address, namespace } = temporalOf(config, env)
-    const ui = uiAddress(address, config.temporal.ui)
-    return ui === null ? null : { ui, namespace }
-  } catch (error) {
-    if (error instanceof SyncError) return null
-    throw error
-  }
+  const { address, namespace } = temporalOf(config, env)
+  const ui = uiAddress(address, config.temporal.ui)
+  return ui === null ? null : { ui, namespace }
 }
 
 /** What the service allows the org of the run's key now; null if it is not known, or nothing limits. */
@@ -77,7 +69,7 @@ async function limitOf(context: CommandContext, config: Config, run: Run): Promi
   const { keyFingerprint } = run
   if (keyFingerprint === null || !Object.hasOwn(config.connections, name)) return null
   const { origin } = new URL(config.connections[name]!.service)
-  try {
+  return await orNull(async () => {
     const store = await context.openQuotas()
     try {
       const view = await readKeyQuota(store, { origin, fingerprint: keyFingerprint })
@@ -86,10 +78,7 @@ async function limitOf(context: CommandContext, config: Config, run: Run): Promi
     } finally {
       await store.close()
     }
-  } catch (error) {
-    if (error instanceof SyncError) return null
-    throw error
-  }
+  })
 }
 
 /** Writes a file that only its owner may read, also if it existed before. */
@@ -103,9 +92,10 @@ async function writePrivate(file: string, text: string): Promise<void> {
     }
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException
-    throw new ConfigError(file, [
-      { message: `the report cannot be written here (${code}); -o names another file` },
-    ])
+    throw new ConfigError(
+      file,
+      `the report cannot be written here (${code}); -o names another file`,
+    )
   }
 }
 

@@ -5,8 +5,7 @@ import { retry } from '../../../workflows/names.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { parseRows } from '../../core/domain/row-list.ts'
 import { findSync } from '../../../config/index.ts'
-import type { Run } from '../../ledger/ledger.ts'
-import type { CommandContext } from '../shared/context.ts'
+import { withLedger, type CommandContext } from '../shared/context.ts'
 import { loadCorrections } from '../shared/corrections.ts'
 import { findRun } from '../shared/find-run.ts'
 import { parseTuning, startRun } from './run.ts'
@@ -28,17 +27,17 @@ export async function retryRun(
 ): Promise<number> {
   const { code, reason, rows, file, tuning } = options
   if (rows !== undefined && parseRows(rows) === null)
-    throw new ConfigError('--rows', [{ message: `"${rows}": expected rows such as 3,7-12` }])
+    throw new ConfigError('--rows', `"${rows}": expected rows such as 3,7-12`)
   if (file !== undefined && (code ?? reason ?? rows) !== undefined)
-    throw new ConfigError('--file', [
-      { message: 'the files say which rows are sent; leave out --code, --reason and --rows' },
-    ])
+    throw new ConfigError(
+      '--file',
+      'the files say which rows are sent; leave out --code, --reason and --rows',
+    )
   const config = await context.loadConfig()
-  const run = await named(context, runText)
+  const run = await withLedger(context, (ledger) => findRun(ledger, runText))
   const sync = findSync(config, run.sync)
   const correction = file && (await loadCorrections(context, run, file))
-  if (correction === null)
-    throw new ConfigError('--file', [{ message: 'there is no row in it to send again' }])
+  if (correction === null) throw new ConfigError('--file', 'there is no row in it to send again')
   const input = {
     run: run.id,
     ...(code && { code }),
@@ -50,13 +49,4 @@ export async function retryRun(
   const label = { id: `retry-${sync.name}`, summary: `retry run ${run.id} of ${sync.name}` }
   const job = { sync, type: retry, input, priority: 'import' as const, ...label }
   return await startRun(context, config, job, options)
-}
-
-async function named(context: CommandContext, runText: string): Promise<Run> {
-  const ledger = await context.openLedger()
-  try {
-    return await findRun(ledger, runText)
-  } finally {
-    await ledger.close()
-  }
 }

@@ -1,12 +1,11 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
-import { hostname } from 'node:os'
 import type { Client, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client'
 import { findSync, type Config, type ImportSync, type SyncConfig } from '../../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
 import { ConfigError } from '../../core/errors.ts'
-import { silentLogger } from '../../core/ports.ts'
+import type { BulkPriority } from '../../core/ports.ts'
 import { lookOf, type RunLook } from '../../core/domain/run-states.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import { tunable, tuningProblem } from '../../core/domain/tuning.ts'
@@ -14,13 +13,15 @@ import { readRunAccount, type RunAccount } from '../../report/account.ts'
 import { runPurposeText, printRunAccount, runToJson } from '../views/run-summary.ts'
 import {
   connectTemporal,
+  createClients,
   EXIT,
   exitCodeOf,
   temporalOf,
+  withLedger,
   type CommandContext,
 } from '../shared/context.ts'
 import { nextStepOf } from '../views/differences.ts'
-import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
+import { BEGIN_MAX_MS, checkNoLiveRun, heldBy, openedOr, printStarted } from '../shared/detached.ts'
 import {
   followRun,
   innermostMessage,
@@ -35,7 +36,6 @@ import {
   mirrorProgressLine,
 } from '../views/progress-line.ts'
 import { requireWorker } from '../shared/require-worker.ts'
-import { checkNoLiveRun } from '../shared/second-run.ts'
 import { formatNumber, messageLines, safeText } from '../shared/terminal.ts'
 import { ServerAway, waitForEnd } from '../shared/wait-for-end.ts'
 
@@ -47,12 +47,10 @@ export interface RunOptions {
   /** A JSON object of `tuning` settings. */
   readonly tuning?: string | undefined
   /** What the run is to others that share the org's quota. Default: what it is, an import or a mirror. */
-  readonly priority?: RunPriority | undefined
+  readonly priority?: BulkPriority | undefined
   /** Of a mirror: everything is read again. */
   readonly full?: boolean | undefined
 }
-
-type RunPriority = 'import' | 'mirror' | 'backfill'
 
 /** @throws ConfigError for what a run of that kind cannot be tuned to */
 export function parseTuning(
@@ -61,7 +59,7 @@ export function parseTuning(
   env: NodeJS.ProcessEnv,
 ): object {
   if (text === undefined) return {}
-  const refuse = (message: string) => new ConfigError('--tuning', [{ message }])
+  const refuse = (message: string) => new ConfigError('--tuning', message)
   const expected = `expected a JSON object such as {"in_flight": 4}; of ${kind === 'import' ? 'an import' : 'a mirror'} these can be tuned: ${tunable(kind)}`
   let parsed: unknown
   try {
@@ -78,16 +76,17 @@ export function parseTuning(
 /** @throws ConfigError for what the sync's kind does not have */
 function checkOptions({ name, kind }: SyncConfig, { full, priority }: RunOptions): void {
   if (full && kind !== 'mirror')
-    throw new ConfigError('--full', [
-      { message: `"${name}" is an import; only a mirror reads everything on request` },
-    ])
+    throw new ConfigError(
+      '--full',
+      `"${name}" is an import; only a mirror reads everything on request`,
+    )
   if (priority !== undefined && priority !== 'backfill' && priority !== kind)
-    throw new ConfigError('--priority', [
-      { message: `"${name}" is of the kind ${kind}; expected ${kind} or backfill` },
-    ])
+    throw new ConfigError(
+      '--priority',
+      `"${name}" is of the kind ${kind}; expected ${kind} or backfill`,
+    )
 }
 
-/** The workflow of a sync, and its input. */
 function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
   const priority = options.priority === 'backfill' ? { priority: 'backfill' } : {}
   const input = { sync: sync.name, tuning, ...priority }
@@ -99,17 +98,11 @@ function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
 /** One line on what will be sent and how long that takes. */
 async function announce(
   context: CommandContext,
-  sending: { sync: ImportSync; priority: RunPriority; rows: number; signal: AbortSignal },
+  sending: { sync: ImportSync; priority: BulkPriority; rows: number; signal: AbortSignal },
 ): Promise<void> {
   const { sync, priority, rows, signal } = sending
   const quotas = await context.openQuotas()
-  const { createClientRegistry: connector } = await import('../../resources/client-registry.ts')
-  const connections = connector({
-    configFile: context.configFile,
-    env: context.env,
-    logger: silentLogger,
-    quotas: { store: quotas, user: `run ${process.pid} on ${hostname()}` },
-  })
+  const connections = await createClients(context, 'run', quotas)
   try {
     const { client, keyFingerprint } = await connections.connect(sync.import.to)
     const { text } = forecast(
@@ -126,15 +119,6 @@ async function announce(
   }
 }
 
-async function accountOfRun(context: CommandContext, run: Run): Promise<RunAccount | null> {
-  const ledger = await context.openLedger()
-  try {
-    return await readRunAccount(ledger, run)
-  } finally {
-    await ledger.close()
-  }
-}
-
 /** What is started: a workflow, its id's beginning, and its input. */
 export interface Job {
   readonly sync: SyncConfig
@@ -142,7 +126,7 @@ export interface Job {
   readonly id: string
   readonly summary: string
   readonly input: object
-  readonly priority: RunPriority
+  readonly priority: BulkPriority
 }
 
 export async function run(
@@ -220,12 +204,9 @@ async function follow(
   context: CommandContext,
   { sync, type, priority }: Job,
   options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
-  {
-    handle,
-    waiting,
-    patience,
-  }: { handle: WorkflowHandleWithFirstExecutionRunId; waiting: Client; patience: LedgerRetry },
+  parts: { handle: WorkflowHandleWithFirstExecutionRunId; waiting: Client; patience: LedgerRetry },
 ): Promise<FollowResult> {
+  const { handle, waiting, patience } = parts
   const awaited = waiting.workflow.getHandle(handle.workflowId, handle.firstExecutionRunId)
   const following = new AbortController()
   const importLine = () =>
@@ -265,7 +246,8 @@ async function reportEnd(
   // The books are read once more; while the ledger stays away, the end is not known here.
   if (run && !isAway(error))
     try {
-      account = (await patience.until(() => accountOfRun(context, run)))?.value ?? null
+      const read = () => withLedger(context, (ledger) => readRunAccount(ledger, run))
+      account = (await patience.until(read))?.value ?? null
     } catch (failure) {
       if (!(failure instanceof LedgerUnreachable)) throw failure
       error ??= failure

@@ -1,7 +1,7 @@
 // The command line of `records-sync schedules`: its verbs, and what each may be given.
 
 import type { Command } from 'commander'
-import type { Execute } from './service-options.ts'
+import { actionsOf, type Execute } from '../shared/arguments.ts'
 
 const ABOUT_ALL = {
   plan: 'what apply and prune would change; ends with 1 where there is something',
@@ -17,17 +17,14 @@ const ABOUT_ONE = {
 } as const
 
 export function describeSchedules(command: Command, execute: Execute): void {
+  const action = actionsOf(execute)
   command.description('the schedules of the configuration, and their state on the server')
   for (const [name, description] of Object.entries(ABOUT_ALL)) {
     const verb = name as keyof typeof ABOUT_ALL
     command
       .command(verb)
       .description(description)
-      .action(() =>
-        execute(async (context) =>
-          (await import('./schedules.ts')).schedulesCommand(context, verb),
-        ),
-      )
+      .action(() => action(async () => (await import('./schedules.ts')).schedulesCommand)(verb))
   }
   for (const [name, description] of Object.entries(ABOUT_ONE)) {
     const verb = name as keyof typeof ABOUT_ONE
@@ -35,10 +32,7 @@ export function describeSchedules(command: Command, execute: Execute): void {
     if (verb === 'pause')
       described.option('--reason <text>', 'the note that is shown with it', 'by hand')
     described.action((sync: string, { reason }: { reason?: string }) =>
-      execute(async (context) => {
-        const { scheduleCommand: schedule } = await import('./schedules.ts')
-        return await schedule(context, verb, sync, reason)
-      }),
+      action(async () => (await import('./schedules.ts')).scheduleCommand)(verb, sync, reason),
     )
   }
 }

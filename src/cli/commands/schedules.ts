@@ -78,16 +78,9 @@ const SAID: Readonly<Record<ScheduleStep['what'], Readonly<Record<string, string
 function printSteps(
   { terminal, json, hint }: CommandContext,
   verb: 'plan' | 'apply' | 'prune',
-  {
-    steps,
-    buttons,
-    left,
-  }: {
-    readonly steps: readonly ScheduleStep[]
-    readonly buttons: BackfillButtons
-    readonly left: readonly string[]
-  },
+  found: { steps: readonly ScheduleStep[]; buttons: BackfillButtons; left: readonly string[] },
 ): void {
+  const { steps, buttons, left } = found
   if (json) return terminal.out(JSON.stringify({ schedules: steps, buttons, unclaimed: left }))
   if (left.length > 0)
     terminal.err(
@@ -215,11 +208,10 @@ export async function scheduleCommand(
   }
   try {
     if (!(await work[verb](client)))
-      throw new ConfigError('SYNC', [
-        {
-          message: `"${safeText(sync, 63)}" has no schedule on the server; "${hint('schedules list')}" shows those there are`,
-        },
-      ])
+      throw new ConfigError(
+        'SYNC',
+        `"${safeText(sync, 63)}" has no schedule on the server; "${hint('schedules list')}" shows those there are`,
+      )
     if (json) terminal.out(JSON.stringify({ sync, done: verb }))
     else terminal.out(`${sync}: ${DONE[verb]}`)
     return EXIT.done

@@ -6,8 +6,9 @@ import {
   mintStoredKey,
   readSchemaFile,
   revokeStoredKey,
+  type Grant,
+  type Grants,
 } from '../../service/index.ts'
-import type { Grant, Grants } from '../../service/index.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 
 export interface MintCommandOptions {
@@ -89,7 +90,7 @@ function grantsOf(words: readonly string[]): Grants {
     const [type = '', mode = 'write', ...rest] = word.split(':')
     if (type === '' || rest.length > 0 || !['read', 'write'].includes(mode)) {
       const message = `TYPE, TYPE:write or TYPE:read was expected, got ${JSON.stringify(word)}`
-      throw new ConfigError('--grant', [{ message }])
+      throw new ConfigError('--grant', message)
     }
     grants[type] = { read: true, write: mode === 'write' }
   }

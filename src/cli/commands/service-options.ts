@@ -3,15 +3,11 @@
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { FAULT_KINDS, type FaultKind } from '../../service/limits/faults.ts'
 import { LIMIT_MODELS } from '../../service/limits/limiter.ts'
-import { perMinute, port, wholeNumber } from '../shared/arguments.ts'
-import type { CommandContext } from '../shared/context.ts'
-import type { ServiceCommandOptions } from './service.ts'
+import { actionsOf, perMinute, port, wholeNumber, type Execute } from '../shared/arguments.ts'
 import type { MintCommandOptions } from './service-keys.ts'
 
-/** Runs a command and ends the process with its exit code. */
-export type Execute = (work: (context: CommandContext) => Promise<number>) => Promise<void>
-
 export function describeService(command: Command, execute: Execute): void {
+  const action = actionsOf(execute)
   command
     .description('run the Records Service')
     .option('--port <port>', '0 for a free one', port, 8080)
@@ -49,9 +45,7 @@ export function describeService(command: Command, execute: Execute): void {
     .option('--deprecated-since <date>', 'announce the end of v1: deprecated from this day on', day)
     .option('--sunset <date>', 'announce the end of v1: gone from this day on', day)
     .option('--log', 'a line per request', false)
-    .action((options: ServiceCommandOptions) =>
-      execute(async (context) => (await import('./service.ts')).service(context, options)),
-    )
+    .action(action(async () => (await import('./service.ts')).service))
   describeKeys(
     command.command('keys').description('mint, list and revoke keys of a data file'),
     execute,
@@ -59,6 +53,7 @@ export function describeService(command: Command, execute: Execute): void {
 }
 
 function describeKeys(command: Command, execute: Execute): void {
+  const action = actionsOf(execute)
   const described = (name: string, description: string) =>
     command
       .command(name)
@@ -82,21 +77,18 @@ function describeKeys(command: Command, execute: Execute): void {
     .action((options: Omit<MintCommandOptions, 'data'>, mint: Command) => {
       const { schema } = mint.optsWithGlobals<{ schema?: string }>()
       const all = { ...options, data: dataOf(mint), ...(schema === undefined ? {} : { schema }) }
-      return execute(async (context) => (await import('./service-keys.ts')).mintKey(context, all))
+      return action(async () => (await import('./service-keys.ts')).mintKey)(all)
     })
-  described('list', 'list the keys by their fingerprints').action((_options, list: Command) => {
-    const data = dataOf(list)
-    return execute(async (context) =>
-      (await import('./service-keys.ts')).listKeys(context, { data }),
-    )
-  })
+  described('list', 'list the keys by their fingerprints').action((_options, list: Command) =>
+    action(async () => (await import('./service-keys.ts')).listKeys)({ data: dataOf(list) }),
+  )
   described('revoke', 'revoke a key; its next request is refused')
     .argument('<fingerprint>')
     .action((fingerprint: string, _options, revoke: Command) => {
       const data = dataOf(revoke)
-      return execute(async (context) =>
-        (await import('./service-keys.ts')).revokeKey(context, fingerprint, { data }),
-      )
+      return action(async () => (await import('./service-keys.ts')).revokeKey)(fingerprint, {
+        data,
+      })
     })
 }
 

@@ -99,7 +99,7 @@ export async function service(
 function allowPlainHttp(terminal: Terminal, { host, plainHttp }: ServiceCommandOptions): void {
   const place = `plain HTTP on ${host}, where others can listen`
   if (!plainHttp)
-    throw usage(
+    throw new ConfigError(
       '--host',
       `${place}; keys go only over HTTPS (specification 5.8): give --tls-cert and --tls-key, or --plain-http where a proxy before it speaks TLS`,
     )
@@ -142,13 +142,13 @@ async function tlsOf({ tlsCert, tlsKey }: ServiceCommandOptions): Promise<Tls | 
   if (tlsCert === undefined && tlsKey === undefined) return null
   if (tlsCert === undefined || tlsKey === undefined) {
     const message = 'it goes with the other one: --tls-cert FILE --tls-key FILE was expected'
-    throw usage(tlsCert === undefined ? '--tls-key' : '--tls-cert', message)
+    throw new ConfigError(tlsCert === undefined ? '--tls-key' : '--tls-cert', message)
   }
   const tls = { cert: await pemFile(tlsCert), key: await pemFile(tlsKey) }
   try {
     return checkedTls(tls)
   } catch (error) {
-    if (error instanceof SyncError) throw usage(`${tlsCert}, ${tlsKey}`, error.message)
+    if (error instanceof SyncError) throw new ConfigError(`${tlsCert}, ${tlsKey}`, error.message)
     throw error
   }
 }
@@ -158,15 +158,17 @@ async function pemFile(file: string): Promise<string> {
     return await readFile(file, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw usage(file, `cannot be read: ${code}; a file in PEM was expected`)
+    throw new ConfigError(file, `cannot be read: ${code}; a file in PEM was expected`)
   }
 }
 
 /** @throws ConfigError */
 function faultsOf({ faultRate, faults, faultSeed }: ServiceCommandOptions): FaultPlan | null {
   if (faultRate === undefined && faults === undefined) return null
-  if (faultRate === undefined) throw usage('--faults', '--fault-rate SHARE was expected with it')
-  if (faults === undefined) throw usage('--fault-rate', '--faults NAMES was expected with it')
+  if (faultRate === undefined)
+    throw new ConfigError('--faults', '--fault-rate SHARE was expected with it')
+  if (faults === undefined)
+    throw new ConfigError('--fault-rate', '--faults NAMES was expected with it')
   return { seed: faultSeed, rate: faultRate, kinds: faults }
 }
 
@@ -174,14 +176,13 @@ function faultsOf({ faultRate, faults, faultSeed }: ServiceCommandOptions): Faul
 function deprecationOf(options: ServiceCommandOptions): Deprecation | null {
   const { deprecatedSince: since, sunset } = options
   if (since === undefined && sunset === undefined) return null
-  if (since === undefined) throw usage('--sunset', '--deprecated-since DATE was expected with it')
-  if (sunset === undefined) throw usage('--deprecated-since', '--sunset DATE was expected with it')
-  if (sunset < since) throw usage('--sunset', 'a date not before --deprecated-since was expected')
+  if (since === undefined)
+    throw new ConfigError('--sunset', '--deprecated-since DATE was expected with it')
+  if (sunset === undefined)
+    throw new ConfigError('--deprecated-since', '--sunset DATE was expected with it')
+  if (sunset < since)
+    throw new ConfigError('--sunset', 'a date not before --deprecated-since was expected')
   return { since, sunset }
-}
-
-function usage(option: string, message: string): ConfigError {
-  return new ConfigError(option, [{ message }])
 }
 
 function isLoopback(host: string): boolean {

@@ -6,24 +6,21 @@ import { collectReport } from '../../report/collect.ts'
 import { leftoversText } from '../../report/leftovers.ts'
 import type { ShownRun } from '../../report/run-report.ts'
 import { jobOf } from '../../runs/job.ts'
-import { EXIT, type CommandContext } from '../shared/context.ts'
+import { EXIT, withLedger, type CommandContext } from '../shared/context.ts'
 import { findRun } from '../shared/find-run.ts'
-import { formatNumber, requestsText, safeText } from '../shared/terminal.ts'
+import { countText, formatNumber, safeText } from '../shared/terminal.ts'
 import { nextStepOf } from '../views/differences.ts'
 import { printRejectGroups } from '../views/reject-groups.ts'
 import { printRunAccount, runPurposeText } from '../views/run-summary.ts'
 
 export async function show(context: CommandContext, runText?: string): Promise<number> {
-  const ledger = await context.openLedger()
-  try {
+  return await withLedger(context, async (ledger) => {
     const run = await findRun(ledger, runText)
     const shown = await readShown(context, ledger, run)
     if (context.json) context.terminal.out(JSON.stringify(shown))
     else printShown(context, run, shown)
     return EXIT.done
-  } finally {
-    await ledger.close()
-  }
+  })
 }
 
 /** The report as the ledger alone knows it: `show` works although the rest of the configuration is wrong. */
@@ -76,7 +73,6 @@ function printShown(context: CommandContext, run: Run, shown: ShownRun): void {
   terminal.out(`All of them, with the original columns: ${context.hint(`rejects ${run.id}`)}`)
 }
 
-/** What the run is, and its state. */
 function printHead({ terminal }: CommandContext, run: Run, shown: ShownRun): void {
   const reason = run.reason ? ` (${run.reason})` : ''
   terminal.out(`Run ${run.id} of ${run.sync}: ${terminal.style('bold', run.state)}${reason}`)
@@ -87,10 +83,10 @@ function printHead({ terminal }: CommandContext, run: Run, shown: ShownRun): voi
   terminal.out(`  workflow ${run.workflowId}`)
   const key = run.keyFingerprint ? `key#${run.keyFingerprint}, ` : ''
   // An import counts the requests that wrote, not those that read back or looked up.
-  const requests = requestsText(shown.requests, run.kind === 'import' ? 'writing ' : '')
+  const what = run.kind === 'import' ? 'writing request' : 'request'
   const deleted = shown.deleted ?? 0
-  const gone = `, ${formatNumber(deleted)} ${deleted === 1 ? 'record' : 'records'} deleted`
-  terminal.out(`  ${key}${requests}${deleted > 0 ? gone : ''}`)
+  const gone = deleted > 0 ? `, ${countText(deleted, 'record')} deleted` : ''
+  terminal.out(`  ${key}${countText(shown.requests, what)}${gone}`)
   if (run.sourceDigest) terminal.out(`  source sha256 ${run.sourceDigest.slice(0, 16)}…`)
   for (const warning of run.warnings)
     terminal.out(terminal.style('yellow', `  warning: ${safeText(warning, 1_000)}`))

@@ -5,7 +5,7 @@ import type { Json } from '../../core/json.ts'
 import { copyDatabaseMessage } from '../../core/database-message.ts'
 import type { Warehouse } from '../../warehouses/warehouse.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
-import { formatNumber, safeText, table } from '../shared/terminal.ts'
+import { countText, formatNumber, safeText, table } from '../shared/terminal.ts'
 
 const CELL_CHARS_MAX = 60
 
@@ -49,7 +49,7 @@ export async function sql(
     terminal.err(
       rows.length > limit
         ? `the first ${formatNumber(limit)} rows; there are more: --limit shows them`
-        : `${formatNumber(rows.length)} ${rows.length === 1 ? 'row' : 'rows'}`,
+        : countText(rows.length, 'row'),
     )
     return EXIT.done
   } catch (error) {

@@ -134,18 +134,7 @@ function cellsOf(run: Run, account: RunAccount | null, progress: ImportProgressV
   ]
 }
 
-/** What is known of a configured sync. */
-interface SyncStatus {
-  readonly sync: string
-  readonly run: Run | undefined
-  readonly account: RunAccount | null
-  /** The latest reconciliation. */
-  readonly compared: { readonly run: Run; readonly account: RunAccount | null } | undefined
-  readonly progress: ImportProgressView | null
-  readonly verified: Verified
-  /** Epoch ms; null if no quota holds the run up. */
-  readonly quotaWait: number | null
-}
+type SyncStatus = Awaited<ReturnType<typeof readStatuses>>[number]
 
 /** Every configured sync with its latest run, and the reconciliation since. */
 export async function status(context: CommandContext): Promise<number> {
@@ -174,20 +163,22 @@ export async function status(context: CommandContext): Promise<number> {
   }
 }
 
+/** What is known of the configured syncs. */
 async function readStatuses(
   context: CommandContext,
   syncs: readonly string[],
   ledger: Ledger | null,
-): Promise<SyncStatus[]> {
+) {
   let quotas: QuotaStore | null = null
   try {
-    const statuses: SyncStatus[] = []
+    const statuses = []
     for (const sync of syncs) {
       const { run, reconciliation } = await latestOf(ledger, sync)
       const account = async (of: Run | undefined) =>
         ledger && of ? await readRunAccount(ledger, of) : null
       if (run && LIVE_STATES.includes(run.state)) quotas ??= await findQuotas(context)
       statuses.push({
+        /** Epoch ms; null if no quota holds the run up. */
         quotaWait: await quotaWaitOf(context, quotas, run),
         sync,
         run,

@@ -1,5 +1,5 @@
-// `records-sync take-over SYNC --from PROJECT`: the tables of a mirror become this project's, where another one kept them whose
-// ledger is lost, or that is to keep them no more.
+// `records-sync take-over SYNC --from PROJECT`: the tables of a mirror become this project's; the ledger of the project that kept
+// them is lost, or that project is to keep them no more.
 
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { findSync } from '../../../config/index.ts'
@@ -14,16 +14,17 @@ export async function takeOverCommand(
   const { terminal, json, hint } = context
   const sync = findSync(await context.loadConfig(), name)
   if (sync.kind !== 'mirror')
-    throw new ConfigError('SYNC', [
-      { message: `"${name}" is an import; only the tables of a mirror can be taken over` },
-    ])
+    throw new ConfigError(
+      'SYNC',
+      `"${name}" is an import; only the tables of a mirror can be taken over`,
+    )
   // The first one of a project, whose id it is, may not be there yet.
   const ledger = await context.openLedger({ readOnly: false })
   const project = await ledger.project()
   await ledger.close()
-  const { createMirrorOpener: mirrorOpener } = await import('../../resources/openers.ts')
+  const { createMirrorOpener } = await import('../../resources/openers.ts')
   const { to, schema } = sync.mirror
-  const tables = await mirrorOpener(context)(to, schema)
+  const tables = await createMirrorOpener(context)(to, schema)
   try {
     const { place } = tables
     const holder = await tables.holder()

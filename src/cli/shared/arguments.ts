@@ -1,6 +1,19 @@
-// What arguments of several commands may be.
+// What arguments of several commands may be, and how a command is called with them.
 
 import { InvalidArgumentError } from 'commander'
+import type { CommandContext } from './context.ts'
+
+/** Runs a command and ends the process with its exit code. */
+export type Execute = (work: (context: CommandContext) => Promise<number>) => Promise<void>
+
+/** Makes actions for commander: `load` gives a command, whose file is loaded only now. */
+export const actionsOf =
+  (execute: Execute) =>
+  <Input extends unknown[]>(
+    load: () => Promise<(context: CommandContext, ...input: Input) => number | Promise<number>>,
+  ) =>
+  (...input: Input): Promise<void> =>
+    execute(async (context) => await (await load())(context, ...input))
 
 export function wholeNumber(min: number, max: number) {
   return (text: string): number => {

@@ -1,5 +1,6 @@
 // What every command shares: the configuration file, the ledger, the Temporal server, exit codes, and how errors end.
 
+import { hostname } from 'node:os'
 import { relative, resolve } from 'node:path'
 import type { Config } from '../../../config/index.ts'
 import {
@@ -11,7 +12,7 @@ import {
 } from '../../core/errors.ts'
 import { tooManyOpenFiles } from '../../core/open-files.ts'
 import { databaseMessage } from '../../core/database-message.ts'
-import type { QuotaStore } from '../../core/ports.ts'
+import { silentLogger, type QuotaStore } from '../../core/ports.ts'
 import { exitOf, type RunState } from '../../core/domain/books.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Connected } from '../../temporal/client.ts'
@@ -24,13 +25,11 @@ const slowMaxMs = 60_000
 /** Exit codes (README, "Commands"). */
 export const EXIT = { done: 0, rejects: 1, usage: 2, stopped: 3, unknown: 4 } as const
 
-/** Options of every command. */
 export interface GlobalOptions {
   readonly config: string
   readonly json: boolean
 }
 
-/** What a command is given. */
 export interface CommandContext {
   readonly terminal: Terminal
   readonly json: boolean
@@ -90,6 +89,41 @@ export function createContext(
   return context
 }
 
+/** Does `work` with the configured ledger, opened for reading, and closes it. */
+export async function withLedger<Result>(
+  context: Pick<CommandContext, 'openLedger'>,
+  work: (ledger: Ledger) => Promise<Result>,
+): Promise<Result> {
+  const ledger = await context.openLedger()
+  try {
+    return await work(ledger)
+  } finally {
+    await ledger.close()
+  }
+}
+
+/** What `work` gives; null if it fails with an error of ours, for what is worth no failure of a command. */
+export async function orNull<Result>(work: () => Promise<Result>): Promise<Result | null> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof SyncError) return null
+    throw error
+  }
+}
+
+/** Clients for the requests of a command; these count in `store`, the quotas that all processes share. */
+export async function createClients(
+  { configFile, env }: Pick<CommandContext, 'configFile' | 'env'>,
+  command: string,
+  store: QuotaStore | null,
+) {
+  const { createClientRegistry } = await import('../../resources/client-registry.ts')
+  const user = `${command} ${process.pid} on ${hostname()}`
+  const quotas = store && { quotas: { store, user } }
+  return createClientRegistry({ configFile, env, logger: silentLogger, ...quotas })
+}
+
 /** Which Temporal server this command talks to, and as who (docs/temporal.md). */
 export const temporalOf: (config: Config, env: NodeJS.ProcessEnv) => TemporalSettings =
   temporalSettings
@@ -108,7 +142,6 @@ export async function connectTemporal(
   return await connectClient(settings, patience, options)
 }
 
-/** The exit code of a run that is in `state`. */
 export const exitCodeOf = (state: RunState): number => EXIT[exitOf(state)]
 
 /** The database's own message about a query, for the person at the terminal who wrote it: it may quote the query and values. */

@@ -3,7 +3,7 @@
 import { rawRows, readCorrections, type CorrectionsAccount } from '../../corrections/index.ts'
 import type { Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from './context.ts'
-import { formatNumber, safeText, type Terminal } from './terminal.ts'
+import { countText, formatNumber, safeText, type Terminal } from './terminal.ts'
 
 const COLUMNS_NAMED = 10
 
@@ -43,7 +43,7 @@ function printAccount(terminal: Terminal, account: CorrectionsAccount): void {
     return counts.size > COLUMNS_NAMED ? `${list} and ${counts.size - COLUMNS_NAMED} more` : list
   }
   const { rows, unchanged, changed, restored, files } = account
-  terminal.err(`${formatNumber(rows)} ${rows === 1 ? 'row' : 'rows'} to send again`)
+  terminal.err(`${countText(rows, 'row')} to send again`)
   if (changed.size > 0) terminal.err(`  cells that you changed: ${columns(changed)}`)
   if (unchanged > 0) terminal.err(`  rows without a change: ${formatNumber(unchanged)}`)
   if (restored.size > 0)

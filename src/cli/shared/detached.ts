@@ -1,11 +1,13 @@
 // What a command prints of a run that is started and not followed. Promise kept here: of two that are started at once, one is said to be
 // started, and the other which run there is.
 
-import { ApplicationFailure } from '@temporalio/client'
-import { SyncError } from '../../core/errors.ts'
+import { ApplicationFailure, type Client } from '@temporalio/client'
+import { AlreadyRunning, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
+import { isLiveWorkflow } from '../../temporal/is-live.ts'
 import { EXIT, type CommandContext } from './context.ts'
+import { causesOf } from './follow.ts'
 
 /** So long a worker may take to open the run. It does so at once, unless it has no slot free or has just gone. */
 export const BEGIN_MAX_MS = 60_000
@@ -32,13 +34,30 @@ export function printStarted(
   return EXIT.done
 }
 
+/**
+ * A second run of a sync ends at once, without a number; a caller that does not follow it learns that before it is started.
+ * @throws AlreadyRunning if a workflow that is at work holds the sync
+ */
+export async function checkNoLiveRun(
+  context: Pick<CommandContext, 'findLedger'>,
+  client: Client,
+  sync: string,
+): Promise<void> {
+  const ledger = await context.findLedger()
+  if (ledger === null) return
+  try {
+    const held = (await ledger.liveRuns()).find((run) => run.sync === sync)
+    if (held && (await isLiveWorkflow(client, held)))
+      throw new AlreadyRunning(sync, held.id, held.workflowId)
+  } finally {
+    await ledger.close()
+  }
+}
+
 /** That the sync is held by another run, in the words of the worker that found it; null for any other end. */
 export function heldBy(error: unknown): SyncError | null {
-  let current = error
-  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
-    if (current instanceof ApplicationFailure && current.type === 'AlreadyRunning')
-      return new SyncError('already_running', current.message)
-    current = current.cause
-  }
-  return null
+  const held = causesOf(error).find(
+    (cause) => cause instanceof ApplicationFailure && cause.type === 'AlreadyRunning',
+  )
+  return held ? new SyncError('already_running', held.message) : null
 }

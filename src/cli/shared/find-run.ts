@@ -19,5 +19,5 @@ export async function findRun(ledger: Runs, text: string | undefined): Promise<R
   const isName = text !== undefined && Number.isNaN(id)
   const unknown = `there is no run "${safeText(text ?? '', 40)}"${isName ? ', and no sync of that name has run' : ''}`
   const message = text === undefined ? known : `${unknown}; ${known}`
-  throw new ConfigError('RUN', [{ message }])
+  throw new ConfigError('RUN', message)
 }

@@ -10,35 +10,32 @@ import type { Terminal } from './terminal.ts'
 const pollMs = 200
 const awayPollMs = 2_000
 
-/** How following ended. */
 export type FollowResult =
   | { readonly kind: 'ended'; readonly run: Run | null; readonly error: unknown }
   | { readonly kind: 'detached'; readonly run: Run | null }
 
-/** The failure's own words: the innermost message, without Temporal's wrapping. */
-export function innermostMessage(error: unknown): string {
-  let current = error
-  let message = 'it failed, and the Temporal server does not say why'
-  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
-    message = current.message
-    current = current.cause
-  }
-  return message
+/** An error and its causes, the innermost last: Temporal wraps the failures of a run. */
+export function causesOf(error: unknown): readonly Error[] {
+  const causes: Error[] = []
+  for (let next = error; causes.length < 10 && next instanceof Error; next = next.cause)
+    causes.push(next)
+  return causes
 }
+
+/** The failure's own words. */
+export const innermostMessage = (error: unknown): string =>
+  causesOf(error).at(-1)?.message ?? 'it failed, and the Temporal server does not say why'
 
 /**
  * Whether the run wrote nothing because its configuration is wrong. A mirror of which some tables failed has failed, whatever the
  * cause.
  */
-export function isConfigFailure(error: unknown): boolean {
-  let current = error
-  for (let depth = 0; depth < 10 && current instanceof Error; depth++) {
-    const type = current instanceof ApplicationFailure ? current.type : null
-    if (type === 'ConfigInvalid' || type === 'MappingInvalid') return true
-    current = current.cause
-  }
-  return false
-}
+export const isConfigFailure = (error: unknown): boolean =>
+  causesOf(error).some(
+    (cause) =>
+      cause instanceof ApplicationFailure &&
+      (cause.type === 'ConfigInvalid' || cause.type === 'MappingInvalid'),
+  )
 
 interface FollowOptions {
   readonly terminal: Terminal

@@ -1,12 +1,11 @@
-// How long so many requests take, and what that rests on: the org's quota as all processes know it, or, where nothing is
+// How long so many requests take, and what that rests on: the org's quota as all processes know it, or, if nothing is
 // known of it yet, the limit alone.
 
 import { UNLIMITED_PER_MINUTE } from '../../client/pacer/memory.ts'
 import { forecastMinutes, readQuotaView, type QuotaView } from '../../client/pacer/view.ts'
-import { SyncError } from '../../core/errors.ts'
 import { BULK_PRIORITIES, type BulkPriority, type QuotaStore } from '../../core/ports.ts'
-import type { CommandContext } from './context.ts'
-import { elapsedText, formatNumber, utc } from './terminal.ts'
+import { orNull, type CommandContext } from './context.ts'
+import { countText, elapsedText, formatNumber, utc } from './terminal.ts'
 
 export interface Forecast {
   readonly requests: number
@@ -19,27 +18,18 @@ export interface Forecast {
 }
 
 /** The quotas that all processes share; null if they cannot be opened: no command that only reads fails for that. */
-export async function findQuotas(context: CommandContext): Promise<QuotaStore | null> {
-  try {
-    return await context.openQuotas()
-  } catch (error) {
-    if (error instanceof SyncError) return null
-    throw error
-  }
-}
+export const findQuotas = (context: CommandContext): Promise<QuotaStore | null> =>
+  orNull(() => context.openQuotas())
 
 /** Until when whatever is closed at an origin stays so; null if nothing is, or it cannot be read. */
 export async function closedUntil(store: QuotaStore, origin: string): Promise<number | null> {
-  try {
+  return await orNull(async () => {
     const { nowMs, orgs } = await store.all()
     const times = orgs
       .filter(({ org }) => org.startsWith(`${origin} `))
       .map(({ org, state }) => readQuotaView(org, state, nowMs).closedUntilMs)
     return times.reduce((latest, time) => Math.max(latest ?? 0, time ?? 0) || null, null)
-  } catch (error) {
-    if (error instanceof SyncError) return null
-    throw error
-  }
+  })
 }
 
 /** The quota of a key's org, from its row; null if there is none yet, or it cannot be read: a forecast is worth no failure. */
@@ -48,15 +38,12 @@ export async function readKeyQuota(
   key: { readonly origin: string; readonly fingerprint: string },
 ): Promise<QuotaView | null> {
   const name = `${key.origin} key#${key.fingerprint}`
-  try {
+  return await orNull(async () => {
     const org = (await store.orgOfKey(name)) ?? name
     const { nowMs, orgs } = await store.all()
     const row = orgs.find((one) => one.org === org)
     return row ? readQuotaView(org, row.state, nowMs) : null
-  } catch (error) {
-    if (error instanceof SyncError) return null
-    throw error
-  }
+  })
 }
 
 /**
@@ -69,7 +56,7 @@ export function forecast(
   row: QuotaView | null,
   known: { readonly limit: number | null; readonly reserve: number },
 ): Forecast {
-  const count = `${formatNumber(requests)} ${requests === 1 ? 'request' : 'requests'}`
+  const count = countText(requests, 'request')
   const view = row?.limitPerMinute == null ? null : row
   const limit = view?.limitPerMinute ?? known.limit
   if (limit === null || requests === 0)

@@ -23,15 +23,6 @@ export interface MirroredType {
   readonly modified: PropertyWire | null
 }
 
-export interface MirrorTarget {
-  /** In the order of their names. */
-  readonly types: readonly MirroredType[]
-  /** Those that the configuration names. */
-  readonly associations: readonly AssociationWire[]
-  /** What a person should know, one line each. */
-  readonly warnings: readonly string[]
-}
-
 type Client = Pick<
   RecordsClient,
   'listObjectTypes' | 'listFieldTypes' | 'listAssociations' | 'readObjectType'
@@ -46,13 +37,11 @@ interface Findings {
 const ask = { priority: 'interactive' } as const
 
 /**
- * Asks the service: three requests, and one for each object type.
+ * Asks the service: three requests, and one for each object type. Returns the types in the order of their names, the associations
+ * that the configuration names, and what a person should know, one line each.
  * @throws MirrorInvalid naming every problem at once
  */
-export async function readMirrorTarget(
-  client: Client,
-  { name: sync, mirror }: MirrorSync,
-): Promise<MirrorTarget> {
+export async function readMirrorTarget(client: Client, { name: sync, mirror }: MirrorSync) {
   const findings: Findings = { problems: [], warnings: [] }
   const readable = (await client.listObjectTypes(ask)).map(({ name }) => name).toSorted()
   const fieldTypes = await client.listFieldTypes(ask)

@@ -6,7 +6,7 @@ import { LedgerError, SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import { projectOf, type Project } from '../../runs/project.ts'
 import type { TemporalSettings } from '../../temporal/settings.ts'
-import type { CommandContext } from './context.ts'
+import { withLedger, type CommandContext } from './context.ts'
 import { safeText } from './terminal.ts'
 
 const waitMaxMs = 20_000
@@ -21,25 +21,15 @@ export async function findProject(context: CommandContext): Promise<Project | nu
     if (ledger === null) return null
     try {
       // What it asks later it asks of a ledger that is open then.
-      return { ...(await projectOf(ledger)), began: (...of) => began(context, ...of) }
+      const began: Project['began'] = (...of) =>
+        withLedger(context, async (open) => await (await projectOf(open)).began(...of))
+      return { ...(await projectOf(ledger)), began }
     } finally {
       await ledger.close()
     }
   } catch (error) {
     if (error instanceof LedgerError && error.code === 'ledger_older') return null
     throw error
-  }
-}
-
-async function began(
-  context: CommandContext,
-  ...of: Parameters<Project['began']>
-): Promise<boolean> {
-  const ledger = await context.openLedger()
-  try {
-    return await (await projectOf(ledger)).began(...of)
-  } finally {
-    await ledger.close()
   }
 }
 
@@ -73,11 +63,9 @@ export async function requireWorker(
 }
 
 async function hasWorker(client: Client, taskQueue: string): Promise<boolean> {
-  const { namespace } = client.options
-  const name = { name: taskQueue }
   const { pollers } = await client.workflowService.describeTaskQueue({
-    namespace,
-    taskQueue: name,
+    namespace: client.options.namespace,
+    taskQueue: { name: taskQueue },
     taskQueueType: 1,
   })
   return (pollers ?? []).length > 0

@@ -11,7 +11,7 @@ import {
 import { ConfigError, SyncError } from '../../core/errors.ts'
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run } from '../../ledger/ledger.ts'
-import { connectTemporal, temporalOf, type CommandContext } from './context.ts'
+import { connectTemporal, temporalOf, withLedger, type CommandContext } from './context.ts'
 import { innermostMessage } from './follow.ts'
 import { requireWorker } from './require-worker.ts'
 import { findRun } from './find-run.ts'
@@ -24,14 +24,11 @@ const ANSWER_MAX_MS = 30_000
  * @throws ConfigError if there is none; SyncError `run_ended`
  */
 export async function liveRunNamed(context: CommandContext, text: string): Promise<Run> {
-  const ledger = await context.openLedger()
-  try {
+  return await withLedger(context, async (ledger) => {
     const run = await findRun(ledger, text)
     if (!LIVE_STATES.includes(run.state)) throw runEnded(run)
     return run
-  } finally {
-    await ledger.close()
-  }
+  })
 }
 
 export const runEnded = (run: Run, state: string = run.state) =>
@@ -40,7 +37,6 @@ export const runEnded = (run: Run, state: string = run.state) =>
     `Run ${run.id} of ${run.sync} is ${state}: nothing can be done in it any more`,
   )
 
-/** A connection to the workflow of a run. */
 export interface RunMessenger {
   readonly client: Client
   readonly handle: WorkflowHandle
@@ -59,7 +55,7 @@ export async function withRunMessenger<Result>(
   work: (messenger: RunMessenger) => Promise<Result>,
 ): Promise<Result> {
   if (run.workflowId === '')
-    throw new ConfigError('RUN', [{ message: `run ${run.id} is a plan, which no workflow runs` }])
+    throw new ConfigError('RUN', `run ${run.id} is a plan, which no workflow runs`)
   const temporal = temporalOf(await context.loadConfig(), context.env)
   const { client, close } = await connectTemporal(temporal)
   try {

@@ -2,9 +2,9 @@
 // first: control characters of a value could steer a terminal.
 
 import { styleText } from 'node:util'
-import { formatNumber } from '../../core/format.ts'
+import { countText, formatNumber } from '../../core/format.ts'
 
-export { formatNumber }
+export { countText, formatNumber }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
@@ -14,7 +14,6 @@ export interface Terminal {
   err(line?: string): void
   /** Overwrites the live line; on anything but a terminal it prints a plain line at most every 5 s. */
   live(line: string): void
-  /** Ends the live line. */
   endLive(): void
   style(style: Style, text: string): string
   /** Whether a person reads `err`. */
@@ -178,6 +177,25 @@ export function wrapped(text: string, indent: number, width = 100): string[] {
   return lines.map((line) => ' '.repeat(indent) + line)
 }
 
+interface Wrapping {
+  readonly indent?: number
+  readonly width?: number
+  readonly style?: Style | undefined
+  /** In the place of the first line's indentation. */
+  readonly head?: string
+}
+
+/** Prints a text in lines as `wrapped` makes them. */
+export function printWrapped(
+  terminal: Pick<Terminal, 'out' | 'style'>,
+  text: string,
+  { indent = 0, width, style, head = ' '.repeat(indent) }: Wrapping = {},
+): void {
+  const [first = '', ...more] = wrapped(text, indent, width)
+  for (const line of [head + first.slice(indent), ...more])
+    terminal.out(style ? terminal.style(style, line) : line)
+}
+
 /** Longer lines of a message are broken at words. */
 const MESSAGE_CHARS_MAX = 400
 
@@ -208,7 +226,3 @@ export function bar(share: number, width = 24): string {
   const full = Math.round(Math.min(1, Math.max(0, share)) * width)
   return '█'.repeat(full) + '░'.repeat(width - full)
 }
-
-/** `1 request`, `2,000 requests` */
-export const requestsText = (count: number, kind = ''): string =>
-  count === 1 ? `1 ${kind}request` : `${formatNumber(count)} ${kind}requests`

@@ -3,7 +3,6 @@
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Run, RunCounters, Runs } from '../../ledger/ledger.ts'
 
-/** Where a live import is. */
 export interface ImportProgressView {
   readonly phase: 'staging' | 'sending' | 'closing'
   /** Of the rows that are to be sent, those that are settled; null while it is not known how many there are. */

@@ -8,8 +8,8 @@ import {
   MOVABLE,
   OPERATIONS,
   usualRequest,
+  type OperationId,
 } from '../../contract/index.ts'
-import type { OperationId } from '../../contract/index.ts'
 import { safeText, wrapped } from '../shared/terminal.ts'
 
 /** One operation, as `--json` has it too. */

@@ -4,7 +4,7 @@ import { sumOfDifferences } from '../../core/domain/differences.ts'
 import type { Differences, Run, Runs, Streams } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
 import { streamTotals } from '../../report/account.ts'
-import { bar, elapsedText, formatNumber, requestsText, safeText } from '../shared/terminal.ts'
+import { bar, countText, elapsedText, formatNumber, safeText } from '../shared/terminal.ts'
 
 type Line = (ledger: Differences & Runs & Streams, run: Run) => Promise<string>
 
@@ -33,7 +33,7 @@ export function importProgressLine(planned: (rows: number) => void, context: Hin
     const rejects = progress.rejected + progress.failed
     const done = progress.created + progress.updated + rejects
     if (progress.planned > 0 && done >= progress.planned)
-      return `${run.sync}  ${formatNumber(done)} rows sent  verifying  ${requestsText(progress.requests)}`
+      return `${run.sync}  ${formatNumber(done)} rows sent  verifying  ${countText(progress.requests, 'request')}`
     pushing ??= { at: Date.now(), done }
     const seconds = (Date.now() - pushing.at) / 1_000
     const rate = seconds > 0.5 ? (done - pushing.done) / seconds : 0
@@ -45,7 +45,7 @@ export function importProgressLine(planned: (rows: number) => void, context: Hin
     return [
       `${run.sync}  ${bar(share)} ${Math.floor(share * 100)} %`,
       `${formatNumber(done)} of ${formatNumber(progress.planned)} rows${speed}`,
-      `${requestsText(progress.requests)}${rejects > 0 ? `, ${formatNumber(rejects)} rejected` : ''}`,
+      `${countText(progress.requests, 'request')}${rejects > 0 ? `, ${formatNumber(rejects)} rejected` : ''}`,
     ].join('  ')
   }
 }
@@ -60,7 +60,7 @@ export function compareProgressLine(context: Hints): Line {
       return await sending(ledger, run)
     const { found, left } = await ledger.differenceCounts(run.id)
     if (progress.requests > 0)
-      return `${run.sync}  deleting  ${formatNumber(found.extra - left.extra)} of ${formatNumber(found.extra)} records  ${requestsText(progress.requests)}`
+      return `${run.sync}  deleting  ${formatNumber(found.extra - left.extra)} of ${formatNumber(found.extra)} records  ${countText(progress.requests, 'request')}`
     const differ = sumOfDifferences(found)
     const rest = `${formatNumber(run.rowsRead - progress.planned)} of ${formatNumber(run.rowsRead)} rows are settled`
     return `${run.sync}  comparing  ${rest}, ${formatNumber(differ)} differ`
@@ -89,7 +89,7 @@ export function mirrorProgressLine(context: Pick<CommandContext, 'terminal' | 'h
     return [
       `${run.sync}  ${formatNumber(totals.ended)} of ${formatNumber(streams.length)} tables`,
       `${formatNumber(totals.read)} rows read, ${formatNumber(totals.inserted + totals.changed)} changed, ${formatNumber(totals.deleted)} deleted`,
-      requestsText(totals.requests),
+      countText(totals.requests, 'request'),
       ...(waiting > 0 ? [`${formatNumber(waiting)} waiting for approval`] : []),
     ].join('  ')
   }

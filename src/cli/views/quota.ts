@@ -9,10 +9,10 @@ import { percentOfShare } from '../shared/forecast.ts'
 import {
   elapsedText,
   formatNumber,
+  printWrapped,
   safeText,
   table,
   utc,
-  wrapped,
   type Terminal,
 } from '../shared/terminal.ts'
 
@@ -35,16 +35,13 @@ const minute = 'requests a minute'
 
 export function printQuota(terminal: Terminal, view: QuotaView, screen: Screen): void {
   const { width } = screen
-  const [first = '', ...more] = wrapped(safeText(view.org, 300), 0, width)
-  for (const line of [first, ...more]) terminal.out(terminal.style('bold', line))
+  printWrapped(terminal, safeText(view.org, 300), { width, style: 'bold' })
   printState(terminal, view, screen)
   printBar(terminal, view, width)
   terminal.out()
   for (const { label, text, style } of factsOf(view, screen)) {
-    const lines = wrapped(safeText(text, 500), indent + labelChars, width)
-    const [line = '', ...others] = lines
-    const first = `${' '.repeat(indent)}${label.padEnd(labelChars)}${line.trimStart()}`
-    for (const each of [first, ...others]) terminal.out(style ? terminal.style(style, each) : each)
+    const head = ' '.repeat(indent) + label.padEnd(labelChars)
+    printWrapped(terminal, safeText(text, 500), { indent: head.length, width, style, head })
   }
   printUsers(terminal, view, screen)
   printExpected(terminal, view, screen)
@@ -52,9 +49,8 @@ export function printQuota(terminal: Terminal, view: QuotaView, screen: Screen):
 
 /** The one line that shows whether anything needs attention. */
 function printState(terminal: Terminal, view: QuotaView, { nowMs, width }: Screen): void {
-  const say = (style: Parameters<Terminal['style']>[0], text: string) => {
-    for (const line of wrapped(text, indent, width)) terminal.out(terminal.style(style, line))
-  }
+  const say = (style: 'red' | 'dim' | 'yellow' | 'green', text: string) =>
+    printWrapped(terminal, text, { indent, width, style })
   const { closedUntilMs, limitPerMinute: limit, lastMinute } = view
   if (closedUntilMs !== null) {
     const why = view.isClosedForLong
@@ -175,9 +171,7 @@ function countAndRate(count: number, requests: number, status: number): string {
 }
 
 function printUsers(terminal: Terminal, view: QuotaView, { width }: Screen): void {
-  const dim = (text: string) => {
-    for (const line of wrapped(text, indent, width)) terminal.out(terminal.style('dim', line))
-  }
+  const dim = (text: string) => printWrapped(terminal, text, { indent, width, style: 'dim' })
   const sum = (counts: Readonly<Record<Priority, number>>) =>
     PRIORITIES.reduce((total, priority) => total + counts[priority], 0)
   const busy = view.users.filter(({ lastMinute, waiting }) => sum(lastMinute) + sum(waiting) > 0)
@@ -219,8 +213,8 @@ function printExpected(terminal: Terminal, view: QuotaView, { nowMs, width }: Sc
     terminal.out(
       terminal.style('dim', `${' '.repeat(indent)}from ${utc(view.closedUntilMs, nowMs)} on`),
     )
-  for (const line of wrapped(`rows: at ${BATCH_ITEMS_MAX} rows a request`, indent, width))
-    terminal.out(terminal.style('dim', line))
+  const rate = `rows: at ${BATCH_ITEMS_MAX} rows a request`
+  printWrapped(terminal, rate, { indent, width, style: 'dim' })
 }
 
 function printTable(

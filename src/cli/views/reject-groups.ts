@@ -3,14 +3,12 @@
 import type { ShownRun } from '../../report/run-report.ts'
 import { safeText, table, type Terminal } from '../shared/terminal.ts'
 
-type Group = ShownRun['rejects'][number]
-
 export const REJECT_GROUPS_SHOWN = 20
 
 /** @param showsState whether the rows can be in several states */
 export function printRejectGroups(
   terminal: Terminal,
-  groups: readonly Group[],
+  groups: ShownRun['rejects'],
   showsState: boolean,
 ): void {
   if (groups.length === 0) return

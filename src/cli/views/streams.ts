@@ -1,15 +1,19 @@
 // The streams of a mirror's run, as text: what was done to each table, and whether it has as many rows as the
 // service counts records.
 
+import { countsDiffer } from '../../report/account.ts'
 import type { StreamReport } from '../../report/run-report.ts'
-import { formatNumber, safeText, table, wrapped, type Terminal } from '../shared/terminal.ts'
+import {
+  countText,
+  formatNumber,
+  printWrapped,
+  safeText,
+  table,
+  type Terminal,
+} from '../shared/terminal.ts'
 
-/** Streams with a name for a person: its table, or what it is called until it has one. */
+/** The table of a stream, or what the stream is called until it has one. */
 const nameOf = (stream: StreamReport): string => safeText(stream.table ?? stream.stream, 80)
-
-/** Whether the service counts otherwise than the table; false if one of them is not counted. */
-const differs = ({ service_count, table_count }: StreamReport): boolean =>
-  service_count !== null && table_count !== null && service_count !== table_count
 
 /** A line for each stream, then what a person should know about some of them. */
 export function printStreams(terminal: Terminal, streams: readonly StreamReport[]): void {
@@ -17,8 +21,10 @@ export function printStreams(terminal: Terminal, streams: readonly StreamReport[
     terminal.out('  No streams: the run ended before it knew what to mirror.')
     return
   }
-  const isCounted = (stream: StreamReport) =>
-    stream.service_count === null || stream.table_count === null ? '' : differs(stream) ? '≠' : '='
+  const isCounted = ({ service_count, table_count }: StreamReport) =>
+    service_count !== null && table_count !== null
+  const signOf = (stream: StreamReport) =>
+    countsDiffer(stream) ? '≠' : isCounted(stream) ? '=' : ''
   const lines = table(
     [
       'table',
@@ -43,7 +49,7 @@ export function printStreams(terminal: Terminal, streams: readonly StreamReport[
       stream.deleted,
       stream.requests,
       stream.service_count,
-      isCounted(stream),
+      signOf(stream),
       stream.table_count,
     ]),
   )
@@ -51,8 +57,7 @@ export function printStreams(terminal: Terminal, streams: readonly StreamReport[
   for (const stream of streams) {
     const style = stream.state === 'failed' ? 'red' : 'yellow'
     for (const note of notesOf(stream))
-      for (const line of wrapped(`${nameOf(stream)}: ${note}`, 2))
-        terminal.out(terminal.style(style, line))
+      printWrapped(terminal, `${nameOf(stream)}: ${note}`, { indent: 2, style })
   }
 }
 
@@ -60,11 +65,9 @@ function notesOf(stream: StreamReport): string[] {
   const { state, message, misfits, service_count: theirs, table_count: ours } = stream
   const notes: string[] = []
   if (stream.older !== null && stream.older > 0)
-    notes.push(
-      `${formatNumber(stream.older)} ${stream.older === 1 ? 'answer' : 'answers'} came late and changed nothing`,
-    )
+    notes.push(`${countText(stream.older, 'answer')} came late and changed nothing`)
   if (message !== null) notes.push(safeText(message, 1_000))
-  if (differs(stream) && state === 'complete' && stream.differs !== true)
+  if (countsDiffer(stream) && state === 'complete' && stream.differs !== true)
     notes.push(
       `the service counts ${formatNumber(theirs!)} records, the table has ${formatNumber(ours!)} rows: what changes while it is read comes with the next run`,
     )

@@ -1,0 +1,54 @@
+// What connections and syncs of one configuration share: connections of one org its quota, imports the properties that they write.
+
+import type { Config, ImportSync } from '../../../config/index.ts'
+import { BULK_PRIORITIES } from '../../core/ports.ts'
+import { percentOfShare } from '../shared/forecast.ts'
+
+const NAMED_MAX = 5
+
+/** Connections of one org share its quota, whatever they are called: settings that differ may be a surprise. */
+export function quotaConflicts(
+  config: Config,
+  name: string,
+  org: string,
+  firstOf: Map<string, string>,
+): string[] {
+  const first = firstOf.get(org)
+  if (first === undefined) firstOf.set(org, name)
+  if (first === undefined) return []
+  const [one, other] = [config.connections[first]!.quota, config.connections[name]!.quota]
+  const isSame =
+    one.reserve === other.reserve &&
+    BULK_PRIORITIES.every((priority) => one.shares[priority] === other.shares[priority])
+  if (isSame) return []
+  const strictest = percentOfShare(Math.max(one.reserve, other.reserve))
+  return [
+    `connections ${first} and ${name} use the quota of the same org, and their settings of "quota" differ: the strictest reserve counts for both, ${strictest} %, and the shares of the process that asks`,
+  ]
+}
+
+/**
+ * Names the imports before this one, in the order of the file, that write some of its properties at the same address: each import
+ * knows only what it sent itself. @param sync of `config`
+ */
+export function sharedProperties(config: Config, sync: ImportSync): string[] {
+  const addressOf = ({ import: { to } }: ImportSync) => config.connections[to]?.service
+  const imports = Object.values(config.syncs).filter((one) => one.kind === 'import')
+  return imports.slice(0, imports.indexOf(sync)).flatMap((other) => {
+    const isSamePlace =
+      addressOf(other) === addressOf(sync) && other.import.object_type === sync.import.object_type
+    if (!isSamePlace) return []
+    // Both find records by it: that both send it changes nothing.
+    const matching = other.import.matching_property
+    const shared = Object.keys(sync.import.properties).filter(
+      (name) =>
+        Object.hasOwn(other.import.properties, name) &&
+        !(name === matching && name === sync.import.matching_property),
+    )
+    if (shared.length === 0) return []
+    const more = shared.length > NAMED_MAX ? ` and ${shared.length - NAMED_MAX} more` : ''
+    return [
+      `sync ${other.name} writes ${shared.slice(0, NAMED_MAX).join(', ')}${more} of ${sync.import.object_type} as well: for a record that both have a row for, the last run wins, and the other sync does not send its value again until its row changes; a reconciliation finds such records`,
+    ]
+  })
+}
