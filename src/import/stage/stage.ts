@@ -87,8 +87,8 @@ export async function stage(
   const last = isIncremental && isRegular ? await ledger.lastReading(destination) : null
   const extent = { watermark: last?.watermark ?? null, window }
   const whole = await withHeartbeat(deps, openSource(extent))
-  const source = reconcile?.where ? filterRows(whole, reconcile.where) : whole
   try {
+    const source = reconcile?.where ? filterRows(whole, reconcile.where) : whole
     const keyType = keyTypeOf(config, target)
     const folds = await foldsCase(deps, config, keyType)
     const plan = compileMapping(sync.name, config, target, source.columns, folds)
@@ -115,7 +115,7 @@ export async function stage(
       cleared: plan.cleared(),
     }
   } finally {
-    await source.close()
+    await whole.close()
   }
 }
 

@@ -1,6 +1,7 @@
 // A reconciliation of an import finds every difference, names it, and mends it: source against service, with a real service
 // and a real ledger.
 
+import { readdirSync, readlinkSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -380,7 +381,18 @@ test('a part can be compared: a sample, or the rows of one value; what the sourc
   await expect(
     scene.reconcile({ where: { column: 'nmae', digest: textHash('Bea') } }),
   ).rejects.toThrow('--where: the source has no column "nmae"; it has: id, name')
+  expect(openPaths().filter((path) => path.endsWith('rows.csv'))).toEqual([])
 })
+
+/** The files that this process has open. */
+const openPaths = (): string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      return []
+    }
+  })
 
 test('a repair that would delete many asks a person first', async () => {
   const scene = await importScene(NAMES)
