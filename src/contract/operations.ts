@@ -14,7 +14,6 @@ export interface Operation {
   readonly tag: 'service' | 'schema' | 'records' | 'batch' | 'associations'
   /** False for the two public operations. */
   readonly authenticated: boolean
-  /** Query parameters, by name. */
   readonly query: Readonly<Record<string, z.ZodType>>
   /** Schema of the request's body, or null if there is none. */
   readonly request: z.ZodType | null
@@ -26,12 +25,14 @@ export interface Operation {
   readonly writes: schemas.WritableOperation | 'upsert' | null
 }
 
-const read = {
-  authenticated: true,
-  query: {},
-  request: null,
-  replay: true,
-  writes: null,
+/** A row states in what it departs from these. */
+const usual = { method: 'GET', authenticated: true, query: {}, request: null } as const
+const read = { ...usual, replay: true, writes: null } as const
+const batch = {
+  ...usual,
+  method: 'POST',
+  tag: 'batch',
+  responses: { 200: schemas.BatchResponse },
 } as const
 const cursor = z.string().min(1).optional().describe('Opaque next_cursor of the page before')
 const matchingProperty = z
@@ -39,11 +40,9 @@ const matchingProperty = z
   .min(1)
   .describe('Name of the property whose value finds the record to update')
 
-/** Every operation by its id. */
 export const OPERATIONS = {
   readRoot: {
     ...read,
-    method: 'GET',
     path: '/',
     tag: 'service',
     authenticated: false,
@@ -52,7 +51,6 @@ export const OPERATIONS = {
   },
   readOpenApi: {
     ...read,
-    method: 'GET',
     path: '/openapi.json',
     tag: 'service',
     authenticated: false,
@@ -61,7 +59,6 @@ export const OPERATIONS = {
   },
   readSelf: {
     ...read,
-    method: 'GET',
     path: '/self/',
     tag: 'service',
     summary: 'The caller: org, principal, permissions and reach',
@@ -69,7 +66,6 @@ export const OPERATIONS = {
   },
   listObjectTypes: {
     ...read,
-    method: 'GET',
     path: '/objects/',
     tag: 'schema',
     summary: 'The object types that the key can see',
@@ -77,7 +73,6 @@ export const OPERATIONS = {
   },
   readObjectType: {
     ...read,
-    method: 'GET',
     path: '/objects/{object_type}/',
     tag: 'schema',
     summary: 'One object type with its properties',
@@ -85,7 +80,6 @@ export const OPERATIONS = {
   },
   listFieldTypes: {
     ...read,
-    method: 'GET',
     path: '/field_types/',
     tag: 'schema',
     summary: 'The field types',
@@ -93,7 +87,6 @@ export const OPERATIONS = {
   },
   listRecords: {
     ...read,
-    method: 'GET',
     path: '/objects/{object_type}/records/',
     tag: 'records',
     summary: 'A page of the records of a type',
@@ -107,23 +100,22 @@ export const OPERATIONS = {
     responses: { 200: schemas.RecordPage },
   },
   createRecord: {
+    ...usual,
     method: 'POST',
     path: '/objects/{object_type}/records/',
     tag: 'records',
     summary: 'Create a record',
-    authenticated: true,
-    query: {},
     request: schemas.RecordBody,
     responses: { 201: schemas.RecordResponse },
     replay: false,
     writes: 'create',
   },
   upsertRecord: {
+    ...usual,
     method: 'PUT',
     path: '/objects/{object_type}/records/',
     tag: 'records',
     summary: 'Create a record, or update the one whose matching property has the same value',
-    authenticated: true,
     query: { matching_property: matchingProperty },
     request: schemas.RecordBody,
     responses: { 200: schemas.UpsertResponse, 201: schemas.UpsertResponse },
@@ -132,32 +124,28 @@ export const OPERATIONS = {
   },
   readRecord: {
     ...read,
-    method: 'GET',
     path: '/objects/{object_type}/records/{id}/',
     tag: 'records',
     summary: 'One record',
     responses: { 200: schemas.RecordResponse },
   },
   updateRecord: {
+    ...usual,
     method: 'PATCH',
     path: '/objects/{object_type}/records/{id}/',
     tag: 'records',
     summary: 'Change properties of a record',
-    authenticated: true,
-    query: {},
     request: schemas.RecordBody,
     responses: { 200: schemas.RecordResponse },
     replay: true,
     writes: 'update',
   },
   deleteRecord: {
+    ...usual,
     method: 'DELETE',
     path: '/objects/{object_type}/records/{id}/',
     tag: 'records',
     summary: 'Delete a record',
-    authenticated: true,
-    query: {},
-    request: null,
     responses: { 204: null },
     replay: true,
     writes: 'delete',
@@ -181,56 +169,40 @@ export const OPERATIONS = {
     responses: { 200: schemas.AggregateResponse },
   },
   batchCreate: {
-    method: 'POST',
+    ...batch,
     path: '/objects/{object_type}/records/batch/create/',
-    tag: 'batch',
     summary: 'Create up to 50 records',
-    authenticated: true,
-    query: {},
     request: schemas.BatchWriteBody,
-    responses: { 200: schemas.BatchResponse },
     replay: false,
     writes: 'create',
   },
   batchUpdate: {
-    method: 'POST',
+    ...batch,
     path: '/objects/{object_type}/records/batch/update/',
-    tag: 'batch',
     summary: 'Change up to 50 records',
-    authenticated: true,
-    query: {},
     request: schemas.BatchUpdateBody,
-    responses: { 200: schemas.BatchResponse },
     replay: true,
     writes: 'update',
   },
   batchUpsert: {
-    method: 'POST',
+    ...batch,
     path: '/objects/{object_type}/records/batch/upsert/',
-    tag: 'batch',
     summary: 'Create or update up to 50 records by a matching property',
-    authenticated: true,
     query: { matching_property: matchingProperty },
     request: schemas.BatchWriteBody,
-    responses: { 200: schemas.BatchResponse },
     replay: true,
     writes: 'upsert',
   },
   batchDelete: {
-    method: 'POST',
+    ...batch,
     path: '/objects/{object_type}/records/batch/delete/',
-    tag: 'batch',
     summary: 'Delete up to 50 records',
-    authenticated: true,
-    query: {},
     request: schemas.BatchDeleteBody,
-    responses: { 200: schemas.BatchResponse },
     replay: true,
     writes: 'delete',
   },
   listAssociations: {
     ...read,
-    method: 'GET',
     path: '/associations/',
     tag: 'associations',
     summary: 'The association definitions',
@@ -238,7 +210,6 @@ export const OPERATIONS = {
   },
   listAssociationEdges: {
     ...read,
-    method: 'GET',
     path: '/objects/{object_type}/records/{id}/associations/',
     tag: 'associations',
     summary: "A page of a record's association edges",
@@ -246,12 +217,11 @@ export const OPERATIONS = {
     responses: { 200: schemas.AssociationEdgePage },
   },
   associateRecords: {
+    ...usual,
     method: 'PUT',
     path: '/objects/{object_type}/records/{id}/associations/{association_type}/',
     tag: 'associations',
     summary: 'Link two records',
-    authenticated: true,
-    query: {},
     request: schemas.AssociateBody,
     responses: { 200: schemas.AssociationEdgeResponse, 201: schemas.AssociationEdgeResponse },
     replay: true,

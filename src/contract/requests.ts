@@ -2,10 +2,8 @@
 // Our own choice comes from the table of operations; a configuration may override it.
 
 import { BASE_PATH } from './names.ts'
-import { OPERATIONS } from './operations.ts'
-import type { Method, Operation, OperationId } from './operations.ts'
+import { OPERATIONS, type Method, type Operation, type OperationId } from './operations.ts'
 
-/** The ids of the table, in its order. */
 export const EVERY_OPERATION = Object.keys(OPERATIONS) as OperationId[]
 
 /** `item`: within `data`, in a batch within each of its items. `body`: next to `data`. */

@@ -33,17 +33,17 @@ export function decimalOfNumber(value: number): string {
   const text = String(value)
   const match = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text)
   if (!match) return canonicalDecimal(text) ?? text
-  const [, sign, whole, fraction = '', exponentText] = match
-  const exponent = Number(exponentText)
-  const digits = whole! + fraction
-  const point = whole!.length + exponent
-  const plain =
-    point <= 0
-      ? `0.${'0'.repeat(-point)}${digits}`
-      : point >= digits.length
-        ? digits + '0'.repeat(point - digits.length)
-        : `${digits.slice(0, point)}.${digits.slice(point)}`
-  return canonicalDecimal(sign + plain)!
+  const [, sign, whole, fraction = '', exponent] = match
+  const point = whole!.length + Number(exponent)
+  return canonicalDecimal(sign + plainDigits(whole! + fraction, point))!
+}
+
+/** The plain decimal 0.digits × 10^point. */
+export function plainDigits(digits: string, point: number): string {
+  if (point <= 0) return `0.${'0'.repeat(-point)}${digits}`
+  return point >= digits.length
+    ? digits + '0'.repeat(point - digits.length)
+    : `${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
 /** The number that represents this decimal exactly, or null if a binary double cannot hold it. */

@@ -21,11 +21,7 @@ export type BlockReason = (typeof BLOCK_REASONS)[number]
 export class SyncError extends Error {
   readonly code: string
   readonly details: Readonly<Record<string, string | number | boolean | null>>
-  constructor(
-    code: string,
-    message: string,
-    details: Readonly<Record<string, string | number | boolean | null>> = {},
-  ) {
+  constructor(code: string, message: string, details: SyncError['details'] = {}) {
     super(message)
     this.name = new.target.name
     this.code = code
@@ -86,43 +82,40 @@ export interface MappingProblem {
   readonly at?: 'key'
 }
 
-/** A mapping that the object type's schema does not allow. Nothing is written. */
-export class MappingError extends SyncError {
-  /** Null if only the object type is known. */
-  readonly sync: string | null
+/** A problem as its error shows it, such as with its place in the configuration. */
+type ShownProblem = (problem: MappingProblem) => string
+
+class SyncInvalid<Sync extends string | null> extends SyncError {
+  readonly sync: Sync
   readonly problems: readonly string[]
   readonly found: readonly MappingProblem[]
-  /** @param placed each problem with its place in the configuration */
   constructor(
-    sync: string | null,
+    code: string,
+    subject: string,
+    sync: Sync,
     found: readonly MappingProblem[],
-    placed: (problem: MappingProblem) => string = ({ message }) => message,
+    shown: ShownProblem = ({ message }) => message,
   ) {
-    const problems = found.map(placed)
-    const subject = sync === null ? 'Mapping' : `Mapping of sync "${sync}"`
-    super('mapping_invalid', `${subject}: ${problems.join('; ')}`)
+    const problems = found.map(shown)
+    super(code, `${subject}: ${problems.join('; ')}`)
     this.sync = sync
     this.found = found
     this.problems = problems
   }
 }
 
+/** A mapping that the object type's schema does not allow. Nothing is written. `sync`: null if only the object type is known. */
+export class MappingError extends SyncInvalid<string | null> {
+  constructor(sync: string | null, found: readonly MappingProblem[], shown?: ShownProblem) {
+    const subject = sync === null ? 'Mapping' : `Mapping of sync "${sync}"`
+    super('mapping_invalid', subject, sync, found, shown)
+  }
+}
+
 /** A mirror whose settings the service does not allow. */
-export class MirrorInvalid extends SyncError {
-  readonly sync: string
-  readonly problems: readonly string[]
-  readonly found: readonly MappingProblem[]
-  /** @param placed each problem with its place in the configuration */
-  constructor(
-    sync: string,
-    found: readonly MappingProblem[],
-    placed: (problem: MappingProblem) => string = ({ message }) => message,
-  ) {
-    const problems = found.map(placed)
-    super('mirror_invalid', `Sync "${sync}": ${problems.join('; ')}`)
-    this.sync = sync
-    this.found = found
-    this.problems = problems
+export class MirrorInvalid extends SyncInvalid<string> {
+  constructor(sync: string, found: readonly MappingProblem[], shown?: ShownProblem) {
+    super('mirror_invalid', `Sync "${sync}"`, sync, found, shown)
   }
 }
 
@@ -130,13 +123,8 @@ export class MirrorInvalid extends SyncError {
 export class AlreadyRunning extends SyncError {
   readonly runId: number
   constructor(sync: string, runId: number, workflowId: string) {
-    super(
-      'already_running',
-      `Sync "${sync}" is already running: run ${runId} (workflow ${workflowId})`,
-      {
-        run: runId,
-      },
-    )
+    const message = `Sync "${sync}" is already running: run ${runId} (workflow ${workflowId})`
+    super('already_running', message, { run: runId })
     this.runId = runId
   }
 }
@@ -234,20 +222,8 @@ export class ServiceFailure extends SyncError {
   readonly detail: string | undefined
   constructor(
     message: string,
-    facts: {
-      kind: ServiceFailure['kind']
-      disposition: Disposition
-      block: BlockReason
-      outcomeUnknown: boolean
-      status?: number | undefined
-      problemCode?: string | undefined
-      reason?: string | undefined
-      field?: string | undefined
-      errors?: readonly FieldFault[] | undefined
-      requestId?: string | undefined
-      retryAfterMs?: number | undefined
-      detail?: string | undefined
-    },
+    facts: Pick<ServiceFailure, 'kind' | 'disposition' | 'block' | 'outcomeUnknown'> &
+      Partial<Omit<ServiceFailure, keyof SyncError>>,
   ) {
     super(`service_${facts.kind}`, message, {
       status: facts.status ?? null,

@@ -4,9 +4,7 @@
 
 import { LosslessNumber, canonicalNumber, parseLossless } from './lossless-number.ts'
 
-/** Any JSON value. */
 export type Json = string | number | boolean | null | LosslessNumber | readonly Json[] | JsonObject
-/** A JSON object. */
 export type JsonObject = { readonly [key: string]: Json }
 
 /**

@@ -1,7 +1,7 @@
 // Numbers of a JSON text that no JavaScript number holds: 9007199254740993, 1e400, 0.1000000000000000055.
 // Promise kept here: such a number keeps its text, and is never rounded unless the reading code rounds it explicitly.
 
-import { canonicalDecimal, exactDouble, trimTrailingZeros } from './decimal.ts'
+import { canonicalDecimal, exactDouble, plainDigits, trimTrailingZeros } from './decimal.ts'
 
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
@@ -48,17 +48,10 @@ export function canonicalNumber(text: string): string | null {
   // The value is 0.significant × 10^point.
   const point = Number(exponent) + digits.length - fraction.length
   const zeros = point <= 0 ? -point : point - significant.length
-  if (zeros <= ZEROS_MAX) return `${sign}${plain(significant, point)}`
+  if (zeros <= ZEROS_MAX) return `${sign}${plainDigits(significant, point)}`
   const rest = significant.length > 1 ? `.${significant.slice(1)}` : ''
   const scale = point - 1
   return `${sign}${significant[0]}${rest}e${scale < 0 ? '-' : '+'}${Math.abs(scale)}`
-}
-
-function plain(digits: string, point: number): string {
-  if (point <= 0) return `0.${'0'.repeat(-point)}${digits}`
-  return point >= digits.length
-    ? digits + '0'.repeat(point - digits.length)
-    : `${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
 /** The plain decimal of a number; null if it would be mostly zeros, such as that of `1e400`. */
@@ -155,7 +148,7 @@ function markedNumbers(text: string): string | null {
     } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
       const end = endOfNumber(text, index)
       const number = text.slice(index, end)
-      if (mayBeLossy(number) && !isExactDouble(number)) {
+      if (isLossy(number)) {
         isMarked = true
         parts.push(text.slice(copied, index), `"${NUMBER}${number}"`)
         copied = end
@@ -184,7 +177,9 @@ const BRACKET = 0x5b
 const BACKSLASH = 0x5c
 const SMALL_E = 0x65
 
-const mayBeLossy = (number: string): boolean => number.length >= LONG_CHARS || /[eE]/.test(number)
+/** Whether JavaScript rounds the number of a JSON text. */
+export const isLossy = (number: string): boolean =>
+  (number.length >= LONG_CHARS || /[eE]/.test(number)) && !isExactDouble(number)
 
 /** The index after the string that begins at `start`. */
 function endOfString(text: string, start: number): number {

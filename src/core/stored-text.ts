@@ -10,7 +10,6 @@ export function encodeStoredText(text: string): string {
   return text.replaceAll(SUBSTITUTE, `${SUBSTITUTE}1`).replaceAll('\0', `${SUBSTITUTE}0`)
 }
 
-/** The text that was stored. */
 export function decodeStoredText(stored: string): string {
   if (!stored.includes(SUBSTITUTE)) return stored
   return stored.replaceAll(`${SUBSTITUTE}0`, '\0').replaceAll(`${SUBSTITUTE}1`, SUBSTITUTE)

@@ -67,17 +67,20 @@ export const FilterNode: z.ZodType<FilterNode> = z
     description: 'A filter tree of at most 8 levels. Nodes take no extra keys.',
   })
 
+const pageLimit = (what: string) =>
+  z
+    .int()
+    .min(1)
+    .max(PAGE_LIMIT_MAX)
+    .optional()
+    .describe(`${what} per page at most; left out: ${PAGE_LIMIT_MAX}`)
+
 /** Section 4.1. */
 export const QueryBody = z
   .strictObject({
     cursor: z.string().nullish().describe('`next_cursor` of the page before; it carries its query'),
     filter: FilterNode.nullish().describe('Left out: every readable record matches'),
-    limit: z
-      .int()
-      .min(1)
-      .max(PAGE_LIMIT_MAX)
-      .optional()
-      .describe(`Records per page at most; left out: ${PAGE_LIMIT_MAX}`),
+    limit: pageLimit('Records'),
     properties: z
       .array(z.string())
       .nullish()
@@ -113,12 +116,7 @@ export const AggregateBody = z
       .length(1),
     filter: FilterNode.nullish().describe('Left out: every readable record counts'),
     group_by: z.array(z.string()).optional().describe('Names of properties'),
-    limit: z
-      .int()
-      .min(1)
-      .max(PAGE_LIMIT_MAX)
-      .optional()
-      .describe(`Groups per page at most; left out: ${PAGE_LIMIT_MAX}`),
+    limit: pageLimit('Groups'),
     offset: z.int().min(0).optional().describe('Groups to skip; left out: 0'),
   })
   .meta({ id: 'AggregateBody', description: 'What to compute, of which records, by which groups' })
@@ -130,28 +128,24 @@ export const RecordBody = z
   .meta({ id: 'RecordBody', description: 'The properties of one record' })
 export type RecordBody = z.infer<typeof RecordBody>
 
-const batchOf = <Item extends z.ZodType>(item: Item) =>
-  z.strictObject({ data: z.array(item).min(1).max(BATCH_ITEMS_MAX) })
+const batchOf = <Item extends z.ZodRawShape>(id: string, what: string, item: Item) =>
+  z
+    .strictObject({ data: z.array(z.strictObject(item)).min(1).max(BATCH_ITEMS_MAX) })
+    .meta({ id, description: `${what} of 1 to ${BATCH_ITEMS_MAX} records` })
 
 const recordId = z.string().min(1)
 
 /** Section 4.4: bodies of the batch operations. */
-export const BatchWriteBody = batchOf(z.strictObject({ properties: WrittenProperties })).meta({
-  id: 'BatchWriteBody',
-  description: `The properties of 1 to ${BATCH_ITEMS_MAX} records`,
+export const BatchWriteBody = batchOf('BatchWriteBody', 'The properties', {
+  properties: WrittenProperties,
 })
 export type BatchWriteBody = z.infer<typeof BatchWriteBody>
-export const BatchUpdateBody = batchOf(
-  z.strictObject({ id: recordId, properties: WrittenProperties }),
-).meta({
-  id: 'BatchUpdateBody',
-  description: `Ids and properties of 1 to ${BATCH_ITEMS_MAX} records`,
+export const BatchUpdateBody = batchOf('BatchUpdateBody', 'Ids and properties', {
+  id: recordId,
+  properties: WrittenProperties,
 })
 export type BatchUpdateBody = z.infer<typeof BatchUpdateBody>
-export const BatchDeleteBody = batchOf(z.strictObject({ id: recordId })).meta({
-  id: 'BatchDeleteBody',
-  description: `Ids of 1 to ${BATCH_ITEMS_MAX} records`,
-})
+export const BatchDeleteBody = batchOf('BatchDeleteBody', 'Ids', { id: recordId })
 export type BatchDeleteBody = z.infer<typeof BatchDeleteBody>
 
 /** The id of the record to link to. */

@@ -53,10 +53,8 @@ export const countReadBackDifferent = ({ readBack = NOT_READ_BACK }: Books): num
 export const countRejects = ({ states }: Pick<Books, 'states'>): number =>
   REJECT_STATES.reduce((sum, state) => sum + states[state], 0)
 
-/** Books with every state at zero. */
 export const emptyStates = (): Record<ItemState, number> => zeroCounts(ITEM_STATES)
 
-/** The sum of all item states. */
 export function sumOfStates(states: Readonly<Record<ItemState, number>>): number {
   return ITEM_STATES.reduce((sum, state) => sum + states[state], 0)
 }

@@ -117,13 +117,7 @@ export const kindsText = (counts: DifferenceCounts): string =>
  * @param of what was compared, in words; default: the text does not say
  */
 export function differencesText(
-  {
-    found,
-    left,
-  }: {
-    readonly found: DifferenceCounts
-    readonly left: DifferenceCounts
-  },
+  { found, left }: { readonly found: DifferenceCounts; readonly left: DifferenceCounts },
   of = '',
 ): string | null {
   const total = sumOfDifferences(found)

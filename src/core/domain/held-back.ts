@@ -1,6 +1,6 @@
 // Rows that no retry takes: sent by its own key such a row becomes a second record, or has become one.
 
-/** The part of the ledger that is asked. */
+/** What is read of the ledger. */
 interface Rejects {
   rejectGroups(
     run: number,
@@ -32,4 +32,4 @@ export async function countHeldBack(ledger: Rejects, run: number): Promise<numbe
 export const heldBackText = (rows: number, run: number): string =>
   `${rows === 1 ? '1 row' : `${rows} rows`} of run ${run} ${rows === 1 ? 'is' : 'are'} held back: sent by ${
     rows === 1 ? 'its key it' : 'their keys they'
-  } may become second records; what to do is told with each row (${HELD_BACK_REASONS.join(', ')})`
+  } may become second records; each row says what to do (${HELD_BACK_REASONS.join(', ')})`

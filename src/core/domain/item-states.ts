@@ -23,98 +23,59 @@ interface ItemStateEntry {
   readonly compared: string | null
 }
 
+/** The service wrote the record. */
+const WRITTEN = {
+  outcome: 'accepted',
+  written: true,
+  timed: true,
+  quoted: false,
+  counted: 'settled',
+  compared: null,
+} as const
+/** The service refused the row, or gave no outcome. */
+const REFUSED = {
+  outcome: 'reject',
+  written: false,
+  timed: true,
+  quoted: true,
+  compared: null,
+} as const
+/** No answer decided it. */
+const NO_ANSWER = {
+  written: false,
+  timed: false,
+  quoted: false,
+  counted: 'closed',
+  compared: null,
+} as const
+const OPEN = { ...NO_ANSWER, outcome: null, counted: null } as const
+
 /** Every state an item can be in, in the order in which reports list them. */
 const ITEM_STATE = {
-  created: {
-    outcome: 'accepted',
-    written: true,
-    timed: true,
-    quoted: false,
-    counted: 'settled',
-    meaning: 'new records',
-    compared: null,
-  },
-  updated: {
-    outcome: 'accepted',
-    written: true,
-    timed: true,
-    quoted: false,
-    counted: 'settled',
-    meaning: 'changed records',
-    compared: null,
-  },
+  created: { ...WRITTEN, meaning: 'new records' },
+  updated: { ...WRITTEN, meaning: 'changed records' },
   unchanged: {
+    ...NO_ANSWER,
     outcome: 'accepted',
-    written: false,
-    timed: false,
-    quoted: false,
-    counted: 'closed',
     meaning: 'accepted before, not sent again',
     compared: 'equal on both sides',
   },
-  superseded: {
-    outcome: 'superseded',
-    written: false,
-    timed: false,
-    quoted: false,
-    counted: 'closed',
-    meaning: 'a later row has the same key',
-    compared: null,
-  },
-  invalid: {
-    outcome: 'reject',
-    written: false,
-    timed: false,
-    quoted: false,
-    counted: 'closed',
-    meaning: 'did not map, never sent',
-    compared: null,
-  },
-  rejected: {
-    outcome: 'reject',
-    written: false,
-    timed: true,
-    quoted: true,
-    counted: 'settled',
-    meaning: 'refused by the service',
-    compared: null,
-  },
-  failed: {
-    outcome: 'reject',
-    written: false,
-    timed: true,
-    quoted: true,
-    counted: 'closed',
-    meaning: 'no known outcome, or retries spent',
-    compared: null,
-  },
+  superseded: { ...NO_ANSWER, outcome: 'superseded', meaning: 'a later row has the same key' },
+  invalid: { ...NO_ANSWER, outcome: 'reject', meaning: 'did not map, never sent' },
+  rejected: { ...REFUSED, counted: 'settled', meaning: 'refused by the service' },
+  failed: { ...REFUSED, counted: 'closed', meaning: 'no known outcome, or retries spent' },
   unsent: {
+    ...NO_ANSWER,
     outcome: 'reject',
-    written: false,
-    timed: false,
-    quoted: false,
-    counted: 'closed',
     meaning: 'the run ended before they were sent',
     compared: 'differ, and were left as they are',
   },
   planned: {
-    outcome: null,
-    written: false,
-    timed: false,
-    quoted: false,
-    counted: null,
+    ...OPEN,
     meaning: 'waiting to be sent',
     compared: 'to be compared, or to be mended',
   },
-  sent: {
-    outcome: null,
-    written: false,
-    timed: false,
-    quoted: false,
-    counted: null,
-    meaning: 'in flight',
-    compared: null,
-  },
+  sent: { ...OPEN, meaning: 'in flight' },
 } as const satisfies Record<string, ItemStateEntry>
 export type ItemState = keyof typeof ITEM_STATE
 

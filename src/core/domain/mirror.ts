@@ -70,7 +70,7 @@ const ofOtherSync = (where: string, holder: Holder, { project, sync }: HolderCla
     `${where} holds the tables that the sync "${holder.sync}" of this project keeps; this is "${sync}". Name another \`schema\` for this mirror. Where "${holder.sync}" was renamed, or is no more: records-sync take-over ${sync} --from ${project}`,
   )
 
-/** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` where the tables are not those of the claim */
+/** @throws SyncError `warehouse_other_project`, `warehouse_other_sync` if the tables are not those of the claim */
 export function checkHolder(where: string, holder: Holder, claim: HolderClaim): void {
   if (holder.project !== null && holder.project !== claim.project)
     throw ofOtherProject(where, holder, claim.project)

@@ -38,7 +38,6 @@ export interface RetryChoice {
   readonly correction?: number
 }
 
-/** What a retry was opened with. */
 export interface RetryTask {
   /** The run whose rows it takes. */
   readonly of: number

@@ -26,7 +26,6 @@ const CUTS = new RegExp(
   'g',
 )
 
-/** The names of the parameters that a query uses. */
 export function queryParameters(query: string): ReadonlySet<QueryParameter> {
   return new Set([...places(query)].map(({ parameter }) => parameter))
 }

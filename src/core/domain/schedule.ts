@@ -61,7 +61,6 @@ const FIELDS: readonly { min: number; max: number; names: readonly string[] }[] 
   { min: 0, max: 7, names: DAYS },
 ]
 
-/** Whether a text is a cron line of five fields. */
 export function isCron(text: string): boolean {
   const fields = text.trim().split(/\s+/)
   return fields.length === FIELDS.length && fields.every((field, at) => isField(field, FIELDS[at]!))

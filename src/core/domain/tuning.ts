@@ -36,7 +36,6 @@ const MINIMUM = {
 /** Variable of a worker, and of a command: if it is 1, the minimum does not apply. For tests, which would wait for minutes. */
 export const SMALL_TUNING = 'RECORDS_SYNC_SMALL_TUNING'
 
-/** What may be tuned, in words. */
 export const tunable = (kind: keyof typeof MINIMUM): string => Object.keys(MINIMUM[kind]).join(', ')
 
 /** Why a run of that kind cannot be tuned so, in one sentence; null if it can. */

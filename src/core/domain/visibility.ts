@@ -47,7 +47,7 @@ export function lostVisibility(now: KeyVisibility, then: KeyVisibility): string 
 
 /**
  * Why `now` may see other records than `then`, more of them, fewer or others, in words; null if it sees the same, as far as the
- * service tells. The creator of a key may have other permissions than that of another key of the same reach.
+ * service says. The creator of a key may have other permissions than that of another key of the same reach.
  */
 export function otherVisibility(
   now: Omit<KeyVisibility, 'types'>,
@@ -58,7 +58,7 @@ export function otherVisibility(
     if (now.user === then.user) return null
     return now.reach === 'user' ? "it is another user's" : 'another user created it'
   }
-  return now.key === then.key ? null : 'the service does not tell whose it is'
+  return now.key === then.key ? null : 'the service does not say whose it is'
 }
 
 /** Types that `then` could read and `now` cannot: the permission is gone, or the type is. */

@@ -7,7 +7,6 @@ import { canonicalDecimal, compareDecimals } from '../decimal.ts'
 export type ColumnOrder = 'number' | 'time' | 'text'
 
 export interface Watermark {
-  /** Name of the column. */
   readonly column: string
   readonly order: ColumnOrder
   /** The cell, as `Reading` gives it. */
