@@ -5,7 +5,6 @@ import { BASE_PATH } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { InvalidResponse } from './decode.ts'
 
-/** A parsed base URL. */
 export interface Address {
   /** Such as `https://api.example.com`. */
   readonly origin: string

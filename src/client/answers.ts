@@ -2,12 +2,10 @@
 // shape; no foreign text reaches a message.
 
 import { isUtf8 } from 'node:buffer'
-import { Problem } from '../contract/index.ts'
-import type { Operation, OperationId } from '../contract/index.ts'
+import { Problem, type Operation, type OperationId } from '../contract/index.ts'
 import { SendDeadlinePassed, ServiceFailure } from '../core/errors.ts'
 import { isJsonObject, parseJson } from '../core/json.ts'
-import { InvalidResponse, schemaOf } from './decode.ts'
-import type { Decode } from './decode.ts'
+import { InvalidResponse, schemaOf, type Decode } from './decode.ts'
 import {
   IS_OUTCOME_UNKNOWN,
   TOO_LARGE,
@@ -23,7 +21,6 @@ import type { WireAnswer } from './transport.ts'
 export interface NamedOperation {
   readonly id: OperationId
   readonly operation: Operation
-  /** The object type that the operation is about. */
   readonly type?: string | undefined
 }
 

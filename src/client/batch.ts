@@ -11,7 +11,6 @@ import { checkRecordMatches } from './match-response.ts'
 import { itemDisposition, withKnownCode } from './disposition.ts'
 import { jsonText } from './json-text.ts'
 
-/** A valid answer to a batch. */
 export interface BatchAnswer {
   /** One per item, in the order of the request. */
   readonly data: readonly BatchItemResult[]
@@ -78,8 +77,8 @@ export function readBatch(
     if (result.record) checkRecordMatches(result.record, { type: asked.type, id })
     if (itemDisposition(result) === 'accepted') succeeded += 1
   }
-  const { total, succeeded: told, failed } = json['summary']
-  if (total !== count || told !== succeeded || failed !== count - succeeded) {
+  const { total, succeeded: reported, failed } = json['summary']
+  if (total !== count || reported !== succeeded || failed !== count - succeeded) {
     throw new InvalidResponse('its summary does not fit its results')
   }
   return { data, summary: json['summary'] as BatchSummary }

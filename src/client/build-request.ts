@@ -1,8 +1,7 @@
 // The parts of a request in the form that the service expects. Methods of the client use the contract's own form; this file moves
 // values that a service expects elsewhere. Promise kept here: equal parts make equal bytes, so that a replay sends the same.
 
-import { USUAL_PLACES } from '../contract/index.ts'
-import type { Movable, ValuePlace, RequestForm } from '../contract/index.ts'
+import { USUAL_PLACES, type Movable, type ValuePlace, type RequestForm } from '../contract/index.ts'
 import { SyncError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { pathOf } from './address.ts'
@@ -42,7 +41,7 @@ const isUsual = ({ places }: RequestForm): boolean =>
 function moved({ places }: RequestForm, { path = {}, query = {}, body }: CallParts): CallParts {
   const { association_type, ...restOfPath } = path
   const { matching_property, ...restOfQuery } = query
-  const { data, ...beside } = fieldsOf(body)
+  const { data, ...rest } = fieldsOf(body)
   const isBatch = Array.isArray(data)
   const { target_id, ...restOfData } = isBatch ? {} : fieldsOf(data as object | undefined)
   const values: Fields = { association_type, matching_property, target_id }
@@ -57,7 +56,7 @@ function moved({ places }: RequestForm, { path = {}, query = {}, body }: CallPar
     ? data.map((each: object) => ({ ...item, ...each }))
     : { ...item, ...restOfData }
   const hasData = isBatch || Object.keys(items).length > 0
-  const whole = { ...at('body'), ...beside, ...(hasData && { data: items }) }
+  const whole = { ...at('body'), ...rest, ...(hasData && { data: items }) }
   return {
     path: { ...restOfPath, ...at('path') } as Record<string, string>,
     query: { ...restOfQuery, ...at('query') } as Texts,

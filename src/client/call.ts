@@ -3,19 +3,16 @@
 // that failed temporarily is retried a few times; no write is ever sent twice; if the caller belongs to one org, nothing is sent
 // with another org's key.
 
-import { OPERATIONS } from '../contract/index.ts'
-import type { OperationId, RequestForm, Self } from '../contract/index.ts'
+import { OPERATIONS, type OperationId, type RequestForm, type Self } from '../contract/index.ts'
 import type { Deadline } from '../core/deadline.ts'
 import { QuotaWait, ServiceFailure } from '../core/errors.ts'
 import { QUOTA_WAIT_MAX_MS } from '../core/limits.ts'
 import type { Clock, Logger, Permit, Priority, Quota } from '../core/ports.ts'
-import { noAnswerFailure, readAnswer } from './answers.ts'
-import type { NamedOperation, Success } from './answers.ts'
+import { noAnswerFailure, readAnswer, type NamedOperation, type Success } from './answers.ts'
 import { decodeBySchema, type Decode } from './decode.ts'
 import { foreignOrgFailure, verifyKey, type KeyRequirement, type KeyOrgs } from './key-orgs.ts'
 import { fingerprintOf, type KeyHolder } from './key.ts'
-import { buildRequest } from './build-request.ts'
-import type { CallParts } from './build-request.ts'
+import { buildRequest, type CallParts } from './build-request.ts'
 import { NoAnswer } from './network-errors.ts'
 import { parseRetryAfter } from './pacer/headers.ts'
 import type { ServiceClock } from './service-clock.ts'
@@ -54,14 +51,12 @@ export interface CallDeps {
   readonly quota: Quota
   /** The quota of callers without a key: the service counts them apart. */
   readonly publicQuota: Quota
-  /** How often a read is retried that failed temporarily. */
   readonly retries: number
   readonly clock: Clock
   readonly serviceClock: ServiceClock
   readonly logger: Logger
   /** Path before `/rest/v1`. */
   readonly prefix: string
-  /** The message for a key that is refused. */
   readonly refusedKey?: RefusedKey | undefined
   /** How the operation is requested on this service. @throws the signal's reason */
   readonly formOf: (id: OperationId, signal?: AbortSignal) => Promise<RequestForm>

@@ -4,7 +4,7 @@
 
 import type { Self } from '../contract/index.ts'
 import type { OrgRef } from '../core/domain/org-ref.ts'
-import { ServiceFailure } from '../core/errors.ts'
+import type { ServiceFailure } from '../core/errors.ts'
 import {
   lostVisibility,
   listNames,
@@ -12,7 +12,8 @@ import {
   typesLost,
   type KeyVisibility,
 } from '../core/domain/visibility.ts'
-import { fingerprintOf, type KeyHolder } from './key.ts'
+import { fingerprintOf, keyFailure, type KeyHolder } from './key.ts'
+import { unlessAborted } from './unless-aborted.ts'
 
 /** Keys that are remembered; a connection has one, and a further one after each change. */
 const KEYS_MAX = 100
@@ -100,7 +101,7 @@ export async function verifyKey(
     known = orgs.get(key)
     const isDoubtful = known === undefined || (known.orgId === home.orgId && asked !== key)
     if (isDoubtful) {
-      await untilAborted(orgs.ask(ask), signal)
+      await unlessAborted(orgs.ask(ask), signal)
       asked = key
     } else if (!(await keys.refresh(key))) {
       keys.forget(key)
@@ -116,9 +117,9 @@ export async function verifyKey(
 function narrower(key: string, what: string): ServiceFailure {
   const remedy =
     'Put back one that sees as much, and the run goes on; or cancel the run and start another'
-  return new ServiceFailure(
+  return keyFailure(
     `the key in use (key#${fingerprintOf(key)}) sees less than the one that the run began with: ${what}. Nothing is read or deleted with it. ${remedy}`,
-    { kind: 'no_answer', disposition: 'halt', block: 'permission', outcomeUnknown: false },
+    'permission',
   )
 }
 
@@ -134,25 +135,5 @@ export function foreignOrgFailure(
       ? `the key in use${key === null ? '' : ` (key#${fingerprintOf(key)})`} is of ${found.orgId === null ? 'changing orgs' : `org ${found.orgId}`}`
       : `the connection leads to ${found.origin}`
   const remedy = 'Put back what it had, and the run goes on; or cancel the run and start another'
-  return new ServiceFailure(`${what}, ${ours}; nothing is sent there. ${remedy}`, {
-    kind: 'no_answer',
-    disposition: 'halt',
-    block: 'contract',
-    outcomeUnknown: false,
-  })
-}
-
-/** Many callers wait for one question; a caller that gives up does not end it for the others. */
-async function untilAborted(wait: Promise<void>, signal?: AbortSignal): Promise<void> {
-  if (!signal) return await wait
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    await Promise.race([wait, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
+  return keyFailure(`${what}, ${ours}; nothing is sent there. ${remedy}`, 'contract')
 }

@@ -2,12 +2,11 @@
 // length only.
 
 import { createHash } from 'node:crypto'
-import { ServiceFailure, SyncError } from '../core/errors.ts'
+import { ServiceFailure, SyncError, type BlockReason } from '../core/errors.ts'
 
 const keyForm = /^[\x21-\x7e]{8,512}$/
 const FORM = '8 to 512 printable ASCII characters without spaces were expected'
 
-/** Whether a text has the form of an API key. */
 export const isKeyForm = (text: string): boolean => keyForm.test(text)
 
 /** What is wrong with a text that does not have the form of an API key; it describes the key by its length only. */
@@ -72,17 +71,18 @@ async function readKey(read: () => Promise<string>): Promise<string> {
   } catch (error) {
     // Only our own words: a foreign message may quote what it read.
     const why = error instanceof SyncError ? `: ${error.message}` : ''
-    throw unusable(`The API key could not be read${why}`)
+    throw keyFailure(`The API key could not be read${why}`, 'auth')
   }
   const key = typeof text === 'string' ? text.replace(/\r?\n$/, '') : ''
   if (isKeyForm(key)) return key
-  throw unusable(`The API key cannot be used: ${FORM}, got ${key.length} characters`)
+  throw keyFailure(`The API key cannot be used: ${FORM}, got ${key.length} characters`, 'auth')
 }
 
-const unusable = (message: string) =>
+/** Nothing is sent with the key, until a person changes it. */
+export const keyFailure = (message: string, block: BlockReason): ServiceFailure =>
   new ServiceFailure(message, {
     kind: 'no_answer',
     disposition: 'halt',
-    block: 'auth',
+    block,
     outcomeUnknown: false,
   })

@@ -2,8 +2,7 @@
 // another. Promise kept here: a record, edge or object type with other names than those requested is never returned.
 
 import type { AssociationEdgeWire, OperationId, RecordRepresentation } from '../contract/index.ts'
-import { InvalidResponse } from './decode.ts'
-import type { BodyOf } from './decode.ts'
+import { InvalidResponse, type BodyOf } from './decode.ts'
 import type { CallParts } from './build-request.ts'
 
 /** The names that the request held: path parameters, and the target of a link. */

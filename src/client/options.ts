@@ -1,13 +1,11 @@
 // What a client is made of, from its options.
 
 import { SyncError } from '../core/errors.ts'
-import { silentLogger, systemClock } from '../core/ports.ts'
-import type { Clock, Logger, Quota } from '../core/ports.ts'
+import { silentLogger, systemClock, type Clock, type Logger, type Quota } from '../core/ports.ts'
 import { parseBaseUrl } from './address.ts'
 import type { CallDeps, RefusedKey } from './call.ts'
 import type { RequestOverrides } from './discovery/index.ts'
-import { createDiscovery } from './discovery/read.ts'
-import type { Discovery } from './discovery/read.ts'
+import { createDiscovery, type Discovery } from './discovery/read.ts'
 import { KeyOrgs } from './key-orgs.ts'
 import { holdKey } from './key.ts'
 import { Pacer } from './pacer/pacer.ts'

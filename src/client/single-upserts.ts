@@ -8,8 +8,7 @@ import { QuotaWait, ServiceFailure, SyncError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import type { Permit } from '../core/ports.ts'
 import type { Success } from './answers.ts'
-import { batchBody } from './batch.ts'
-import type { BatchAnswer, BatchInput } from './batch.ts'
+import { batchBody, type BatchAnswer, type BatchInput } from './batch.ts'
 import type { BodyOf } from './decode.ts'
 import type { RequestOptions } from './call.ts'
 
@@ -17,7 +16,6 @@ export interface UpsertItem {
   readonly properties: Properties
 }
 
-/** Sends one upsert. */
 export type UpsertOne = (
   item: UpsertItem,
   options: RequestOptions,

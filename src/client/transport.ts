@@ -3,8 +3,7 @@
 // followed, no proxy of the environment is used, and certificates are always checked.
 
 import { setMaxListeners } from 'node:events'
-import { Pool } from 'undici'
-import type { Dispatcher } from 'undici'
+import { Pool, type Dispatcher } from 'undici'
 import type { Method } from '../contract/index.ts'
 import { Deadline } from '../core/deadline.ts'
 import { SyncError } from '../core/errors.ts'

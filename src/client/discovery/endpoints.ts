@@ -1,22 +1,18 @@
 // The requests that an OpenAPI 3.x document describes, as facts to judge by. The document is foreign and untrusted. Promises kept
 // here: reading it ends, whatever it contains; a path that could lead away from the base URL is ignored.
 
-import { BASE_PATH, isPath } from '../../contract/index.ts'
-import type { Method } from '../../contract/index.ts'
+import { BASE_PATH, isPath, type Method } from '../../contract/index.ts'
+import { isJsonObject } from '../../core/json.ts'
 import {
   resolveRef,
-  isSchemaNode,
   listMember,
   ownMember,
   createSchemaViewer,
+  type SchemaView,
 } from './schema-view.ts'
-import type { SchemaView } from './schema-view.ts'
-import { serverPath } from './servers.ts'
-import type { DocumentPlace } from './servers.ts'
-import { hasMeaning, meaningsOf, verbIn } from './words.ts'
-import type { Verb } from './words.ts'
+import { serverPath, type DocumentPlace } from './servers.ts'
+import { hasMeaning, meaningsOf, verbIn, type Verb } from './words.ts'
 
-/** Fields of a body, and of its `data`. */
 export interface BodyFields {
   readonly fields: ReadonlySet<string>
   /** Undefined if the document does not say, or if there is no `data`. */
@@ -67,7 +63,7 @@ export function documentedEndpoints(
 ): { endpoints: DocumentedEndpoint[]; isAll: boolean } {
   const viewOf = createSchemaViewer(document)
   const paths = ownMember(document, 'paths')
-  const all = isSchemaNode(paths) ? Object.entries(paths) : []
+  const all = isJsonObject(paths) ? Object.entries(paths) : []
   const items = all.slice(0, ENDPOINTS_MAX)
   // The specification puts every path below it, and a document without servers does not contradict that.
   const unsaid = items.some(([path]) => path.startsWith(BASE_PATH)) ? '' : BASE_PATH
@@ -77,7 +73,7 @@ export function documentedEndpoints(
     const pathItem = resolveRef(document, item)
     for (const method of METHODS) {
       const operation = resolveRef(document, ownMember(pathItem, method.toLowerCase()))
-      if (!isSchemaNode(operation)) continue
+      if (!isJsonObject(operation)) continue
       const servers = [operation, pathItem, document].find((node) => listMember(node, 'servers')[0])
       const path = belowBase((servers ? serverPath(servers, place) : unsaid) + written, place)
       if (!written.startsWith('/') || !isPath(path)) continue
@@ -151,7 +147,6 @@ export const pathOutline = (path: string): string =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 200) : '')
 
-/** The answer of the first success. */
 function successOf(operation: unknown): unknown {
   const responses = ownMember(operation, 'responses')
   const status = ['200', '201', '207', '2XX', '202', '204'].find((code) =>
@@ -160,10 +155,9 @@ function successOf(operation: unknown): unknown {
   return status === undefined ? undefined : ownMember(responses, status)
 }
 
-/** The JSON schema of a request's or a response's body. */
 function schemaIn(document: unknown, body: unknown): unknown {
   const content = ownMember(resolveRef(document, body), 'content')
-  const types = isSchemaNode(content) ? Object.keys(content) : []
+  const types = isJsonObject(content) ? Object.keys(content) : []
   const json = types.includes('application/json')
     ? 'application/json'
     : types.find((type) => type.includes('json'))

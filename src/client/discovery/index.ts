@@ -5,12 +5,11 @@
 import { EVERY_OPERATION, OPERATIONS, requestOf, usualRequest } from '../../contract/index.ts'
 import type { OperationId, RequestForm, RequestOverride } from '../../contract/index.ts'
 import { SyncError } from '../../core/errors.ts'
+import { isJsonObject } from '../../core/json.ts'
 import { ENDPOINTS_MAX, documentedEndpoints } from './endpoints.ts'
-import { SCORE_MIN, scoreEndpoint } from './score.ts'
-import type { EndpointScore } from './score.ts'
-import { isSchemaNode, ownMember } from './schema-view.ts'
-import { foreignOrigin } from './servers.ts'
-import type { DocumentPlace } from './servers.ts'
+import { SCORE_MIN, scoreEndpoint, type EndpointScore } from './score.ts'
+import { ownMember } from './schema-view.ts'
+import { foreignOrigin, type DocumentPlace } from './servers.ts'
 
 export interface ResolvedOperation extends RequestForm {
   /**
@@ -45,7 +44,7 @@ export function resolveOperations(
   place: DocumentPlace = NOWHERE,
 ): Resolution {
   const given = readOverrides(overrides)
-  if (!isSchemaNode(document)) return unresolved(given, 'the OpenAPI document is not a JSON object')
+  if (!isJsonObject(document)) return unresolved(given, 'the OpenAPI document is not a JSON object')
   const version = ownMember(document, 'openapi')
   if (typeof version !== 'string' || !version.startsWith('3.')) {
     return unresolved(given, 'the OpenAPI document is not one of OpenAPI 3')

@@ -2,13 +2,13 @@
 // the key, to the configured origin only; a document that cannot be read costs a warning and never an operation.
 
 import { isUtf8 } from 'node:buffer'
-import { setMaxListeners } from 'node:events'
 import { OPERATIONS, usualRequest } from '../../contract/index.ts'
 import type { OperationId, RequestForm } from '../../contract/index.ts'
 import type { Clock, Logger } from '../../core/ports.ts'
 import type { Address } from '../address.ts'
 import { NoAnswer } from '../network-errors.ts'
 import type { Transport, WireAnswer } from '../transport.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { readOverrides, resolveOperations, unresolved } from './index.ts'
 import type { RequestOverrides, Resolution } from './index.ts'
 import { ownMember } from './schema-view.ts'
@@ -16,7 +16,6 @@ import { ownMember } from './schema-view.ts'
 export interface Discovery {
   /** The request of an operation; waits for the document if that may change it. @throws the signal's reason */
   operation(id: OperationId, signal?: AbortSignal): Promise<RequestForm>
-  /** The requests of all operations. */
   resolution(): Promise<Resolution>
 }
 
@@ -125,17 +124,4 @@ async function getJson(transport: Transport, origin: string, path: string): Prom
   } catch {
     return unread('it is not complete JSON', false)
   }
-}
-
-/** @throws the signal's reason, if that comes first */
-function unlessAborted<Value>(work: Promise<Value>, signal?: AbortSignal): Promise<Value> {
-  if (!signal) return work
-  // Many operations share one signal by design.
-  setMaxListeners(0, signal)
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    if (signal.aborted) return onAbort()
-    signal.addEventListener('abort', onAbort, { once: true })
-    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }

@@ -2,8 +2,7 @@
 
 import { namesIn, usualRequest } from '../../contract/index.ts'
 import type { Movable, OperationId, RequestForm } from '../../contract/index.ts'
-import { isMatchingName, matchingNames } from './endpoints.ts'
-import type { DocumentedEndpoint } from './endpoints.ts'
+import { isMatchingName, matchingNames, type DocumentedEndpoint } from './endpoints.ts'
 import { meaningsOf } from './words.ts'
 
 type Role = 'object_type' | 'id' | Movable

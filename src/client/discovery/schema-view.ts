@@ -1,14 +1,11 @@
 // What a JSON Schema of a document says about names: the properties of an object, the items of a list. Promise kept here: every
 // node is read once, references lead only into the document, and a circle of them ends.
 
-export type SchemaNode = Readonly<Record<string, unknown>>
-
-export const isSchemaNode = (value: unknown): value is SchemaNode =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isJsonObject } from '../../core/json.ts'
 
 /** Reads own members only: a document may use names of `Object.prototype`. */
 export const ownMember = (node: unknown, name: string): unknown =>
-  isSchemaNode(node) && Object.hasOwn(node, name) ? node[name] : undefined
+  isJsonObject(node) && Object.hasOwn(node, name) ? node[name] : undefined
 
 export const listMember = (node: unknown, name: string): readonly unknown[] => {
   const value = ownMember(node, name)
@@ -60,7 +57,7 @@ export function createSchemaViewer(document: unknown): (schema: unknown) => Sche
   const made = new Map<unknown, SchemaView>()
   const view = (schema: unknown, depth: number): SchemaView => {
     const node = resolveRef(document, schema)
-    if (!isSchemaNode(node) || depth > depthMax) return NOTHING
+    if (!isJsonObject(node) || depth > depthMax) return NOTHING
     const known = made.get(node)
     if (known) return known
     // Until it is made, a circle that comes back here reads nothing.
@@ -72,7 +69,7 @@ export function createSchemaViewer(document: unknown): (schema: unknown) => Sche
     const properties = new Map(
       [
         ...parts.flatMap((part) => [...part.properties]),
-        ...(isSchemaNode(own) ? Object.entries(own).slice(0, namesMax) : []),
+        ...(isJsonObject(own) ? Object.entries(own).slice(0, namesMax) : []),
       ].slice(0, namesMax),
     )
     const items = ownMember(node, 'items') ?? parts.find((part) => part.items !== undefined)?.items

@@ -2,14 +2,10 @@
 // many, and with which names in its path must be right; the rest adds up. Promise kept here: an operation that may be sent again
 // is never matched to an endpoint that creates.
 
-import { OPERATIONS } from '../../contract/index.ts'
-import type { Operation, OperationId } from '../../contract/index.ts'
-import { pathOutline } from './endpoints.ts'
-import type { DocumentedEndpoint } from './endpoints.ts'
-import { PROFILES } from './profiles.ts'
-import type { Profile } from './profiles.ts'
-import { requestFor } from './roles.ts'
-import type { EndpointRequest } from './roles.ts'
+import { OPERATIONS, type Operation, type OperationId } from '../../contract/index.ts'
+import { pathOutline, type DocumentedEndpoint } from './endpoints.ts'
+import { PROFILES, type Profile } from './profiles.ts'
+import { requestFor, type EndpointRequest } from './roles.ts'
 import { hasMeaning, wordsOf } from './words.ts'
 
 export interface EndpointScore extends EndpointRequest {

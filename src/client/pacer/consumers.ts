@@ -1,7 +1,6 @@
 // Which processes share an org's quota, what each used lately, and which priority is next. Times are seconds.
 
-import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
-import type { BulkPriority, Priority } from '../../core/ports.ts'
+import { BULK_PRIORITIES, PRIORITIES, type BulkPriority, type Priority } from '../../core/ports.ts'
 
 export type ByPriority = Readonly<Record<Priority, number>>
 

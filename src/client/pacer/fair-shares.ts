@@ -2,8 +2,7 @@
 // behind is next (weighted fair queueing). A priority that wanted nothing for a while starts level with the others, so that it
 // cannot save anything up.
 
-import { BULK_PRIORITIES } from '../../core/ports.ts'
-import type { BulkPriority } from '../../core/ports.ts'
+import { BULK_PRIORITIES, type BulkPriority } from '../../core/ports.ts'
 
 /**
  * A priority that wanted nothing for this long, in seconds, is new when it comes back. A waiting process asks at least every 5 s.
@@ -46,7 +45,6 @@ export class FairShares {
     this.position[priority] += 1 / weights[priority]
   }
 
-  /** A granted permit was not used. */
   refunded(priority: BulkPriority, weights: Weights): void {
     this.position[priority] -= 1 / weights[priority]
   }

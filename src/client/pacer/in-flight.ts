@@ -4,7 +4,6 @@
 export interface SentRequest {
   readonly id: string
   readonly sentAt: number
-  /** Number of the epoch. */
   readonly epoch: number
   /** The lowest Remaining of that epoch, and when the request that reported it was sent. */
   readonly lowest: number

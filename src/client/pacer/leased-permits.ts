@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { SyncError } from '../../core/errors.ts'
 import type { Clock, Logger, QuotaStore } from '../../core/ports.ts'
-import type { PollInterval, PermitSource, PermitsWanted } from './permit-source.ts'
+import type { ByPriority } from './consumers.ts'
+import type { PollInterval, PermitSource } from './permit-source.ts'
 import { OrgQuota } from './org-quota.ts'
 import type { PermitGrant, QuotaSettings, PermitOutcome, Consumer } from './org-quota.ts'
 
@@ -21,7 +22,7 @@ const BACKLOG_REPORTS_MAX = 2_000
 const OFFSETS_KEPT = 32
 const SPREAD_MAX_MS = 100
 
-const NOTHING: PermitsWanted = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
+const NOTHING: ByPriority = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
 
 export interface LeasedPermitsOptions {
   readonly store: QuotaStore
@@ -62,7 +63,7 @@ export class LeasedPermits implements PermitSource {
 
   async exchange(
     reports: readonly PermitOutcome[],
-    wanted: PermitsWanted,
+    wanted: ByPriority,
     settings: QuotaSettings,
   ): Promise<PermitGrant> {
     this.settings = settings
@@ -81,7 +82,7 @@ export class LeasedPermits implements PermitSource {
 
   /** Null if the store is unavailable; then `alone` is set. */
   private async askInTime(
-    wanted: PermitsWanted,
+    wanted: ByPriority,
     settings: QuotaSettings,
   ): Promise<PermitGrant | null> {
     const asked = this.ask(wanted, settings)
@@ -105,7 +106,7 @@ export class LeasedPermits implements PermitSource {
     return null
   }
 
-  private ask(wanted: PermitsWanted, settings: QuotaSettings): Promise<PermitGrant> {
+  private ask(wanted: ByPriority, settings: QuotaSettings): Promise<PermitGrant> {
     const asked = this.update(wanted, settings).finally(() => {
       if (this.outstanding === asked) this.outstanding = null
     })
@@ -114,7 +115,7 @@ export class LeasedPermits implements PermitSource {
   }
 
   /** One update of the row, which includes the backlog. */
-  private async update(wanted: PermitsWanted, settings: QuotaSettings): Promise<PermitGrant> {
+  private async update(wanted: ByPriority, settings: QuotaSettings): Promise<PermitGrant> {
     const { store, org, user, clock } = this.options
     const reports = this.backlog
     const { granted, seen } = await store.update(org, (text, nowMs) => {
@@ -135,7 +136,7 @@ export class LeasedPermits implements PermitSource {
   private askAlone(
     quota: OrgQuota,
     reports: readonly PermitOutcome[],
-    wanted: PermitsWanted,
+    wanted: ByPriority,
     settings: QuotaSettings,
   ): PermitGrant {
     const { clock, user } = this.options

@@ -14,7 +14,6 @@ import { WindowTracker } from './window-tracker.ts'
 /** What the pacer assumes of the service's limiter (`models/`). */
 export type LimiterModelName = 'learning' | 'window' | 'rolling' | 'bucket'
 
-/** The settings that the pacer respects. */
 export interface PacerSettings {
   /** Share of the limit, 0 to 0.9, that is left to others. */
   readonly reserve: number

@@ -11,7 +11,6 @@ const OTHERS_CORRECTION_S = 20
 const ERROR_MEMORY_S = 20
 const ERROR_MAX = 20
 
-/** An answer as the observers see it. */
 export interface Observation {
   readonly limit: number
   readonly remaining: number

@@ -1,7 +1,6 @@
 // What an answer shows: of the numbers that the service reports, of its limit, and of the kind of its limiter. Times are seconds.
 
-import { isAccepted } from './in-flight.ts'
-import type { SentRequest } from './in-flight.ts'
+import { isAccepted, type SentRequest } from './in-flight.ts'
 import type { LimitedMemory, PacerMemory } from './memory.ts'
 import { enterWindow, modelOf, switchTo } from './models/index.ts'
 import type { ParsedAnswer } from './reported-numbers.ts'
@@ -29,7 +28,6 @@ interface KnownAnswer extends TimedAnswer {
   readonly wasProbe: boolean
   /** About when the limiter counted the request. */
   readonly countedAt: number
-  /** How long the service asked to wait. */
   readonly wait: number
 }
 

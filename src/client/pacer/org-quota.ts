@@ -4,17 +4,12 @@
 
 import { BULK_PRIORITIES, PRIORITIES } from '../../core/ports.ts'
 import type { Answer, BulkPriority, Priority } from '../../core/ports.ts'
-import { FairShares } from './fair-shares.ts'
-import type { Weights } from './fair-shares.ts'
+import { FairShares, type Weights } from './fair-shares.ts'
 import { parseDraftFields, parseLimit, parseRetryAfter } from './headers.ts'
 import { PacerState } from './state.ts'
 import type { ParsedAnswer } from './reported-numbers.ts'
-import { Consumers } from './consumers.ts'
-import type { ByPriority } from './consumers.ts'
+import { Consumers, type ByPriority } from './consumers.ts'
 
-export type { BulkPriority } from '../../core/ports.ts'
-
-/** An org's quota settings from the configuration. */
 export interface QuotaSettings {
   /** Share of the limit, 0 to 0.9, that is left to people and other applications. */
   readonly reserve: number
@@ -27,7 +22,6 @@ export const DEFAULT_QUOTA_SETTINGS: QuotaSettings = {
   shares: { import: 60, mirror: 30, backfill: 10 },
 }
 
-/** How a permit ended. */
 export interface PermitOutcome {
   readonly id: string
   readonly sentMs: number
@@ -36,7 +30,6 @@ export interface PermitOutcome {
   readonly end: Answer | 'lost' | 'unused'
 }
 
-/** The process that exchanges. */
 export interface Consumer {
   /** Unique among the processes that share the org. */
   readonly id: string
@@ -48,7 +41,6 @@ export interface Consumer {
 export interface PermitExchange {
   readonly user: Consumer
   readonly reports: readonly PermitOutcome[]
-  /** Callers that wait for a permit now, by priority. */
   readonly wanted: ByPriority
   /** How long until the process may exchange again: 0, or the time between leases. */
   readonly everyMs: number

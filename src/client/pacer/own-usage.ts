@@ -1,8 +1,7 @@
 // Our own accepted requests of the last minute, counted in two ways. Times are seconds.
 
 import type { InFlight } from './in-flight.ts'
-import { UsageWindow } from './usage-window.ts'
-import type { UsageWindowText } from './usage-window.ts'
+import { UsageWindow, type UsageWindowText } from './usage-window.ts'
 import { PERIOD_S } from './reset-clock.ts'
 
 export class OwnUsage {
@@ -29,7 +28,6 @@ export class OwnUsage {
     this.counted.add(countedAt, requests)
   }
 
-  /** Accepted in the last minute. */
   lastMinute(t: number): number {
     return this.answered.since(t - PERIOD_S)
   }

@@ -9,6 +9,7 @@ import { QUOTA_WAIT_MAX_MS } from '../../core/limits.ts'
 import { BULK_PRIORITIES, PRIORITIES, silentLogger, systemClock } from '../../core/ports.ts'
 import type {
   AcquireOptions,
+  BulkPriority,
   Clock,
   Logger,
   Permit,
@@ -16,10 +17,10 @@ import type {
   Quota,
   QuotaStore,
 } from '../../core/ports.ts'
-import { localPermits } from './permit-source.ts'
-import type { PermitSource, PermitsWanted } from './permit-source.ts'
+import type { ByPriority } from './consumers.ts'
+import { localPermits, type PermitSource } from './permit-source.ts'
 import { DEFAULT_QUOTA_SETTINGS } from './org-quota.ts'
-import type { BulkPriority, QuotaSettings, PermitOutcome, Consumer } from './org-quota.ts'
+import type { QuotaSettings, PermitOutcome, Consumer } from './org-quota.ts'
 import { LeasedPermits } from './leased-permits.ts'
 
 /** Callers that may wait at the same time. */
@@ -52,7 +53,6 @@ interface Waiter {
   refuse(error: unknown): void
 }
 
-/** The callers of one priority. */
 interface Line {
   readonly priority: Priority
   /** In the order in which they came. */
@@ -237,7 +237,7 @@ export class Pacer implements Quota {
     }
   }
 
-  private wanted(): PermitsWanted {
+  private wanted(): ByPriority {
     const wanted = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
     const left = { interactive: 0, import: 0, mirror: 0, backfill: 0 }
     // What was used since the last exchange predicts what is wanted before the next one.
@@ -256,7 +256,7 @@ export class Pacer implements Quota {
   }
 
   /** Of the bulk priorities that want more: the one that uses the least of this process's room for its share. */
-  private furthestBehind(left: PermitsWanted, wanted: PermitsWanted): BulkPriority | null {
+  private furthestBehind(left: ByPriority, wanted: ByPriority): BulkPriority | null {
     let least = Infinity
     let found: BulkPriority | null = null
     for (const priority of BULK_PRIORITIES) {

@@ -3,11 +3,8 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../core/ports.ts'
-import { OrgQuota } from './org-quota.ts'
-import type { PermitExchange, PermitGrant, QuotaSettings, PermitOutcome } from './org-quota.ts'
-
-/** Permits wanted, by priority. */
-export type PermitsWanted = PermitExchange['wanted']
+import type { ByPriority } from './consumers.ts'
+import { OrgQuota, type PermitGrant, type PermitOutcome, type QuotaSettings } from './org-quota.ts'
 
 /** How close together exchanges may be, ms. */
 export interface PollInterval {
@@ -26,14 +23,13 @@ export interface PermitSource {
   /** Delivers reports, and asks for permits. Fails only if our own code does. */
   exchange(
     reports: readonly PermitOutcome[],
-    wanted: PermitsWanted,
+    wanted: ByPriority,
     settings: QuotaSettings,
   ): Promise<PermitGrant>
   /** Starts no further exchange. */
   close(): void
 }
 
-/** Permits from a quota that no other process shares. */
 export function localPermits(clock: Clock): PermitSource {
   const user = { id: randomUUID(), name: 'this process' }
   const quota = OrgQuota.restore(null, clock.now())

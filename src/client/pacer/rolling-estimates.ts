@@ -1,7 +1,6 @@
 // What is known if the service counts without windows: two guesses, of which the better one applies. Times are seconds.
 
-import { BucketLevel, errorWeight, OthersLog } from './observers.ts'
-import type { Observation } from './observers.ts'
+import { BucketLevel, errorWeight, OthersLog, type Observation } from './observers.ts'
 
 /** Answers before a guess is judged. */
 const OBSERVATIONS_MIN = 40

@@ -3,8 +3,7 @@
 
 import { whenNext } from './admission.ts'
 import type { SentRequest } from './in-flight.ts'
-import { isLimited, PacerMemory } from './memory.ts'
-import type { PacerSettings } from './memory.ts'
+import { isLimited, PacerMemory, type PacerSettings } from './memory.ts'
 import { modelOf } from './models/index.ts'
 import { onAnswer } from './on-answer.ts'
 import { OwnUsage } from './own-usage.ts'
@@ -18,7 +17,6 @@ export class PacerState {
     this.memory = memory
   }
 
-  /** From the result of `JSON.stringify`. */
   static restore(data: object): PacerState {
     return new PacerState(PacerMemory.restore(data))
   }
@@ -27,7 +25,6 @@ export class PacerState {
     return this.memory
   }
 
-  /** Null until an answer reported it. */
   get limit(): number | null {
     return this.memory.limit
   }

@@ -109,7 +109,6 @@ export class EvenSpacing {
     this.tokens = Math.min(this.tokens, most)
   }
 
-  /** Restarts at `t`. */
   restart(t: number): void {
     this.tokens = Math.max(this.tokens, 0)
     this.at = t

@@ -1,12 +1,9 @@
 // An org's quota for display, read from its row.
 
-import { BULK_PRIORITIES } from '../../core/ports.ts'
-import type { BulkPriority } from '../../core/ports.ts'
-import { OrgQuota } from './org-quota.ts'
-import type { RequestTotals } from './org-quota.ts'
-import { UNLIMITED_PER_MINUTE } from './memory.ts'
-import type { LimiterModelName } from './memory.ts'
-import type { ByPriority } from './consumers.ts'
+import { BULK_PRIORITIES, type BulkPriority } from '../../core/ports.ts'
+import { OrgQuota, type RequestTotals } from './org-quota.ts'
+import { UNLIMITED_PER_MINUTE, type LimiterModelName } from './memory.ts'
+import type { Consumers } from './consumers.ts'
 
 /** Times in ms of the store's clock. */
 export interface QuotaView {
@@ -29,12 +26,7 @@ export interface QuotaView {
   readonly reserve: number
   /** Accepted requests; those of others are estimated. */
   readonly lastMinute: { readonly ours: number; readonly others: number }
-  readonly users: readonly {
-    readonly name: string
-    readonly lastSeenMs: number
-    readonly lastMinute: ByPriority
-    readonly waiting: ByPriority
-  }[]
+  readonly users: ReturnType<Consumers['view']>
   readonly totals: Readonly<RequestTotals>
   /**
    * Requests a minute that each priority can expect now: the limit minus the reserve or the others' use, whichever is more,
@@ -43,7 +35,6 @@ export interface QuotaView {
   readonly available: Readonly<Record<BulkPriority, number>> | null
 }
 
-/** Reads the text of a row. */
 export function readQuotaView(org: string, state: string, nowMs: number): QuotaView {
   const quota = OrgQuota.restore(state, nowMs)
   const t = nowMs / 1_000

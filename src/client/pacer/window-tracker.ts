@@ -5,7 +5,6 @@ import { WindowState } from './window-state.ts'
 import type { SentRequest } from './in-flight.ts'
 import { PERIOD_S, ResetClock } from './reset-clock.ts'
 
-/** An answer with its numbers. */
 export interface WindowAnswer {
   readonly limit: number
   readonly remaining: number

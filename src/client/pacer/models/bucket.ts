@@ -3,10 +3,8 @@
 
 import { isSmallBurst } from '../rolling-estimates.ts'
 import { PERIOD_S } from '../reset-clock.ts'
-import { perSecond } from '../memory.ts'
-import type { LimitedMemory } from '../memory.ts'
-import { rateOfReserve, shareOf } from './model.ts'
-import type { LimiterModel } from './model.ts'
+import { perSecond, type LimitedMemory } from '../memory.ts'
+import { rateOfReserve, shareOf, type LimiterModel } from './model.ts'
 import { seeWithoutWindows, withoutWindows } from './rolling.ts'
 
 export const bucketModel: LimiterModel = {

@@ -2,8 +2,7 @@
 
 import { perSecond } from '../memory.ts'
 import { PERIOD_S } from '../reset-clock.ts'
-import { countsForAMinute, rateOfReserve } from './model.ts'
-import type { LimiterModel } from './model.ts'
+import { countsForAMinute, rateOfReserve, type LimiterModel } from './model.ts'
 import { leftOfWindow, othersOfWindow, rateUntil } from './window.ts'
 
 export const learningModel: LimiterModel = {

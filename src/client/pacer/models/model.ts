@@ -2,8 +2,7 @@
 // in the memory, so that a switch to another model loses nothing, and a saved state is restored in one place. Times are seconds.
 
 import type { SentRequest } from '../in-flight.ts'
-import { perSecond } from '../memory.ts'
-import type { LimitedMemory, LimiterModelName } from '../memory.ts'
+import { perSecond, type LimitedMemory, type LimiterModelName } from '../memory.ts'
 import type { WindowAnswer } from '../window-tracker.ts'
 
 export interface LimiterModel {

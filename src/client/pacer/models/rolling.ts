@@ -1,14 +1,11 @@
 // Remaining came back in small gains, so each request counts for a minute of its own: we keep the same log.
 
-import { isJump } from '../window-tracker.ts'
-import type { WindowAnswer } from '../window-tracker.ts'
+import { isJump, type WindowAnswer } from '../window-tracker.ts'
 import { isSmallBurst } from '../rolling-estimates.ts'
 import { PERIOD_S } from '../reset-clock.ts'
-import { perSecond } from '../memory.ts'
-import type { LimitedMemory } from '../memory.ts'
+import { perSecond, type LimitedMemory } from '../memory.ts'
 import type { SentRequest } from '../in-flight.ts'
-import { countsForAMinute, rateOfReserve, shareOf } from './model.ts'
-import type { LimiterModel } from './model.ts'
+import { countsForAMinute, rateOfReserve, shareOf, type LimiterModel } from './model.ts'
 
 /** What is free beyond an even flow is used over this time. */
 const SPREAD_S = 1.5

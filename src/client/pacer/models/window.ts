@@ -1,11 +1,8 @@
 // Remaining jumped to about Limit, so there is a reset. What is left is spent until just before the next one.
 
-import { PERIOD_S } from '../reset-clock.ts'
-import type { ResetClock } from '../reset-clock.ts'
-import { perSecond } from '../memory.ts'
-import type { LimitedMemory } from '../memory.ts'
-import { shareOf } from './model.ts'
-import type { LimiterModel } from './model.ts'
+import { PERIOD_S, type ResetClock } from '../reset-clock.ts'
+import { perSecond, type LimitedMemory } from '../memory.ts'
+import { shareOf, type LimiterModel } from './model.ts'
 
 /** Under a lower limit, one request is too much to keep for a reset. */
 const KEEPS_ONE_FROM = 300
