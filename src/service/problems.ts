@@ -1,8 +1,7 @@
 // What the service answers when it refuses: the facts first, then the problem body of section 2.12, made from them.
 // Promise kept here: every refusal has a code of the closed set, a status that belongs to it, and says what was expected.
 
-import { REASONS, TITLES } from '../contract/index.ts'
-import type { ProblemCode, ProblemReason } from '../contract/index.ts'
+import { REASONS, TITLES, type ProblemCode, type ProblemReason } from '../contract/index.ts'
 
 /** One thing that is wrong in a body: RFC 6901 pointer, what was expected, machine-readable reason. */
 export interface Violation {
@@ -11,7 +10,6 @@ export interface Violation {
   readonly reason: string
 }
 
-/** Why a request, or an item of a batch, is refused. */
 export interface RefusalFacts {
   readonly status: number
   readonly code: ProblemCode
@@ -36,6 +34,22 @@ export class RequestRefused extends Error {
 /** The facts of a known reason; its code and status come from the contract. */
 export function refusalFacts(reason: ProblemReason, detail: string, field?: string): RefusalFacts {
   return { ...REASONS[reason], reason, detail, field }
+}
+
+/** A request that is refused for a known reason. */
+export function refused(reason: ProblemReason, detail: string, field?: string): RequestRefused {
+  return new RequestRefused(refusalFacts(reason, detail, field))
+}
+
+/** Nothing was done, and the same request may succeed later: 503. */
+export function unavailable(
+  detail: string,
+  retryAfter: string,
+  options?: ErrorOptions,
+): RequestRefused {
+  const headers = { 'Retry-After': retryAfter }
+  const facts = { status: 503, code: 'service_unavailable', detail, headers } as const
+  return new RequestRefused(facts, options)
 }
 
 /** A structurally malformed request: 400. */

@@ -10,7 +10,6 @@ import type { Grants, Key, Reach } from './keys.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { Org } from '../store/org.ts'
 
-/** The options of a new key. */
 export interface KeyOptions {
   /** Default: the first org. */
   readonly orgId?: number

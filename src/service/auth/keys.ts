@@ -30,7 +30,6 @@ export const ADMINISTRATOR: OrgUser = {
   permissions: 'all',
 }
 
-/** The form of a user's id. */
 export const USER_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export type Reach = 'user' | 'org'

@@ -4,24 +4,19 @@
 import { existsSync } from 'node:fs'
 import { randomInt } from 'node:crypto'
 import { SyncError } from '../../core/errors.ts'
-import { DataFile } from '../store/data-file.ts'
-import type { ListedKey } from '../store/data-file.ts'
-import { ADMINISTRATOR, USER_ID, newKey } from './keys.ts'
-import type { Grants, Reach, OrgUser } from './keys.ts'
+import { DataFile, type ListedKey } from '../store/data-file.ts'
+import type { KeyOptions } from './directory.ts'
+import { ADMINISTRATOR, USER_ID, newKey, type OrgUser } from './keys.ts'
 import { describeValue } from '../problems.ts'
 import { SYSTEM_TYPES } from '../schema/system-types.ts'
 
-export interface MintOptions {
+export interface MintOptions extends KeyOptions {
   /** Default: the only org of the file; the first one is created if there is none. */
   readonly orgId?: number
   /** Id of the key's creator, who is added to the org if unknown. Default: the administrator. */
   readonly userId?: string
   /** Adds the creator as an administrator. */
   readonly admin?: boolean
-  /** Default: every type, reading and writing. */
-  readonly grants?: Grants
-  /** Default `user`. */
-  readonly reach?: Reach
   /** Types that grants may name, in addition to the system's and those that the service last had on this file. */
   readonly types?: readonly string[]
 }

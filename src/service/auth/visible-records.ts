@@ -1,8 +1,7 @@
 // The records of one object type as one key sees them (section 5): all except the private records of others.
 // Promise kept here: for what a key cannot see, the service answers exactly as for what does not exist.
 
-import { valueKeys } from '../schema/field-types.ts'
-import type { StoredValue } from '../schema/field-types.ts'
+import { valueKeys, type StoredValue } from '../schema/field-types.ts'
 import type { Key } from './keys.ts'
 import { CREATED_BY, PRIVATE } from '../schema/object-types.ts'
 import { RequestRefused, noRecord } from '../problems.ts'

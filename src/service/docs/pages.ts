@@ -1,11 +1,9 @@
 // The pages, as HTML without any script of their own. All text that we did not write goes through `escaped`.
 
-import { PROBLEM_CODES } from '../../contract/index.ts'
-import type { ProblemCode } from '../../contract/index.ts'
+import { PROBLEM_CODES, TITLES, type ProblemCode } from '../../contract/index.ts'
 import type { Site } from '../handlers/handler.ts'
 import { EXAMPLE_REQUEST_ID } from '../openapi/examples.ts'
 import { REFUSALS, refusalsWith, shortNameOf } from '../openapi/refusals.ts'
-import { titleOf } from '../http/titles.ts'
 import type { KnownRefusal, RefusalName } from '../openapi/refusals.ts'
 import { problemBody } from '../problems.ts'
 import { CODES } from './codes.ts'
@@ -57,7 +55,7 @@ export function errorPage(site: Site, code: ProblemCode): string {
 <h1><code>${code}</code></h1>
 <p class="lead">${escaped(CODES[code].meaning)}</p>
 <dl class="facts"><dt>Status</dt><dd>${statusesOf(code)
-      .map((status) => escaped(`${status} ${titleOf(status)}`))
+      .map((status) => escaped(`${status} ${TITLES[status]}`))
       .join('<br>')}</dd>
 <dt>Send it again?</dt><dd>${escaped(CODES[code].again)}</dd></dl>
 <h2>When, and what to do</h2>

@@ -3,11 +3,10 @@
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import { aggregate } from '../query/aggregates.ts'
 import { aggregateBody } from '../http/envelopes.ts'
-import { checkedFilter, compileFilter } from '../query/filters.ts'
-import type { Filter } from '../query/filters.ts'
-import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
-import { RequestRefused, refusalFacts, describeValue } from '../problems.ts'
-import { checkSelection, sameType } from '../query/queries.ts'
+import { checkedFilter, compileFilter, type Filter } from '../query/filters.ts'
+import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
+import { refused } from '../problems.ts'
+import { sameType } from '../query/queries.ts'
 import type { Scan } from '../query/scan.ts'
 import type { SortPosition, StoredValues } from '../store/record-store.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
@@ -25,8 +24,7 @@ export const aggregateRecords: Handler = async ({ org, key, params, body, scan }
   const node = rest.filter == null ? null : checkedFilter(rest.filter, '/filter')
   const { op, property: name } = aggregations[0]!
   const property = name == null ? null : aggregatedProperty(name, op, type)
-  checkSelection(group_by, type, '/group_by')
-  const groupBy = group_by.map((each) => type.properties.get(each)!)
+  const groupBy = group_by.map((each, at) => knownProperty(type, each, `/group_by/${at}`))
   const filter = node && compileFilter(node, type, org.hasRates, '/filter')
   await scan.begin()
   const pieces = matching(org.view(key, type), filter, scan)
@@ -65,13 +63,9 @@ async function* matching(
 
 /** @throws Refusal 422 unknown_property, unsupported_aggregation */
 function aggregatedProperty(name: string, op: string, type: ObjectType): CompiledProperty {
-  const property = type.properties.get(name)
-  if (!property) {
-    const detail = `${type.name} has no property ${describeValue(name)}`
-    throw new RequestRefused(refusalFacts('unknown_property', detail, '/aggregations/0/property'))
-  }
+  const property = knownProperty(type, name, '/aggregations/0/property')
   const { aggregations } = property.field.wire
   if (aggregations.includes(op)) return property
   const detail = `${name} supports ${aggregations.join(', ')}, not ${op}`
-  throw new RequestRefused(refusalFacts('unsupported_aggregation', detail, '/aggregations/0/op'))
+  throw refused('unsupported_aggregation', detail, '/aggregations/0/op')
 }

@@ -1,14 +1,12 @@
 // Associations (sections 2.5, 2.6 and 4.3 rule 6): definitions, the edges of a record, and linking two records.
 // Promise kept here: a target that is unknown, deleted or invisible is refused in the same words.
 
-import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
-import type { AssociationEdgeWire } from '../../contract/index.ts'
+import { PAGE_LIMIT_MAX, type AssociationEdgeWire } from '../../contract/index.ts'
 import type { Edge } from '../store/edges.ts'
 import { associateBody } from '../http/envelopes.ts'
 import { grantOf } from '../auth/keys.ts'
 import type { Org } from '../store/org.ts'
-import { RequestRefused, notFound, describeValue } from '../problems.ts'
-import type { RefusalFacts } from '../problems.ts'
+import { RequestRefused, notFound, describeValue, type RefusalFacts } from '../problems.ts'
 import type { HandlerCall, Handler } from './handler.ts'
 import { pageOf } from './listing.ts'
 

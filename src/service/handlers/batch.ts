@@ -5,12 +5,10 @@ import type { WritableOperation } from '../../contract/index.ts'
 import { batchDeleteBody, batchUpdateBody, batchWriteBody } from '../http/envelopes.ts'
 import type { FaultKind } from '../limits/faults.ts'
 import type { ObjectType } from '../schema/object-types.ts'
-import { noRecord, problemBody } from '../problems.ts'
-import type { RefusalFacts } from '../problems.ts'
+import { noRecord, problemBody, type RefusalFacts } from '../problems.ts'
 import type { Slot, StoredRecord } from '../store/record-store.ts'
 import type { VisibleRecords } from '../auth/visible-records.ts'
-import { writeNewRecord, writeRecordUpdate, writeRecordUpsert } from '../store/writes.ts'
-import type { WriteOutcome } from '../store/writes.ts'
+import { writeRecord, writeRecordUpsert, type WriteOutcome } from '../store/writes.ts'
 import type { HandlerCall, Handler, Reply } from './handler.ts'
 import { matchingProperty } from './writes.ts'
 
@@ -19,7 +17,7 @@ export const batchCreate: Handler = (call) => {
   const items = batchWriteBody(call.body)
   const context = call.org.writing(call.key, type)
   return batch(call, items, (properties, index) =>
-    written(writeNewRecord(context, properties, `/data/${index}/properties`)),
+    written(writeRecord(context, null, properties, `/data/${index}/properties`)),
   )
 }
 
@@ -30,7 +28,7 @@ export const batchUpdate: Handler = (call) => {
   return batch(call, items, ({ id, properties }, index) => {
     const slot = context.view.get(id)
     if (!slot) return missing(id, type, index)
-    return written(writeRecordUpdate(context, slot, properties, `/data/${index}/properties`))
+    return written(writeRecord(context, slot, properties, `/data/${index}/properties`))
   })
 }
 

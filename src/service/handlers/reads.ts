@@ -1,14 +1,12 @@
 // Reading records: one, a listing, a query (sections 4, 4.1 and 4.5).
 
-import { canonicalJson } from '../../core/json.ts'
-import type { Json } from '../../core/json.ts'
+import { canonicalJson, type Json } from '../../core/json.ts'
 import { PAGE_LIMIT_MAX } from '../../contract/index.ts'
 import { cursorInvalid } from '../query/cursors.ts'
 import { queryBody } from '../http/envelopes.ts'
 import { checkedFilter } from '../query/filters.ts'
 import type { ObjectType } from '../schema/object-types.ts'
-import { checkSelection, preparedQuery, readPage } from '../query/queries.ts'
-import type { Query } from '../query/queries.ts'
+import { checkSelection, preparedQuery, readPage, type Query } from '../query/queries.ts'
 import type { SortPosition } from '../store/record-store.ts'
 import type { HandlerCall, Handler, Reply } from './handler.ts'
 import { pageOf } from './listing.ts'

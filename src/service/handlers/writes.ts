@@ -3,8 +3,8 @@
 import { BASE_PATH } from '../../contract/index.ts'
 import { recordBody } from '../http/envelopes.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
-import { RequestRefused, refusalFacts, describeValue } from '../problems.ts'
-import * as writes from '../store/writes.ts'
+import { RequestRefused, refused, describeValue } from '../problems.ts'
+import { writeRecord, writeRecordUpsert } from '../store/writes.ts'
 import type { WriteOutcome, WriteResult } from '../store/writes.ts'
 import type { HandlerCall, Handler } from './handler.ts'
 
@@ -12,7 +12,8 @@ const pointer = '/data/properties'
 
 export const createRecord: Handler = ({ org, key, params, body }) => {
   const type = org.writableType(key, params['object_type']!, ['create'])
-  const { record } = done(writes.writeNewRecord(org.writing(key, type), recordBody(body), pointer))
+  const outcome = writeRecord(org.writing(key, type), null, recordBody(body), pointer)
+  const { record } = done(outcome)
   const Location = `${BASE_PATH}/objects/${type.name}/records/${record.id}/`
   return { status: 201, body: { data: record }, headers: { Location } }
 }
@@ -21,7 +22,7 @@ export const updateRecord: Handler = ({ org, key, params, body }) => {
   const type = org.writableType(key, params['object_type']!, ['update'])
   const properties = recordBody(body)
   const slot = org.view(key, type).existing(params['id']!)
-  const outcome = writes.writeRecordUpdate(org.writing(key, type), slot, properties, pointer)
+  const outcome = writeRecord(org.writing(key, type), slot, properties, pointer)
   return { status: 200, body: { data: done(outcome).record } }
 }
 
@@ -38,7 +39,7 @@ export const upsertRecord: Handler = (call) => {
   const type = org.writableType(key, params['object_type']!, ['create', 'update'])
   const properties = recordBody(body)
   const matching = matchingProperty(call, type)
-  const outcome = writes.writeRecordUpsert(org.writing(key, type), matching, properties, pointer)
+  const outcome = writeRecordUpsert(org.writing(key, type), matching, properties, pointer)
   const { record, created } = done(outcome)
   return { status: created ? 201 : 200, body: { data: record, created } }
 }
@@ -51,7 +52,7 @@ export function matchingProperty({ query }: HandlerCall, type: ObjectType): Comp
   const detail = name
     ? `matching_property: ${type.name} has no property ${describeValue(name)}`
     : 'matching_property: the name of a property was expected in the query string'
-  throw new RequestRefused(refusalFacts('invalid_matching_property', detail))
+  throw refused('invalid_matching_property', detail)
 }
 
 function done(outcome: WriteOutcome): WriteResult {

@@ -21,12 +21,10 @@ import {
 } from './http-problems.ts'
 import type { Key } from '../auth/keys.ts'
 import type { Org } from '../store/org.ts'
-import { Intake, readsBody } from './intake.ts'
-import type { Stats } from './intake.ts'
+import { Intake, readsBody, type Stats } from './intake.ts'
 import { RequestRefused } from '../problems.ts'
 import { addRoutes, completeRoutes } from './routes.ts'
-import { createServer, trackConnections } from './server.ts'
-import type { Tls } from './server.ts'
+import { createServer, trackConnections, type Tls } from './server.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

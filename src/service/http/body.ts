@@ -5,10 +5,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
 import { brokenTextIn, duplicateIn, measure, membersOf, withoutRounding } from './json-scan.ts'
-import { RequestRefused, malformed } from '../problems.ts'
-import type { RefusalFacts } from '../problems.ts'
+import { RequestRefused, malformed, type RefusalFacts } from '../problems.ts'
 
-/** Bytes of a request's body. */
 export const BODY_BYTES_MAX = 4 * 1_024 * 1_024
 /** Levels of lists and objects in a body; a filter that is too deep, with 9 levels of its own, is refused well before. */
 export const BODY_DEPTH_MAX = 500

@@ -2,8 +2,7 @@
 // whose values the object type checks once. Promise kept here: whatever passes here also passes the contract's schema.
 
 import { z } from 'zod'
-import { isJsonObject } from '../../core/json.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import { AggregateBody, BATCH_ITEMS_MAX, QueryBody } from '../../contract/index.ts'
 import { malformed, outOfRange, pointerToken, describeValue } from '../problems.ts'
 

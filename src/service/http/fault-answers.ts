@@ -3,20 +3,21 @@
 import type { FastifyReply } from 'fastify'
 import type { Clock } from '../../core/ports.ts'
 import type { FaultKind } from '../limits/faults.ts'
-import { RequestRefused } from '../problems.ts'
+import { RequestRefused, unavailable } from '../problems.ts'
 
 const html = '<html><body><h1>502 Bad Gateway</h1></body></html>\n'
 /** Seconds that `Retry-After` asks for. */
 const waitS = 1
+const nothingDone = 'The service is unavailable: nothing was done'
 /** Pieces of a slow answer. */
 const dribbles = 10
 
 /** Answers in place of the service; false if the work is to be done. @throws Refusal */
 export function faultBefore(fault: FaultKind, reply: FastifyReply, nowMs: number): boolean {
-  if (fault === 'unavailable_503') throw unavailable(String(waitS))
+  if (fault === 'unavailable_503') throw unavailable(nothingDone, String(waitS))
   if (fault === 'unavailable_503_date') {
     // A date has whole seconds: rounded up, so that the wait is not zero.
-    throw unavailable(new Date(Math.ceil(nowMs / 1_000 + waitS) * 1_000).toUTCString())
+    throw unavailable(nothingDone, new Date(Math.ceil(nowMs / 1_000 + waitS) * 1_000).toUTCString())
   }
   if (fault === 'internal_500_before') throw failed('The service failed: nothing was done')
   if (fault !== 'reset_before' && fault !== 'html_502') return false
@@ -71,15 +72,6 @@ async function dribble(
     await clock.sleep(ms / dribbles)
   }
   if (!raw.destroyed) raw.end()
-}
-
-function unavailable(retryAfter: string): RequestRefused {
-  return new RequestRefused({
-    status: 503,
-    code: 'service_unavailable',
-    detail: 'The service is unavailable: nothing was done',
-    headers: { 'Retry-After': retryAfter },
-  })
 }
 
 function failed(detail: string): RequestRefused {

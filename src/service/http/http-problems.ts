@@ -1,18 +1,13 @@
 // Problems over HTTP: our refusals, Fastify's own errors in our words, and bytes that are not HTTP at all.
 // Promise kept here: whatever goes wrong, the answer is application/problem+json and quotes no foreign message.
 
-import { maxHeaderSize } from 'node:http'
-import type { ServerResponse } from 'node:http'
+import { maxHeaderSize, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { tooLarge } from './body.ts'
 import type { Site } from '../handlers/handler.ts'
-import { titleOf } from './titles.ts'
-import { RequestRefused, notFound, problemBody } from '../problems.ts'
-import type { RefusalFacts } from '../problems.ts'
+import { RequestRefused, notFound, problemBody, type RefusalFacts } from '../problems.ts'
 import { linger } from './server.ts'
-
-export { BODY_BYTES_MAX } from './body.ts'
 
 const notHttp: RefusalFacts = {
   status: 400,
@@ -39,8 +34,9 @@ export function sendRefusal(
 ): void {
   const { socket } = request.raw
   if (!request.raw.complete) linger(socket, () => request.raw.complete)
+  const problem = problemBody(facts, site.docsUrl, request.id)
   // The status line repeats the title; Node's own phrases differ for two statuses.
-  reply.raw.statusMessage = titleOf(facts.status)
+  reply.raw.statusMessage = problem.title
   // Fastify would end the connection at once, and a caller that is still sending could lose the refusal. If the caller wants the
   // connection closed, the answer says so.
   if (reply.raw.shouldKeepAlive) reply.removeHeader('connection')
@@ -49,7 +45,7 @@ export function sendRefusal(
     .code(facts.status)
     .headers(facts.headers ?? {})
     .type('application/problem+json')
-    .send(JSON.stringify(problemBody(facts, site.docsUrl, request.id)))
+    .send(JSON.stringify(problem))
 }
 
 /** Fastify's own errors, in our words; an unknown one becomes an internal error that reveals nothing. */
@@ -101,8 +97,8 @@ export function refuseRaw(
   requestId: string,
   headers: Record<string, string>,
 ): void {
-  const title = titleOf(facts.status)
-  const body = JSON.stringify({ ...problemBody(facts, site.docsUrl, requestId), title })
+  const problem = problemBody(facts, site.docsUrl, requestId)
+  const body = JSON.stringify(problem)
   const lines = Object.entries({
     'Content-Type': 'application/problem+json',
     'Content-Length': String(Buffer.byteLength(body)),
@@ -110,6 +106,6 @@ export function refuseRaw(
     ...headers,
     ...facts.headers,
   }).map(([name, value]) => `${name}: ${value}`)
-  socket.end(`HTTP/1.1 ${facts.status} ${title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  socket.end(`HTTP/1.1 ${facts.status} ${problem.title}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
   linger(socket, () => false)
 }

@@ -9,8 +9,7 @@ import { OPERATIONS } from '../../contract/index.ts'
 import type { Directory } from '../auth/directory.ts'
 import { fingerprintOfHeader } from '../auth/keys.ts'
 import type { Site } from '../handlers/handler.ts'
-import { RequestRefused, noValidKey } from '../problems.ts'
-import type { RefusalFacts } from '../problems.ts'
+import { RequestRefused, malformed, noValidKey, type RefusalFacts } from '../problems.ts'
 import { acceptsJson } from './accept.ts'
 import { refusalOfBody } from './body.ts'
 import { noSuchPath, refuseRaw } from './http-problems.ts'
@@ -111,16 +110,11 @@ function refusalOf(request: FastifyRequest, retryAfterS: number | null): Request
   const { headers, is404 } = request
   for (const name of ['host', 'authorization']) {
     if (timesOf(request.raw.rawHeaders, name) > 1) {
-      const detail = `The header ${name} was given more than once`
-      return new RequestRefused({ status: 400, code: 'request_invalid', detail })
+      return malformed(`The header ${name} was given more than once`)
     }
   }
   if (headers.host === undefined && request.raw.httpVersion === '1.1') {
-    return new RequestRefused({
-      status: 400,
-      code: 'request_invalid',
-      detail: 'The header Host was expected',
-    })
+    return malformed('The header Host was expected')
   }
   const { operationId, open = false } = request.routeOptions.config
   if (!open && !request.key) return new RequestRefused(noValidKey)

@@ -2,6 +2,7 @@
 // Unicode. Promise kept here: no member of a body is dropped or replaced silently. One quick pass over the bytes and one
 // over the value; the place is searched for only if something is wrong.
 
+import { isLossy } from '../../core/lossless-number.ts'
 import { pointerToken } from '../problems.ts'
 
 const quote = 0x22
@@ -69,7 +70,7 @@ export function withoutRounding(json: string): string {
     else if (code === 0x2d /* - */ || (code >= 0x30 && code <= 0x39)) {
       numberForm.lastIndex = at
       const text = numberForm.exec(json)![0]
-      if (!isKept(text)) {
+      if (isLossy(text)) {
         parts.push(json.slice(from, at), toInfinity)
         from = at + text.length
       }
@@ -77,23 +78,6 @@ export function withoutRounding(json: string): string {
     }
   }
   return parts.length === 0 ? json : parts.join('') + json.slice(from)
-}
-
-/** Whether the double that a JSON number is read as has the same digits, and its point in the same place. */
-function isKept(text: string): boolean {
-  const value = Number(text)
-  return Number.isFinite(value) && normalForm(text) === normalForm(String(value))
-}
-
-/** Digits without zeros at the ends, and the exponent of the last of them: `12.50` is `125e-1`. */
-function normalForm(number: string): string {
-  const [, whole = '', fraction = '', exponent = '0'] =
-    /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? []
-  const all = (whole + fraction).replace(/^0+/, '')
-  if (all === '') return '0'
-  let end = all.length
-  while (all[end - 1] === '0') end -= 1
-  return `${all.slice(0, end)}e${Number(exponent) - fraction.length + all.length - end}`
 }
 
 /** Members of all objects of a value. If the text has more, a name occurred twice, and the last one won. */

@@ -4,8 +4,7 @@
 
 import { METHODS } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { BASE_PATH, OPERATIONS, RecordPage } from '../../contract/index.ts'
-import type { Operation } from '../../contract/index.ts'
+import { BASE_PATH, OPERATIONS, RecordPage, type Operation } from '../../contract/index.ts'
 import { isJsonObject } from '../../core/json.ts'
 import type { Directory } from '../auth/directory.ts'
 import { faultAfter, faultBefore } from './fault-answers.ts'

@@ -2,8 +2,7 @@
 // every answer has our headers; a slow client does not hold a connection; stopping takes a bounded time.
 
 import { X509Certificate, createPrivateKey } from 'node:crypto'
-import { createServer as createHttpServer } from 'node:http'
-import type { RequestListener, Server } from 'node:http'
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'

@@ -1,8 +1,7 @@
 // An example of every operation, and of every status that it succeeds with: the golden exchanges of examples.json.
 // Promise kept here: they are true. The tests send each to a service, and play each to the client (test/golden/README.md).
 
-import { BASE_PATH, OPERATIONS, namesIn } from '../../contract/index.ts'
-import type { OperationId } from '../../contract/index.ts'
+import { BASE_PATH, OPERATIONS, namesIn, type OperationId } from '../../contract/index.ts'
 import golden from './examples.json' with { type: 'json' }
 
 export interface Example {

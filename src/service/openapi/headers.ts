@@ -6,8 +6,8 @@ interface HeaderFacts {
   /** Its name in the document's components. */
   readonly id: string
   readonly description: string
-  /** Whether it is on every answer that names it. */
-  readonly required: boolean
+  /** Whether it is on every answer that names it. Default: true. */
+  readonly required?: false
   readonly schema: object
   readonly example: string | number
 }
@@ -18,28 +18,24 @@ const HEADERS = {
   [REQUEST_ID_HEADER]: {
     id: 'RequestId',
     description: 'Identifier of the request, to be quoted to support.',
-    required: true,
     schema: text,
     example: 'req_5f0c7a91b2e4000017',
   },
   'Cache-Control': {
     id: 'CacheControl',
     description: 'Nothing may be kept.',
-    required: true,
     schema: { type: 'string', const: 'no-store' },
     example: 'no-store',
   },
   'RateLimit-Limit': {
     id: 'RateLimitLimit',
     description: 'Requests that the org may send per minute.',
-    required: true,
     schema: { type: 'integer', minimum: 0 },
     example: 600,
   },
   'RateLimit-Remaining': {
     id: 'RateLimitRemaining',
     description: 'Requests that are left.',
-    required: true,
     schema: { type: 'integer', minimum: 0 },
     example: 599,
   },
@@ -60,21 +56,18 @@ const HEADERS = {
   Location: {
     id: 'Location',
     description: 'Path of the record that was created.',
-    required: true,
     schema: { type: 'string', format: 'uri-reference' },
     example: '/rest/v1/objects/svc_contact/records/rec_1ce_0000004/',
   },
   'WWW-Authenticate': {
     id: 'WwwAuthenticate',
     description: 'How to authenticate.',
-    required: true,
     schema: { type: 'string', const: 'Bearer' },
     example: 'Bearer',
   },
   Allow: {
     id: 'Allow',
     description: 'The methods that the path supports.',
-    required: true,
     schema: text,
     example: 'GET, POST, PUT',
   },
@@ -88,7 +81,6 @@ const HEADERS = {
   'Retry-After': {
     id: 'RetryAfter',
     description: 'Seconds to wait before the next request.',
-    required: true,
     schema: { type: 'integer', minimum: 1 },
     example: 40,
   },
@@ -120,7 +112,12 @@ export function headersOf(status: number, others: readonly HeaderName[] = []) {
   )
 }
 
-/** The document's `components.headers`. */
 export function headerComponents() {
-  return Object.fromEntries(Object.values(HEADERS).map(({ id, ...header }) => [id, header]))
+  const headers: readonly HeaderFacts[] = Object.values(HEADERS)
+  return Object.fromEntries(
+    headers.map(({ id, description, required = true, schema, example }) => [
+      id,
+      { description, required, schema, example },
+    ]),
+  )
 }

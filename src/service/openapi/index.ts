@@ -4,15 +4,13 @@
 import * as contract from '../../contract/index.ts'
 import type { Operation, OperationId } from '../../contract/index.ts'
 import { OPERATION_IDS } from '../handlers/index.ts'
-import { examples } from './examples.ts'
-import type { Example } from './examples.ts'
+import { examples, type Example } from './examples.ts'
 import { headerComponents, headersOf } from './headers.ts'
 import { linksOf } from './links.ts'
 import { DESCRIPTIONS, refusalsOf } from './operations.ts'
 import { operationParameters } from './parameters.ts'
 import { refusalComponents, refusedResponses } from './problem-responses.ts'
-import { refTo, schemaComponents } from './schemas.ts'
-import type { SchemaObject } from './schemas.ts'
+import { refTo, schemaComponents, type SchemaObject } from './schemas.ts'
 import { ABOUT, TAGS } from './texts.ts'
 
 /** The document. `url` is where the service listens, `docsUrl` where its documentation is. */

@@ -1,7 +1,6 @@
 // Links of the document: requests that an answer makes possible.
 
-import { OPERATIONS } from '../../contract/index.ts'
-import type { OperationId } from '../../contract/index.ts'
+import { OPERATIONS, type OperationId } from '../../contract/index.ts'
 import { OPERATION_IDS } from '../handlers/index.ts'
 import type { SchemaObject } from './schemas.ts'
 

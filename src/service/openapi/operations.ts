@@ -1,15 +1,14 @@
 // What the OpenAPI document says about each operation in addition to the contract's table: a text, and what it can refuse.
 // Promise kept here: an operation that is added to the contract does not compile until it is described here.
 
-import { OPERATIONS } from '../../contract/index.ts'
-import type { Operation, OperationId } from '../../contract/index.ts'
+import { OPERATIONS, type Operation, type OperationId } from '../../contract/index.ts'
 import type { RefusalName } from './refusals.ts'
 
 interface Description {
   /** Markdown. */
   readonly text: string
-  /** In addition to those that every operation of its kind has. */
-  readonly refusals: readonly RefusalName[]
+  /** In addition to those that every operation of its kind has. Default: none. */
+  readonly refusals?: readonly RefusalName[]
 }
 
 /** What every operation can refuse. */
@@ -28,7 +27,9 @@ const ALWAYS: readonly RefusalName[] = [
 const WITH_BODY: readonly RefusalName[] = ['body_too_large', 'media_type_unsupported']
 /** The gates of a write, in their order. */
 const GATES: readonly RefusalName[] = ['type_read_only', 'type_unknown', 'write_forbidden']
-const FILTERS: readonly RefusalName[] = [
+const QUERIES: readonly RefusalName[] = [
+  'query_malformed',
+  'query_out_of_range',
   'filter_malformed',
   'unknown_property',
   'operator_not_supported',
@@ -38,6 +39,7 @@ const FILTERS: readonly RefusalName[] = [
   'exchange_rate_unavailable',
 ]
 const PROPERTIES: readonly RefusalName[] = ['body_malformed', 'value_taken', 'schema_invalid']
+const ITEMS: readonly RefusalName[] = ['body_malformed', 'items_out_of_range']
 
 const NULL_CLEARS =
   'A null clears a property; a property that is left out stays as it is. Values that are stored already are no error, so the request may be sent again.'
@@ -49,16 +51,13 @@ const EVERYTHING =
 export const DESCRIPTIONS: Readonly<Record<OperationId, Description>> = {
   readRoot: {
     text: 'Needs no key. Says which version this is and where its description and documentation are.',
-    refusals: [],
   },
-  readOpenApi: { text: 'Needs no key. This document.', refusals: [] },
+  readOpenApi: { text: 'Needs no key. This document.' },
   readSelf: {
     text: 'Says whose key it is, which org it belongs to, how far it sees, and what it may read and write. The cheapest way to try a key.',
-    refusals: [],
   },
   listObjectTypes: {
     text: 'Lists exactly the object types that the key may read. The list is not paginated.',
-    refusals: [],
   },
   readObjectType: {
     text: 'The object type, with every property: its field type, whether it may be written, and the operators that filter it.',
@@ -66,7 +65,6 @@ export const DESCRIPTIONS: Readonly<Record<OperationId, Description>> = {
   },
   listFieldTypes: {
     text: "Lists what a property's `field_type` can be: the JSON shape of its values, its operators, aggregations and units. The list is not paginated.",
-    refusals: [],
   },
   listRecords: {
     text: `Lists every record of the type that the key may see, in the order of creation. ${EVERYTHING}`,
@@ -93,45 +91,25 @@ export const DESCRIPTIONS: Readonly<Record<OperationId, Description>> = {
     refusals: ['record_unknown'],
   },
   queryRecords: {
-    text: `Lists the records that match a filter and a search, in the order of at most one property. ${EVERYTHING} A cursor carries its query: beside it, leave the query out or give the same.`,
-    refusals: [
-      'query_malformed',
-      'query_out_of_range',
-      ...FILTERS,
-      'cursor_invalid',
-      'type_unreadable',
-      'unsupported_sort',
-    ],
+    text: `Lists the records that match a filter and a search, in the order of at most one property. ${EVERYTHING} A cursor carries its query: next to it, leave the query out or give the same.`,
+    refusals: [...QUERIES, 'cursor_invalid', 'type_unreadable', 'unsupported_sort'],
   },
   aggregateRecords: {
     text: 'Computes one number for each group of records. Groups are paged by `limit` and `offset`, without a cursor.',
-    refusals: [
-      'query_malformed',
-      'query_out_of_range',
-      ...FILTERS,
-      'type_unreadable',
-      'unsupported_aggregation',
-    ],
+    refusals: [...QUERIES, 'type_unreadable', 'unsupported_aggregation'],
   },
-  batchCreate: {
-    text: `${BATCH}Sent again, it creates the records again.`,
-    refusals: ['body_malformed', 'items_out_of_range'],
-  },
-  batchUpdate: {
-    text: `${BATCH}${NULL_CLEARS}`,
-    refusals: ['body_malformed', 'items_out_of_range'],
-  },
+  batchCreate: { text: `${BATCH}Sent again, it creates the records again.`, refusals: ITEMS },
+  batchUpdate: { text: `${BATCH}${NULL_CLEARS}`, refusals: ITEMS },
   batchUpsert: {
     text: `${BATCH}Each item is found by its value of \`matching_property\`. ${NULL_CLEARS}`,
-    refusals: ['body_malformed', 'items_out_of_range', 'invalid_matching_property'],
+    refusals: [...ITEMS, 'invalid_matching_property'],
   },
   batchDelete: {
     text: `${BATCH}Sent again, it answers 404 for each item that is gone.`,
-    refusals: ['body_malformed', 'items_out_of_range'],
+    refusals: ITEMS,
   },
   listAssociations: {
     text: 'Lists the association definitions between types that the key may read. The list is not paginated.',
-    refusals: [],
   },
   listAssociationEdges: {
     text: `Lists the links from a record to records that the key may see. ${EVERYTHING.replace('records', 'links')}`,
@@ -143,7 +121,6 @@ export const DESCRIPTIONS: Readonly<Record<OperationId, Description>> = {
   },
 }
 
-/** Everything that an operation can refuse. */
 export function refusalsOf(id: OperationId): RefusalName[] {
   const { authenticated, request, writes }: Operation = OPERATIONS[id]
   return [
@@ -151,6 +128,6 @@ export function refusalsOf(id: OperationId): RefusalName[] {
     ...(authenticated ? (['key_missing'] as const) : []),
     ...(request === null ? [] : WITH_BODY),
     ...(writes === null ? [] : GATES),
-    ...DESCRIPTIONS[id].refusals,
+    ...(DESCRIPTIONS[id].refusals ?? []),
   ]
 }

@@ -1,10 +1,8 @@
 // The parameters of an operation: those of its path, then those of its query.
 
-import type { Operation } from '../../contract/index.ts'
-import { namesIn } from '../../contract/index.ts'
+import { namesIn, type Operation } from '../../contract/index.ts'
 import type { Example } from './examples.ts'
-import { inlineSchema } from './schemas.ts'
-import type { SchemaObject } from './schemas.ts'
+import { inlineSchema, type SchemaObject } from './schemas.ts'
 
 const IN_PATHS: Readonly<Record<string, string>> = {
   object_type: 'Internal name of an object type.',

@@ -1,16 +1,12 @@
 // The refusals of an operation as responses of the document. A response with one refusal is shared by all operations.
 
-import { Problem } from '../../contract/index.ts'
+import { Problem, TITLES } from '../../contract/index.ts'
 import { problemBody } from '../problems.ts'
 import { EXAMPLE_REQUEST_ID } from './examples.ts'
 import { headersOf } from './headers.ts'
-import { titleOf } from '../http/titles.ts'
-import { REFUSALS, shortNameOf } from './refusals.ts'
-import type { KnownRefusal, RefusalName } from './refusals.ts'
-import { refTo } from './schemas.ts'
-import type { SchemaObject } from './schemas.ts'
+import { REFUSALS, shortNameOf, type KnownRefusal, type RefusalName } from './refusals.ts'
+import { refTo, type SchemaObject } from './schemas.ts'
 
-/** The responses to these refusals, by status. */
 export function refusedResponses(names: readonly RefusalName[]): Record<number, SchemaObject> {
   const byStatus: Record<number, RefusalName[]> = {}
   for (const name of names) (byStatus[REFUSALS[name].status] ??= []).push(name)
@@ -35,10 +31,7 @@ export function refusalComponents(
     examples: Object.fromEntries(
       names.map((name) => {
         const { when, remedy, ...facts }: KnownRefusal = REFUSALS[name]
-        const value = {
-          ...problemBody(facts, docsUrl, EXAMPLE_REQUEST_ID),
-          title: titleOf(facts.status),
-        }
+        const value = problemBody(facts, docsUrl, EXAMPLE_REQUEST_ID)
         return [name, { summary: shortNameOf(name), description: `${when} ${remedy}`, value }]
       }),
     ),
@@ -49,7 +42,7 @@ export function refusalComponents(
 function response(names: readonly RefusalName[]): SchemaObject {
   const { status, code } = REFUSALS[names[0]!]
   return {
-    description: `${titleOf(status)}${cases(names)}`,
+    description: `${TITLES[status]}${cases(names)}`,
     headers: headersOf(status),
     content: {
       'application/problem+json': {

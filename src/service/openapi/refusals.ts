@@ -12,7 +12,7 @@ import {
   REASONS,
 } from '../../contract/index.ts'
 import type { ProblemCode, ProblemReason } from '../../contract/index.ts'
-import { BODY_BYTES_MAX } from '../http/http-problems.ts'
+import { BODY_BYTES_MAX } from '../http/body.ts'
 import type { RefusalFacts } from '../problems.ts'
 
 /** `detail`, `field` and `errors` are an example, in the service's own words. */

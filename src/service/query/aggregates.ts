@@ -7,8 +7,7 @@ import type { AGGREGATIONS, AggregateData } from '../../contract/index.ts'
 import type { CurrencyValue } from '../schema/currency.ts'
 import type { Scalar, StoredValue } from '../schema/field-types.ts'
 import type { CompiledProperty } from '../schema/object-types.ts'
-import { sortedInSteps } from './scan.ts'
-import type { Steps } from './scan.ts'
+import { sortedInSteps, type Steps } from './scan.ts'
 import type { StoredValues } from '../store/record-store.ts'
 
 export interface Aggregation {
@@ -75,22 +74,15 @@ async function groupsOf(
 ): Promise<Group[]> {
   const { groupBy } = aggregation
   const groups = new Map<StoredValue, Group>()
-  const groupWith = (id: StoredValue, keys: readonly StoredValue[]): Group => {
-    const group = { keys, tally: newTally(aggregation) }
-    groups.set(id, group)
-    return group
-  }
-  if (groupBy.length === 0) groupWith(null, [])
+  if (groupBy.length === 0) groups.set(null, { keys: [], tally: newTally(aggregation) })
   for await (const records of pieces) {
     for (const values of records) {
       const id = groupBy.length === 0 ? null : groupId(values, groupBy)
-      const known = groups.get(id)
-      const group =
-        known ??
-        groupWith(
-          id,
-          groupBy.map(({ name }) => values[name]!),
-        )
+      let group = groups.get(id)
+      if (!group) {
+        group = { keys: groupBy.map(({ name }) => values[name]!), tally: newTally(aggregation) }
+        groups.set(id, group)
+      }
       group.tally.add(values)
     }
   }
@@ -120,18 +112,16 @@ function compareKeys(
 /** The order of the field type; lists item by item; null last. */
 function compareValues(a: StoredValue, b: StoredValue, property: CompiledProperty): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
-  const compare = scalarOrder(property)
+  const { wire, field } = property
+  const compare = (
+    wire.field_type === 'currency' ? compareUnitFirst : field.compare
+  ) as Compare<Scalar>
   if (!Array.isArray(a) || !Array.isArray(b)) return compare(a as Scalar, b as Scalar)
   for (let index = 0; index < a.length && index < b.length; index += 1) {
     const order = compare(a[index]!, b[index]!)
     if (order !== 0) return order
   }
   return a.length - b.length
-}
-
-function scalarOrder({ wire, field }: CompiledProperty): Compare<Scalar> {
-  const compare = wire.field_type === 'currency' ? compareUnitFirst : field.compare
-  return compare as Compare<Scalar>
 }
 
 /** By unit, then by amount. Comparing their worth would need exchange rates, and equal worth would leave the order open. */
@@ -141,132 +131,75 @@ function compareUnitFirst(a: CurrencyValue, b: CurrencyValue): number {
 }
 
 function newTally({ op, property }: Aggregation): Tally {
-  if (op === 'count') return property ? new ValueCount(property.name) : new RecordCount()
+  if (op === 'count') return countOf(property?.name)
   const { name, wire, field } = property!
   if (wire.field_type !== 'currency') {
-    return new ValueTally(name, newMeasure(op, field.compare as Compare<Plain>))
+    return tallyOf(name, newMeasure(op, field.compare as Compare<Plain>))
   }
-  const ofUnit = () => newMeasure(op, compareDecimals as Compare<Plain>)
-  return new ValueTally(name, new ByUnit(ofUnit))
+  return tallyOf(
+    name,
+    byUnit(() => newMeasure(op, compareDecimals as Compare<Plain>)),
+  )
 }
 
 function newMeasure(op: 'sum' | 'avg' | 'min' | 'max', compare: Compare<Plain>): PlainMeasure {
-  switch (op) {
-    case 'sum':
-      return new Sum()
-    case 'avg':
-      return new Average()
-    case 'min':
-      return new Extreme(compare, -1)
-    case 'max':
-      return new Extreme(compare, 1)
+  if (op === 'min') return extreme(compare, -1)
+  if (op === 'max') return extreme(compare, 1)
+  const sum = new DecimalSum()
+  return {
+    add: (value) => sum.add(value),
+    result: () => (op === 'sum' ? sum.total() : sum.average()),
   }
 }
 
-class RecordCount implements Tally {
-  private records = 0
-
-  add(): void {
-    this.records += 1
-  }
-
-  result(): number {
-    return this.records
-  }
-}
-
-class ValueCount implements Tally {
-  private readonly name: string
-  private records = 0
-
-  constructor(name: string) {
-    this.name = name
-  }
-
-  add(values: StoredValues): void {
-    if (values[this.name] !== null) this.records += 1
-  }
-
-  result(): number {
-    return this.records
+/** Counts records; with a name, only those that have a value of that property. */
+function countOf(name: string | undefined): Tally {
+  let records = 0
+  return {
+    add: (values) => {
+      if (name === undefined || values[name] !== null) records += 1
+    },
+    result: () => records,
   }
 }
 
-class ValueTally<Item> implements Tally {
-  private readonly name: string
-  private readonly measure: Measure<Item, string | CurrencyValue[]>
-
-  constructor(name: string, measure: Measure<Item, string | CurrencyValue[]>) {
-    this.name = name
-    this.measure = measure
-  }
-
-  add(values: StoredValues): void {
-    const value = values[this.name] as Item | Item[] | null
-    if (value === null) return
-    if (Array.isArray(value)) for (const each of value) this.measure.add(each)
-    else this.measure.add(value)
-  }
-
-  result(): string | CurrencyValue[] | null {
-    return this.measure.result()
-  }
-}
-
-class Sum extends DecimalSum implements PlainMeasure {
-  result(): string | null {
-    return this.total()
-  }
-}
-
-class Average extends DecimalSum implements PlainMeasure {
-  result(): string | null {
-    return this.average()
+function tallyOf<Item>(name: string, measure: Measure<Item, string | CurrencyValue[]>): Tally {
+  return {
+    add: (values) => {
+      const value = values[name] as Item | Item[] | null
+      if (value === null) return
+      if (Array.isArray(value)) for (const each of value) measure.add(each)
+      else measure.add(value)
+    },
+    result: () => measure.result(),
   }
 }
 
 /** The least or the greatest value. */
-class Extreme implements PlainMeasure {
-  private readonly compare: Compare<Plain>
-  private readonly side: 1 | -1
-  private best: Plain | null = null
-
-  constructor(compare: Compare<Plain>, side: 1 | -1) {
-    this.compare = compare
-    this.side = side
-  }
-
-  add(value: Plain): void {
-    if (this.best === null || this.compare(value, this.best) * this.side > 0) this.best = value
-  }
-
-  result(): string | null {
-    return typeof this.best === 'number' ? decimalOfNumber(this.best) : this.best
+function extreme(compare: Compare<Plain>, side: 1 | -1): PlainMeasure {
+  let best: Plain | null = null
+  return {
+    add: (value) => {
+      if (best === null || compare(value, best) * side > 0) best = value
+    },
+    result: () => (typeof best === 'number' ? decimalOfNumber(best) : best),
   }
 }
 
 /** One result for each currency, in the order of their codes. */
-class ByUnit implements Measure<CurrencyValue, CurrencyValue[]> {
-  private readonly newMeasure: () => PlainMeasure
-  private readonly measures = new Map<string, PlainMeasure>()
-
-  constructor(newMeasure: () => PlainMeasure) {
-    this.newMeasure = newMeasure
-  }
-
-  add({ amount, unit }: CurrencyValue): void {
-    let measure = this.measures.get(unit)
-    if (!measure) {
-      measure = this.newMeasure()
-      this.measures.set(unit, measure)
-    }
-    measure.add(amount)
-  }
-
-  result(): CurrencyValue[] | null {
-    if (this.measures.size === 0) return null
-    return [...this.measures]
-      .map(([unit, measure]) => ({ amount: measure.result()!, unit }))
-      .toSorted(({ unit: a }, { unit: b }) => (a < b ? -1 : 1))
+function byUnit(measureOfUnit: () => PlainMeasure): Measure<CurrencyValue, CurrencyValue[]> {
+  const measures = new Map<string, PlainMeasure>()
+  return {
+    add: ({ amount, unit }) => {
+      let measure = measures.get(unit)
+      if (!measure) measures.set(unit, (measure = measureOfUnit()))
+      measure.add(amount)
+    },
+    result: () => {
+      if (measures.size === 0) return null
+      return [...measures]
+        .map(([unit, measure]) => ({ amount: measure.result()!, unit }))
+        .toSorted(({ unit: a }, { unit: b }) => (a < b ? -1 : 1))
+    },
   }
 }

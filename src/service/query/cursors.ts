@@ -4,9 +4,9 @@
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { CURSOR_LIFETIME_MS } from '../../contract/index.ts'
-import { RequestRefused, refusalFacts } from '../problems.ts'
+import { refused, type RequestRefused } from '../problems.ts'
 
-/** Whose cursor it is, and of which listing. */
+/** The key and the listing that a cursor is for. */
 export interface CursorScope {
   readonly orgId: number
   readonly fingerprint: string
@@ -50,12 +50,8 @@ export class Cursors {
       throw notIssued()
     }
     const payload = JSON.parse(Buffer.from(text, 'base64url').toString()) as Payload
-    if (payload.scope.join() !== tuple(scope).join()) {
-      throw notIssued()
-    }
-    if (payload.expiresMs <= nowMs) {
-      throw cursorExpired()
-    }
+    if (payload.scope.join() !== tuple(scope).join()) throw notIssued()
+    if (payload.expiresMs <= nowMs) throw cursorExpired()
     // We signed it, so it is what was encoded.
     return payload.state as State
   }
@@ -76,7 +72,7 @@ export function cursorExpired(): RequestRefused {
 }
 
 export function cursorInvalid(detail: string): RequestRefused {
-  return new RequestRefused(refusalFacts('cursor_invalid', detail))
+  return refused('cursor_invalid', detail)
 }
 
 function tuple(scope: CursorScope): [number, string, string] {

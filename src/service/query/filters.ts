@@ -10,9 +10,9 @@ import {
 } from '../../contract/index.ts'
 import type { FilterNode } from '../../contract/index.ts'
 import type { StoredValue } from '../schema/field-types.ts'
-import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
-import { RequestRefused, refusalFacts, malformed, describeValue } from '../problems.ts'
-import { compileOperator, invalid, refused } from './operators.ts'
+import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
+import { RequestRefused, refusalFacts, malformed, describeValue, refused } from '../problems.ts'
+import { compileOperator, invalid } from './operators.ts'
 import type { Leaf, ValueBound, ValueTest } from './operators.ts'
 import type { Scan } from './scan.ts'
 import type { StoredValues } from '../store/record-store.ts'
@@ -65,12 +65,13 @@ export function checkedFilter(raw: unknown, pointer: string): FilterNode {
   if (tooDeep !== null) {
     throw refused('filter_too_deep', `At most ${FILTER_DEPTH_MAX} levels were expected`, tooDeep)
   }
-  if (groups > FILTER_GROUPS_MAX) {
-    const detail = `At most ${FILTER_GROUPS_MAX} groups were expected, got ${groups}`
-    throw refused('too_many_filter_groups', detail, pointer)
-  }
-  if (leaves > FILTER_LEAVES_MAX) {
-    const detail = `At most ${FILTER_LEAVES_MAX} conditions were expected, got ${leaves}`
+  const counts = [
+    [groups, FILTER_GROUPS_MAX, 'groups'],
+    [leaves, FILTER_LEAVES_MAX, 'conditions'],
+  ] as const
+  for (const [count, max, what] of counts) {
+    if (count <= max) continue
+    const detail = `At most ${max} ${what} were expected, got ${count}`
     throw refused('too_many_filter_groups', detail, pointer)
   }
   return raw as FilterNode
@@ -107,25 +108,19 @@ export function compileFilter(
     compileFilter(child, type, hasRates, `${at}/${word}/${index}`),
   )
   const tests = children.map((child) => child.matches)
-  return word === '$and'
-    ? {
-        matches: (properties, scan) => tests.every((test) => test(properties, scan)),
-        lookups: children.flatMap((child) => child.lookups),
-        bounds: children.flatMap((child) => child.bounds),
-      }
-    : {
-        matches: (properties, scan) => tests.some((test) => test(properties, scan)),
-        lookups: [],
-        bounds: [],
-      }
+  if (word === '$or') return testing((values, scan) => tests.some((test) => test(values, scan)))
+  return {
+    matches: (properties, scan) => tests.every((test) => test(properties, scan)),
+    lookups: children.flatMap((child) => child.lookups),
+    bounds: children.flatMap((child) => child.bounds),
+  }
 }
 
+/** A filter that neither an index nor an order helps to find. */
+const testing = (matches: Filter['matches']): Filter => ({ matches, lookups: [], bounds: [] })
+
 function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string): Filter {
-  const property = type.properties.get(leaf.property)
-  if (!property) {
-    const detail = `${type.name} has no property ${describeValue(leaf.property)}`
-    throw refused('unknown_property', detail, `${at}/property`)
-  }
+  const property = knownProperty(type, leaf.property, `${at}/property`)
   if (!property.wire.operators.includes(leaf.op)) {
     const detail = `${property.name} supports ${property.wire.operators.join(', ')}, not ${leaf.op}`
     throw refused('operator_not_supported', detail, `${at}/op`)
@@ -135,11 +130,7 @@ function compileLeaf(leaf: Leaf, type: ObjectType, hasRates: boolean, at: string
   if (leaf.op === 'is_null') {
     if (typeof leaf.value !== 'boolean') throw invalid('true or false', leaf.value, at)
     const wanted = leaf.value
-    return {
-      matches: (properties) => (properties[name] === null) === wanted,
-      lookups: [],
-      bounds: [],
-    }
+    return testing((properties) => (properties[name] === null) === wanted)
   }
   const { test, negated, keys, bound } = compileOperator(leaf.op, leaf.value, property, at)
   return {

@@ -1,11 +1,9 @@
 // What each filter operator asks of one stored value (section 2.11).
 // Promise kept here: an operator that the contract gains does not compile until it is in the table.
 
-import { IN_VALUES_MAX } from '../../contract/index.ts'
-import type { FilterNode, FilterOperator, ProblemReason } from '../../contract/index.ts'
-import { RequestRefused, describeValue, refusalFacts } from '../problems.ts'
-import { valueKey } from '../schema/field-types.ts'
-import type { Scalar } from '../schema/field-types.ts'
+import { IN_VALUES_MAX, type FilterNode, type FilterOperator } from '../../contract/index.ts'
+import { describeValue, refused, type RequestRefused } from '../problems.ts'
+import { valueKey, type Scalar } from '../schema/field-types.ts'
 import type { CompiledProperty } from '../schema/object-types.ts'
 import type { Scan } from './scan.ts'
 
@@ -129,10 +127,6 @@ export function contains(text: string, part: string, scan: Scan): boolean {
   // The worst case of a search is the product of the two lengths.
   scan.charge(1 + (text.length * (64 + part.length)) / 4_096)
   return text.includes(part)
-}
-
-export function refused(reason: ProblemReason, detail: string, field: string): RequestRefused {
-  return new RequestRefused(refusalFacts(reason, detail, field))
 }
 
 export function invalid(expected: string, got: unknown, at: string): RequestRefused {

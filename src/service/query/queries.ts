@@ -3,11 +3,9 @@
 
 import type { FilterNode } from '../../contract/index.ts'
 import { compileFilter, needRates } from './filters.ts'
-import type { Filter } from './filters.ts'
-import { contains } from './operators.ts'
-import type { ValueBound } from './operators.ts'
-import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
-import { RequestRefused, refusalFacts, describeValue } from '../problems.ts'
+import { contains, type ValueBound } from './operators.ts'
+import { knownProperty, type ObjectType, type CompiledProperty } from '../schema/object-types.ts'
+import { refused, unavailable } from '../problems.ts'
 import type { Scan } from './scan.ts'
 import { sortPositionOf, compareSortPositions } from '../store/record-store.ts'
 import type {
@@ -29,19 +27,13 @@ export interface Query {
   readonly limit: number
 }
 
-export interface RecordsPage {
-  readonly records: StoredRecord[]
-  /** Where the next page begins, or null on the last. */
-  readonly next: SortPosition | null
-}
-
 /** Records that are found by an index and sorted at once; if there are more, the order is walked. */
 const LOOKED_UP_MAX = 1_000
 
 const searched = new Set(['text', 'long_text', 'email', 'phone', 'url'])
 
 /** A query ready to run. @throws Refusal 422 if it is semantically wrong */
-export function preparedQuery(query: Query, type: ObjectType, hasRates: boolean): PreparedQuery {
+export function preparedQuery(query: Query, type: ObjectType, hasRates: boolean) {
   const filter = query.filter && compileFilter(query.filter, type, hasRates, '/filter')
   return {
     query,
@@ -51,30 +43,24 @@ export function preparedQuery(query: Query, type: ObjectType, hasRates: boolean)
   }
 }
 
-export interface PreparedQuery {
-  readonly query: Query
-  readonly filter: Filter | null
-  readonly sort: CompiledProperty | null
-  readonly search: ((properties: StoredValues, scan: Scan) => boolean) | null
-}
+type PreparedQuery = ReturnType<typeof preparedQuery>
 
 /** Refuses names that the type lacks. `at` is the pointer of the list, if it came in a body. */
 export function checkSelection(names: readonly string[], type: ObjectType, at?: string): void {
-  names.forEach((name, index) => {
-    if (type.properties.has(name)) return
-    const detail = `${type.name} has no property ${describeValue(name)}`
-    throw new RequestRefused(refusalFacts('unknown_property', detail, at && `${at}/${index}`))
-  })
+  names.forEach((name, index) => knownProperty(type, name, at && `${at}/${index}`))
 }
 
-/** At most `size` records beyond `after`. @throws Refusal 503 if the type changes meanwhile, 504 if it takes too long */
+/**
+ * At most `size` records beyond `after`; `next` is where the next page begins, or null on the last.
+ * @throws Refusal 503 if the type changes meanwhile, 504 if it takes too long
+ */
 export async function readPage(
   view: VisibleRecords,
   prepared: PreparedQuery,
   size: number,
   after: SortPosition | null,
   scan: Scan,
-): Promise<RecordsPage> {
+): Promise<{ records: StoredRecord[]; next: SortPosition | null }> {
   const { query, filter, sort, search } = prepared
   const { store } = view
   const { type } = store
@@ -116,12 +102,8 @@ export async function readPage(
 /** The type is checked when a scan begins, and used in each of its steps. @throws Refusal 503 */
 export function sameType(store: RecordStore, type: ObjectType): void {
   if (store.type === type) return
-  throw new RequestRefused({
-    status: 503,
-    code: 'service_unavailable',
-    detail: `The properties of ${type.name} changed while its records were read: nothing was done`,
-    headers: { 'Retry-After': '1' },
-  })
+  const detail = `The properties of ${type.name} changed while its records were read: nothing was done`
+  throw unavailable(detail, '1')
 }
 
 /** The record with the chosen properties only; null chooses all. */
@@ -192,14 +174,9 @@ function edgesOf({ op, value }: ValueBound): { side: Direction; at: SortPosition
 }
 
 function sortProperty(name: string, type: ObjectType, hasRates: boolean): CompiledProperty {
-  const property = type.properties.get(name)
-  if (!property) {
-    const detail = `${type.name} has no property ${describeValue(name)}`
-    throw new RequestRefused(refusalFacts('unknown_property', detail, '/sorts/0/property'))
-  }
+  const property = knownProperty(type, name, '/sorts/0/property')
   if (!property.field.wire.sortable || property.wire.is_multi) {
-    const detail = `${name} cannot be sorted on`
-    throw new RequestRefused(refusalFacts('unsupported_sort', detail, '/sorts/0/property'))
+    throw refused('unsupported_sort', `${name} cannot be sorted on`, '/sorts/0/property')
   }
   needRates(property, hasRates)
   return property

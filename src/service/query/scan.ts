@@ -1,8 +1,7 @@
 // Long reads in short steps. Promises kept here: no scan of records occupies the event loop for longer than one
 // step, whatever a request asks for; scans take turns, one step each; a scan that takes too long ends with 504.
 
-import { RequestRefused } from '../problems.ts'
-import type { RefusalFacts } from '../problems.ts'
+import { RequestRefused, type RefusalFacts } from '../problems.ts'
 
 /** A step ends after this many items, or after this time. */
 const STEP_ITEMS_MAX = 500

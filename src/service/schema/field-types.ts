@@ -4,11 +4,9 @@
 import { decimalOfNumber } from '../../core/decimal.ts'
 import type { FieldTypeWire, FilterOperator } from '../../contract/index.ts'
 import { parseDate, parseDatetime } from './calendar.ts'
-import { CURRENCY_UNITS, compareMoney, parseMoney } from './currency.ts'
-import type { CurrencyValue } from './currency.ts'
+import { CURRENCY_UNITS, compareMoney, parseMoney, type CurrencyValue } from './currency.ts'
 import { USER_ID } from '../auth/keys.ts'
 
-/** One value. */
 export type Scalar = string | number | boolean | CurrencyValue
 /** What a property holds; null is "no value", a list belongs to a multi-value property and is never empty. */
 export type StoredValue = Scalar | Scalar[] | null
@@ -21,7 +19,6 @@ export interface FieldType {
   readonly parse: (raw: unknown) => Scalar | undefined
   /** The form in which a filter compares: normalised as on writing, but only the shape must be right. */
   readonly operand: (raw: unknown) => Scalar | undefined
-  /** Order of two stored values. */
   readonly compare: (a: never, b: never) => number
 }
 
@@ -72,38 +69,25 @@ function parseUser(raw: unknown): string | undefined {
   return typeof raw === 'string' && USER_ID.test(raw) ? raw : undefined
 }
 
-type Rules = Omit<FieldType, 'wire'> &
+/** `operand` is `parse` if it is left out. */
+type Rules = Pick<FieldType, 'expected' | 'parse' | 'compare'> &
   Pick<FieldTypeWire, 'label' | 'operators' | 'sortable'> &
-  Partial<FieldTypeWire>
+  Partial<Pick<FieldType, 'operand'> & FieldTypeWire>
 
 function fieldType(name: string, rules: Rules): FieldType {
-  const { label, operators, sortable, expected, parse, operand, compare } = rules
+  const { label, operators, sortable, expected, parse, operand = parse, compare } = rules
   const { value_type = 'string', aggregations = ['count'], units = [] } = rules
   const description = `${expected.charAt(0).toUpperCase()}${expected.slice(1)}.`
-  return {
-    wire: {
-      name,
-      label,
-      value_type,
-      operators,
-      aggregations,
-      sortable,
-      units: [...units],
-      description,
-    },
-    expected,
-    parse,
-    operand,
-    compare,
-  }
+  const said = { name, label, value_type, operators, aggregations, sortable, units, description }
+  return { wire: said, expected, parse, operand, compare }
 }
 
 const all = ['count', 'sum', 'avg', 'min', 'max']
 const span = ['count', 'min', 'max']
 const text = { operators: textual, parse: asString, operand: asString, compare: byText }
 const choice = { operators: presence, parse: asString, operand: asString, compare: byText }
+const time = { operators: ordered, aggregations: span, sortable: true, compare: byText }
 
-/** Every field type, by name. */
 export const FIELD_TYPES: ReadonlyMap<string, FieldType> = new Map(
   [
     fieldType('text', { ...text, label: 'Text', sortable: true, expected: 'a text' }),
@@ -145,7 +129,6 @@ export const FIELD_TYPES: ReadonlyMap<string, FieldType> = new Map(
       sortable: true,
       expected: 'a finite number of at most 15 significant digits',
       parse: parseNumber,
-      operand: parseNumber,
       compare: byNumber,
     }),
     fieldType('currency', {
@@ -157,7 +140,6 @@ export const FIELD_TYPES: ReadonlyMap<string, FieldType> = new Map(
       units: [...CURRENCY_UNITS],
       expected: 'an object {amount, unit} of a decimal string and an accepted currency code',
       parse: parseMoney,
-      operand: parseMoney,
       compare: compareMoney,
     }),
     fieldType('boolean', {
@@ -167,28 +149,19 @@ export const FIELD_TYPES: ReadonlyMap<string, FieldType> = new Map(
       sortable: true,
       expected: 'true or false',
       parse: asBoolean,
-      operand: asBoolean,
       compare: byBoolean,
     }),
     fieldType('date', {
+      ...time,
       label: 'Date',
-      operators: ordered,
-      aggregations: span,
-      sortable: true,
       expected: 'a calendar day YYYY-MM-DD',
       parse: parseDate,
-      operand: parseDate,
-      compare: byText,
     }),
     fieldType('datetime', {
+      ...time,
       label: 'Date and time',
-      operators: ordered,
-      aggregations: span,
-      sortable: true,
       expected: 'an RFC 3339 date and time with an offset or Z, to the millisecond at most',
       parse: parseDatetime,
-      operand: parseDatetime,
-      compare: byText,
     }),
     fieldType('select', { ...choice, label: 'Choice', sortable: true, expected: 'an option' }),
     fieldType('multi_select', {

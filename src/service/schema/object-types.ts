@@ -2,12 +2,12 @@
 
 import type { ObjectSchema, ObjectSummary, WritableOperation } from '../../contract/index.ts'
 import { sha256 } from '../auth/keys.ts'
+import { describeValue, refused } from '../problems.ts'
 import { compileProperty, defaultLabel } from './properties.ts'
 import type { CompiledProperty, PropertyDefinition } from './properties.ts'
 
 export type { CompiledProperty } from './properties.ts'
 
-/** The definition of an object type. */
 export interface TypeDefinition {
   readonly name: string
   readonly label?: string | undefined
@@ -99,6 +99,13 @@ export function withChange(
   const { add = [], remove = [] } = change
   const properties = definition.properties.filter(({ name }) => !remove.includes(name))
   return compileType({ ...definition, properties: [...properties, ...add] })
+}
+
+/** @throws Refusal 422 unknown_property; `field` is the pointer to the name, if it came in a body */
+export function knownProperty(type: ObjectType, name: string, field?: string): CompiledProperty {
+  const property = type.properties.get(name)
+  if (property) return property
+  throw refused('unknown_property', `${type.name} has no property ${describeValue(name)}`, field)
 }
 
 /** The service's own properties of a type whose records people write, or do not write. */

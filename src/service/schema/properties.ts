@@ -1,10 +1,8 @@
 // Properties (section 2.3), compiled from their definitions into closures that check a value.
 // Promise kept here: writes and filters obey what the schema says about a property.
 
-import { PREFIX } from '../../contract/index.ts'
-import type { PropertyWire } from '../../contract/index.ts'
-import { FIELD_TYPES } from './field-types.ts'
-import type { FieldType, Scalar, StoredValue } from './field-types.ts'
+import { PREFIX, type PropertyWire } from '../../contract/index.ts'
+import { FIELD_TYPES, type FieldType, type Scalar, type StoredValue } from './field-types.ts'
 
 /** The definition of a property; absent members have the defaults of section 2.3. */
 export interface PropertyDefinition {

@@ -6,13 +6,10 @@ import { CARDINALITIES, PREFIX, WRITABILITIES, WRITABLE_OPERATIONS } from '../..
 import type { AssociationWire } from '../../contract/index.ts'
 import { SyncError } from '../../core/errors.ts'
 import { readJsonFile } from './json-file.ts'
-import { ADMINISTRATOR, USER_ID } from '../auth/keys.ts'
-import type { OrgUser } from '../auth/keys.ts'
-import { compileType, withChange } from './object-types.ts'
-import type { ObjectType } from './object-types.ts'
+import { ADMINISTRATOR, USER_ID, type OrgUser } from '../auth/keys.ts'
+import { compileType, withChange, type ObjectType } from './object-types.ts'
 import { pointerToken } from '../problems.ts'
-import { compileProperty } from './properties.ts'
-import type { PropertyDefinition } from './properties.ts'
+import { compileProperty, type PropertyDefinition } from './properties.ts'
 import { SYSTEM_ASSOCIATIONS, SYSTEM_TYPES } from './system-types.ts'
 
 /** Complaints about one file; characters of one, and of a key in its pointer. */
@@ -53,7 +50,6 @@ const PropertyFile = z.strictObject({
 
 const Grant = z.strictObject({ read: z.boolean(), write: z.boolean() })
 
-/** What a schema file holds. */
 export const SchemaFile = z.strictObject({
   types: z
     .array(
@@ -96,7 +92,6 @@ export const SchemaFile = z.strictObject({
 })
 export type SchemaFile = z.infer<typeof SchemaFile>
 
-/** The types, associations and people of an org. */
 export interface OrgSchema {
   readonly types: ReadonlyMap<string, ObjectType>
   readonly associations: ReadonlyMap<string, AssociationWire>

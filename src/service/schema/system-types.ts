@@ -1,8 +1,7 @@
 // The object types and association types that every org begins with (section 5), and one custom type as an example.
 
 import type { AssociationWire, Cardinality, WritableOperation } from '../../contract/index.ts'
-import { compileType } from './object-types.ts'
-import type { ObjectType, TypeDefinition } from './object-types.ts'
+import { compileType, type ObjectType, type TypeDefinition } from './object-types.ts'
 import type { PropertyDefinition } from './properties.ts'
 
 type Traits = Omit<PropertyDefinition, 'name' | 'field_type'>
@@ -40,6 +39,14 @@ const tags = of('tags', 'multi_select', {
   options: ['customer', 'partner', 'press', 'vip', 'newsletter', 'event'],
 })
 const many = { is_multi: true }
+const reachable = [
+  of('email', 'email', many),
+  of('phone', 'phone', many),
+  of('website', 'url'),
+  of('notes', 'long_text'),
+  of('score', 'number'),
+]
+const owned = [of('subscribed', 'boolean'), of('owner', 'user'), source]
 const conversation = [
   externalId,
   of('title', 'text'),
@@ -57,54 +64,36 @@ const DEFINITIONS: readonly TypeDefinition[] = [
     of('first_name', 'text'),
     of('last_name', 'text'),
     of('job_title', 'text'),
-    of('email', 'email', many),
-    of('phone', 'phone', many),
-    of('website', 'url'),
-    of('notes', 'long_text'),
-    of('score', 'number'),
+    ...reachable,
     of('birthday', 'date'),
     of('last_contacted_at', 'datetime'),
     choice('lifecycle_stage', 'subscriber', 'lead', 'opportunity', 'customer', 'former'),
     tags,
     of('lifetime_value', 'currency'),
-    of('subscribed', 'boolean'),
-    of('owner', 'user'),
-    source,
+    ...owned,
   ]),
   system('company', 'Companies', [
     externalId,
     of('name', 'text'),
     of('domain', 'text', { is_unique: true }),
-    of('email', 'email', many),
-    of('phone', 'phone', many),
-    of('website', 'url'),
-    of('notes', 'long_text'),
-    of('score', 'number'),
+    ...reachable,
     of('founded_on', 'date'),
     of('last_contacted_at', 'datetime'),
     choice('lifecycle_stage', 'prospect', 'customer', 'former'),
     tags,
     of('annual_revenue', 'currency'),
-    of('subscribed', 'boolean'),
-    of('owner', 'user'),
-    source,
+    ...owned,
   ]),
   system('deal', 'Deals', [
     externalId,
     of('name', 'text'),
-    of('email', 'email', many),
-    of('phone', 'phone', many),
-    of('website', 'url'),
-    of('notes', 'long_text'),
-    of('score', 'number'),
+    ...reachable,
     of('close_date', 'date'),
     of('last_contacted_at', 'datetime'),
     choice('stage', 'new', 'qualified', 'offer', 'won', 'lost'),
     tags,
     of('deal_value', 'currency'),
-    of('subscribed', 'boolean'),
-    of('owner', 'user'),
-    source,
+    ...owned,
   ]),
   system('note', 'Notes', [
     externalId,
@@ -225,7 +214,6 @@ const DEFINITIONS: readonly TypeDefinition[] = [
   },
 ]
 
-/** Object types by name. */
 export const SYSTEM_TYPES: ReadonlyMap<string, ObjectType> = new Map(
   DEFINITIONS.map((definition) => [definition.name, compileType(definition)]),
 )

@@ -6,20 +6,14 @@ import { SyncError } from '../../core/errors.ts'
 import type { Clock } from '../../core/ports.ts'
 import type { AssociationWire, WritableOperation } from '../../contract/index.ts'
 import { Cursors } from '../query/cursors.ts'
-import { Edges } from './edges.ts'
-import type { Edge } from './edges.ts'
+import { Edges, type Edge } from './edges.ts'
 import { isStoredEqual } from '../schema/field-types.ts'
-import { ADMINISTRATOR, grantOf } from '../auth/keys.ts'
-import type { Key, OrgUser } from '../auth/keys.ts'
+import { ADMINISTRATOR, grantOf, type Key, type OrgUser } from '../auth/keys.ts'
 import type { Limiter } from '../limits/limiter.ts'
-import { withChange } from '../schema/object-types.ts'
-import type { ObjectType } from '../schema/object-types.ts'
-import { RequestRefused, refusalFacts, notFound, describeValue } from '../problems.ts'
-import type { RefusalFacts } from '../problems.ts'
-import { RecordStore } from './record-store.ts'
-import type { Slot, StoredValues } from './record-store.ts'
-import { VisibleRecords } from '../auth/visible-records.ts'
-import type { Viewer } from '../auth/visible-records.ts'
+import { withChange, type ObjectType } from '../schema/object-types.ts'
+import { RequestRefused, refused, notFound, describeValue, unavailable } from '../problems.ts'
+import { RecordStore, wholeValues, type Slot, type StoredValues } from './record-store.ts'
+import { VisibleRecords, type Viewer } from '../auth/visible-records.ts'
 import type { WriteContext } from './writes.ts'
 
 /** One step of a write, as the data file stores it. */
@@ -38,7 +32,6 @@ export interface KeptRecord {
   readonly properties: StoredValues
 }
 
-/** What a data file stores of an org. */
 export interface KeptOrg {
   /** In creation order. */
   readonly records: Iterable<KeptRecord>
@@ -147,13 +140,7 @@ export class Org {
     try {
       this.keep?.(this.id, this.changes)
     } catch (cause) {
-      const facts: RefusalFacts = {
-        status: 503,
-        code: 'service_unavailable',
-        detail: 'The write could not be stored: nothing was done',
-        headers: { 'Retry-After': '10' },
-      }
-      throw new RequestRefused(facts, { cause })
+      throw unavailable('The write could not be stored: nothing was done', '10', { cause })
     }
   }
 
@@ -236,17 +223,14 @@ export class Org {
   listableType(key: Key, name: string): ObjectType {
     const type = this.types.get(name)
     if (type && grantOf(key, name).read) return type
-    const detail = `No object type ${describeValue(name)} that this key may read`
-    throw new RequestRefused({ status: 403, code: 'permission_denied', detail })
+    throw new RequestRefused({ status: 403, code: 'permission_denied', detail: noType(name) })
   }
 
   /** The type, for any other read. @throws Refusal 404 if it is unknown or unreadable */
   readableType(key: Key, name: string): ObjectType {
     const type = this.types.get(name)
     if (type && grantOf(key, name).read) return type
-    throw new RequestRefused(
-      notFound(`No object type ${describeValue(name)} that this key may read`),
-    )
+    throw new RequestRefused(notFound(noType(name)))
   }
 
   /**
@@ -257,32 +241,21 @@ export class Org {
     const type = this.types.get(name)
     const accepted = type?.summary.writable_operations
     const missing = accepted && operations.find((operation) => !accepted.includes(operation))
-    if (missing)
-      throw new RequestRefused(refusalFacts('type_read_only', `${name} does not accept ${missing}`))
+    if (missing) throw refused('type_read_only', `${name} does not accept ${missing}`)
     // The same for a type that does not exist: a key cannot find out about types it has no grant for.
     if (!grantOf(key, name).write) {
-      throw new RequestRefused(
-        refusalFacts('write_forbidden', `This key may not write ${plain(name)}`),
-      )
+      throw refused('write_forbidden', `This key may not write ${plain(name)}`)
     }
     if (type) return type
-    throw new RequestRefused(
-      notFound(`No object type ${describeValue(name)} that this key may read`),
-    )
+    throw new RequestRefused(notFound(noType(name)))
   }
 }
+
+/** The same for a type that does not exist and for one that the key may not read. */
+const noType = (name: string) => `No object type ${describeValue(name)} that this key may read`
 
 /** The name of a type as it is, if it can be one; else its description. */
 const plain = (name: string) => (/^[a-z][a-z0-9_]{0,80}$/.test(name) ? name : describeValue(name))
-
-/** Every property of the type, in its order: those without a value are null. */
-function wholeValues(kept: StoredValues, type: ObjectType): StoredValues {
-  const properties: StoredValues = {}
-  for (const name of type.properties.keys()) {
-    properties[name] = Object.hasOwn(kept, name) ? kept[name]! : null
-  }
-  return properties
-}
 
 /** @throws SyncError service_schema */
 function checkValues(kept: StoredValues, type: ObjectType): void {

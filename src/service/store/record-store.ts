@@ -2,8 +2,7 @@
 // Promise kept here: an index always agrees with the records, and a record handed out never changes afterwards.
 
 import sortedBtree from 'sorted-btree'
-import { valueKeys, isStoredEqual } from '../schema/field-types.ts'
-import type { StoredValue } from '../schema/field-types.ts'
+import { valueKeys, isStoredEqual, type StoredValue } from '../schema/field-types.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
 import { Steps, sortedInSteps } from '../query/scan.ts'
 
@@ -137,12 +136,7 @@ export class RecordStore {
     this.byId.clear()
     for (const property of type.unique) this.indexes.set(property.name, new Map())
     for (const slot of this.live()) {
-      const properties: StoredValues = {}
-      for (const name of type.properties.keys()) {
-        const before = slot.record.properties
-        properties[name] = Object.hasOwn(before, name) ? before[name]! : null
-      }
-      slot.record = { ...slot.record, properties }
+      slot.record = { ...slot.record, properties: wholeValues(slot.record.properties, type) }
       this.link(slot)
     }
   }
@@ -266,6 +260,15 @@ export class RecordStore {
     this.making.delete(property.name)
     this.orders.set(property.name, order)
   }
+}
+
+/** Every property of the type, in its order: those without a value are null. */
+export function wholeValues(kept: StoredValues, type: ObjectType): StoredValues {
+  const properties: StoredValues = {}
+  for (const name of type.properties.keys()) {
+    properties[name] = Object.hasOwn(kept, name) ? kept[name]! : null
+  }
+  return properties
 }
 
 function apply(order: Order, { at, slot }: Move): void {

@@ -3,7 +3,7 @@
 import { seededRandom } from '../limits/faults.ts'
 import { ADMINISTRATOR } from '../auth/keys.ts'
 import type { Org } from './org.ts'
-import { writeNewRecord } from './writes.ts'
+import { writeRecord } from './writes.ts'
 
 const sight = { user: ADMINISTRATOR, reach: 'org' } as const
 const startMs = Date.UTC(2026, 0, 1)
@@ -33,7 +33,7 @@ export function seedContacts(org: Org, count: number): void {
       svc_source: 'seed',
     }
     const context = org.writing(sight, type, startMs + index * 1_000)
-    const outcome = org.transaction(() => writeNewRecord(context, properties, ''))
+    const outcome = org.transaction(() => writeRecord(context, null, properties, ''))
     if ('refused' in outcome) throw new Error(`Seed contact ${index}: ${outcome.refused.detail}`)
   }
 }

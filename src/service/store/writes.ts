@@ -2,8 +2,7 @@
 // value belongs to one record. Promise kept here: a write happens as a whole or not at all, and its replay changes nothing.
 
 import type { JsonObject } from '../../core/json.ts'
-import { isStoredEqual } from '../schema/field-types.ts'
-import type { StoredValue } from '../schema/field-types.ts'
+import { isStoredEqual, type StoredValue } from '../schema/field-types.ts'
 import { CREATED_AT, CREATED_BY, PRIVATE, UPDATED_AT } from '../schema/object-types.ts'
 import type { ObjectType, CompiledProperty } from '../schema/object-types.ts'
 import { refusalFacts, pointerToken, schemaInvalid, describeValue } from '../problems.ts'
@@ -22,7 +21,6 @@ export type WriteOutcome = WriteResult | { readonly refused: RefusalFacts }
 export interface WriteContext {
   /** The records that the writer sees: others neither match nor hold a unique value. */
   readonly view: VisibleRecords
-  /** Id of the user who writes. */
   readonly userId: string
   readonly nowMs: number
   insert(properties: StoredValues): Slot
@@ -34,18 +32,10 @@ interface Draft {
   readonly violations: Violation[]
 }
 
-/** Creates a record; `pointer` is the place of `properties` in the body. */
-export function writeNewRecord(
+/** Updates a record, or creates one if `slot` is null; `pointer` is the place of `properties` in the body. */
+export function writeRecord(
   context: WriteContext,
-  raw: JsonObject,
-  pointer: string,
-): WriteOutcome {
-  return write(context, null, draftOf(context.view.store.type, raw, pointer), pointer)
-}
-
-export function writeRecordUpdate(
-  context: WriteContext,
-  slot: Slot,
+  slot: Slot | null,
   raw: JsonObject,
   pointer: string,
 ): WriteOutcome {
