@@ -1,12 +1,9 @@
 // What checks require of an answer. A service that is temporarily unavailable breaks no rule by that: such answers leave
 // a rule unchecked, unless the rule is about them.
 
-import { canonicalJson, isJsonObject } from '../core/json.ts'
-import type { Json } from '../core/json.ts'
-import { Broken, Unchecked } from './verdict.ts'
-import type { RuleFault } from './verdict.ts'
-import { problemOf } from './wire.ts'
-import type { WireExchange } from './wire.ts'
+import { canonicalJson, isJsonObject, type Json } from '../core/json.ts'
+import { Broken, Unchecked, type NotApplicable, type RuleFault } from './verdict.ts'
+import { problemOf, type WireExchange } from './wire.ts'
 
 const passing: readonly number[] = [429, 503, 504]
 
@@ -20,9 +17,18 @@ export interface ExpectedRefusal {
   readonly field?: string
 }
 
-export function broken(exchange: WireExchange, fault: RuleFault, note = ''): Broken {
+export const fault = (at: string, expected: string, got: string): RuleFault => ({
+  at,
+  expected,
+  got,
+})
+
+export const broken = (exchange: WireExchange, ...found: Parameters<typeof fault>): Broken =>
+  brokenBy(exchange, fault(...found))
+
+function brokenBy(exchange: WireExchange, found: RuleFault, note = ''): Broken {
   const { line, sent, status, requestId } = exchange
-  return new Broken({ request: line, sent, status, requestId, ...fault }, note)
+  return new Broken({ request: line, sent, status, requestId, ...found }, note)
 }
 
 export const isSuccess = ({ status }: Pick<WireExchange, 'status'>): boolean =>
@@ -40,7 +46,7 @@ export function expectSuccess(exchange: WireExchange, statuses: readonly number[
   const fits = statuses.length === 0 ? isSuccess(exchange) : statuses.includes(exchange.status)
   if (fits) return
   const expected = statuses.length === 0 ? 'a success' : `status ${statuses.join(' or ')}`
-  throw broken(exchange, { at: '', expected, got: answerText(exchange) })
+  throw broken(exchange, '', expected, answerText(exchange))
 }
 
 /** @throws Broken, Unchecked */
@@ -58,7 +64,7 @@ export function expectRefusal(exchange: WireExchange, refusal: ExpectedRefusal):
     statuses ? `status ${statuses.join(' or ')}` : 'a refusal',
     ...[code, reason && `reason ${reason}`, field && `field ${field}`].filter(Boolean),
   ].join(', ')
-  throw broken(exchange, { at: '', expected, got: answerText(exchange, field !== undefined) })
+  throw broken(exchange, '', expected, answerText(exchange, field !== undefined))
 }
 
 /** What an answer says, in the specification's words: `422 request_invalid, reason schema_invalid`. */
@@ -106,24 +112,24 @@ export function sameProblem(a: WireExchange, b: WireExchange): boolean {
  * A rule about every answer of a kind.
  * @param faultOf null if an answer keeps the rule, undefined if the rule does not apply to it
  * @returns how many answers were checked
- * @throws Broken with the first fault and their number; Unchecked if there was no such answer
+ * @throws Broken with the first fault and their number; `none` if there was no such answer
  */
 export function everyAnswer(
   exchanges: readonly WireExchange[],
   faultOf: (exchange: WireExchange) => RuleFault | null | undefined,
-  none = 'no such answer was seen',
+  none: NotApplicable | Unchecked = new Unchecked('no such answer was seen'),
 ): string {
   let count = 0
-  const faults: { exchange: WireExchange; fault: RuleFault }[] = []
+  const faults: { exchange: WireExchange; found: RuleFault }[] = []
   for (const exchange of exchanges) {
-    const fault = faultOf(exchange)
-    if (fault === undefined) continue
+    const found = faultOf(exchange)
+    if (found === undefined) continue
     count += 1
-    if (fault) faults.push({ exchange, fault })
+    if (found) faults.push({ exchange, found })
   }
-  if (count === 0) throw new Unchecked(none)
+  if (count === 0) throw none
   const [first] = faults
   const answers = `${count} answer${count === 1 ? '' : 's'}`
-  if (first) throw broken(first.exchange, first.fault, `${faults.length} of ${answers}`)
+  if (first) throw brokenBy(first.exchange, first.found, `${faults.length} of ${answers}`)
   return answers
 }

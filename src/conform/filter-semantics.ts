@@ -28,22 +28,21 @@ function leafMatches(leaf: Leaf, values: readonly unknown[]): FilterTruth {
     if (values.length > 0 && values.every((value) => value === '')) return 'open'
     return (values.length === 0) === leaf.value ? 'yes' : 'no'
   }
-  const [op, isNegated] = positive(leaf.op)
-  const truths = values.map((value) => passes(op, value, leaf.value))
-  if (!isNegated) return any(truths)
+  const positive = POSITIVE[leaf.op]
+  const truths = values.map((value) => passes(positive ?? leaf.op, value, leaf.value))
+  if (positive === undefined) return any(truths)
   // The specification leaves a negation open if there is no value, and if there are several that differ.
   if (values.length === 0) return 'open'
   const [some, every] = [any(truths), all(truths)]
   return some === every ? not(some) : 'open'
 }
 
-/** The positive operator of a negated one, and whether it was negated. */
-function positive(op: FilterOperator): [FilterOperator, boolean] {
-  if (op === 'neq') return ['eq', true]
-  if (op === 'not_in') return ['in', true]
-  if (op === 'not_contains') return ['contains', true]
-  if (op === 'not_contains_any') return ['contains_any', true]
-  return [op, false]
+/** The positive operator of each negated one. */
+const POSITIVE: Readonly<Partial<Record<FilterOperator, FilterOperator>>> = {
+  neq: 'eq',
+  not_in: 'in',
+  not_contains: 'contains',
+  not_contains_any: 'contains_any',
 }
 
 function passes(op: FilterOperator, value: unknown, operand: unknown): FilterTruth {

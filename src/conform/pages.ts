@@ -1,11 +1,9 @@
 // Reading a listing or a query page by page.
 
-import { isJsonObject } from '../core/json.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isJsonObject, type JsonObject } from '../core/json.ts'
 import { broken, expectSuccess, valueKind } from './expect.ts'
 import type { RuleCall, ProbedRecord, Requests } from './types.ts'
-import { fieldsOf, problemOf } from './wire.ts'
-import type { WireExchange } from './wire.ts'
+import { fieldsOf, problemOf, type WireExchange } from './wire.ts'
 import { Unchecked } from './verdict.ts'
 
 export interface AnswerPage {
@@ -19,16 +17,14 @@ export function pageIn(exchange: WireExchange): AnswerPage {
   expectSuccess(exchange, [200])
   const { data, pagination } = problemOf(exchange)
   if (!Array.isArray(data)) {
-    const fault = { at: '/data', expected: 'a list of records', got: valueKind(data) }
-    throw broken(exchange, fault)
+    throw broken(exchange, '/data', 'a list of records', valueKind(data))
   }
   const { has_more: hasMore, next_cursor: cursor } = fieldsOf(pagination)
   const records = data.map((each: unknown, index): ProbedRecord => {
     const { id, properties } = fieldsOf(each)
     if (typeof id === 'string' && isJsonObject(properties))
       return { id, properties } as ProbedRecord
-    const expected = 'a record with id and properties'
-    throw broken(exchange, { at: `/data/${index}`, expected, got: valueKind(each) })
+    throw broken(exchange, `/data/${index}`, 'a record with id and properties', valueKind(each))
   })
   return {
     records,
@@ -66,4 +62,27 @@ export async function allPages(
     pages += 1
   }
   return { records, whole: !page.hasMore, exchange, pages }
+}
+
+const idsOf = (records: readonly ProbedRecord[]) => records.map(({ id }) => id).toSorted()
+
+/**
+ * Whether two reads give the same records; if they do not, both are repeated, because other clients may write meanwhile.
+ * @throws Broken
+ */
+export async function expectSameRecords(
+  read: () => Promise<{
+    due: readonly ProbedRecord[]
+    found: readonly ProbedRecord[]
+    exchange: WireExchange
+  }>,
+  expected: string,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { due, found, exchange } = await read()
+    if (idsOf(due).join() === idsOf(found).join()) return
+    if (attempt < 2) continue
+    const got = `${found.length} records, ${due.length} were expected`
+    throw broken(exchange, '/data', expected, got)
+  }
 }

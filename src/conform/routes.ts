@@ -1,10 +1,8 @@
 // Where each operation is on this service, according to its own OpenAPI document.
 
-import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
-import type { OperationId } from '../contract/index.ts'
+import { BASE_PATH, OPERATIONS, type OperationId } from '../contract/index.ts'
 import type { Address } from '../client/address.ts'
-import { resolveOperations } from '../client/discovery/index.ts'
-import type { ResolvedOperation } from '../client/discovery/index.ts'
+import { resolveOperations, type ResolvedOperation } from '../client/discovery/index.ts'
 
 export type Routes = Readonly<Record<OperationId, ResolvedOperation>>
 

@@ -6,10 +6,8 @@ import { BASE_PATH, OPERATIONS } from '../contract/index.ts'
 import type { Address } from '../client/address.ts'
 import { buildRequest } from '../client/build-request.ts'
 import { queryCall } from './calls.ts'
-import { createdIds } from './scratch-records.ts'
-import type { ScratchRecords } from './scratch-records.ts'
-import type { Routes } from './routes.ts'
-import { isKnown } from './routes.ts'
+import { createdIds, type ScratchRecords } from './scratch-records.ts'
+import { isKnown, type Routes } from './routes.ts'
 import { NotApplicable, Unchecked } from './verdict.ts'
 import { SchemaProbe } from './schema-probe.ts'
 import type { RuleCall } from './types.ts'
@@ -67,7 +65,7 @@ export class RuleContext {
     if (!isKnown(routes, operation)) {
       const { summary } = OPERATIONS[operation]
       throw new Unchecked(
-        `section 4.7 leaves open where "${summary}" is, and the OpenAPI document does not tell: ${route.reason}`,
+        `section 4.7 leaves open where "${summary}" is, and the OpenAPI document does not say: ${route.reason}`,
       )
     }
     const { association, matchingProperty, target } = call

@@ -1,12 +1,11 @@
 // The kinds of rules: what is checked by reading, by writing, or on every answer; and refusals, as data.
 
-import { everyAnswer, expectRefusal, expectSuccess } from './expect.ts'
-import type { ExpectedRefusal } from './expect.ts'
+import { everyAnswer, expectRefusal, expectSuccess, type ExpectedRefusal } from './expect.ts'
 import type { Rule, RulePhase } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
 import type { ScratchRecords } from './scratch-records.ts'
 import type { RuleCall } from './types.ts'
-import type { RuleFault } from './verdict.ts'
+import type { NotApplicable, RuleFault, Unchecked } from './verdict.ts'
 import type { WireExchange } from './wire.ts'
 
 /** Requests, or what makes them from a subject. */
@@ -77,7 +76,7 @@ export const answerRule = (
   id: string,
   text: string,
   faultOf: (exchange: WireExchange) => RuleFault | null | undefined,
-  none?: string,
+  none?: NotApplicable | Unchecked,
 ): Rule => ({
   id,
   text,

@@ -1,8 +1,7 @@
 // A rule of the specification, as this kit checks it; the result is a verdict.
 
 import type { RuleContext } from './rule-context.ts'
-import { Broken, NotApplicable, Unchecked } from './verdict.ts'
-import type { RuleVerdict } from './verdict.ts'
+import { Broken, NotApplicable, Unchecked, type RuleVerdict } from './verdict.ts'
 
 /**
  * When a rule is checked: `reads` write nothing; `writes` need a type in which scratch records may be created; `answers` check

@@ -11,10 +11,8 @@ import { parseBaseUrl } from '../client/address.ts'
 import { ScratchRecords } from './scratch-records.ts'
 import { RuleContext } from './rule-context.ts'
 import { documentedRoutes } from './routes.ts'
-import { RULE_PHASES, ruleVerdict } from './rule.ts'
-import { Unchecked, ruleSection } from './verdict.ts'
-import type { RulePhase } from './rule.ts'
-import type { RuleVerdict } from './verdict.ts'
+import { RULE_PHASES, ruleVerdict, type RulePhase } from './rule.ts'
+import { Unchecked, ruleSection, type RuleVerdict } from './verdict.ts'
 import { RULES } from './rules/index.ts'
 import { createWire } from './wire.ts'
 
@@ -61,11 +59,6 @@ export interface Leftover {
   readonly unsure: string | null
 }
 
-export interface Unprepared {
-  readonly object_type: string
-  readonly why: string
-}
-
 export interface ConformReport {
   readonly service: string
   /** Object types that were written to. */
@@ -81,7 +74,7 @@ export interface ConformReport {
   readonly removed: number
   readonly leftovers: readonly Leftover[]
   /** Types of `write` in which no scratch record could be created, so that their rules were not checked. */
-  readonly unprepared: readonly Unprepared[]
+  readonly unprepared: readonly { readonly object_type: string; readonly why: string }[]
 }
 
 const REQUESTS_MAX = 1_000

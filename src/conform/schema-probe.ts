@@ -1,8 +1,7 @@
 // What the service has: types, properties, field types, and some of its records. Each is read once, when a check first needs
 // it. The probe reads leniently, so that a wrong shape breaks the rule about shapes and the others can still be checked.
 
-import { isJsonObject } from '../core/json.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isJsonObject, type JsonObject } from '../core/json.ts'
 import type { FilterNode } from '../contract/index.ts'
 import { valueKind } from './expect.ts'
 import { allPages } from './pages.ts'
@@ -16,15 +15,13 @@ import type {
   ProbedType,
 } from './types.ts'
 import { Broken, NotApplicable, Unchecked } from './verdict.ts'
-import { dataOf } from './wire.ts'
-import type { WireExchange } from './wire.ts'
+import { dataOf, type WireExchange } from './wire.ts'
 
 /** Types whose properties and records are read. */
 export const TYPES_MAX = 20
 /** Pages of a sample; a type with more records is read in part. */
 const SAMPLE_PAGES_MAX = 3
 
-/** What the probe needs. */
 export interface ProbeRequests extends Requests {
   /** The scratch records of a type, if any may be created in it. */
   benchOf(type: string): { readonly prepared: readonly ProbedRecord[] } | undefined
@@ -46,7 +43,6 @@ export class SchemaProbe {
     })
   }
 
-  /** Field types by name. */
   fields(): Promise<ReadonlyMap<string, ProbedFieldType>> {
     return this.once('fields', async () => {
       const exchange = await this.kit.call({ operation: 'listFieldTypes' })
@@ -133,9 +129,15 @@ export class SchemaProbe {
     )
   }
 
-  /** The type's sample is read again when it is next requested: other clients may have written meanwhile. */
+  /** The type's sample is read again when it is next requested. */
   forget(name: string): void {
     this.kept.delete(`sample ${name}`)
+  }
+
+  /** The sample, read again: other clients may have written meanwhile. */
+  sampleAgain({ type }: RecordSample): Promise<RecordSample> {
+    this.forget(type.name)
+    return this.sample(type.name)
   }
 
   private once<Value>(name: string, read: () => Promise<Value>): Promise<Value> {

@@ -8,8 +8,7 @@ import { pageIn } from './pages.ts'
 import { Broken, Unchecked } from './verdict.ts'
 import type { ProbedRecord, ProbedProperty, Requests, ProbedType, RuleCall } from './types.ts'
 import { kindOfProperty, valueFor } from './values.ts'
-import { dataOf, fieldsOf, problemOf } from './wire.ts'
-import type { WireExchange } from './wire.ts'
+import { dataOf, fieldsOf, problemOf, type WireExchange } from './wire.ts'
 
 export type BatchOperation = 'batchCreate' | 'batchUpdate' | 'batchUpsert' | 'batchDelete'
 export type ScratchValues = Readonly<Record<string, Json>>
@@ -32,7 +31,6 @@ export interface ScratchCleanup {
 const ATTEMPTS_MAX = 5
 const SEARCH_PAGES_MAX = 3
 
-/** What scratch records need. */
 export interface ScratchContext extends Requests {
   readonly probe: { type(name: string): Promise<ProbedType>; forget(type: string): void }
   readonly options: { readonly wire: { extend(requests: number): void } }
@@ -122,27 +120,19 @@ export class ScratchRecords {
     throw new Unchecked(`${exchange.line} was answered ${answerText(exchange)}`)
   }
 
-  async create(properties: ScratchValues): Promise<WireExchange> {
-    return await this.kit.call({
-      operation: 'createRecord',
-      objectType: this.typeName,
-      body: { data: { properties } },
-    })
-  }
-
-  async patch(id: string, properties: ScratchValues): Promise<WireExchange> {
+  create(properties: ScratchValues): Promise<WireExchange> {
     const body = { data: { properties } }
-    return await this.kit.call({
-      operation: 'updateRecord',
-      objectType: this.typeName,
-      id,
-      body,
-      sent: `properties ${Object.keys(properties).join(', ')}`,
-    })
+    return this.kit.call({ operation: 'createRecord', objectType: this.typeName, body })
   }
 
-  async upsert(matchingProperty: string, properties: ScratchValues): Promise<WireExchange> {
-    return await this.kit.call(this.upsertOf(matchingProperty, properties))
+  patch(id: string, properties: ScratchValues): Promise<WireExchange> {
+    const body = { data: { properties } }
+    const sent = `properties ${Object.keys(properties).join(', ')}`
+    return this.kit.call({ operation: 'updateRecord', objectType: this.typeName, id, body, sent })
+  }
+
+  upsert(matchingProperty: string, properties: ScratchValues): Promise<WireExchange> {
+    return this.kit.call(this.upsertOf(matchingProperty, properties))
   }
 
   /** A request for an upsert, not sent. */
@@ -157,8 +147,8 @@ export class ScratchRecords {
     return { operation, objectType: this.typeName, ...key, body: { data }, sent }
   }
 
-  async read(id: string): Promise<WireExchange> {
-    return await this.kit.call({ operation: 'readRecord', objectType: this.typeName, id })
+  read(id: string): Promise<WireExchange> {
+    return this.kit.call({ operation: 'readRecord', objectType: this.typeName, id })
   }
 
   /** Notes a record that a request of this run created. */

@@ -2,20 +2,17 @@
 
 import type { z } from 'zod'
 import type { OperationId } from '../contract/index.ts'
-import { isSuccess, valueKind } from './expect.ts'
+import { fault, isSuccess, valueKind } from './expect.ts'
 import { answerRule } from './rule-kinds.ts'
 import type { Rule } from './rule.ts'
 import type { RuleFault } from './verdict.ts'
-import { dataOf, problemOf } from './wire.ts'
-import type { WireExchange } from './wire.ts'
+import { dataOf, problemOf, type WireExchange } from './wire.ts'
 
-/** A part of an answer, and its place. */
 export interface AnswerPart {
   readonly at: string
   readonly value: unknown
 }
 
-/** The body's member of that name. */
 export const bodyMember =
   (name: string) =>
   (exchange: WireExchange): AnswerPart[] => [{ at: `/${name}`, value: problemOf(exchange)[name] }]
@@ -38,8 +35,8 @@ export function shapeRule(
     const partsOf = exchange.operation === null ? undefined : sources[exchange.operation]
     if (!partsOf || !isSuccess(exchange) || exchange.bytes === 0) return undefined
     for (const part of partsOf(exchange)) {
-      const fault = misfit(part, schema)
-      if (fault) return fault
+      const found = misfit(part, schema)
+      if (found) return found
     }
     return null
   })
@@ -56,11 +53,6 @@ function misfit({ at, value }: AnswerPart, schema: z.ZodType): RuleFault | null 
     (node, step) => (node as Record<PropertyKey, unknown> | null | undefined)?.[step],
     value,
   )
-  return {
-    at: [at, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join(
-      '/',
-    ),
-    expected: expected.replace(/, received .*$/, ''),
-    got: valueKind(got),
-  }
+  const steps = path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))
+  return fault([at, ...steps].join('/'), expected.replace(/, received .*$/, ''), valueKind(got))
 }

@@ -3,7 +3,6 @@
 import type { Method, OperationId, Properties } from '../contract/index.ts'
 import type { CallerKey, WireExchange } from './wire.ts'
 
-/** A request, by its operation. */
 export interface RuleCall {
   readonly operation: OperationId
   readonly objectType?: string
@@ -24,7 +23,6 @@ export interface RuleCall {
   readonly sent?: string
 }
 
-/** Sends requests. */
 export interface Requests {
   call(call: RuleCall): Promise<WireExchange>
 }

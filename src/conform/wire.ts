@@ -4,8 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { QuotaWait } from '../core/errors.ts'
 import { isJsonObject } from '../core/json.ts'
-import { systemClock } from '../core/ports.ts'
-import type { Clock } from '../core/ports.ts'
+import { systemClock, type Clock } from '../core/ports.ts'
 import type { Method, OperationId } from '../contract/index.ts'
 import { NoAnswer } from '../client/network-errors.ts'
 import { Pacer } from '../client/pacer/pacer.ts'
@@ -30,7 +29,6 @@ export interface WireCall {
   readonly caller: CallerKey
 }
 
-/** A request and its answer. */
 export interface WireExchange extends Pick<
   WireCall,
   'operation' | 'objectType' | 'line' | 'sent' | 'caller'

@@ -1,22 +1,25 @@
 // Section 1: what holds for every endpoint.
 
 import { isJsonObject } from '../../core/json.ts'
-import { broken, everyAnswer, expectSuccess, isSuccess, valueKind, plainWord } from '../expect.ts'
+import {
+  broken,
+  everyAnswer,
+  expectSuccess,
+  fault,
+  isSuccess,
+  valueKind,
+  plainWord,
+} from '../expect.ts'
 import type { Rule } from '../rule.ts'
 import { acceptedRule, answerRule, readRule } from '../rule-kinds.ts'
-import { dataOf, fieldsOf, problemOf, requestIdHeader } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
+import { dataOf, fieldsOf, problemOf, requestIdHeader, type WireExchange } from '../wire.ts'
 
 const mediaOf = ({ headers }: WireExchange) => headers['content-type']?.split(';')[0]?.trim()
 
 function media(exchange: WireExchange, expected: string) {
   const got = mediaOf(exchange)
   if (got?.toLowerCase() === expected) return null
-  return {
-    at: 'content-type',
-    expected,
-    got: got === undefined ? 'no such header' : plainWord(got),
-  }
+  return fault('content-type', expected, got === undefined ? 'no such header' : plainWord(got))
 }
 
 export const section1: readonly Rule[] = [
@@ -39,7 +42,7 @@ export const section1: readonly Rule[] = [
       )
       if (texts.length >= 3) return
       const expected = 'at least three texts: version, OpenAPI URL, docs URL'
-      throw broken(exchange, { at: '/data', expected, got: `${texts.length} of them` })
+      throw broken(exchange, '/data', expected, `${texts.length} of them`)
     },
   ),
   answerRule(
@@ -51,7 +54,7 @@ export const section1: readonly Rule[] = [
       const { json } = exchange
       if (isJsonObject(json) && 'data' in json) return null
       const got = isJsonObject(json) ? 'an object without it' : valueKind(json)
-      return { at: '/data', expected: 'an object with the member data', got }
+      return fault('/data', 'an object with the member data', got)
     },
   ),
   answerRule(
@@ -73,7 +76,7 @@ export const section1: readonly Rule[] = [
       const count = everyAnswer(exchanges, ({ headers }) =>
         requestIdHeader(headers)
           ? null
-          : { at: 'svc-request-id', expected: 'a text that is not empty', got: 'no such header' },
+          : fault('svc-request-id', 'a text that is not empty', 'no such header'),
       )
       const names = new Set(exchanges.map(({ headers }) => requestIdHeader(headers)![0]))
       return `${count}; the header is ${[...names].map(plainWord).join(', ')}`
@@ -83,11 +86,11 @@ export const section1: readonly Rule[] = [
     if (isSuccess(exchange)) return undefined
     const id = problemOf(exchange)['request_id']
     if (typeof id === 'string' && id !== '') return null
-    return { at: '/request_id', expected: 'a text that is not empty', got: valueKind(id) }
+    return fault('/request_id', 'a text that is not empty', valueKind(id))
   }),
   answerRule('1.no-store', 'Every answer carries Cache-Control: no-store.', ({ headers }) => {
     const got = headers['cache-control']
     if (got?.toLowerCase().includes('no-store')) return null
-    return { at: 'cache-control', expected: 'no-store', got: plainWord(got) }
+    return fault('cache-control', 'no-store', plainWord(got))
   }),
 ]

@@ -1,50 +1,27 @@
 // Section 2.11: what filters mean. Each is compared with a naive evaluation over the records that were listed.
 
-import { FILTER_OPERATORS } from '../../contract/index.ts'
-import type { FilterNode, FilterOperator } from '../../contract/index.ts'
+import { FILTER_OPERATORS, type FilterNode, type FilterOperator } from '../../contract/index.ts'
 import { broken } from '../expect.ts'
-import { leafEvidence } from '../calls.ts'
+import { leafEvidence, queryCall } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { matchesFilter } from '../filter-semantics.ts'
-import { candidatesFor } from '../operands.ts'
-import type { Candidate } from '../operands.ts'
+import { candidatesFor, type Candidate } from '../operands.ts'
 import { allPages } from '../pages.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { readRule } from '../rule-kinds.ts'
 import { asUnchecked, within } from '../schema-probe.ts'
-import type { ProbedRecord, RecordSample } from '../types.ts'
+import type { RecordSample } from '../types.ts'
 import { problemOf } from '../wire.ts'
 
 /** Pages of a filter's result that are read. */
 const RESULT_PAGES_MAX = 3
 
-/** The records that a filter finds, among those that can be read to the end. */
-interface Result {
-  readonly found: readonly ProbedRecord[]
-  readonly expected: readonly ProbedRecord[]
-  readonly whole: boolean
-  readonly exchange: Parameters<typeof broken>[0]
-}
-
-async function resultOf(
-  kit: RuleContext,
-  sample: RecordSample,
-  filter: FilterNode,
-  sent: string,
-): Promise<Result> {
-  const scope = within(sample)
-  const body = { filter: scope?.filter ? { $and: [scope.filter, filter] } : filter }
-  const call = { operation: 'queryRecords', objectType: sample.type.name, body, sent } as const
-  const { records, whole, exchange } = await allPages(kit, call, RESULT_PAGES_MAX)
-  return { found: records, expected: scope?.records ?? [], whole, exchange }
-}
-
 /**
  * Compares what a filter finds with what it means. Writes by other clients may look like a fault, so a second comparison, with
  * records that were read again, must find it too.
  */
-export async function compareFilter(
+async function compareFilter(
   kit: RuleContext,
   sample: RecordSample,
   filter: FilterNode,
@@ -52,26 +29,29 @@ export async function compareFilter(
 ): Promise<void> {
   const first = await faultsOf(kit, sample, filter, sent)
   if (first === null) return
-  kit.probe.forget(sample.type.name)
-  const again = await kit.probe.sample(sample.type.name)
-  const second = await faultsOf(kit, again, filter, sent)
+  const second = await faultsOf(kit, await kit.probe.sampleAgain(sample), filter, sent)
   if (second !== null) throw second
 }
 
 async function faultsOf(kit: RuleContext, sample: RecordSample, filter: FilterNode, sent: string) {
-  const { found, expected, whole, exchange } = await resultOf(kit, sample, filter, sent)
+  const scope = within(sample)
+  const body = { filter: scope?.filter ? { $and: [scope.filter, filter] } : filter }
+  const call = queryCall(sample.type.name, body, sent)
+  const { records: found, whole, exchange } = await allPages(kit, call, RESULT_PAGES_MAX)
   const wrong = found.filter(({ properties }) => matchesFilter(filter, properties) === 'no').length
   if (wrong > 0) {
     const got = `${wrong} of ${found.length} records that do not match`
-    return broken(exchange, { at: '/data', expected: 'records that match the filter', got })
+    return broken(exchange, '/data', 'records that match the filter', got)
   }
   if (!whole) return null
   const ids = new Set(found.map(({ id }) => id))
-  const due = expected.filter(({ properties }) => matchesFilter(filter, properties) === 'yes')
+  // Only among those that can be read to the end.
+  const listed = scope?.records ?? []
+  const due = listed.filter(({ properties }) => matchesFilter(filter, properties) === 'yes')
   const missing = due.filter(({ id }) => !ids.has(id)).length
   if (missing === 0) return null
   const got = `${missing} of the ${due.length} that were listed are missing`
-  return broken(exchange, { at: '/data', expected: 'every record that matches the filter', got })
+  return broken(exchange, '/data', 'every record that matches the filter', got)
 }
 
 /** Whether a filter on a currency was answered that there are no rates: a correct answer that says nothing about its meaning. */
@@ -161,19 +141,14 @@ async function twoLeaves(kit: RuleContext): Promise<[Candidate, Candidate]> {
 }
 
 function groupRule(word: '$and' | '$or', text: string): Rule {
-  return {
-    id: `2.11.${word.slice(1)}`,
-    text,
-    phase: 'reads',
-    async check(kit) {
-      const [{ sample, filter: a, property: first }, { filter: b, property: second }] =
-        await twoLeaves(kit)
-      const filter = (word === '$and' ? { $and: [a, b] } : { $or: [a, b] }) as FilterNode
-      const sent = `${word} of ${leafEvidence(a)} and ${leafEvidence(b)}`
-      await compareFilter(kit, sample, filter, sent)
-      return `by ${first.name} and ${second.name}`
-    },
-  }
+  return readRule(`2.11.${word.slice(1)}`, text, async (kit) => {
+    const [{ sample, filter: a, property: first }, { filter: b, property: second }] =
+      await twoLeaves(kit)
+    const filter: FilterNode = word === '$and' ? { $and: [a, b] } : { $or: [a, b] }
+    const sent = `${word} of ${leafEvidence(a)} and ${leafEvidence(b)}`
+    await compareFilter(kit, sample, filter, sent)
+    return `by ${first.name} and ${second.name}`
+  })
 }
 
 export const section2Filters: readonly Rule[] = [

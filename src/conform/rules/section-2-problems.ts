@@ -1,30 +1,22 @@
 // Sections 2.10 and 2.12: the results of a batch, and the body of every error.
 
 import { STATUS_CODES } from 'node:http'
-import { isJsonObject } from '../../core/json.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import * as contract from '../../contract/index.ts'
-import { isSuccess, valueKind, plainWord } from '../expect.ts'
+import { fault, isSuccess, valueKind, plainWord } from '../expect.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleFault } from '../verdict.ts'
 import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
 import { answerRule } from '../rule-kinds.ts'
-import { fieldsOf, problemOf } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
+import { fieldsOf, problemOf, type WireExchange } from '../wire.ts'
 
-const batchItems = {
-  batchCreate: dataItems,
-  batchUpdate: dataItems,
-  batchUpsert: dataItems,
-  batchDelete: dataItems,
-}
-const summary = bodyMember('summary')
-const batchSummaries = {
-  batchCreate: summary,
-  batchUpdate: summary,
-  batchUpsert: summary,
-  batchDelete: summary,
-}
+const inBatches = <Part>(part: Part) => ({
+  batchCreate: part,
+  batchUpdate: part,
+  batchUpsert: part,
+  batchDelete: part,
+})
+const batchItems = inBatches(dataItems)
 const codes: readonly unknown[] = contract.PROBLEM_CODES
 /** RFC 6901: empty, or tokens in which `~` is escaped. */
 const pointerForm = /^(?:\/(?:[^~/]|~[01])*)*$/
@@ -37,7 +29,7 @@ function problemsIn(
     if (exchange.status < 400) return []
     return [{ at: '', problem: problemOf(exchange) as JsonObject, status: exchange.status }]
   }
-  if (!(exchange.operation !== null && exchange.operation in batchItems)) return []
+  if (exchange.operation === null || !(exchange.operation in batchItems)) return []
   return dataItems(exchange).flatMap(({ at, value }) => {
     const { problem, status } = fieldsOf(value)
     return isJsonObject(problem) ? [{ at: `${at}/problem`, problem, status }] : []
@@ -51,14 +43,12 @@ function problemRule(
 ): Rule {
   return answerRule(`2.12.${word}`, text, (exchange) => {
     const faults = problemsIn(exchange).map(({ at, problem, status }) => {
-      const fault = faultOf(problem, status)
-      return fault ? { ...fault, at: at + fault.at } : fault
+      const found = faultOf(problem, status)
+      return found && { ...found, at: at + found.at }
     })
     return faults.find(Boolean) ?? (faults.includes(null) ? null : undefined)
   })
 }
-
-const fault = (at: string, expected: string, got: string): RuleFault => ({ at, expected, got })
 
 export const section2Problems: readonly Rule[] = [
   shapeRule(
@@ -71,7 +61,7 @@ export const section2Problems: readonly Rule[] = [
     '2.10.summary',
     'A batch answer has a summary of total, succeeded and failed.',
     contract.BatchSummary,
-    batchSummaries,
+    inBatches(bodyMember('summary')),
   ),
   problemRule('fields', 'A problem has the texts type, title, detail and code.', (problem) => {
     const missing = ['type', 'title', 'detail', 'code'].find(

@@ -2,17 +2,22 @@
 
 import { isJsonObject } from '../../core/json.ts'
 import * as contract from '../../contract/index.ts'
-import { broken, everyAnswer, expectSuccess, isSuccess, valueKind, plainWord } from '../expect.ts'
-import type { RuleContext } from '../rule-context.ts'
+import {
+  broken,
+  everyAnswer,
+  expectSuccess,
+  fault,
+  isSuccess,
+  valueKind,
+  plainWord,
+} from '../expect.ts'
 import { filterDecimal } from '../filter-semantics.ts'
-import { NotApplicable, Unchecked } from '../verdict.ts'
+import { NotApplicable, Unchecked, type RuleFault } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import type { RuleFault } from '../verdict.ts'
 import { dataItems, bodyMember, shapeRule } from '../shapes.ts'
 import type { ProbedProperty } from '../types.ts'
 import { acceptedRule, answerRule, readRule, writeRule } from '../rule-kinds.ts'
-import { dataOf, fieldsOf, problemOf } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
+import { dataOf, fieldsOf, problemOf, type WireExchange } from '../wire.ts'
 
 const record = bodyMember('data')
 const recordSources = {
@@ -42,8 +47,7 @@ export const section2: readonly Rule[] = [
         .filter(({ name }) => typeof name === 'string')
       const other = named.find(({ name }) => name !== exchange.objectType)
       if (!other) return named.length > 0 ? null : undefined
-      const got = plainWord(other.name)
-      return { at: `${other.at}/object_type`, expected: exchange.objectType, got }
+      return fault(`${other.at}/object_type`, exchange.objectType, plainWord(other.name))
     },
   ),
   valueRule(
@@ -105,11 +109,7 @@ export const section2: readonly Rule[] = [
           (name) => JSON.stringify(data[name]) !== JSON.stringify(listed[name]),
         )
         if (other === undefined) return null
-        return {
-          at: `/data/${other}`,
-          expected: 'as in the listing of types',
-          got: 'another value',
-        }
+        return fault(`/data/${other}`, 'as in the listing of types', 'another value')
       })
     },
   ),
@@ -131,7 +131,7 @@ export const section2: readonly Rule[] = [
     const after = valueIn(await bench.read(id), property.name)
     if (JSON.stringify(after) === JSON.stringify(properties[property.name])) return
     const at = `/data/properties/${property.name}`
-    throw broken(answer, { at, expected: 'the value that was set first', got: 'another value' })
+    throw broken(answer, at, 'the value that was set first', 'another value')
   }),
   writeRule(
     '2.3.read-only',
@@ -146,7 +146,7 @@ export const section2: readonly Rule[] = [
       const after = valueIn(await bench.read(scratch!.id), property.name)
       if ((before === null) === (after === null)) return
       const at = `/data/properties/${property.name}`
-      throw broken(answer, { at, expected: 'the value before', got: valueKind(after) })
+      throw broken(answer, at, 'the value before', valueKind(after))
     },
   ),
   acceptedRule('2.4.listed', 'The field types can be listed.', { operation: 'listFieldTypes' }),
@@ -167,11 +167,7 @@ export const section2: readonly Rule[] = [
         for (const { at, value } of propertiesIn(exchange)) {
           const name = fieldsOf(value)['field_type']
           if (typeof name !== 'string' || names.has(name)) continue
-          return {
-            at: `${at}/field_type`,
-            expected: 'the name of a field type',
-            got: plainWord(name),
-          }
+          return fault(`${at}/field_type`, 'the name of a field type', plainWord(name))
         }
         return null
       })
@@ -214,7 +210,7 @@ export const section2: readonly Rule[] = [
   paginationRule('2.8.has-more', 'Every page says has_more, a boolean.', ({ has_more }) =>
     typeof has_more === 'boolean'
       ? null
-      : { at: '/pagination/has_more', expected: 'true or false', got: valueKind(has_more) },
+      : fault('/pagination/has_more', 'true or false', valueKind(has_more)),
   ),
   paginationRule(
     '2.8.next-cursor',
@@ -222,7 +218,7 @@ export const section2: readonly Rule[] = [
     ({ has_more, next_cursor }) => {
       if (has_more !== true) return undefined
       if (typeof next_cursor === 'string' && next_cursor !== '') return null
-      return { at: '/pagination/next_cursor', expected: 'a text', got: valueKind(next_cursor) }
+      return fault('/pagination/next_cursor', 'a text', valueKind(next_cursor))
     },
   ),
   paginationRule(
@@ -231,11 +227,7 @@ export const section2: readonly Rule[] = [
     ({ has_more, next_cursor }) => {
       if (has_more !== false) return undefined
       if (next_cursor == null) return null
-      return {
-        at: '/pagination/next_cursor',
-        expected: 'null or absent',
-        got: valueKind(next_cursor),
-      }
+      return fault('/pagination/next_cursor', 'null or absent', valueKind(next_cursor))
     },
   ),
   shapeRule(
@@ -280,39 +272,34 @@ function valueRule(
   speaksOf: (property: ProbedProperty) => boolean,
   expectedOf: (value: unknown) => string | null,
 ): Rule {
-  return {
-    id,
-    text,
-    phase: 'reads',
-    async check(kit: RuleContext) {
-      const properties = new Map<string, ProbedProperty[]>()
-      for (const { type } of await kit.probe.samples()) {
-        properties.set(type.name, type.properties.filter(speaksOf))
-      }
-      if ([...properties.values()].flat().length === 0) {
-        throw new NotApplicable('no property that the key sees is of this kind')
-      }
-      let values = 0
-      everyAnswer(kit.exchanges, (exchange) => {
-        if (!['listRecords', 'queryRecords'].includes(exchange.operation ?? '')) return undefined
-        if (!isSuccess(exchange)) return undefined
-        for (const { at, value: found } of dataItems(exchange)) {
-          const of = fieldsOf(fieldsOf(found)['properties'])
-          for (const { name } of properties.get(exchange.objectType ?? '') ?? []) {
-            const value = of[name]
-            if (value == null) continue
-            values += 1
-            const expected = expectedOf(value)
-            const where = `${at}/properties/${name}`
-            if (expected !== null) return { at: where, expected, got: valueKind(value) }
-          }
+  return readRule(id, text, async (kit) => {
+    const properties = new Map<string, ProbedProperty[]>()
+    for (const { type } of await kit.probe.samples()) {
+      properties.set(type.name, type.properties.filter(speaksOf))
+    }
+    if ([...properties.values()].flat().length === 0) {
+      throw new NotApplicable('no property that the key sees is of this kind')
+    }
+    let values = 0
+    everyAnswer(kit.exchanges, (exchange) => {
+      if (!['listRecords', 'queryRecords'].includes(exchange.operation ?? '')) return undefined
+      if (!isSuccess(exchange)) return undefined
+      for (const { at, value: found } of dataItems(exchange)) {
+        const of = fieldsOf(fieldsOf(found)['properties'])
+        for (const { name } of properties.get(exchange.objectType ?? '') ?? []) {
+          const value = of[name]
+          if (value == null) continue
+          values += 1
+          const expected = expectedOf(value)
+          if (expected !== null)
+            return fault(`${at}/properties/${name}`, expected, valueKind(value))
         }
-        return null
-      })
-      if (values === 0) throw new Unchecked('no record has such a value: --write TYPE makes some')
-      return `${values} values`
-    },
-  }
+      }
+      return null
+    })
+    if (values === 0) throw new Unchecked('no record has such a value: --write TYPE makes some')
+    return `${values} values`
+  })
 }
 
 function paginationRule(
@@ -325,5 +312,5 @@ function paginationRule(
     paged.has(exchange.operation ?? '') && isSuccess(exchange)
       ? faultOf(fieldsOf(problemOf(exchange)['pagination']))
       : undefined
-  return answerRule(id, text, faultIn, 'no such page was seen')
+  return answerRule(id, text, faultIn, new Unchecked('no such page was seen'))
 }

@@ -14,37 +14,22 @@ import { readRule } from '../rule-kinds.ts'
 import { within } from '../schema-probe.ts'
 import type { ProbedRecord, ProbedProperty, RecordSample } from '../types.ts'
 import { dataOf, fieldsOf } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
 
-interface Row {
-  readonly group: Readonly<Record<string, unknown>>
-  readonly value: unknown
-}
-
-interface Table {
-  readonly exchange: WireExchange
-  readonly rows: readonly Row[]
-  readonly total: unknown
-  readonly hasMore: unknown
-}
+type Table = Awaited<ReturnType<typeof tableOf>>
+type Row = Table['rows'][number]
 
 const count = [{ op: 'count' }]
 /** How far an average may differ from ours: the specification does not say how it is rounded. */
 const AVERAGE_TOLERANCE = 1e-6
 
-async function tableOf(
-  kit: RuleContext,
-  type: string,
-  body: object,
-  sent?: string,
-): Promise<Table> {
+async function tableOf(kit: RuleContext, type: string, body: object, sent?: string) {
   const exchange = await kit.call(aggregateCall(type, body, sent))
   expectSuccess(exchange, [200])
   const { results, total_groups: total, has_more: hasMore } = fieldsOf(dataOf(exchange))
   if (!Array.isArray(results)) {
-    throw broken(exchange, { at: '/data/results', expected: 'a list', got: valueKind(results) })
+    throw broken(exchange, '/data/results', 'a list', valueKind(results))
   }
-  const rows = results.map((row: unknown): Row => {
+  const rows = results.map((row: unknown) => {
     const { group_by: group, value } = fieldsOf(row)
     return { group: fieldsOf(group), value }
   })
@@ -78,8 +63,7 @@ async function compared(
     await compare(scopeOf(sample))
   } catch (error) {
     if (!(error instanceof Broken)) throw error
-    kit.probe.forget(sample.type.name)
-    await compare(scopeOf(await kit.probe.sample(sample.type.name)))
+    await compare(scopeOf(await kit.probe.sampleAgain(sample)))
   }
 }
 
@@ -112,14 +96,13 @@ const VALUE = '/data/results/0/value'
 function expectNumber({ exchange }: Table, at: string, got: unknown, due: number, as: string) {
   if (got === due) return
   const what = typeof got === 'number' ? String(got) : valueKind(got)
-  throw broken(exchange, { at, expected: `${due}, ${as}`, got: what })
+  throw broken(exchange, at, `${due}, ${as}`, what)
 }
 
 /** The value of the one row of an aggregate without groups. @throws Broken */
 function oneValue({ exchange, rows }: Table): unknown {
   if (rows.length === 1) return rows[0]!.value
-  const got = `${rows.length} rows`
-  throw broken(exchange, { at: '/data/results', expected: 'one row: there are no groups', got })
+  throw broken(exchange, '/data/results', 'one row: there are no groups', `${rows.length} rows`)
 }
 
 function numberRule(
@@ -127,32 +110,24 @@ function numberRule(
   text: string,
   fits: (got: string, values: readonly string[]) => boolean,
 ): Rule {
-  return {
-    id: `4.2.${op}`,
-    text,
-    phase: 'reads',
-    async check(kit) {
-      const { sample, property } = await measurable(kit, op, isNumber)
-      await compared(kit, sample, async ({ type, filter, records }) => {
-        const aggregations = [{ op, property: property.name }]
-        const sent = `${op} of ${property.name}`
-        const table = await tableOf(kit, type, { aggregations, filter }, sent)
-        const value = oneValue(table)
-        const at = VALUE
-        const decimal = typeof value === 'string' ? filterDecimal(value) : null
-        if (decimal === null) {
-          throw broken(table.exchange, { at, expected: 'a decimal text', got: valueKind(value) })
-        }
-        const values = records.flatMap(
-          ({ properties }) => filterDecimal(properties[property.name]) ?? [],
-        )
-        if (fits(decimal, values)) return
-        const expected = `the ${op} of the ${values.length} listed values`
-        throw broken(table.exchange, { at, expected, got: 'another number' })
-      })
-      return `of ${property.name}`
-    },
-  }
+  return readRule(`4.2.${op}`, text, async (kit) => {
+    const { sample, property } = await measurable(kit, op, isNumber)
+    await compared(kit, sample, async ({ type, filter, records }) => {
+      const aggregations = [{ op, property: property.name }]
+      const sent = `${op} of ${property.name}`
+      const table = await tableOf(kit, type, { aggregations, filter }, sent)
+      const value = oneValue(table)
+      const decimal = typeof value === 'string' ? filterDecimal(value) : null
+      if (decimal === null) throw broken(table.exchange, VALUE, 'a decimal text', valueKind(value))
+      const values = records.flatMap(
+        ({ properties }) => filterDecimal(properties[property.name]) ?? [],
+      )
+      if (fits(decimal, values)) return
+      const expected = `the ${op} of the ${values.length} listed values`
+      throw broken(table.exchange, VALUE, expected, 'another number')
+    })
+    return `of ${property.name}`
+  })
 }
 
 function summed(values: readonly string[]): DecimalSum {
@@ -263,7 +238,7 @@ export const section4Aggregate: readonly Rule[] = [
         if (Array.isArray(value) && got.toSorted().join() === due.join()) return
         const expected = `${due.length} sums, one per currency of the listed values`
         const kind = Array.isArray(value) ? `${value.length} others` : valueKind(value)
-        throw broken(table.exchange, { at: VALUE, expected, got: kind })
+        throw broken(table.exchange, VALUE, expected, kind)
       })
       return `of ${property.name}`
     },
@@ -277,7 +252,7 @@ export const section4Aggregate: readonly Rule[] = [
     const table = await tableOf(kit, sample.type.name, body, sent)
     const held = table.rows.find(({ value }) => value !== null)
     if (!held) return
-    throw broken(table.exchange, { at: VALUE, expected: 'null', got: valueKind(held.value) })
+    throw broken(table.exchange, VALUE, 'null', valueKind(held.value))
   }),
   readRule(
     '4.2.group-by',
@@ -300,7 +275,7 @@ export const section4Aggregate: readonly Rule[] = [
         if (wrong.length > 0 || extra.length > 0 || found.size !== table.rows.length) {
           const expected = `${due.size} groups of the sizes that were listed`
           const got = `${table.rows.length} rows, ${wrong.length} of the groups missing or of another size`
-          throw broken(table.exchange, { at: '/data/results', expected, got })
+          throw broken(table.exchange, '/data/results', expected, got)
         }
         const rows = table.rows.length
         expectNumber(table, '/data/total_groups', table.total, rows, 'as there are rows')
@@ -310,16 +285,15 @@ export const section4Aggregate: readonly Rule[] = [
   ),
   readRule(
     '4.2.limit',
-    'limit is the most groups of a page, and has_more tells of others.',
+    'limit is the most groups of a page, and has_more says that there are more.',
     async (kit) => {
       const { sample, property } = await groupable(kit)
       const { exchange, rows, hasMore } = await groupPage(kit, sample, property, 0)
       if (rows.length !== 1) {
-        const got = `${rows.length} rows`
-        throw broken(exchange, { at: '/data/results', expected: 'one row', got })
+        throw broken(exchange, '/data/results', 'one row', `${rows.length} rows`)
       }
       if (hasMore === true) return
-      throw broken(exchange, { at: '/data/has_more', expected: 'true', got: String(hasMore) })
+      throw broken(exchange, '/data/has_more', 'true', String(hasMore))
     },
   ),
   readRule(
@@ -340,17 +314,15 @@ export const section4Aggregate: readonly Rule[] = [
       const same = (a: Table, b: Table) =>
         a.rows[0] && b.rows[0] && keyOf(a.rows[0]) === keyOf(b.rows[0])
       if (same(first, second)) {
-        const got = 'the first group again'
-        throw broken(second.exchange, { at: '/data/results', expected: 'the second group', got })
+        throw broken(second.exchange, '/data/results', 'the second group', 'the first group again')
       }
       if (beyond.rows.length > 0) {
         const got = `${beyond.rows.length} rows`
-        throw broken(beyond.exchange, { at: '/data/results', expected: 'no more groups', got })
+        throw broken(beyond.exchange, '/data/results', 'no more groups', got)
       }
       if (last.hasMore === false && beyond.hasMore === false) return
-      const at = '/data/has_more'
       const faulty = last.hasMore === false ? beyond : last
-      throw broken(faulty.exchange, { at, expected: 'false', got: String(faulty.hasMore) })
+      throw broken(faulty.exchange, '/data/has_more', 'false', String(faulty.hasMore))
     },
   ),
 ]

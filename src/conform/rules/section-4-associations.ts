@@ -1,7 +1,6 @@
 // Sections 4 and 4.3 rule 6: linking records. Every record that is linked is a scratch record.
 
 import { isJsonObject } from '../../core/json.ts'
-import type { ScratchRecords } from '../scratch-records.ts'
 import { broken, expectRefusal, expectSuccess, sameProblem } from '../expect.ts'
 import { NO_RECORD } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -17,7 +16,7 @@ export const section4Associations: readonly Rule[] = [
     async (_bench, kit) => {
       const { association, source, target } = await linkable(kit)
       const from = await source.make(source.identity())
-      const to = await target.make(target.identity())
+      const to = await target!.make(target!.identity())
       const link = {
         operation: 'associateRecords',
         objectType: source.typeName,
@@ -41,7 +40,7 @@ export const section4Associations: readonly Rule[] = [
           edge['association_type'] === association,
       )
       if (isListed) return
-      throw broken(exchange, { at: '/data', expected: 'the edge', got: `${edges.length} others` })
+      throw broken(exchange, '/data', 'the edge', `${edges.length} others`)
     },
   ),
   writeRule(
@@ -68,20 +67,12 @@ export const section4Associations: readonly Rule[] = [
       expectRefusal(deleted, { statuses: [422], field: '/target_id' })
       if (sameProblem(unknown, deleted)) return
       const expected = 'the body that an unknown target gets, but for request_id'
-      throw broken(deleted, { at: '', expected, got: 'another body' })
+      throw broken(deleted, '', expected, 'another body')
     },
   ),
 ]
 
 /** An association between two types in which scratch records may be created; with `half`, at least in its source. */
-async function linkable(
-  kit: RuleContext,
-  half?: false,
-): Promise<{ association: string; source: ScratchRecords; target: ScratchRecords }>
-async function linkable(
-  kit: RuleContext,
-  half: true,
-): Promise<{ association: string; source: ScratchRecords; target: ScratchRecords | undefined }>
 async function linkable(kit: RuleContext, half = false) {
   kit.bench()
   const associations = await kit.probe.associations()

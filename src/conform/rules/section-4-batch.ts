@@ -1,7 +1,6 @@
 // Section 4.4: batches. Every record that is written is a scratch record.
 
-import { isJsonObject } from '../../core/json.ts'
-import type { JsonObject } from '../../core/json.ts'
+import { isJsonObject, type JsonObject } from '../../core/json.ts'
 import type { ScratchRecords, ScratchRecord } from '../scratch-records.ts'
 import { broken, expectSuccess, valueKind, plainWord } from '../expect.ts'
 import { NO_RECORD } from '../calls.ts'
@@ -10,8 +9,7 @@ import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import { writeRule } from '../rule-kinds.ts'
 import { wrongValueFor } from '../values.ts'
-import { dataOf, fieldsOf, problemOf } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
+import { dataOf, fieldsOf, problemOf, type WireExchange } from '../wire.ts'
 
 /** The statuses of an item that was written: with its record, or without a body (section 2.10). */
 const CREATED = [201, 204]
@@ -25,13 +23,12 @@ function resultsOf(exchange: WireExchange, count: number): JsonObject[] {
   expectSuccess(exchange)
   const data = dataOf(exchange)
   if (!Array.isArray(data) || data.length !== count) {
-    throw broken(exchange, { at: '/data', expected: `a list of ${count}`, got: valueKind(data) })
+    throw broken(exchange, '/data', `a list of ${count}`, valueKind(data))
   }
   return data.map((item: unknown, index) => {
     if (isJsonObject(item) && item['index'] === index) return item
-    const at = `/data/${index}/index`
     const got = isJsonObject(item) ? 'another number' : valueKind(item)
-    throw broken(exchange, { at, expected: String(index), got })
+    throw broken(exchange, `/data/${index}/index`, String(index), got)
   })
 }
 
@@ -40,11 +37,7 @@ function expectStatuses(exchange: WireExchange, due: readonly (readonly number[]
   results.forEach(({ status }, index) => {
     if (due[index]!.includes(Number(status))) return
     const at = `/data/${index}/status`
-    throw broken(exchange, {
-      at,
-      expected: due[index]!.join(' or '),
-      got: plainWord(String(status)),
-    })
+    throw broken(exchange, at, due[index]!.join(' or '), plainWord(String(status)))
   })
   return results
 }
@@ -57,8 +50,7 @@ function expectRecords(
 ): void {
   results.forEach(({ record }, index) => {
     if (record == null || fieldsOf(record)['id'] === ids[index]) return
-    const at = `/data/${index}/record/id`
-    throw broken(exchange, { at, expected: "the item's own record", got: 'another one' })
+    throw broken(exchange, `/data/${index}/record/id`, "the item's own record", 'another one')
   })
 }
 
@@ -95,12 +87,12 @@ function itemProblemRule(operation: 'batchCreate' | 'batchUpsert', words: string
       const { problem } = results[1]!
       const at = '/data/1/problem'
       if (!isJsonObject(problem)) {
-        throw broken(exchange, { at, expected: 'a problem', got: valueKind(problem) })
+        throw broken(exchange, at, 'a problem', valueKind(problem))
       }
       const field = problem['field']
       const expected = `/data/1/properties/${property.name}`
       if (field == null || (typeof field === 'string' && field.startsWith(expected))) return
-      throw broken(exchange, { at: `${at}/field`, expected, got: plainWord(field) })
+      throw broken(exchange, `${at}/field`, expected, plainWord(field))
     },
   )
 }
@@ -117,7 +109,7 @@ export const section4Batch: readonly Rule[] = [
         const at = `/data/${index}/record`
         if (item['record'] == null) return
         if (markOf(item, bench) === data[index]!.properties[bench.mark.name]) return
-        throw broken(exchange, { at, expected: `the record of item ${index}`, got: 'another one' })
+        throw broken(exchange, at, `the record of item ${index}`, 'another one')
       })
     },
   ),
@@ -153,8 +145,7 @@ export const section4Batch: readonly Rule[] = [
       const results = expectStatuses(exchange, [CREATED, UPDATED, CREATED])
       const record = results[1]!['record']
       if (record == null || fieldsOf(record)['id'] === id) return
-      const at = '/data/1/record/id'
-      throw broken(exchange, { at, expected: 'the record that was there', got: 'another one' })
+      throw broken(exchange, '/data/1/record/id', 'the record that was there', 'another one')
     },
   ),
   writeRule(
@@ -168,8 +159,7 @@ export const section4Batch: readonly Rule[] = [
       for (const { id } of [first!, second!]) {
         const read = await bench.read(id)
         if (read.status !== 200) continue
-        const expected = 'a refusal: a batch delete has removed it'
-        throw broken(read, { at: '', expected, got: 'status 200' })
+        throw broken(read, '', 'a refusal: a batch delete has removed it', 'status 200')
       }
     },
   ),
@@ -189,7 +179,7 @@ export const section4Batch: readonly Rule[] = [
         const got = summary[name]
         if (got === due) continue
         const what = typeof got === 'number' ? String(got) : valueKind(got)
-        throw broken(exchange, { at: `/summary/${name}`, expected: String(due), got: what })
+        throw broken(exchange, `/summary/${name}`, String(due), what)
       }
     },
   ),
@@ -224,7 +214,7 @@ export const section4Batch: readonly Rule[] = [
       const wrong = after[cleared.name] == null ? kept : cleared
       const expected = wrong === kept ? 'the value before' : 'null'
       const at = `/data/properties/${wrong.name}`
-      throw broken(exchange, { at, expected, got: valueKind(after[wrong.name]) })
+      throw broken(exchange, at, expected, valueKind(after[wrong.name]))
     },
   ),
   writeRule(

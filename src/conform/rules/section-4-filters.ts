@@ -1,16 +1,14 @@
 // Section 4.6: filters that are refused, and why.
 
-import { FILTER_OPERATORS } from '../../contract/index.ts'
-import type { FilterOperator } from '../../contract/index.ts'
+import { FILTER_OPERATORS, type FilterOperator } from '../../contract/index.ts'
 import { NO_PROPERTY, aggregateCall, evidenceText, queryCall } from '../calls.ts'
-import { everyAnswer, expectRefusal } from '../expect.ts'
+import { expectRefusal, fault } from '../expect.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
-import { readRule, refusalRule } from '../rule-kinds.ts'
+import { answerRule, readRule, refusalRule } from '../rule-kinds.ts'
 import type { ProbedProperty } from '../types.ts'
-import { kindOfProperty, valueFor, wrongValueFor } from '../values.ts'
-import type { ValueKind } from '../values.ts'
+import { kindOfProperty, valueFor, wrongValueFor, type ValueKind } from '../values.ts'
 import { problemOf } from '../wire.ts'
 
 const code = 'request_invalid'
@@ -37,9 +35,9 @@ type Leaf = ReturnType<typeof isNull>
 /** What is malformed, and a tree with that fault. */
 const trees: readonly [word: string, what: string, tree: (leaf: Leaf) => unknown][] = [
   ['unknown-key', 'an unknown key in a leaf', (good) => ({ ...good, conform: 1 })],
-  ['group-key', 'an unknown key beside $and', (good) => ({ $and: [good], conform: 1 })],
+  ['group-key', 'an unknown key next to $and', (good) => ({ $and: [good], conform: 1 })],
   ['two-groups', '$and and $or in one node', (good) => ({ $and: [good], $or: [good] })],
-  ['mixed', "a leaf's keys beside $and", (good) => ({ $and: [good], ...good })],
+  ['mixed', "a leaf's keys next to $and", (good) => ({ $and: [good], ...good })],
   ['empty-and', 'an empty $and', () => ({ $and: [] })],
   ['empty-or', 'an empty $or', () => ({ $or: [] })],
   ['empty-node', 'a node without keys', () => ({})],
@@ -146,25 +144,21 @@ export const section4Filters: readonly Rule[] = [
       aggregateCall(type, { aggregations: [{ op: 'sum', property: property.name }] }),
     refusal: wrong('unsupported_aggregation'),
   }),
-  {
-    id: '4.6.exchange-rates',
-    text: 'Without exchange rates, a currency filter is 503 service_unavailable with Retry-After.',
-    phase: 'answers',
-    check: ({ exchanges }) => {
-      const isMeant = (each: (typeof exchanges)[number]) =>
-        problemOf(each)['reason'] === 'exchange_rate_unavailable'
-      if (!exchanges.some(isMeant)) throw new NotApplicable('the exchange rates are available')
-      return everyAnswer(exchanges, (exchange) => {
-        if (!isMeant(exchange)) return undefined
-        const isRight =
-          exchange.status === 503 &&
-          problemOf(exchange)['code'] === 'service_unavailable' &&
-          /^\d+$/.test(exchange.headers['retry-after'] ?? '')
-        const expected = '503 service_unavailable with Retry-After'
-        return isRight ? null : { at: '', expected, got: `status ${exchange.status}` }
-      })
+  answerRule(
+    '4.6.exchange-rates',
+    'Without exchange rates, a currency filter is 503 service_unavailable with Retry-After.',
+    (exchange) => {
+      const { code: got, reason } = problemOf(exchange)
+      if (reason !== 'exchange_rate_unavailable') return undefined
+      const isRight =
+        exchange.status === 503 &&
+        got === 'service_unavailable' &&
+        /^\d+$/.test(exchange.headers['retry-after'] ?? '')
+      const expected = '503 service_unavailable with Retry-After'
+      return isRight ? null : fault('', expected, `status ${exchange.status}`)
     },
-  },
+    new NotApplicable('the exchange rates are available'),
+  ),
   readRule(
     '4.6.too-many-groups',
     'Too many groups are 422, reason too_many_filter_groups.',

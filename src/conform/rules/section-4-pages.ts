@@ -2,11 +2,10 @@
 
 import { listCall, queryCall } from '../calls.ts'
 import { broken } from '../expect.ts'
-import { expectSameRecords, rereadSample } from '../listings.ts'
 import { readRule, refusalRule } from '../rule-kinds.ts'
 import { matchesFilter } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
-import { nextPageCall, pageIn, allPages } from '../pages.ts'
+import { nextPageCall, pageIn, allPages, expectSameRecords } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 
@@ -21,7 +20,7 @@ export const section4Pages: readonly Rule[] = [
     const { hasMore, records } = pageIn(exchange)
     if (hasMore || records.length > 1) return
     const expected = `true: ${sample.type.name} has more records`
-    throw broken(exchange, { at: '/pagination/has_more', expected, got: 'false' })
+    throw broken(exchange, '/pagination/has_more', expected, 'false')
   }),
   readRule('4.5.pages', 'Following cursors gives every record once.', async (kit) => {
     const samples = await kit.probe.samples()
@@ -29,14 +28,14 @@ export const section4Pages: readonly Rule[] = [
     if (!some) throw new Unchecked('no type has two records and few enough to read them all')
     const limit = Math.max(1, Math.floor(some.records.length / 4))
     await expectSameRecords(async () => {
-      const { records: due } = await rereadSample(kit, some)
-      const {
-        records: found,
-        exchange,
-        pages,
-      } = await allPages(kit, queryCall(some.type.name, { limit }), 12)
+      const { records: due } = await kit.probe.sampleAgain(some)
+      const { records, exchange, pages } = await allPages(
+        kit,
+        queryCall(some.type.name, { limit }),
+        12,
+      )
       if (pages < 2) throw new Unchecked('there is no second page')
-      return { due, found, exchange }
+      return { due, found: records, exchange }
     }, `the records of the listing, in pages of ${limit}`)
   }),
   readRule('4.5.list-pages', 'A cursor of a listing leads to its next page.', async (kit) => {
@@ -47,8 +46,7 @@ export const section4Pages: readonly Rule[] = [
       const known = new Set(page.records.map(({ id }) => id))
       const again = pageIn(exchange).records.filter(({ id }) => known.has(id)).length
       if (again === 0) return
-      const got = `${again} records of the page before`
-      throw broken(exchange, { at: '/data', expected: 'other records', got })
+      throw broken(exchange, '/data', 'other records', `${again} records of the page before`)
     }
     throw new Unchecked('no type has a second page of records')
   }),
@@ -77,7 +75,7 @@ export const section4Pages: readonly Rule[] = [
           )
           if (wrong) {
             const expected = `records that match the first page's filter (${property.name} is_null)`
-            throw broken(exchange, { at: '/data', expected, got: 'one that does not' })
+            throw broken(exchange, '/data', expected, 'one that does not')
           }
           cursor = page.cursor
         }

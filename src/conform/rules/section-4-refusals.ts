@@ -1,7 +1,6 @@
 // Section 4.3 rules 3, 4 and 7: writes that are refused, and why.
 
-import { isJsonObject } from '../../core/json.ts'
-import type { Json } from '../../core/json.ts'
+import { isJsonObject, type Json } from '../../core/json.ts'
 import { NO_PROPERTY } from '../calls.ts'
 import type { ScratchRecords } from '../scratch-records.ts'
 import { broken, expectRefusal, valueKind } from '../expect.ts'
@@ -10,8 +9,7 @@ import type { Rule } from '../rule.ts'
 import { refusalRule, writeRule } from '../rule-kinds.ts'
 import type { ProbedProperty, RuleCall } from '../types.ts'
 import { wrongValueFor } from '../values.ts'
-import { problemOf } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
+import { problemOf, type WireExchange } from '../wire.ts'
 
 /** Where in a body of `{data: {properties}}` a violation is. */
 const pointerTo = ({ name }: ProbedProperty) =>
@@ -89,8 +87,7 @@ export const section4Refusals: readonly Rule[] = [
       expectSchemaInvalid(exchange)
       const { field } = problemOf(exchange)
       if (isPointerTo(field, properties[0]!)) return
-      const expected = pointerTo(properties[0]!)
-      throw broken(exchange, { at: '/field', expected, got: valueKind(field) })
+      throw broken(exchange, '/field', pointerTo(properties[0]!), valueKind(field))
     },
   ),
   writeRule(
@@ -107,7 +104,7 @@ export const section4Refusals: readonly Rule[] = [
       )
       if (!missing) return
       const expected = `an error whose field is ${pointerTo(missing)}`
-      throw broken(exchange, { at: '/errors', expected, got: valueKind(errors) })
+      throw broken(exchange, '/errors', expected, valueKind(errors))
     },
   ),
 ]

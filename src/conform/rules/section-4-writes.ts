@@ -1,9 +1,7 @@
 // Sections 4 and 4.3: writing one record. Every record that is written is a scratch record.
 
-import { canonicalJson } from '../../core/json.ts'
-import type { Json } from '../../core/json.ts'
-import { recordIn } from '../scratch-records.ts'
-import type { ScratchRecords, ScratchRecord } from '../scratch-records.ts'
+import { canonicalJson, type Json } from '../../core/json.ts'
+import { recordIn, type ScratchRecords, type ScratchRecord } from '../scratch-records.ts'
 import { broken, expectRefusal, expectSuccess, valueKind, answerText } from '../expect.ts'
 import { pageIn } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
@@ -11,8 +9,7 @@ import type { Rule } from '../rule.ts'
 import { writeRule } from '../rule-kinds.ts'
 import type { ProbedProperty } from '../types.ts'
 import { valueFor } from '../values.ts'
-import { problemOf } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
+import { problemOf, type WireExchange } from '../wire.ts'
 
 const same = (a: unknown, b: unknown) =>
   canonicalJson((a ?? null) as Json) === canonicalJson((b ?? null) as Json)
@@ -72,7 +69,7 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
         const { exchange, properties } = await stored(bench, scratch.id)
         if (properties[property!.name] == null) return
         const at = `/data/properties/${property!.name}`
-        throw broken(exchange, { at, expected: 'null', got: valueKind(properties[property!.name]) })
+        throw broken(exchange, at, 'null', valueKind(properties[property!.name]))
       },
     ),
     writeRule(
@@ -88,11 +85,7 @@ function clearRules(how: 'patch' | 'upsert', words: string, write: Write): Rule[
         const other = others.find(({ name }) => !same(before[name], properties[name]))
         if (!other) return
         const at = `/data/properties/${other.name}`
-        throw broken(exchange, {
-          at,
-          expected: 'the value before',
-          got: valueKind(properties[other.name]),
-        })
+        throw broken(exchange, at, 'the value before', valueKind(properties[other.name]))
       },
     ),
   ]
@@ -103,15 +96,10 @@ function expectUpsert(exchange: WireExchange, created: boolean, id?: string): vo
   expectSuccess(exchange, [created ? 201 : 200])
   const said = problemOf(exchange)['created']
   if (said !== created) {
-    const got = valueKind(said)
-    throw broken(exchange, { at: '/created', expected: String(created), got })
+    throw broken(exchange, '/created', String(created), valueKind(said))
   }
   if (id === undefined || recordIn(exchange)?.id === id) return
-  throw broken(exchange, {
-    at: '/data/id',
-    expected: 'the record that was there',
-    got: 'another id',
-  })
+  throw broken(exchange, '/data/id', 'the record that was there', 'another id')
 }
 
 export const section4Writes: readonly Rule[] = [
@@ -119,7 +107,7 @@ export const section4Writes: readonly Rule[] = [
     const exchange = await bench.create(bench.values())
     expectSuccess(exchange, [201])
     if (exchange.headers['location']) return
-    throw broken(exchange, { at: 'location', expected: 'an address', got: 'no such header' })
+    throw broken(exchange, 'location', 'an address', 'no such header')
   }),
   writeRule('4.create-location', 'Location is the address of the new record.', async (bench) => {
     const { id, exchange } = await bench.make(bench.identity())
@@ -127,8 +115,7 @@ export const section4Writes: readonly Rule[] = [
     if (!location) throw new Unchecked('there is no Location')
     const { pathname } = new URL(location, 'http://localhost/')
     if (pathname.split('/').some((part) => decoded(part) === id)) return
-    const got = 'an address without it'
-    throw broken(exchange, { at: 'location', expected: 'an address that holds the id', got })
+    throw broken(exchange, 'location', 'an address that holds the id', 'an address without it')
   }),
   writeRule('4.create-stored', 'What was created can be read.', async (bench) => {
     const values = bench.values()
@@ -138,7 +125,7 @@ export const section4Writes: readonly Rule[] = [
     const { mark } = bench
     if (recordIn(exchange)?.properties[mark.name] === values[mark.name]) return
     const at = `/data/properties/${mark.name}`
-    throw broken(exchange, { at, expected: 'the text that was written', got: 'something else' })
+    throw broken(exchange, at, 'the text that was written', 'something else')
   }),
   writeRule('4.update', 'PATCH changes the record and returns it.', async (bench) => {
     const { id } = await bench.make(bench.identity())
@@ -147,12 +134,12 @@ export const section4Writes: readonly Rule[] = [
     expectSuccess(exchange, [200])
     const record = recordIn(exchange)
     const at = `/data/properties/${bench.mark.name}`
-    const fault = { at, expected: 'the text that was written', got: 'something else' }
+    const found = [at, 'the text that was written', 'something else'] as const
     if (record?.id !== id || record.properties[bench.mark.name] !== text) {
-      throw broken(exchange, fault)
+      throw broken(exchange, ...found)
     }
     const after = await stored(bench, id)
-    if (after.properties[bench.mark.name] !== text) throw broken(after.exchange, fault)
+    if (after.properties[bench.mark.name] !== text) throw broken(after.exchange, ...found)
   }),
   writeRule(
     '4.upsert-created',
@@ -180,11 +167,7 @@ export const section4Writes: readonly Rule[] = [
     const exchange = await kit.query(objectType, { filter })
     const isThere = pageIn(exchange).records.some((record) => record.id === id)
     if (!isThere) return
-    throw broken(exchange, {
-      at: '/data',
-      expected: 'no deleted record',
-      got: 'the deleted record',
-    })
+    throw broken(exchange, '/data', 'no deleted record', 'the deleted record')
   }),
   ...clearRules('patch', 'PATCH', byPatch),
   ...clearRules('upsert', 'an upsert', byUpsert),
@@ -198,7 +181,7 @@ export const section4Writes: readonly Rule[] = [
       const exchange = await bench.patch(scratch.id, changes)
       expectSuccess(exchange, [200])
       if (recordIn(exchange)?.id === scratch.id) return
-      throw broken(exchange, { at: '/data', expected: 'the current record', got: 'something else' })
+      throw broken(exchange, '/data', 'the current record', 'something else')
     },
   ),
   writeRule('4.3.2.upsert', 'A replayed upsert succeeds and returns the record.', async (bench) => {

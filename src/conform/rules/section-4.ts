@@ -4,17 +4,14 @@ import type { FilterNode } from '../../contract/index.ts'
 import { broken, expectSuccess } from '../expect.ts'
 import { leafEvidence, listCall, queryCall } from '../calls.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { expectSameRecords, rereadSample } from '../listings.ts'
-import { compareValues, matchesFilter } from '../filter-semantics.ts'
-import type { FilterTruth } from '../filter-semantics.ts'
+import { compareValues, matchesFilter, type FilterTruth } from '../filter-semantics.ts'
 import { candidatesFor } from '../operands.ts'
-import { pageIn, allPages } from '../pages.ts'
+import { pageIn, allPages, expectSameRecords } from '../pages.ts'
 import { Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import type { ProbedProperty, RecordSample } from '../types.ts'
 import { readRule, refusalRule } from '../rule-kinds.ts'
-import { dataOf, fieldsOf } from '../wire.ts'
-import type { WireExchange } from '../wire.ts'
+import { dataOf, fieldsOf, type WireExchange } from '../wire.ts'
 
 const code = 'request_invalid'
 
@@ -25,8 +22,7 @@ function expectOnly(exchange: WireExchange, names: readonly string[]): void {
     const got = Object.keys(properties)
     const extra = got.filter((name) => !names.includes(name)).length
     if (extra === 0) return
-    const at = `/data/${index}/properties`
-    throw broken(exchange, { at, expected: `only ${names.join(', ')}`, got: `${extra} more` })
+    throw broken(exchange, `/data/${index}/properties`, `only ${names.join(', ')}`, `${extra} more`)
   })
 }
 
@@ -52,7 +48,7 @@ function sortRule(direction: 'asc' | 'desc'): Rule {
       )
       if (wrong < 0) return `by ${property.name}`
       const got = 'a record before one that belongs before it'
-      throw broken(exchange, { at: '/data', expected: `${direction} by ${property.name}`, got })
+      throw broken(exchange, '/data', `${direction} by ${property.name}`, got)
     },
   )
 }
@@ -123,7 +119,7 @@ export const section4: readonly Rule[] = [
     const exchange = await kit.call({ operation: 'readRecord', objectType: type.name, id })
     expectSuccess(exchange, [200])
     if (fieldsOf(dataOf(exchange))['id'] === id) return
-    throw broken(exchange, { at: '/data/id', expected: 'the id asked for', got: 'another one' })
+    throw broken(exchange, '/data/id', 'the id asked for', 'another one')
   }),
   readRule(
     '4.1.optional',
@@ -131,7 +127,7 @@ export const section4: readonly Rule[] = [
     async (kit) => {
       const some = await kit.probe.sampleOf(1, { whole: true })
       await expectSameRecords(async () => {
-        const { records: due } = await rereadSample(kit, some)
+        const { records: due } = await kit.probe.sampleAgain(some)
         const { records: found, exchange } = await allPages(kit, queryCall(some.type.name, {}), 4)
         return { due, found, exchange }
       }, 'the records of the listing')
@@ -146,8 +142,7 @@ export const section4: readonly Rule[] = [
     const exchange = await kit.query(sample.type.name, { limit: 1 })
     const { records } = pageIn(exchange)
     if (records.length <= 1) return
-    const got = `${records.length} records`
-    throw broken(exchange, { at: '/data', expected: 'at most 1 record', got })
+    throw broken(exchange, '/data', 'at most 1 record', `${records.length} records`)
   }),
   readRule(
     '4.1.properties',
@@ -166,7 +161,7 @@ export const section4: readonly Rule[] = [
     if (!some.whole) throw new Unchecked(`${type.name} has too many records to read them all`)
     const body = { sorts: [{ property: property.name, direction: 'asc' }] }
     await expectSameRecords(async () => {
-      const { records: due } = await rereadSample(kit, some)
+      const { records: due } = await kit.probe.sampleAgain(some)
       const { records: found, exchange } = await allPages(kit, queryCall(some.type.name, body), 4)
       return { due, found, exchange }
     }, 'the records of the listing')
@@ -181,14 +176,13 @@ export const section4: readonly Rule[] = [
   }),
   readRule(
     '4.1.search-none',
-    'search matches text: what stands nowhere finds nothing.',
+    'search matches text: a word that no record has finds nothing.',
     async (kit) => {
       const { type } = await kit.probe.sampleOf(1)
       const exchange = await kit.query(type.name, { search: 'zqxjkvbzqxjkvb' })
       const { records } = pageIn(exchange)
       if (records.length === 0) return
-      const got = `${records.length} records`
-      throw broken(exchange, { at: '/data', expected: 'no record', got })
+      throw broken(exchange, '/data', 'no record', `${records.length} records`)
     },
   ),
   readRule('4.1.search-and-filter', 'search combines with the filter.', async (kit) => {

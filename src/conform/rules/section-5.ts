@@ -56,7 +56,7 @@ export const section5: readonly Rule[] = [
       for (const call of calls) {
         const exchange = await kit.call({ ...call, as: 'nobody' })
         if (exchange.status === 401) continue
-        throw broken(exchange, { at: '', expected: 'status 401', got: answerText(exchange) })
+        throw broken(exchange, '', 'status 401', answerText(exchange))
       }
       return `${calls.length} operations that read`
     },
@@ -82,7 +82,7 @@ export const section5: readonly Rule[] = [
       }
       if (/^bearer\b/i.test(got ?? '')) continue
       const what = got === undefined ? 'no such header' : 'another scheme'
-      throw broken(exchange, { at: 'www-authenticate', expected: 'Bearer', got: what })
+      throw broken(exchange, 'www-authenticate', 'Bearer', what)
     }
   }),
   readRule(
@@ -126,9 +126,8 @@ export const section5: readonly Rule[] = [
           : name.replace(/^[a-z0-9]+_/, '')
         const due = writableSets[word] ?? everything
         if (due.toSorted().join() === writable.toSorted().join()) continue
-        const at = '/data'
         const expected = `${name} to accept ${due.join(', ') || 'nothing'}`
-        throw broken(exchange, { at, expected, got: writable.join(', ') || 'nothing' })
+        throw broken(exchange, '/data', expected, writable.join(', ') || 'nothing')
       }
       return `${types.length} types`
     },

@@ -3,7 +3,7 @@
 import { CODE_STATUSES, PROBLEM_CODES, REASONS } from '../../contract/index.ts'
 import type { OperationId, ProblemCode, ProblemReason } from '../../contract/index.ts'
 import { NO_RECORD } from '../calls.ts'
-import { broken, expectRefusal, isSuccess, plainWord, answerText } from '../expect.ts'
+import { broken, expectRefusal, fault, isSuccess, plainWord, answerText } from '../expect.ts'
 import { answerRule, readRule, refusalRule } from '../rule-kinds.ts'
 import type { Rule } from '../rule.ts'
 import { problemOf } from '../wire.ts'
@@ -56,8 +56,7 @@ export const section7: readonly Rule[] = [
       if (isSuccess(exchange) || code === undefined || !STATED[code]) return undefined
       const [due] = CODE_STATUSES[code]
       if (due === exchange.status) return null
-      const got = `status ${exchange.status}`
-      return { at: '/code', expected: `status ${due} with ${code}`, got }
+      return fault('/code', `status ${due} with ${code}`, `status ${exchange.status}`)
     },
   ),
   answerRule(
@@ -72,8 +71,7 @@ export const section7: readonly Rule[] = [
       const isOpen = OPEN[reason as ProblemReason]
       if (code === due.code && (isOpen || exchange.status === due.status)) return null
       const status = isOpen ? '' : ` ${due.status}`
-      const expected = `${due.code}${status} with ${reason}`
-      return { at: '/reason', expected, got: answerText(exchange) }
+      return fault('/reason', `${due.code}${status} with ${reason}`, answerText(exchange))
     },
   ),
   answerRule(
@@ -82,7 +80,7 @@ export const section7: readonly Rule[] = [
     ({ operation, status }) => {
       if (!listOperations.includes(operation)) return undefined
       if (status === 200 || listStatuses.includes(status)) return null
-      return { at: '', expected: `200 or ${listStatuses.join(', ')}`, got: `status ${status}` }
+      return fault('', `200 or ${listStatuses.join(', ')}`, `status ${status}`)
     },
   ),
   readRule(
@@ -100,7 +98,7 @@ export const section7: readonly Rule[] = [
         const got = exchange.headers['allow']
         if (got?.split(',').some((method) => method.trim() === 'GET')) continue
         const what = got === undefined ? 'no such header' : plainWord(got)
-        throw broken(exchange, { at: 'allow', expected: 'GET among others', got: what })
+        throw broken(exchange, 'allow', 'GET among others', what)
       }
     },
   ),

@@ -1,92 +1,68 @@
 // Section 8: limits.
 
 import { aggregateCall, queryCall } from '../calls.ts'
-import { everyAnswer, expectRefusal, plainWord } from '../expect.ts'
+import { expectRefusal, fault, plainWord } from '../expect.ts'
 import { answerRule, refusalRule } from '../rule-kinds.ts'
 import * as contract from '../../contract/index.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { NotApplicable, Unchecked } from '../verdict.ts'
 import type { Rule } from '../rule.ts'
 import type { ProbedProperty } from '../types.ts'
-import { kindOfProperty } from '../values.ts'
-import type { ValueKind } from '../values.ts'
+import { kindOfProperty, type ValueKind } from '../values.ts'
 
 const invalid = { code: 'request_invalid' } as const
 const wrong = (reason: string) => ({ ...invalid, statuses: [422], reason })
 const count = [{ op: 'count' }]
 
 const wholeNumber = (value: string | undefined) => /^\d+$/.test(value?.trim() ?? '')
+const headerText = (value: string | undefined) => (value ? plainWord(value) : 'no such header')
 
-type Bound = [word: string, text: string, request: typeof queryCall, within: object, beyond: object]
-
-const counting = (more: object) => ({ aggregations: count, ...more })
-const most = contract.PAGE_LIMIT_MAX
+const most = { limit: contract.PAGE_LIMIT_MAX }
+const tooMuch = { limit: contract.PAGE_LIMIT_MAX + 1 }
 const longest = 'q'.repeat(contract.SEARCH_CHARS_MAX)
 
-/** Limits on the body of a query or an aggregate: a body that is within, and one that is beyond. */
-const bounds: readonly Readonly<Bound>[] = [
-  ['query-limit-least', 'limit of a query is 1 at least.', queryCall, { limit: 1 }, { limit: 0 }],
-  [
-    'query-limit-most',
-    'limit of a query is 100 at most.',
-    queryCall,
-    { limit: most },
-    { limit: most + 1 },
-  ],
-  [
-    'aggregate-limit-least',
-    'limit of an aggregate is 1 at least.',
-    aggregateCall,
-    counting({ limit: 1 }),
-    counting({ limit: 0 }),
-  ],
-  [
-    'aggregate-limit-most',
-    'limit of an aggregate is 100 at most.',
-    aggregateCall,
-    counting({ limit: most }),
-    counting({ limit: most + 1 }),
-  ],
-  [
-    'offset',
-    'offset is 0 at least.',
-    aggregateCall,
-    counting({ offset: 0 }),
-    counting({ offset: -1 }),
-  ],
-  [
-    'aggregations',
-    'There is exactly one aggregation.',
-    aggregateCall,
-    { aggregations: count },
-    { aggregations: [...count, ...count] },
-  ],
-  ['no-aggregation', 'aggregations is required.', aggregateCall, { aggregations: count }, {}],
+const countCall = (type: string, body: object) =>
+  aggregateCall(type, { aggregations: count, ...body })
+
+type Bound = readonly [word: string, text: string, within: object, beyond: object]
+
+/** Limits on the body of a query: a body that is within, and one that is beyond. */
+const queryBounds: readonly Bound[] = [
+  ['query-limit-least', 'limit of a query is 1 at least.', { limit: 1 }, { limit: 0 }],
+  ['query-limit-most', 'limit of a query is 100 at most.', most, tooMuch],
+]
+/** The same for an aggregate, as changes to one that counts. */
+const aggregateBounds: readonly Bound[] = [
+  ['aggregate-limit-least', 'limit of an aggregate is 1 at least.', { limit: 1 }, { limit: 0 }],
+  ['aggregate-limit-most', 'limit of an aggregate is 100 at most.', most, tooMuch],
+  ['offset', 'offset is 0 at least.', { offset: 0 }, { offset: -1 }],
+  ['aggregations', 'There is exactly one aggregation.', {}, { aggregations: [...count, ...count] }],
+  ['no-aggregation', 'aggregations is required.', {}, { aggregations: undefined }],
   [
     'aggregation-op',
     'An aggregation is count, sum, avg, min or max.',
-    aggregateCall,
-    { aggregations: count },
+    {},
     { aggregations: [{ op: 'median' }] },
   ],
-  [
-    'search',
-    'search has at most 200 characters.',
-    queryCall,
-    { search: longest, limit: 1 },
-    { search: `${longest}q`, limit: 1 },
-  ],
+]
+const searchBound: Bound = [
+  'search',
+  'search has at most 200 characters.',
+  { search: longest, limit: 1 },
+  { search: `${longest}q`, limit: 1 },
 ]
 
-const boundRule = ([word, text, request, within, beyond]: (typeof bounds)[number]): Rule =>
-  refusalRule({
-    id: `8.${word}`,
-    text,
-    of: (kit) => kit.anyType(),
-    accepted: (type) => request(type, within),
-    refused: (type) => request(type, beyond),
-    refusal: invalid,
-  })
+const boundRule =
+  (request: typeof countCall) =>
+  ([word, text, within, beyond]: Bound): Rule =>
+    refusalRule({
+      id: `8.${word}`,
+      text,
+      of: (kit) => kit.anyType(),
+      accepted: (type) => request(type, within),
+      refused: (type) => request(type, beyond),
+      refusal: invalid,
+    })
 
 /** A leaf within groups; the leaf is a level of its own. */
 function nested(levels: number, property: ProbedProperty): object {
@@ -133,30 +109,22 @@ export const section8: readonly Rule[] = [
         (name) => !wholeNumber(headers[name]),
       )
       if (at === undefined) return null
-      const got = headers[at] ? plainWord(headers[at]) : 'no such header'
-      return { at, expected: 'a whole number', got }
+      return fault(at, 'a whole number', headerText(headers[at]))
     },
   ),
-  {
-    id: '8.retry-after',
-    text: 'Retry-After, in seconds, is on every 429 and 503.',
-    phase: 'answers',
-    check: ({ exchanges }) => {
-      const meant = exchanges.filter(({ status }) => status === 429 || status === 503)
-      if (meant.length === 0) throw new NotApplicable('no answer was 429 or 503')
-      return everyAnswer(meant, ({ headers }) => {
-        const got = headers['retry-after']
-        if (wholeNumber(got)) return null
-        const at = 'retry-after'
-        return {
-          at,
-          expected: 'a whole number of seconds',
-          got: got ? plainWord(got) : 'no such header',
-        }
-      })
+  answerRule(
+    '8.retry-after',
+    'Retry-After, in seconds, is on every 429 and 503.',
+    ({ status, headers: { 'retry-after': got } }) => {
+      if (status !== 429 && status !== 503) return undefined
+      if (wholeNumber(got)) return null
+      return fault('retry-after', 'a whole number of seconds', headerText(got))
     },
-  },
-  ...bounds.map(boundRule),
+    new NotApplicable('no answer was 429 or 503'),
+  ),
+  ...queryBounds.map(boundRule(queryCall)),
+  ...aggregateBounds.map(boundRule(countCall)),
+  boundRule(queryCall)(searchBound),
   refusalRule({
     id: '8.sorts',
     text: 'There is at most one sort.',

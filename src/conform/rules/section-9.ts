@@ -1,9 +1,8 @@
 // Section 9: versioning, and the OpenAPI document.
 
 import { isJsonObject } from '../../core/json.ts'
-import { OPERATIONS } from '../../contract/index.ts'
-import type { OperationId } from '../../contract/index.ts'
-import { broken, everyAnswer, expectSuccess, valueKind, plainWord } from '../expect.ts'
+import { OPERATIONS, type OperationId } from '../../contract/index.ts'
+import { broken, everyAnswer, expectSuccess, fault, valueKind, plainWord } from '../expect.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { DESCRIBED } from '../routes.ts'
 import { NotApplicable } from '../verdict.ts'
@@ -15,7 +14,7 @@ async function documentOf(kit: RuleContext) {
   const exchange = await kit.call({ operation: 'readOpenApi' })
   expectSuccess(exchange, [200])
   if (isJsonObject(exchange.json)) return { exchange, document: exchange.json }
-  throw broken(exchange, { at: '', expected: 'a JSON object', got: valueKind(exchange.json) })
+  throw broken(exchange, '', 'a JSON object', valueKind(exchange.json))
 }
 
 /** Whether the document has the operation at its stated path, whatever the names of its parameters. */
@@ -34,7 +33,7 @@ export const section9: readonly Rule[] = [
     expectSuccess(exchange, [200])
     const values = Object.values(fieldsOf(dataOf(exchange)))
     if (values.some((value) => /^v?1(?:\.|$|-)/.test(String(value)))) return
-    throw broken(exchange, { at: '/data', expected: 'a version such as v1', got: 'none' })
+    throw broken(exchange, '/data', 'a version such as v1', 'none')
   }),
   {
     id: '9.5.sunset',
@@ -46,15 +45,14 @@ export const section9: readonly Rule[] = [
       }
       return everyAnswer(exchanges, ({ headers }) => {
         const at = ['deprecation', 'sunset'].find((name) => !headers[name])
-        return at === undefined ? null : { at, expected: 'a date', got: 'no such header' }
+        return at === undefined ? null : fault(at, 'a date', 'no such header')
       })
     },
   },
   readRule('9.6.openapi', 'The document is one of OpenAPI 3.1.', async (kit) => {
     const { exchange, document } = await documentOf(kit)
     if (/^3\.1\.\d+$/.test(String(document['openapi']))) return
-    const got = plainWord(document['openapi'])
-    throw broken(exchange, { at: '/openapi', expected: '3.1.x', got })
+    throw broken(exchange, '/openapi', '3.1.x', plainWord(document['openapi']))
   }),
   readRule(
     '9.6.describes',
@@ -66,7 +64,7 @@ export const section9: readonly Rule[] = [
       const [first] = missing
       const { method, path } = OPERATIONS[first!]
       const got = `${missing.length} are missing: ${missing.join(', ')}`
-      throw broken(exchange, { at: '/paths', expected: `${method} /rest/v1${path}`, got })
+      throw broken(exchange, '/paths', `${method} /rest/v1${path}`, got)
     },
   ),
 ]
