@@ -36,7 +36,6 @@ const CHECKS: readonly ((checked: Checked) => void)[] = [
   checkImports,
 ]
 
-/** The issues between settings. */
 export function crossCheck(document: ConfigDocument): Issue[] {
   const checked = new Checked(document)
   for (const check of CHECKS) check(checked)
@@ -62,7 +61,6 @@ class Checked {
     return isJsonObject(value) ? value : {}
   }
 
-  /** The members of a section, by name. */
   members(section: string): (readonly [string, JsonObject])[] {
     return Object.keys(this.mapping(section)).map((name) => [name, this.mapping(section, name)])
   }
@@ -226,7 +224,6 @@ function checkMirrorSchema(
 const driverIn = (warehouse: JsonObject) =>
   WAREHOUSES.find(({ name }) => Object.hasOwn(warehouse, name))
 
-/** Why a warehouse cannot hold the tables of a mirror. */
 const mirrorProblem = (warehouse: JsonObject): string | null =>
   driverIn(warehouse)?.mirrors.problem?.(warehouse) ?? null
 

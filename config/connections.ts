@@ -1,4 +1,4 @@
-// Settings of a connection: a Records Service, its key, how it is asked, and how its quota is used.
+// Settings of a connection: a Records Service, its key, how operations are requested, and how its quota is used.
 
 import { z } from 'zod'
 import { EVERY_OPERATION, requestOf } from '../src/contract/index.ts'

@@ -6,8 +6,7 @@ import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument, Par
 import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml'
 import type { Issue } from '../src/core/errors.ts'
 import { stepsBelowSecret, type Path } from '../src/settings/marks.ts'
-import { interpolate } from './environment.ts'
-import type { Environment } from './environment.ts'
+import { interpolate, type Environment } from './environment.ts'
 import { configSchema } from './schema.ts'
 import { syntaxMessage } from './syntax.ts'
 
@@ -24,7 +23,6 @@ export interface ConfigDocument {
   readonly issues: readonly Issue[]
   /** The place of the value at `path` (or of its key); if there is none, of its nearest parent. */
   place(path: Path, at?: 'key' | 'value'): { line: number; column: number }
-  /** Whether there is a value at `path`. */
   has(path: Path): boolean
   /** The text of the value at `path` as written, if variables decide it: the result must not be shown. */
   source(path: Path): string | undefined

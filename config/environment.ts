@@ -4,24 +4,15 @@
 /** The variables a configuration may use; `process.env` fits. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A reference that cannot be filled: its text as written, and what is wrong with it. */
-export interface BadReference {
-  readonly reference: string
-  readonly message: string
-}
-
-export interface Interpolated {
-  readonly text: string
-  /** True if a variable decided a part of `text`: such a text is never shown. */
-  readonly filled: boolean
-  readonly bad: readonly BadReference[]
-}
-
 const reference = /\$\$\{|\$\{(?<name>[A-Za-z_]\w*)(?::-(?<fallback>[^}]*))?\}|\$\{[^}]*\}?/g
 
-/** Fills the references of `text`. As in a shell, an empty variable gets the default too. `$${` means `${`. */
-export function interpolate(text: string, env: Environment): Interpolated {
-  const bad: BadReference[] = []
+/**
+ * Fills the references of `text`. As in a shell, an empty variable gets the default too. `$${` means `${`.
+ * @returns `filled`: a variable decided a part of the text, so it is never shown; `bad`: the references that cannot be filled, as
+ * written, and what is wrong with them
+ */
+export function interpolate(text: string, env: Environment) {
+  const bad: { readonly reference: string; readonly message: string }[] = []
   let filled = false
   const result = text.replace(reference, (match: string, ...rest: unknown[]) => {
     if (match === '$${') return '${'

@@ -24,7 +24,6 @@ const lineCharsMax = 100
 const BEGIN = '<!-- settings: made by config/generate.ts -->'
 const END = '<!-- end of settings -->'
 
-/** The JSON Schema of records-sync.yaml, as text. */
 export function jsonSchemaText(): string {
   return `${compact(JSON.stringify({ title: 'records-sync.yaml', ...jsonSchema() }, null, 2))}\n`
 }

@@ -6,6 +6,7 @@ import type { Json } from '../src/core/json.ts'
 import { choiceOf } from '../src/settings/choice.ts'
 import {
   betweenNumbers,
+  countSetting,
   emptySetting,
   nameOf,
   textList,
@@ -13,7 +14,6 @@ import {
 } from '../src/settings/parts.ts'
 import { SOURCES } from '../src/sources/index.ts'
 
-/** The field types a cell can be read as. */
 export const CELL_TYPES = [
   'text',
   'long_text',
@@ -113,18 +113,12 @@ export const importSettings = z.strictObject({
     .describe(
       'How much of what was written is read back and compared. A row whose answer shows something else than was sent is read back whatever this says.',
     ),
-  rows_min: z
-    .number()
-    .int()
-    .min(1, 'expected a number of at least 1')
+  rows_min: countSetting(1)
     .optional()
     .describe(
       'Rows: a regular run whose source has fewer of them asks first, such as after an export that broke. Not for queries with `watermark`. Default: no limit.',
     ),
-  rows_max: z
-    .number()
-    .int()
-    .min(1, 'expected a number of at least 1')
+  rows_max: countSetting(1)
     .optional()
     .describe('Rows: a run that would send more of them asks first. Default: no limit.'),
   creates_max_percent: betweenNumbers(0, 100)

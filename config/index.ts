@@ -26,4 +26,4 @@ export type {
   SchemaChanges,
   SyncConfig,
 } from './sync.ts'
-export { starterConfig } from './starter.ts'
+export { STARTER_CONFIG } from './starter.ts'

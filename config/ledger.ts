@@ -4,9 +4,9 @@ import { z } from 'zod'
 import { SyncError } from '../src/core/errors.ts'
 import type { Frozen } from '../src/settings/choice.ts'
 import { marked } from '../src/settings/marks.ts'
-import { pathSetting, schemaName, secretPlace, type SecretSource } from '../src/settings/parts.ts'
+import { pathSetting, schemaName, secretPlace } from '../src/settings/parts.ts'
 import type { Environment } from './environment.ts'
-import { readSecret } from './secret.ts'
+import { readNamedSecret } from './secret.ts'
 
 const SIGNING_KEY_CHARS_MIN = 16
 
@@ -67,7 +67,8 @@ export async function readLedgerPlace(
   env: Environment,
 ): Promise<{ sqlite: string } | { url: string; schema: string }> {
   if ('sqlite' in ledger) return { sqlite: ledger.sqlite }
-  return { url: await readAs('URL', ledger.postgres, env), schema: ledger.schema }
+  const url = await readNamedSecret('URL of the ledger', ledger.postgres, env)
+  return { url, schema: ledger.schema }
 }
 
 /**
@@ -79,17 +80,10 @@ export async function readSigningKey(
   env: Environment,
 ): Promise<string | null> {
   if (source === undefined) return null
-  const key = await readAs('signing key', source, env)
+  const key = await readNamedSecret('signing key of the ledger', source, env)
   if (key.length >= SIGNING_KEY_CHARS_MIN) return key
   throw new SyncError(
     'signing_key_invalid',
     `The signing key of the ledger has ${key.length} characters; expected at least ${SIGNING_KEY_CHARS_MIN}; make one with: openssl rand -hex 32`,
   )
-}
-
-async function readAs(what: string, source: SecretSource, env: Environment): Promise<string> {
-  return await readSecret(source, env).catch((error: unknown) => {
-    if (!(error instanceof SyncError)) throw error
-    throw new SyncError(error.code, `The ${what} of the ledger: ${error.message}`)
-  })
 }

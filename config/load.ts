@@ -3,8 +3,7 @@
 
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { ConfigError } from '../src/core/errors.ts'
-import type { Issue } from '../src/core/errors.ts'
+import { ConfigError, type Issue } from '../src/core/errors.ts'
 import { tooManyOpenFiles } from '../src/core/open-files.ts'
 import { parseEvery, type ScheduleConfig } from '../src/core/domain/schedule.ts'
 import type { Frozen } from '../src/settings/choice.ts'

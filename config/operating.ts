@@ -5,6 +5,7 @@ import { CRON_EXPECTED, isCron, isTimeZone, parseEvery } from '../src/core/domai
 import { marked } from '../src/settings/marks.ts'
 import {
   betweenNumbers,
+  countSetting,
   nameList,
   nameOf,
   pathSetting,
@@ -63,7 +64,6 @@ export const scheduleSettings = z.union([
   ),
 ])
 
-/** The Temporal server. */
 export const temporalSettingsSchema = z.strictObject({
   address: hostPort('expected host:port, such as `localhost:7233`')
     .optional()
@@ -127,7 +127,6 @@ export const temporalSettingsSchema = z.strictObject({
     ),
 })
 
-/** The workers. */
 export const workerSettings = z.strictObject({
   listen: hostPort('expected host:port, such as `127.0.0.1:9464`')
     .optional()
@@ -158,7 +157,6 @@ export const NOTIFICATION_KINDS = {
 export type NotificationKind = keyof typeof NOTIFICATION_KINDS
 const KIND_NAMES = Object.keys(NOTIFICATION_KINDS) as NotificationKind[]
 
-/** Who gets notifications. */
 export const notificationSettings = z.strictObject({
   url: secretPlace(
     'URL',
@@ -177,10 +175,7 @@ export const notificationSettings = z.strictObject({
         return `\`${kind}\`${meaning === null ? '' : ` (${meaning})`}`
       }).join(', ')}. Default: all of them.`,
     ),
-  rejects_max: z
-    .number()
-    .int()
-    .min(0, 'expected a number of at least 0')
+  rejects_max: countSetting(0)
     .default(0)
     .describe('Rejected rows of a run up to which nothing is sent.'),
   syncs: nameList(nameOf('syncs'))

@@ -37,7 +37,6 @@ const sync = marked(
   { is: 'choice', among: [{ name: 'import' }, { name: 'mirror' }] },
 )
 
-/** A whole records-sync.yaml. */
 export const configSchema = z.strictObject({
   ledger: ledgerSettings
     .default('.records-sync/ledger.db')

@@ -40,6 +40,21 @@ export async function readSecret(
   return secret
 }
 
+/**
+ * Reads a secret as `readSecret` does; the message says which one it is, such as `URL of the ledger`.
+ * @throws SyncError `secret_unavailable`
+ */
+export async function readNamedSecret(
+  name: string,
+  source: SecretSource,
+  env: Environment,
+): Promise<string> {
+  return await readSecret(source, env).catch((error: unknown) => {
+    if (!(error instanceof SyncError)) throw error
+    throw new SyncError(error.code, `The ${name}: ${error.message}`)
+  })
+}
+
 /** Where a secret is, in words. The command itself is not shown: it may hold a secret. */
 export function secretOrigin(source: SecretSource): string {
   if ('env' in source) return `environment variable \`${source.env}\``

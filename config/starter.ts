@@ -1,11 +1,7 @@
 // The file that `records-sync init` writes.
 
 /** A commented configuration that works unchanged with `records-sync dev`. */
-export function starterConfig(): string {
-  return starter
-}
-
-const starter = `# records-sync.yaml: what is kept in step with what. Paths count from this file's folder.
+export const STARTER_CONFIG = `# records-sync.yaml: what is kept in step with what. Paths count from this file's folder.
 # A text may hold \${NAME} or \${NAME:-default}, filled from the environment.
 
 # ledger: .records-sync/ledger.db      # where the outcome of every row is kept
@@ -42,7 +38,7 @@ syncs:
 # warehouses:
 #   lake: { duckdb: ./lake.duckdb }      # or { postgres: "\${DWH_URL}" }
 
-# notifications:                         # who is told when a run needs a person
+# notifications:                         # who gets a message when a run needs a person
 #   ops: { url: "\${SLACK_URL}" }
 # worker: { listen: 127.0.0.1:9464 }     # metrics and health
 # temporal: { address: localhost:7233, namespace: default }

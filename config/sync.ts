@@ -36,7 +36,6 @@ export interface MirrorSync extends Sync {
   readonly mirror: MirrorConfig
 }
 
-/** A named, configured job. */
 export type SyncConfig = ImportSync | MirrorSync
 
 /**

@@ -2,14 +2,14 @@
 
 import { dirname, isAbsolute, join } from 'node:path'
 import type { z } from 'zod'
-import { ConfigError, SyncError } from '../src/core/errors.ts'
+import { ConfigError } from '../src/core/errors.ts'
 import { joinWords } from '../src/core/suggest.ts'
 import { markOf } from '../src/settings/marks.ts'
 import type { SecretSource } from '../src/settings/parts.ts'
 import { warehouseOf, type WarehousePlace } from '../src/warehouses/index.ts'
 import type { Environment } from './environment.ts'
 import type { Config } from './load.ts'
-import { readSecret } from './secret.ts'
+import { readNamedSecret } from './secret.ts'
 
 /** Files and folders that no query may read: those that hold keys, ledgers, and the system's facts about processes. */
 function privatePlaces({ file, ledger, ...rest }: Config): string[] {
@@ -53,11 +53,8 @@ export async function readWarehousePlace(
   const read = Object.entries(warehouse).map(async ([setting, value]) => {
     const mark = markOf(settings[setting] as z.ZodType)
     if (mark?.is !== 'secret') return [setting, value] as const
-    const secret = await readSecret(value as SecretSource, env).catch((error: unknown) => {
-      if (!(error instanceof SyncError)) throw error
-      throw new SyncError(error.code, `The ${mark.what} of the warehouse ${name}: ${error.message}`)
-    })
-    return [setting, secret] as const
+    const called = `${mark.what} of the warehouse ${name}`
+    return [setting, await readNamedSecret(called, value as SecretSource, env)] as const
   })
   const place: Record<string, unknown> = {
     ...Object.fromEntries(await Promise.all(read)),

@@ -61,7 +61,6 @@ function completed({ settings, defaults = {} }: SettingsPart, given: Record<stri
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-/** The driver whose settings these are. */
 export function driverOf<D extends SettingsPart>(drivers: readonly D[], settings: object): D {
   const driver = drivers.find(({ name }) => Object.hasOwn(settings, name))
   if (driver === undefined)

@@ -20,7 +20,6 @@ export type Mark =
 /** Complains about the value at a path, or about its key. */
 export type Complain = (path: Path, message: string, at?: 'key' | 'value') => void
 
-/** One of a choice. */
 export interface ChoicePart {
   /** The setting that chooses it. */
   readonly name: string
@@ -32,7 +31,7 @@ export interface ChoicePart {
   check?(given: JsonObject, complain: Complain): void
 }
 
-/** Zod hands them on to the copies that `.describe()` makes. */
+/** Zod copies them when `.describe()` copies a schema. */
 const MARKS = z.registry<{ readonly mark: unknown }>()
 
 export function marked<T extends z.ZodType>(schema: T, mark: Mark): T {

@@ -76,6 +76,9 @@ export const secretPlace = (what: string, instead: string) =>
     { is: 'secret', what },
   )
 
+export const countSetting = (min: number) =>
+  z.number().int().min(min, `expected a number of at least ${min}`)
+
 export const betweenNumbers = (min: number, max: number) => {
   const expected = `expected a number from ${min} to ${max}`
   return z.number().min(min, expected).max(max, expected)

@@ -1,7 +1,7 @@
 // `records-sync init`: a first configuration file, with comments.
 
 import { chmodSync, existsSync, writeFileSync } from 'node:fs'
-import { starterConfig } from '../../../config/index.ts'
+import { STARTER_CONFIG } from '../../../config/index.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 
@@ -9,7 +9,7 @@ import { EXIT, type CommandContext } from '../shared/context.ts'
 export async function init(context: CommandContext, umask: number): Promise<number> {
   if (existsSync(context.configFile))
     throw new ConfigError(context.configFile, 'the file exists already; it was left as it is')
-  writeFileSync(context.configFile, starterConfig(), { flag: 'wx' })
+  writeFileSync(context.configFile, STARTER_CONFIG, { flag: 'wx' })
   chmodSync(context.configFile, 0o666 & ~umask)
   context.terminal.out(`Wrote ${context.configFile}. Next:
   1. edit it: service, key, columns. As it is, it reads contacts.csv with the columns id, first_name, last_name and email

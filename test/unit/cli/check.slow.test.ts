@@ -10,7 +10,7 @@ import { check } from '../../../src/cli/commands/check.ts'
 import { createContext } from '../../../src/cli/shared/context.ts'
 import { quota } from '../../../src/cli/commands/quota.ts'
 import type { OperationRow } from '../../../src/cli/views/operations.ts'
-import { starterConfig } from '../../../config/index.ts'
+import { STARTER_CONFIG } from '../../../config/index.ts'
 import { startService } from '../../../src/service/index.ts'
 import { said } from './said.ts'
 import { fixture, startVariant } from '../client/variant-service.ts'
@@ -50,7 +50,7 @@ test('what is wrong with a connection is said once; a file that is missing is sa
   const dir = mkdtempSync(join(tmpdir(), 'records-sync-check-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
   const config = join(dir, 'records-sync.yaml')
-  writeFileSync(config, starterConfig())
+  writeFileSync(config, STARTER_CONFIG)
   const nothing = await said(config, (context) => check(context, { operations: false }))
   expect(nothing.code).toBe(2)
   const text = nothing.out.join(' ').replace(/ +/g, ' ')

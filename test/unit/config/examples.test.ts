@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { parse } from 'csv-parse/sync'
 import { expect, test } from 'vitest'
 import { jsonSchemaText, withSettings } from '../../../config/generate.ts'
-import { loadConfig, starterConfig } from '../../../config/index.ts'
+import { loadConfig, STARTER_CONFIG } from '../../../config/index.ts'
 import { importOf, load, mirrorOf } from './project.ts'
 
 const example = new URL('../../../config/examples/contacts/', import.meta.url)
@@ -26,7 +26,7 @@ function commentedBlocks(lines: readonly string[]): number[][] {
 }
 
 test('what the starter has in comments loads, each alone and all of it together', async () => {
-  const lines = starterConfig().split('\n')
+  const lines = STARTER_CONFIG.split('\n')
   const blocks = commentedBlocks(lines)
   expect(blocks.length).toBeGreaterThanOrEqual(10)
   const uncommented = (chosen: readonly number[]) =>
@@ -120,12 +120,12 @@ test('contacts.csv has new lines and quotes in cells, and many scripts', async (
 })
 
 test('the starter configuration loads as it is', async () => {
-  const config = await load(starterConfig())
+  const config = await load(STARTER_CONFIG)
   expect(importOf(config, 'contacts').matching_property).toBe('svc_external_id')
 })
 
 test('its comments show settings that load too', async () => {
-  const text = starterConfig().replaceAll(
+  const text = STARTER_CONFIG.replaceAll(
     /^( *)# (?=ledger:|temporal:|quota:|svc_|crm_tables:|  mirror:|warehouses:|  lake:)/gm,
     '$1',
   )
