@@ -5,7 +5,7 @@ import { EVERY_OPERATION, requestOf } from '../src/contract/index.ts'
 import { betweenNumbers, secretPlace, textSetting } from '../src/settings/parts.ts'
 
 /** What is wrong with the address of a service, or undefined. Never shows the address: it may hold a password. */
-function serviceProblem(address: string): string | undefined {
+export function serviceProblem(address: string): string | undefined {
   if (!URL.canParse(address)) return 'expected a URL such as `https://api.example.com`'
   const url = new URL(address)
   const loopback = url.hostname === '[::1]' || /^127(\.\d+){3}$/.test(url.hostname)

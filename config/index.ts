@@ -1,5 +1,7 @@
 // The configuration of a project: records-sync.yaml.
 
+export { serviceProblem } from './connections.ts'
+export { draftConfig, type DraftImport } from './draft.ts'
 export { CONFIG_FILE, loadConfig } from './load.ts'
 export { placedMapping, placeOfKey } from './places.ts'
 export { readLedgerPlace, readSigningKey, type LedgerConfig } from './ledger.ts'
@@ -26,4 +28,4 @@ export type {
   SchemaChanges,
   SyncConfig,
 } from './sync.ts'
-export { STARTER_CONFIG } from './starter.ts'
+export { EXAMPLE_CONTACTS, STARTER_CONFIG } from './starter.ts'

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { actionsOf, perMinute, port, wholeNumber, type Execute } from './shared/arguments.ts'
 import { describeConform } from './commands/conform-options.ts'
+import { describeInit } from './commands/init-options.ts'
 import { describeRepair } from './commands/repair-options.ts'
 import { createContext, EXIT, reportError, type GlobalOptions } from './shared/context.ts'
 import { describeSchedules } from './commands/schedules-options.ts'
@@ -40,10 +41,7 @@ const execute: Execute = async (work) => {
 }
 const action = actionsOf(execute)
 
-program
-  .command('init')
-  .description('write a first records-sync.yaml')
-  .action(() => action(async () => (await import('./commands/init.ts')).init)(inheritedUmask))
+describeInit(program.command('init'), execute, inheritedUmask)
 program
   .command('check')
   .option('--operations', 'list how every operation is requested, not only the unusual ones', false)

@@ -3,13 +3,22 @@
 export { closeImport, type CloseResult, type ReconcileFindings } from './close.ts'
 export { finishImport } from './finish.ts'
 export { compileMapping, textHash } from './mapping/map.ts'
-export { readTarget } from './mapping/target.ts'
+export { readTarget, type Target } from './mapping/target.ts'
 export {
   DEFAULT_IMPORT_TUNING,
   type ImportClient,
   type ImportDeps,
   type ImportTuning,
 } from './ports.ts'
+export {
+  proposeImport,
+  withAnswer,
+  type OpenProperty,
+  type Proposal,
+  type ProposalWishes,
+} from './proposal/propose.ts'
+export type { ReadingSettings } from './proposal/reading.ts'
+export type { SourceSample } from './proposal/columns.ts'
 export { checkDrained, checkSingleWritesDrained, drainInFlight } from './push/drain.ts'
 export { firstPlanned, push, type PushResult } from './push/push.ts'
 export { settleInFlight } from './push/settle-in-flight.ts'

@@ -66,7 +66,7 @@ function partsOf(cell: Json, split: string | undefined): readonly Json[] {
 }
 
 /** White space, and what cannot be seen at all: the zero width space, the word joiner and the byte order mark. */
-const isBlank = (text: string): boolean => /^[\s\u200b\u2060\ufeff]*$/.test(text)
+export const isBlank = (text: string): boolean => /^[\s\u200b\u2060\ufeff]*$/.test(text)
 
 /** True for what looks empty, and for a list of nothing: an import never erases by default. */
 export function isEmpty(column: Column, cell: Json): boolean {

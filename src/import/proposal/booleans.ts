@@ -1,0 +1,33 @@
+// Yes and no as files write them.
+
+import type { ColumnFacts } from './columns.ts'
+import { FITS_MIN, type CellReading, type Trial } from './reading.ts'
+
+/** Pairs of words; the first is what a mapping reads without a setting. */
+const PAIRS = [
+  ['true yes 1', 'false no 0'],
+  ['ja wahr', 'nein falsch'],
+  ['y t on x checked', 'n f off unchecked'],
+  ['oui vrai', 'non faux'],
+  ['si sí verdadero', 'no falso'],
+  ['active aktiv subscribed opted-in', 'inactive inaktiv unsubscribed opted-out'],
+].map((pair) => pair.map((words) => words.split(' ')))
+const [[TRUE, FALSE]] = PAIRS as [[string[], string[]]]
+/** More different words than these are no yes and no. */
+const WORDS_MAX = 8
+
+export function booleanReading({ values }: ColumnFacts, trial: Trial): CellReading {
+  const words = [...new Set([...values.keys()].map((value) => value.trim().toLowerCase()))]
+  const known = (side: 0 | 1) =>
+    words.filter((word) => PAIRS.some((pair) => pair[side]!.includes(word)))
+  const [yes, no] = [known(0), known(1)]
+  const other = (found: readonly string[], usual: readonly string[]) =>
+    found.every((word) => usual.includes(word)) ? undefined : found
+  const [ours, theirs] = [other(yes, TRUE), other(no, FALSE)]
+  const settings = { ...(ours && { true: ours }), ...(theirs && { false: theirs }) }
+  const fits = words.length > WORDS_MAX ? 0 : trial(settings)
+  const what = 'yes and no'
+  return fits >= FITS_MIN
+    ? { settings, fits, what }
+    : { settings: {}, fits, what, problem: 'takes words of yes and no' }
+}

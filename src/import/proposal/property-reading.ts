@@ -1,0 +1,177 @@
+// How the cells of a column would have to be read to become values of a property: date format, decimal separator, words of yes and
+// no, separator of lists. Each way is tried with the code that a run uses, on the values of the first rows. Promise kept here: where
+// two ways fit and mean different values, neither is taken: that is a question for a person.
+
+import type { PropertyWire } from '../../contract/index.ts'
+import { coerceColumn, compileColumn } from '../mapping/columns.ts'
+import { COERCIONS, jsonShapeOf } from '../mapping/coerce.ts'
+import { isUnit } from '../mapping/units.ts'
+import type { Target } from '../mapping/target.ts'
+import { hasValue, fittingShare, type ColumnFacts } from './columns.ts'
+import { dateReading } from './dates.ts'
+import { numberReading } from './numbers.ts'
+import { booleanReading } from './booleans.ts'
+import { FITS_MIN, type FileHints, type CellReading, type Trial } from './reading.ts'
+
+const PHONE = /^\+?[\d\s()./x-]{3,40}$/i
+const URL_TEXT = /^https?:\/\/\S+$/i
+
+/** What the service accepts of a type whose cells a run sends as they are. */
+const SHAPES: Readonly<
+  Record<string, { readonly fits: (value: string) => boolean; readonly expected: string }>
+> = {
+  phone: {
+    fits: (value) => PHONE.test(value) && /\d.*\d.*\d/.test(value),
+    expected: 'phone numbers',
+  },
+  url: { fits: (value) => URL_TEXT.test(value), expected: 'http or https URLs' },
+}
+
+export function readingOf(
+  property: PropertyWire,
+  facts: ColumnFacts,
+  target: Target,
+  hints: FileHints,
+): CellReading {
+  const fieldType = target.fieldTypes.find(({ name }) => name === property.field_type)
+  const type = Object.hasOwn(COERCIONS, property.field_type)
+    ? property.field_type
+    : jsonShapeOf(fieldType?.value_type ?? 'string')
+  const trial = trialOf(property, facts, target)
+  switch (type) {
+    case 'date':
+      return dateReading(facts, trial, hints)
+    case 'datetime':
+      return datetimeReading(trial)
+    case 'number':
+    case 'integer':
+      return numberReading(facts, trial, hints, 'numbers')
+    case 'currency':
+      return currencyReading(facts, trial, hints, new Set(fieldType?.units))
+    case 'boolean':
+      return booleanReading(facts, trial)
+    case 'user':
+      return { settings: {}, fits: 0, what: '', problem: 'takes ids of users of the service' }
+    case 'object':
+    case 'array':
+      return { settings: {}, fits: trial({}), what: 'JSON', problem: 'takes JSON' }
+    default:
+      return listReading(property, facts, trial, type)
+  }
+}
+
+/** Reads the values as a run would, and checks what the service would. */
+function trialOf(property: PropertyWire, facts: ColumnFacts, target: Target): Trial {
+  const shape = Object.hasOwn(SHAPES, property.field_type) ? SHAPES[property.field_type] : undefined
+  return (settings) => {
+    const column = compileColumn(
+      property,
+      { ...settings, column: facts.name },
+      [facts.name],
+      target,
+      'omit',
+    )
+    return fittingShare(facts, (value) => {
+      const coerced = coerceColumn(column, { ordinal: 1, line: 1, cells: [value] }, value)
+      if (!coerced.ok) return false
+      return shape === undefined || [coerced.value].flat().every((one) => shape.fits(String(one)))
+    })
+  }
+}
+
+function datetimeReading(trial: Trial): CellReading {
+  const fits = trial({})
+  if (fits >= FITS_MIN) return { settings: {}, fits, what: 'times with their zone' }
+  return {
+    settings: {},
+    fits,
+    what: '',
+    problem: 'takes times with their zone, such as 2026-01-31T08:15:00Z, and the cells have none',
+  }
+}
+
+const SEPARATORS = [';', '|', ',']
+
+/** Texts and options, of which a cell may hold several. */
+function listReading(
+  property: PropertyWire,
+  facts: ColumnFacts,
+  trial: Trial,
+  type: string,
+): CellReading {
+  const what = WHAT[type] ?? ''
+  const single = trial({})
+  const splits = property.is_multi
+    ? SEPARATORS.filter((split) => hasValue(facts, (value) => value.includes(split)))
+    : []
+  // Any text fits; a comma is part of many.
+  const isPlain = type === 'text' || type === 'long_text' || type === 'string'
+  const tried = splits
+    .filter((split) => !isPlain || split !== ',')
+    .map((split) => ({ settings: { split }, fits: trial({ split }) }))
+  const best = tried.reduce(
+    (found, one) => (one.fits > found.fits || (isPlain && one.fits >= found.fits) ? one : found),
+    { settings: {}, fits: single },
+  )
+  const reading = { ...best, what }
+  return best.fits >= FITS_MIN ? reading : { ...reading, problem: expectedText(property, type) }
+}
+
+const WHAT: Readonly<Record<string, string>> = {
+  email: 'e-mail addresses',
+  phone: 'phone numbers',
+  url: 'URLs',
+  select: 'options of the property',
+  multi_select: 'options of the property',
+}
+const OPTIONS_SHOWN_MAX = 6
+
+function expectedText({ options }: PropertyWire, type: string): string {
+  if (options.length > 0) {
+    const shown = options.slice(0, OPTIONS_SHOWN_MAX).map(({ value }) => value)
+    const more = options.length - shown.length
+    return `takes ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  }
+  return `takes ${SHAPES[type]?.expected ?? WHAT[type] ?? 'other values'}`
+}
+
+function currencyReading(
+  facts: ColumnFacts,
+  trial: Trial,
+  hints: FileHints,
+  units: ReadonlySet<string>,
+): CellReading {
+  const some = [...units][0] ?? 'EUR'
+  const amounts = numberReading(
+    facts,
+    (settings) => trial({ ...settings, unit: some }),
+    hints,
+    'amounts',
+  )
+  const named = unitIn(facts.name, units)
+  if (amounts.problem !== undefined) return { ...amounts, settings: { unit: named ?? some } }
+  const { settings } = amounts
+  if (named !== null) return { ...amounts, settings: { ...settings, unit: named } }
+  const [column, ...more] = hints.unitColumns
+  if (column !== undefined && more.length === 0)
+    return { ...amounts, settings: { ...settings, unit_column: column } }
+  return {
+    ...amounts,
+    settings: { ...settings, unit: some },
+    question: { about: 'unit', text: 'the file does not say in which currency', answers: [] },
+  }
+}
+
+const SIGNS: Readonly<Record<string, string>> = { '€': 'EUR', '£': 'GBP' }
+
+/** The currency that a column's name has in it: `Umsatz (EUR)`, `price_usd`. */
+export function unitIn(name: string, units: ReadonlySet<string>): string | null {
+  const words = name.toUpperCase().split(/[^\p{L}\p{Sc}]+|(?<=\p{Sc})|(?=\p{Sc})/u)
+  const codes = words
+    .map((word) => (Object.hasOwn(SIGNS, word) ? SIGNS[word]! : word))
+    .filter((word) => (units.size > 0 || COMMON_UNITS.has(word)) && isUnit(word, units))
+  return new Set(codes).size === 1 ? codes[0]! : null
+}
+
+/** Of services that list none: other codes are words too, such as ALL, CUP or TOP. */
+const COMMON_UNITS = new Set('EUR USD GBP CHF JPY CAD AUD SEK NOK DKK PLN CZK INR CNY'.split(' '))

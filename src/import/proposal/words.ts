@@ -1,0 +1,224 @@
+// What names of columns, properties and object types mean: `Vorname`, `FirstName` and `svc_first_name` mean the same. Known are the
+// words of common exports in English and German, some in French and Spanish; a name with other words is compared word by word.
+
+import { PREFIX } from '../../contract/index.ts'
+
+/** Phrases of one meaning, as `wordsOfName` makes them. */
+const MEANINGS: readonly (readonly string[])[] = [
+  'first name|firstname|given name|forename|vorname|prenom|nombre|rufname',
+  'last name|lastname|surname|family name|nachname|familienname|apellido|apellidos|nom|zuname',
+  'email|e mail|mail|email address|e mail address|emailadresse|e mail adresse|mailadresse|mail adresse|correo|courriel',
+  'phone|phone number|telephone|telephone number|tel|tel nr|telefon|telefonnummer|telefon nr|telefono|rufnummer|festnetz',
+  'mobile|mobile phone|mobile number|cell|cell phone|handy|handynummer|mobil|mobiltelefon|mobilnummer',
+  'birthday|birthdate|birth date|date birth|dob|born|geburtstag|geburtsdatum|geb datum|geboren|geb|date naissance|fecha nacimiento',
+  'job title|jobtitle|title|titel|position|role|job|occupation|funktion|rolle|berufsbezeichnung|beruf|stellenbezeichnung|stelle|poste|cargo',
+  'website|web site|homepage|url|web|webseite|internet|www|site web|sitio web|website url',
+  'notes|note|comment|comments|remark|remarks|description|bemerkung|bemerkungen|notiz|notizen|kommentar|anmerkung|anmerkungen|beschreibung',
+  'external id|id|key|uid|uuid|guid|record id|external key|external number|externe id|customer id|customer no|customer nr|customer number|kundennummer|kundennr|firmennummer|firmennr|kontaktnummer|auftragsnummer|angebotsnummer|vorgangsnummer|kunden nr|kunden id|kunden nummer|client id|member id|mitgliedsnummer|mitglieds nr|nummer|number|nr|no|identifier|ident',
+  'company|company name|organization|organization name|organisation|account|account name|firma|firmenname|unternehmen|employer|arbeitgeber|entreprise|societe|empresa',
+  'name|full name|display name|firmenname|projektname|bezeichnung|title|titel|betreff|subject',
+  'domain|domain name|company domain|email domain|web domain',
+  'annual revenue|revenue|yearly revenue|turnover|umsatz|jahresumsatz|chiffre affaires',
+  'lifetime value|ltv|clv|customer lifetime value|total spent|total revenue|gesamtumsatz|kundenwert',
+  'deal value|amount|value|deal amount|betrag|wert|summe|total|auftragswert|auftragssumme|volumen',
+  'budget|planned budget|plan budget',
+  'close date|closing date|closed|expected close date|abschlussdatum|abschluss|abgeschlossen',
+  'founded|founded date|foundation date|year founded|grundung|gegrundet|grundungsdatum',
+  'lifecycle stage|lifecycle|customer stage|contact stage|lebenszyklus|lebenszyklusphase',
+  'stage|phase|deal stage|pipeline stage|verkaufsphase|stufe',
+  'status|state|zustand',
+  'priority|prio|prioritat|dringlichkeit',
+  'tags|tag|labels|label|keywords|schlagworte|schlagworter|stichworte|gruppen|groups|segments|etiketten',
+  'subscribed|subscriber|newsletter|newsletter subscribed|opt|opted|marketing consent|consent|email opt|mailing|abonniert|abonnent|einwilligung',
+  'last contacted|last contact|last contact date|last activity|last activity date|letzter kontakt|zuletzt kontaktiert|kontaktiert',
+  'owner|record owner|account manager|betreuer|besitzer|inhaber|verantwortlich|zustandig|owner id',
+  'score|lead score|rating|points|punkte|punktzahl|bewertung',
+  'source|lead source|original source|origin|quelle|herkunft|leadquelle',
+  'due|due date|deadline|fallig|falligkeit|falligkeitsdatum|frist',
+  'completed|completed date|done|erledigt|erledigt',
+  'body|text|content|message|inhalt|nachricht',
+  'pinned|sticky|angeheftet',
+  'created|created date|create date|date created|creation date|erstellt|angelegt|erstellungsdatum|anlagedatum',
+  'updated|updated date|modified|last modified|last modified date|date modified|geandert|anderungsdatum|aktualisiert',
+  'code|project code|projektcode|kurzel|project number|project no|projektnummer|projekt nr',
+  'direction|richtung',
+  'started|start|start time|started time|beginn|anfang',
+  'duration seconds|duration|dauer|dauer sekunden',
+].map((group) => group.split('|'))
+
+/** Words for kinds of records: what a file of them is called. */
+const KINDS: readonly (readonly string[])[] = [
+  'contact contacts person persons people lead leads customer customers client clients kontakt kontakte person personen kunde kunden ansprechpartner interessent interessenten subscriber subscribers newsletter member members mitglied mitglieder teilnehmer',
+  'company companies account accounts organization organizations organisation organisationen firma firmen unternehmen',
+  'deal deals opportunity opportunities verkaufschance verkaufschancen angebot angebote auftrag auftrage',
+  'note notes notiz notizen',
+  'task tasks todo todos aufgabe aufgaben',
+  'call calls anruf anrufe telefonat telefonate',
+  'meeting meetings termin termine',
+  'project projects projekt projekte',
+  'product products produkt produkte artikel',
+  'ticket tickets case cases',
+].map((group) => group.split(' '))
+
+/** Words that say nothing of a name, and currencies, which say how its amounts are meant. */
+const FILLERS = new Set(
+  'the a an is has was of at on in for to and or der die das des dem am im in vom von zum zur und ist hat de la le el del d l eur usd gbp chf euro'.split(
+    ' ',
+  ),
+)
+/** Words that many names have: to share one of them says little. */
+const COMMON = new Set(
+  'name date number id nr no type title address code value status time datum nummer last first primary main contact customer email mail'.split(
+    ' ',
+  ),
+)
+const COMMON_WEIGHT = 0.3
+const NAME_CHARS_MAX = 200
+
+/** The words of a name, in small letters without accents: `E-Mail-Adresse` has three, `FirstName` two. */
+export function wordsOfName(name: string): readonly string[] {
+  const words = name
+    .slice(0, NAME_CHARS_MAX)
+    .replace(/__c$/, '')
+    .replaceAll(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
+    .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+  const telling = words.filter((word) => !FILLERS.has(word))
+  return telling.length === 0 ? words : telling
+}
+
+const meanings = new Map<string, Set<number>>()
+for (const [index, group] of MEANINGS.entries())
+  for (const phrase of group) meanings.set(phrase, (meanings.get(phrase) ?? new Set()).add(index))
+
+const NO_MEANING: ReadonlySet<number> = new Set()
+
+/** The groups of a phrase, also in the plural: `e mails`, `e mail adressen`. */
+const meaningsOf = (phrase: string): ReadonlySet<number> =>
+  meanings.get(phrase) ?? meanings.get(phrase.replace(/[sn]$/, '')) ?? NO_MEANING
+
+const [IDENTIFIER] = meaningsOf('external id')
+
+/** The words that a kind of records goes by, with those that mean the same. */
+export function wordsOfType(type: {
+  readonly name: string
+  readonly label: string
+  readonly label_plural: string
+}): ReadonlySet<string> {
+  const own = [bareName(type.name), type.label, type.label_plural].map(wordsOfName)
+  const names = new Set(own.map((words) => words.join(' ')))
+  const group = KINDS.find((words) => words.some((word) => names.has(word)))
+  const single = own.filter((words) => words.length === 1).flat()
+  return new Set([...single, ...(group ?? [])])
+}
+
+/** Without what every name of a service begins with. */
+const bareName = (name: string): string =>
+  name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name
+
+/** How well a column's name fits a property: 0 to 1, and why in words. */
+export interface NameMatch {
+  readonly score: number
+  readonly reason: string
+}
+
+/** Below this, names have nothing in common. */
+export const NAME_SCORE_MIN = 0.4
+
+/** A name, taken apart once: it is compared with many. */
+export interface TakenName {
+  readonly words: readonly string[]
+  readonly phrase: string
+  /** The phrase without words for the kind of records: in a file of contacts `Contact name` is `Name`. */
+  readonly bare: string
+  readonly meanings: ReadonlySet<number>
+}
+
+export function takeName(name: string, typeWords: ReadonlySet<string>): TakenName {
+  const words = wordsOfName(name)
+  const phrase = words.join(' ')
+  const rest = words.filter((word) => !typeWords.has(word))
+  const bare = rest.length === 0 ? phrase : rest.join(' ')
+  return { words, phrase, bare, meanings: new Set([...meaningsOf(phrase), ...meaningsOf(bare)]) }
+}
+
+/** A property's name, with and without what every name of a service begins with, and its label. */
+export const takePropertyNames = (
+  { name, label }: { readonly name: string; readonly label: string },
+  typeWords: ReadonlySet<string>,
+): readonly TakenName[] =>
+  [...new Set([name, bareName(name), label])].map((one) => takeName(one, typeWords))
+
+/** @returns null if they have nothing in common */
+export function matchNames(column: TakenName, property: readonly TakenName[]): NameMatch | null {
+  const found = property
+    .map((name) => matchName(column, name))
+    .reduce((best, one) => (one.score > best.score ? one : best))
+  return found.score < NAME_SCORE_MIN ? null : found
+}
+
+function matchName(ours: TakenName, theirs: TakenName): NameMatch {
+  if (ours.words.length === 0) return { score: 0, reason: '' }
+  const isSame = ours.words.join('') === theirs.words.join('')
+  if (isSame) return { score: 1, reason: 'same name' }
+  if (ours.bare === theirs.bare) return { score: 0.9, reason: 'same name' }
+  if ([...ours.meanings].some((meaning) => theirs.meanings.has(meaning)))
+    return { score: 0.85, reason: 'the name means the same' }
+  return { score: 0.7 * sharedWeight(ours.words, theirs.words), reason: 'a similar name' }
+}
+
+/** The weight of the words that both have, of all their words. */
+function sharedWeight(ours: readonly string[], theirs: readonly string[]): number {
+  const weight = (words: Iterable<string>) =>
+    [...words].reduce((sum, word) => sum + (COMMON.has(word) ? COMMON_WEIGHT : 1), 0)
+  const [a, b] = [new Set(ours), new Set(theirs)]
+  const all = weight(a) + weight(b)
+  return all === 0 ? 0 : (2 * weight([...a].filter((word) => b.has(word)))) / all
+}
+
+/** Whether a name is that of an identifier: `id`, `Kundennummer`, `customer_no`. */
+export function namesIdentifier(name: string): boolean {
+  const words = wordsOfName(name)
+  const phrase = words.join(' ')
+  if (meaningsOf(phrase).has(IDENTIFIER!) || phrase === 'code') return true
+  const last = words.at(-1) ?? ''
+  return (
+    [
+      'id',
+      'uuid',
+      'guid',
+      'uid',
+      'key',
+      'nr',
+      'no',
+      'number',
+      'nummer',
+      'code',
+      'ref',
+      'sku',
+    ].includes(last) && !words.some((word) => NOT_IDENTIFIERS.has(word))
+  )
+}
+
+/** With these a number is none of a record: `phone number`, `zip code`. */
+const NOT_IDENTIFIERS = new Set(
+  'phone tel telefon fax mobile mobil handy house haus zip postal post country currency area vat tax'.split(
+    ' ',
+  ),
+)
+
+/** A word begins with these: `Kundenliste`. */
+const STEM_CHARS_MIN = 5
+
+/** Whether a text, such as the name of a file, has a word for a kind of records. */
+export const namesType = (text: string, typeWords: ReadonlySet<string>): boolean =>
+  wordsOfName(text).some((word) =>
+    [...typeWords].some(
+      (known) => word === known || (known.length >= STEM_CHARS_MIN && word.startsWith(known)),
+    ),
+  )

@@ -1,0 +1,234 @@
+// `init` from a file and a service, as an example, and as a starter: what it writes passes `check`, and it overwrites nothing.
+
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { check } from '../../../src/cli/commands/check.ts'
+import { initFromFile, syncName } from '../../../src/cli/commands/init-file.ts'
+import { init, type InitCommandOptions } from '../../../src/cli/commands/init.ts'
+import { plan } from '../../../src/cli/commands/plan.ts'
+import type { Asker } from '../../../src/cli/shared/questions.ts'
+import { startService } from '../../../src/service/index.ts'
+import { said } from './said.ts'
+
+const UMASK = 0o022
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'records-sync-init-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  return dir
+}
+
+/** A folder with a key of a service that runs. */
+async function project() {
+  const service = await startService()
+  onTestFinished(() => service.close())
+  const dir = folder()
+  writeFileSync(join(dir, 'crm.key'), service.key, { mode: 0o600 })
+  const config = join(dir, 'records-sync.yaml')
+  const write = (name: string, text: string | Buffer) => {
+    writeFileSync(join(dir, name), text)
+    return join(dir, name)
+  }
+  const run = (file: string, options: Partial<InitCommandOptions> = {}, json = false) =>
+    said(
+      config,
+      (context) =>
+        init(
+          context,
+          file,
+          { yes: true, service: service.url, key: `file:${join(dir, 'crm.key')}`, ...options },
+          UMASK,
+        ),
+      json,
+    )
+  const passes = async () =>
+    expect(await said(config, (context) => check(context, { operations: false }))).toMatchObject({
+      code: 0,
+    })
+  return { service, dir, config, write, run, passes }
+}
+
+const german = Buffer.from(
+  [
+    'Kundennr;Vorname;Nachname;E-Mail;Geburtsdatum;Ort',
+    'K1;Jürgen;Groß;juergen@example.de;31.12.1980;Köln',
+    'K2;Änne;Müller;aenne@example.de;01.02.1975;Düren',
+    'K3;Jörg;Weiß;keine Adresse;03.04.1966;Münster',
+    '',
+  ].join('\r\n'),
+  'latin1',
+)
+
+test('a file and a service become a configuration that passes check, and a plan', async () => {
+  const { config, write, run, passes, service } = await project()
+  const { code, out } = await run(write('Kunden.csv', german), {})
+  expect({ code, out }).toMatchObject({ code: 0 })
+  const text = readFileSync(config, 'utf8')
+  expect(text).toContain('from: { csv: ./Kunden.csv, delimiter: ";", encoding: windows-1252 }')
+  expect(text).toContain('key: { file: ./crm.key }')
+  expect(text).toContain('matching_property: svc_external_id')
+  expect(text).toContain('svc_birthday: { column: Geburtsdatum, format: DD.MM.YYYY }')
+  expect(text).toContain('#   "Ort": no property has such a name')
+  expect(text).not.toContain(service.key)
+  expect(statSync(config).mode & 0o777).toBe(0o644)
+  const shown = out.join('\n')
+  expect(shown).toContain('Plan of kunden (nothing was written)')
+  expect(shown).toMatch(/to send +2\n/)
+  expect(shown).toMatch(/1 +not_an_email/)
+  expect(shown).toContain('records-sync -c')
+  expect(service.records('svc_contact')).toEqual([])
+  await passes()
+  const again = await run(write('Kunden.csv', german))
+  expect(again.code).toBe(2)
+  expect(again.err.join(' ')).toContain('the file exists already; it was left as it is')
+  expect(readFileSync(config, 'utf8')).toBe(text)
+})
+
+test('with --json all of it is one line', async () => {
+  const { config, write, run } = await project()
+  const { code, out } = await run(write('Kunden.csv', german), {}, true)
+  expect({ code, lines: out.length }).toEqual({ code: 0, lines: 1 })
+  expect(JSON.parse(out[0]!)).toMatchObject({
+    config,
+    sync: 'kunden',
+    object_type: 'svc_contact',
+    matching_property: 'svc_external_id',
+    left: [{ column: 'Ort' }],
+    plan: { rows: 3, planned: 2, invalid: 1 },
+  })
+})
+
+test('without a service it is that of dev: its plan is made although dev does not run', async () => {
+  const dir = folder()
+  const config = join(dir, 'records-sync.yaml')
+  writeFileSync(
+    join(dir, 'companies.csv'),
+    'id,company,domain\n1,Acme,acme.example\n2,Globex,globex.example\n',
+  )
+  const { code, out } = await said(config, (context) =>
+    init(context, join(dir, 'companies.csv'), { yes: true }, UMASK),
+  )
+  expect({ code, out }).toMatchObject({ code: 0 })
+  expect(readFileSync(config, 'utf8')).toMatch(
+    /service: "\$\{RECORDS_URL:-http:\/\/127\.0\.0\.1:8080\}".*\n.*dev\.key/,
+  )
+  expect(out.join('\n')).toMatch(/to send +2\n/)
+  const checked = await said(config, (context) => check(context, { operations: false }))
+  expect(checked.out.join(' ').replace(/ +/g, ' ')).toContain('"records-sync dev"')
+})
+
+test('what it cannot do it says, and writes nothing', async () => {
+  const { config, write, run, service } = await project()
+  const rows = write('rows.csv', 'first name,last name\nA,B\nA,B\nA,C\n')
+  const cases: [string, Partial<InitCommandOptions>, RegExp][] = [
+    [rows, {}, /no column says which record of svc_contact a row is/],
+    [rows, { matchingProperty: 'svc_external_id' }, /expected PROPERTY=COLUMN/],
+    [rows, { key: service.key }, /--key: expected file:PATH, env:NAME or command:COMMAND/],
+    [rows, { key: 'env:NO_SUCH_VARIABLE' }, /NO_SUCH_VARIABLE` is not set/],
+    [rows, { service: 'http://crm.example.com' }, /--service: expected an https URL/],
+    [rows, { objectType: 'svc_contacts' }, /did you mean `svc_contact`\?/],
+    [write('other.csv', 'qwe,rtz\n1,2\n'), {}, /no column fits a property of project, svc_call/],
+    [write('head.csv', 'id,name\n'), {}, /has no row/],
+    [write('pandas.csv', ',name\n0,A\n'), {}, /index=False/],
+    ['nowhere.csv', {}, /there is no such file/],
+  ]
+  for (const [file, options, message] of cases) {
+    const { code, out, err } = await run(file, options)
+    expect([...out, ...err].join('\n')).toMatch(message)
+    expect([...out, ...err].join('\n')).not.toContain(service.key)
+    expect(code).not.toBe(0)
+    expect(existsSync(config)).toBe(false)
+  }
+})
+
+/** Answers in order; `said` is called with each question. */
+const answers = (given: string[], questions: string[] = []): Asker => ({
+  async ask(question, guess = '') {
+    questions.push(question)
+    const answer = given.shift()
+    if (answer === undefined) throw new Error(`no answer for ${question}`)
+    return answer || guess
+  },
+  secret: async () => '',
+  close: () => {},
+})
+
+test('a person is asked for what the file does not show, with the guess as default', async () => {
+  const { service, dir, config, write, passes } = await project()
+  const file = write(
+    'contacts.csv',
+    'id,first name,birthday,lifetime value\n1,A,03/04/1990,10\n2,B,05/06/1991,20\n',
+  )
+  const questions: string[] = []
+  const asker = answers(
+    [service.url, 'svc_key_abc', `file:${join(dir, 'crm.key')}`, 'contact', '', '2', 'eur'],
+    questions,
+  )
+  const { code, out } = await said(config, (context) =>
+    initFromFile(context, file, {}, { umask: UMASK, asker }),
+  )
+  expect({ code, out }).toMatchObject({ code: 0 })
+  const text = readFileSync(config, 'utf8')
+  expect(text).toMatch(/^ {8}svc_birthday: \{ column: birthday, format: MM\/DD\/YYYY \}/m)
+  expect(text).toMatch(/^ {8}svc_lifetime_value: \{ column: "?lifetime value"?, unit: EUR \}/m)
+  expect(questions.join('\n')).toMatch(/1 DD\/MM\/YYYY, 2 MM\/DD\/YYYY/)
+  expect(questions).toHaveLength(7)
+  await passes()
+})
+
+test('without a person what is not certain waits in a comment, and the plan is of the rest', async () => {
+  const { config, write, run, passes } = await project()
+  const file = write('contacts.csv', 'id,first name,birthday\n1,A,03/04/1990\n2,B,05/06/1991\n')
+  expect(await run(file)).toMatchObject({ code: 0 })
+  expect(readFileSync(config, 'utf8')).toMatch(
+    /^ {8}# svc_birthday: \{ column: birthday, format: DD\/MM\/YYYY \}/m,
+  )
+  await passes()
+})
+
+test('the example runs as it is: 18 of its 20 rows, and two planted mistakes', async () => {
+  const service = await startService()
+  onTestFinished(() => service.close())
+  const dir = folder()
+  const made = (name: string) =>
+    said(join(dir, 'records-sync.yaml'), (context) =>
+      init(context, undefined, { yes: false, example: join(dir, name) }, UMASK),
+    )
+  expect(await made('try')).toMatchObject({ code: 0 })
+  const config = join(dir, 'try', 'records-sync.yaml')
+  mkdirSync(join(dir, 'try', '.records-sync'))
+  writeFileSync(join(dir, 'try', '.records-sync', 'dev.key'), service.key, { mode: 0o600 })
+  vi.stubEnv('RECORDS_URL', service.url)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(await said(config, (context) => check(context, { operations: false }))).toMatchObject({
+    code: 0,
+  })
+  const planned = await said(config, (context) => plan(context, 'contacts'), true)
+  expect(JSON.parse(planned.out[0]!)).toMatchObject({
+    rows: 20,
+    planned: 18,
+    rejects: [{ reason: 'not_an_email' }, { reason: 'key_missing' }],
+  })
+  const text = readFileSync(config, 'utf8')
+  expect((await made('try')).err.join(' ')).toContain('it was left as it is')
+  expect(readFileSync(config, 'utf8')).toBe(text)
+})
+
+test.each([
+  ['contacts.csv', 'contacts'],
+  ['/tmp/Kunden Größe 2026-01.csv.gz', 'kunden_grosse_2026_01'],
+  ['2026.csv', 'rows_2026'],
+  ['名前.csv', 'rows'],
+])('the sync of %s is %s', (file, name) => {
+  expect(syncName(file)).toBe(name)
+})

@@ -1,0 +1,455 @@
+// What `init` proposes for files as people export them, against the types of the service.
+
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { compileMapping, proposeImport, withAnswer } from '../../../src/import/index.ts'
+import type { ImportConfig } from '../../../config/index.ts'
+import type { Proposal } from '../../../src/import/index.ts'
+import { wordsOfName } from '../../../src/import/proposal/words.ts'
+import { file, sampleOf, targets } from './proposal-scene.ts'
+
+function proposed(name: string, text: string, delimiter = ','): Proposal {
+  const found = proposeImport(sampleOf(text, delimiter), targets, { name })
+  if (found === null) throw new Error('expected a proposal')
+  return found
+}
+
+/** `column → property settings`, as short as it can be read. */
+const mapped = ({ properties }: Proposal): Record<string, unknown> =>
+  Object.fromEntries(
+    properties.map(({ property, column, settings }) => [
+      property,
+      Object.keys(settings).length === 0 ? column : { column, ...settings },
+    ]),
+  )
+const leftOf = ({ left }: Proposal) =>
+  Object.fromEntries(left.map(({ column, reason }) => [column, reason]))
+const openOf = ({ open }: Proposal) =>
+  Object.fromEntries(open.map(({ property, column, reason }) => [property, `${column}: ${reason}`]))
+
+const day = (index: number) => String((index % 28) + 1).padStart(2, '0')
+const month = (index: number) => String((index % 12) + 1).padStart(2, '0')
+
+describe('a German Excel export', () => {
+  const text = file(
+    'Kundennr.;Vorname;Nachname;E-Mail-Adresse;Telefon;Geburtsdatum;Umsatz gesamt;Newsletter;PLZ;Bemerkung',
+    30,
+    (i) => [
+      `K-${1000 + i}`,
+      'Jürgen',
+      'Groß',
+      `kunde${i}@example.de`,
+      `+49 30 ${100_000 + i}`,
+      `${day(i)}.${month(i)}.1980`,
+      `${100 + i},50`,
+      i % 2 ? 'ja' : 'nein',
+      `0${1000 + i}`,
+      'ruft zurück',
+    ],
+    ';',
+  )
+
+  it('is of contacts, by its words, its days, its comma and its yes and no', () => {
+    const proposal = proposed('Kundenliste 2026', text, ';')
+    expect(proposal.objectType).toBe('svc_contact')
+    expect(proposal.key).toMatchObject({ property: 'svc_external_id', column: 'Kundennr.' })
+    expect(mapped(proposal)).toEqual({
+      svc_external_id: 'Kundennr.',
+      svc_first_name: 'Vorname',
+      svc_last_name: 'Nachname',
+      svc_email: 'E-Mail-Adresse',
+      svc_phone: 'Telefon',
+      svc_birthday: { column: 'Geburtsdatum', format: 'DD.MM.YYYY' },
+      svc_subscribed: { column: 'Newsletter', true: ['ja'], false: ['nein'] },
+      svc_notes: 'Bemerkung',
+    })
+    expect(leftOf(proposal)['PLZ']).toBe('no property has such a name')
+    expect(proposal.keyReason).toBe('unique at the service; each of 30 rows has a value of its own')
+  })
+})
+
+describe('an export of Salesforce', () => {
+  const text = file(
+    'Id,FirstName,LastName,Email,MobilePhone,Title,Birthdate,LeadSource,OwnerId,CreatedDate,Description,Lifetime_Value__c,CurrencyIsoCode',
+    20,
+    (i) => [
+      `003xx00000${i}AAA`,
+      'Ada',
+      'Lovelace',
+      `ada${i}@example.com`,
+      '',
+      'CTO',
+      `19${70 + i}-0${(i % 9) + 1}-1${i % 10}`,
+      'Web',
+      '005xx000001',
+      '2026-01-31T08:15:00.000Z',
+      'met at a fair',
+      `${i * 10}.25`,
+      i % 2 ? 'USD' : 'EUR',
+    ],
+  )
+
+  it('has its id as the key, and the column of units next to the amount', () => {
+    const proposal = proposed('contacts', text)
+    expect(proposal.objectType).toBe('svc_contact')
+    expect(mapped(proposal)).toEqual({
+      svc_external_id: 'Id',
+      svc_first_name: 'FirstName',
+      svc_last_name: 'LastName',
+      svc_email: 'Email',
+      svc_job_title: 'Title',
+      svc_birthday: 'Birthdate',
+      svc_notes: 'Description',
+      svc_lifetime_value: { column: 'Lifetime_Value__c', unit_column: 'CurrencyIsoCode' },
+    })
+    expect(leftOf(proposal)).toMatchObject({
+      OwnerId: 'svc_owner takes ids of users of the service',
+      CreatedDate: 'svc_created_at is read-only',
+    })
+    expect(openOf(proposal)['svc_source']).toContain('can be set once only')
+    expect(leftOf(proposal)).not.toHaveProperty('CurrencyIsoCode')
+  })
+})
+
+describe('an export of HubSpot', () => {
+  const text = file(
+    'Record ID,First Name,Last Name,Email,Phone Number,Contact owner,Lifecycle Stage,Associated Company,Last Activity Date,Website URL',
+    12,
+    (i) => [
+      90_000 + i,
+      'Grace',
+      'Hopper',
+      `grace${i}@example.com`,
+      `(555) 010-${1000 + i}`,
+      'Anna Schmidt',
+      ['Lead', 'Customer', 'Subscriber'][i % 3]!,
+      'Navy',
+      `2026-02-0${(i % 9) + 1} 10:0${i % 10}`,
+      'https://example.com',
+    ],
+  )
+
+  it('has options by their labels; times without a zone are not mapped, with the reason', () => {
+    const proposal = proposed('hubspot-crm-exports-all-contacts-2026-02-01', text)
+    expect(mapped(proposal)).toEqual({
+      svc_external_id: 'Record ID',
+      svc_first_name: 'First Name',
+      svc_last_name: 'Last Name',
+      svc_email: 'Email',
+      svc_phone: 'Phone Number',
+      svc_lifecycle_stage: 'Lifecycle Stage',
+      svc_website: 'Website URL',
+    })
+    expect(leftOf(proposal)['Last Activity Date']).toMatch(/svc_last_contacted_at takes times with/)
+    expect(leftOf(proposal)['Associated Company']).toBe('no property has such a name')
+  })
+})
+
+describe('days with slashes', () => {
+  const withDays = (days: readonly string[]) =>
+    file('id,first_name,last_name,date of birth', days.length, (i) => [i, 'A', 'B', days[i]!])
+
+  it('whose order no row shows are a question, in both orders', () => {
+    const proposal = proposed('contacts', withDays(['03/04/1990', '05/06/1991', '12/11/1992']))
+    expect(mapped(proposal)).not.toHaveProperty('svc_birthday')
+    const [open] = proposal.open
+    expect(open?.question).toMatchObject({
+      about: 'days',
+      answers: [{ format: 'DD/MM/YYYY' }, { format: 'MM/DD/YYYY' }],
+    })
+    const answered = withAnswer(proposal, open!, open!.question!.answers[1]!)
+    expect(mapped(answered)['svc_birthday']).toEqual({
+      column: 'date of birth',
+      format: 'MM/DD/YYYY',
+    })
+    expect(answered.open).toEqual([])
+  })
+
+  it('are read as the one row shows that has a day above 12', () => {
+    const american = proposed('contacts', withDays(['03/04/1990', '05/26/1991']))
+    expect(mapped(american)['svc_birthday']).toMatchObject({ format: 'MM/DD/YYYY' })
+    const german = proposed('contacts', withDays(['3/4/1990', '26/5/1991']))
+    expect(mapped(german)['svc_birthday']).toMatchObject({ format: 'D/M/YYYY' })
+  })
+
+  it('are read as those of another column of the file', () => {
+    const text = file('id,first_name,birthday,joined', 3, (i) => [
+      i,
+      'A',
+      `0${i + 1}/04/1990`,
+      `${20 + i}/05/2020`,
+    ])
+    expect(mapped(proposed('contacts', text))['svc_birthday']).toMatchObject({
+      format: 'DD/MM/YYYY',
+    })
+  })
+
+  it('with points have the day first, because nobody writes it otherwise', () => {
+    const proposal = proposed('contacts', withDays(['03.04.1990', '05.06.1991']))
+    expect(mapped(proposal)['svc_birthday']).toMatchObject({ format: 'DD.MM.YYYY' })
+  })
+
+  it('with two digits of the year, or with times, are not mapped, and the reason says so', () => {
+    expect(leftOf(proposed('contacts', withDays(['31/12/90', '30/11/91'])))['date of birth']).toBe(
+      'svc_birthday takes days whose year has four digits',
+    )
+    const times = withDays(['1990-12-31 00:00:00', '1991-11-30 00:00:00'])
+    expect(leftOf(proposed('contacts', times))['date of birth']).toBe(
+      'svc_birthday takes days, and the cells have times as well',
+    )
+  })
+})
+
+describe('numbers', () => {
+  const companies = (amounts: readonly string[], extra = amounts.map(() => '1')) =>
+    file(
+      'company_id;company name;annual revenue (EUR);score',
+      amounts.length,
+      (i) => [`c${i}`, `Firm ${i}`, amounts[i]!, extra[i]!],
+      ';',
+    )
+
+  it('with a decimal comma say so, and the name of the column has the unit', () => {
+    const proposal = proposed('companies', companies(['1200,50', '7,1', '33']), ';')
+    expect(proposal.objectType).toBe('svc_company')
+    expect(mapped(proposal)).toEqual({
+      svc_external_id: 'company_id',
+      svc_name: 'company name',
+      svc_annual_revenue: { column: 'annual revenue (EUR)', decimal: ',', unit: 'EUR' },
+      svc_score: 'score',
+    })
+  })
+
+  it('that may have separators of thousands are never read as decimals', () => {
+    for (const amounts of [
+      ['1.200', '33.500'],
+      ['1,200', '33,500'],
+      ['1.200,50', '33.500,00'],
+    ])
+      expect(leftOf(proposed('companies', companies(amounts), ';'))).toHaveProperty([
+        'annual revenue (EUR)',
+      ])
+    const shown = companies(['1,200', '33,500'], ['1,5', '2,25'])
+    expect(mapped(proposed('companies', shown, ';'))['svc_annual_revenue']).toMatchObject({
+      decimal: ',',
+    })
+  })
+
+  it('without a currency are a question', () => {
+    const text = file('deal id,deal name,deal value,stage', 3, (i) => [i, 'x', '10.5', 'won'])
+    const proposal = proposed('opportunities', text)
+    expect(proposal.objectType).toBe('svc_deal')
+    expect(proposal.open).toMatchObject([
+      { property: 'svc_deal_value', question: { about: 'unit' } },
+    ])
+    expect(mapped(proposal)['svc_stage']).toBe('stage')
+  })
+})
+
+describe('an export of pandas', () => {
+  it('has its unnamed column left, and True and False read', () => {
+    const text = file('Unnamed: 0,contact_id,given_name,surname,opted_in,phone', 5, (i) => [
+      i,
+      `${500 + i}.0`,
+      'A',
+      'B',
+      i % 2 ? 'True' : 'False',
+      `4930${100_000 + i}.0`,
+    ])
+    const proposal = proposed('df', text)
+    expect(mapped(proposal)).toMatchObject({
+      svc_external_id: 'contact_id',
+      svc_first_name: 'given_name',
+      svc_last_name: 'surname',
+      svc_subscribed: 'opted_in',
+    })
+    expect(leftOf(proposal)).toHaveProperty(['Unnamed: 0'])
+  })
+})
+
+describe('lists', () => {
+  const text = file(
+    'id;  First Name ;E-Mails;Tags',
+    4,
+    (i) => [
+      i,
+      'A',
+      i === 0 ? 'a@example.com|b@example.com' : `c${i}@example.com`,
+      i === 1 ? 'vip|press' : 'customer',
+    ],
+    ';',
+  )
+
+  it('get the separator that makes all of their parts fit; spaces in headers stay', () => {
+    expect(mapped(proposed('people', text, ';'))).toMatchObject({
+      svc_first_name: '  First Name ',
+      svc_email: { column: 'E-Mails', split: '|' },
+      svc_tags: { column: 'Tags', split: '|' },
+    })
+  })
+})
+
+describe('the key', () => {
+  it('is a unique property first; another one that is possible is named', () => {
+    const text = file('id,name,domain', 5, (i) => [i, `Firm ${i}`, `firm${i}.example`])
+    const proposal = proposed('accounts', text)
+    expect(proposal.key).toMatchObject({ property: 'svc_external_id', column: 'id' })
+    expect(proposal.otherKeys).toMatchObject([{ property: 'svc_domain', column: 'domain' }])
+  })
+
+  it('is the address where there is no number, and says that the service does not keep it unique', () => {
+    const text = file('First name,Last name,Email', 5, (i) => ['A', 'B', `a${i}@example.com`])
+    const proposal = proposed('contacts', text)
+    expect(proposal.key).toMatchObject({ property: 'svc_email', column: 'Email', isUnique: false })
+    expect(proposal.keyReason).toContain('a value that two records share is refused')
+  })
+
+  it('may have a few empty and repeated values, which are counted', () => {
+    const text = file('id,first name', 100, (i) => [i === 7 ? '' : i === 8 ? 9 : i, 'A'])
+    expect(proposed('contacts', text).keyReason).toBe(
+      'unique at the service; of 100 rows, 1 row has none and 1 row repeats one',
+    )
+  })
+
+  it('is missing where no column has a value of its own in each row', () => {
+    const text = file('first name,last name,customer no', 20, (i) => ['A', 'B', i % 5])
+    const proposal = proposed('contacts', text)
+    expect(proposal.key).toBeNull()
+    expect(mapped(proposal)).toMatchObject({ svc_first_name: 'first name' })
+  })
+
+  it('is what a person chooses, whatever its values are', () => {
+    const sample = sampleOf(file('name,kind', 3, () => ['A', 'B']))
+    const key = { property: 'svc_external_id', column: 'kind' }
+    expect(proposeImport(sample, targets, { name: 'companies', key })).toMatchObject({
+      objectType: 'svc_company',
+      key: { ...key, empty: 0, repeated: 2 },
+      properties: [{ property: 'svc_external_id', column: 'kind' }, { property: 'svc_name' }],
+    })
+  })
+})
+
+it('a column of blanks waits for a person; options that do not fit are named', () => {
+  const text = file('id,first_name,job title,stage,lifecycle stage', 3, (i) => [
+    i,
+    'A',
+    ' ',
+    'x',
+    'y',
+  ])
+  const proposal = proposed('contacts', text)
+  expect(openOf(proposal)).toEqual({ svc_job_title: 'job title: every cell is empty' })
+  expect(leftOf(proposal)['lifecycle stage']).toBe(
+    'svc_lifecycle_stage takes subscriber, lead, opportunity, customer, former',
+  )
+})
+
+it('nothing is proposed where no column fits', () => {
+  expect(proposeImport(sampleOf('qwe,rtz\n1,2\n'), targets, { name: 'x' })).toBeNull()
+})
+
+it.each([
+  ['E-Mail-Adresse', 'e mail adresse'],
+  ['FirstName', 'first name'],
+  ['IDNumber', 'id number'],
+  ['Straße / Nr.', 'strasse nr'],
+  ['Date of Birth', 'date birth'],
+  ['Lifetime_Value__c', 'lifetime value'],
+  ['Gegründet am', 'gegrundet'],
+])('%j has the words %j', (name, words) => {
+  expect(wordsOfName(name).join(' ')).toBe(words)
+})
+
+/** Cells of the kinds that columns have, and anything. */
+const cell = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 12 }),
+  fc.constantFrom(
+    '',
+    ' ',
+    'ja',
+    'nein',
+    'true',
+    'x',
+    '1.234',
+    '1,5',
+    '12',
+    'EUR',
+    'won',
+    'vip|press',
+  ),
+  fc.constantFrom('03/04/2020', '31.12.2020', '2020-02-30', '2026-01-31T08:15:00Z', '20200101'),
+  fc.emailAddress(),
+)
+const names = targets.flatMap(({ schema }) =>
+  schema.properties.flatMap(({ name, label }) => [name, label, name.slice(4)]),
+)
+const header = fc.uniqueArray(
+  fc.oneof(fc.constantFrom(...names), fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })),
+  { minLength: 1, maxLength: 12 },
+)
+const table = header.chain((columns) =>
+  fc.record({
+    columns: fc.constant(columns),
+    rows: fc.array(fc.array(cell, { minLength: columns.length, maxLength: columns.length }), {
+      minLength: 1,
+      maxLength: 12,
+    }),
+  }),
+)
+
+it('no cell is in a reason', () => {
+  const text = file('id,First Name,born,stage,score,tags', 5, (i) => [
+    `Zaphod${i}`,
+    'Zaphod',
+    i === 0 ? 'Zaphod' : '2020-01-01',
+    'Zaphod',
+    'Zaphod',
+    'Zaphod',
+  ])
+  expect(JSON.stringify(proposed('contacts', text))).not.toContain('Zaphod')
+})
+
+it('what is proposed compiles, and maps each property once', () => {
+  let compiled = 0
+  fc.assert(
+    fc.property(table, fc.string({ maxLength: 10 }), (sample, name) => {
+      const proposal = proposeImport(sample, targets, { name })
+      if (proposal === null) return
+      const places = [...proposal.properties, ...proposal.open, ...proposal.left].map(
+        ({ column }) => column,
+      )
+      const target = targets.find(({ schema }) => schema.name === proposal.objectType)!
+      for (const column of places) expect(sample.columns).toContain(column)
+      const properties = [...proposal.properties, ...proposal.open].map(({ property }) => property)
+      expect(new Set(properties).size).toBe(properties.length)
+      if (proposal.key === null) return
+      compiled += 1
+      const config = {
+        from: { csv: 'x.csv' },
+        to: 'crm',
+        object_type: proposal.objectType,
+        matching_property: proposal.key.property,
+        mode: 'upsert',
+        empty: 'omit',
+        verify: 'sample',
+        properties: Object.fromEntries(
+          proposal.properties.map(({ property, column, settings }) => [
+            property,
+            { column, ...settings },
+          ]),
+        ),
+      } as ImportConfig
+      compileMapping('x', config, target, sample.columns)
+      // With every open one mapped as it stands, too.
+      for (const { property, column, settings } of proposal.open)
+        compileMapping(
+          'x',
+          { ...config, properties: { ...config.properties, [property]: { column, ...settings } } },
+          target,
+          sample.columns,
+        )
+    }),
+    { numRuns: 100 },
+  )
+  expect(compiled).toBeGreaterThan(10)
+})
