@@ -67,6 +67,7 @@ program
   .command('run')
   .argument('<sync>')
   .option('--detach', 'start the run, and return once a worker has it', false)
+  .option('--attach', 'follow a run of the sync that is at work, if there is one; start none then')
   .option('--full', 'of a mirror: read everything again, not only what changed', false)
   .option('--tuning <json>', 'times and sizes of this run, as a JSON object')
   .addOption(
@@ -81,6 +82,14 @@ program
   .command('status')
   .description('every sync with its latest run, and the latest reconciliation where that is newer')
   .action(action(async () => (await import('./commands/status.ts')).status))
+program
+  .command('watch')
+  .argument('[sync]', 'only its runs; default: those of all syncs')
+  .option('--keep', 'go on when no run is live, and show the next ones', false)
+  .description('the live runs, with keys to pause, resume and cancel them; ends with the last one')
+  .action((sync: string | undefined, options: { keep: boolean }) =>
+    execute(async (context) => (await import('./commands/watch.ts')).watch(context, sync, options)),
+  )
 program
   .command('show')
   .argument('[run]', RUN)

@@ -28,6 +28,7 @@ export async function finishImport(
     ...job,
     config: isRepair ? { ...config, verify: 'all' } : config,
     written: created + updated,
+    rows: row.rowsRead,
   })
   if (verified.read > 0) logger.info({ run, ...verified }, 'run_verified')
   if (scope === undefined) return null

@@ -43,6 +43,8 @@ export interface Source {
    * @throws SourceError with line and column if the source is not well formed
    */
   chunks(rowsMax: number, signal?: AbortSignal): AsyncIterable<readonly SourceRow[]>
+  /** The share that was read so far, 0 to 1; null, or left out, where the length is not known. */
+  readShare?(): number | null
   /** The summary; only after `chunks` has ended. */
   summary(): SourceSummary
   /** Releases all resources. Safe at any time, and twice. */

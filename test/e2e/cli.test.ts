@@ -147,8 +147,13 @@ test('Ctrl-C detaches: the run goes on to its end', async () => {
   const second = await project.cli('run', 'contacts', '--detach', '--json')
   expect(second.code).toBe(3)
   expect(second.out).toContain('already running: run 1')
+  // A person follows the first one instead, or watches.
+  const attached = project.cli('run', 'contacts', '--attach', '--json')
+  const watched = project.cli('watch', 'contacts', '--json')
   project.gate.open()
   await expect.poll(() => project.held().size).toBe(8_000)
+  expect(JSON.parse((await attached).out)).toMatchObject({ run: 1, state: 'complete' })
+  expect((await watched).code).toBe(0)
 })
 
 test('of two that are started at once and not followed one is started, and the other names it', async () => {

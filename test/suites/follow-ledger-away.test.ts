@@ -1,7 +1,6 @@
 // A command that follows a run asks a PostgreSQL ledger again that does not answer for a while, and gives up in the end.
 
 import { afterEach, expect, it, vi } from 'vitest'
-import type { WorkflowHandle } from '@temporalio/client'
 import { followRun } from '../../src/cli/shared/follow.ts'
 import { LedgerUnreachable, createLedgerRetry } from '../../src/cli/shared/ledger-retry.ts'
 import { openPostgresLedger } from '../../src/ledger/postgres/index.ts'
@@ -54,7 +53,7 @@ async function scene(awayMaxMs?: number) {
       ...(awayMaxMs !== undefined && { awayMaxMs }),
     }),
     sync: 'contacts',
-    handle: { workflowId: 'followed' } as WorkflowHandle,
+    workflowId: 'followed',
     untilEnded: () => promise,
     line: async (_, run) => run.state,
   })

@@ -1,6 +1,6 @@
 // `records-sync run SYNC`: starts a run on the Temporal server and follows it. Ctrl-C detaches; the run goes on.
 
-import type { Client, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client'
+import type { Client, WorkflowHandle } from '@temporalio/client'
 import { findSync, type Config, type ImportSync, type SyncConfig } from '../../../config/index.ts'
 import { importSync, mirrorSync, reconcile } from '../../../workflows/names.ts'
 import { taskQueueOf } from '../../../workflows/queues.ts'
@@ -21,7 +21,7 @@ import {
   type CommandContext,
 } from '../shared/context.ts'
 import { nextStepOf } from '../views/differences.ts'
-import { BEGIN_MAX_MS, checkNoLiveRun, heldBy, openedOr, printStarted } from '../shared/detached.ts'
+import { BEGIN_MAX_MS, heldBy, openedOr, printStarted } from '../shared/detached.ts'
 import {
   followRun,
   innermostMessage,
@@ -30,12 +30,9 @@ import {
 } from '../shared/follow.ts'
 import { forecast, readKeyQuota } from '../shared/forecast.ts'
 import { LedgerUnreachable, createLedgerRetry, type LedgerRetry } from '../shared/ledger-retry.ts'
-import {
-  compareProgressLine,
-  importProgressLine,
-  mirrorProgressLine,
-} from '../views/progress-line.ts'
+import { progressLine } from '../views/progress-line.ts'
 import { requireWorker } from '../shared/require-worker.ts'
+import { attachTo, findHolder } from '../shared/second-run.ts'
 import { formatNumber, messageLines, safeText } from '../shared/terminal.ts'
 import { ServerAway, waitForEnd } from '../shared/wait-for-end.ts'
 
@@ -50,6 +47,8 @@ export interface RunOptions {
   readonly priority?: BulkPriority | undefined
   /** Of a mirror: everything is read again. */
   readonly full?: boolean | undefined
+  /** Follow a run of the sync that is at work, instead of starting one. Default: at a terminal, where no other option is given. */
+  readonly attach?: boolean | undefined
 }
 
 /** @throws ConfigError for what a run of that kind cannot be tuned to */
@@ -73,8 +72,14 @@ export function parseTuning(
   return parsed
 }
 
-/** @throws ConfigError for what the sync's kind does not have */
-function checkOptions({ name, kind }: SyncConfig, { full, priority }: RunOptions): void {
+/** @throws ConfigError for what the sync's kind does not have, or what contradicts itself */
+function checkOptions({ name, kind }: SyncConfig, options: RunOptions): void {
+  const { full, priority } = options
+  if (options.attach && (options.detach || isSpecial(options)))
+    throw new ConfigError(
+      '--attach',
+      'it follows a run as it is; leave out --detach, --full, --tuning and --priority',
+    )
   if (full && kind !== 'mirror')
     throw new ConfigError(
       '--full',
@@ -87,6 +92,11 @@ function checkOptions({ name, kind }: SyncConfig, { full, priority }: RunOptions
     )
 }
 
+/** Whether a run is asked for that is not like every other one. */
+const isSpecial = ({ full, priority, tuning }: RunOptions): boolean =>
+  full === true || priority !== undefined || tuning !== undefined
+
+/** The workflow of a sync, and its input. */
 function workflowOf(sync: SyncConfig, tuning: object, options: RunOptions) {
   const priority = options.priority === 'backfill' ? { priority: 'backfill' } : {}
   const input = { sync: sync.name, tuning, ...priority }
@@ -144,7 +154,16 @@ export async function run(
   )
   const label = { id: `${sync.kind}-${sync.name}`, summary: `${sync.kind} ${sync.name}` }
   const priority = options.priority ?? sync.kind
-  return await startRun(context, config, { sync, type, input, priority, ...label }, options)
+  const isOffered = context.terminal.isScreen === true && !options.detach && !isSpecial(options)
+  const mayAttach = ({ purpose }: Run) =>
+    options.attach === true || (isOffered && purpose === 'sync')
+  const job = { sync, type, input, priority, ...label }
+  return await startRun(context, config, job, { ...options, mayAttach })
+}
+
+interface StartOptions extends Pick<RunOptions, 'detach' | 'beginMaxMs'> {
+  /** Whether a run that holds the sync is followed instead. Default: never. */
+  mayAttach?(held: Run): boolean
 }
 
 /** Starts a run, and follows it unless it is detached. */
@@ -152,7 +171,7 @@ export async function startRun(
   context: CommandContext,
   config: Config,
   job: Job,
-  options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
+  options: StartOptions,
 ): Promise<number> {
   const temporal = temporalOf(config, context.env)
   const { client, close } = await connectTemporal(temporal)
@@ -163,15 +182,10 @@ export async function startRun(
     const waiting = await connectTemporal(temporal, { retries: false })
     closing.push(waiting.close)
     // A ledger that cannot be read from here is reported before anything is started.
-    if (options.detach) await checkNoLiveRun(context, client, job.sync.name)
-    else await (await context.findLedger())?.close()
-    const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
-    const handle = await client.workflow.start(job.type, {
-      taskQueue: taskQueueOf(project),
-      workflowId: `${job.id}-${project}-${stamp}`,
-      args: [job.input],
-      staticSummary: job.summary,
-    })
+    const held = await findHolder(context, client, job.sync.name)
+    if (held) attachTo(context, held, options.mayAttach?.(held) ?? false)
+    const workflow = held ?? (await startWorkflow(client, job, project))
+    const isAnnounced = held === null && job.type !== reconcile
     const patience = createLedgerRetry({
       noteAway: (away) =>
         context.terminal.err(
@@ -179,56 +193,71 @@ export async function startRun(
         ),
     })
     const followed = await follow(context, job, options, {
-      handle,
+      workflow,
       waiting: waiting.client,
       patience,
+      isAnnounced,
     })
-    const held = heldBy(followed.kind === 'ended' ? followed.error : null)
-    if (held !== null) throw held
+    const second = heldBy(followed.kind === 'ended' ? followed.error : null)
+    if (second !== null) throw second
     const { run } = followed
     const isUnderWay = followed.kind === 'detached' || (followed.error === null && run !== null)
     if (options.detach && isUnderWay)
-      return printStarted(context, { sync: job.sync.name, workflowId: handle.workflowId }, run)
+      return printStarted(context, { sync: job.sync.name, workflowId: workflow.workflowId }, run)
     if (followed.kind === 'ended')
-      return await reportEnd(context, followed, { patience, workflowId: handle.workflowId })
-    const see = context.hint(run ? `show ${run.id}` : 'status')
-    context.terminal.err(`Detached; the run goes on. See it: ${see}`)
+      return await reportEnd(context, followed, { patience, workflowId: workflow.workflowId })
+    const watch = context.hint(`watch ${job.sync.name}`)
+    context.terminal.err(`Detached; the run goes on. Watch it: ${watch}`)
     return EXIT.done
   } finally {
     for (const each of closing) await each()
   }
 }
 
+/** A workflow, and its first run. */
+type WorkflowRef = Pick<Run, 'workflowId' | 'workflowRunId'>
+
+async function startWorkflow(client: Client, job: Job, project: string): Promise<WorkflowRef> {
+  const stamp = new Date().toISOString().replaceAll(/[:.]/g, '-')
+  const { workflowId, firstExecutionRunId } = await client.workflow.start(job.type, {
+    taskQueue: taskQueueOf(project),
+    workflowId: `${job.id}-${project}-${stamp}`,
+    args: [job.input],
+    staticSummary: job.summary,
+  })
+  return { workflowId, workflowRunId: firstExecutionRunId }
+}
+
 /** Follows a run until it ends; one that is detached until it is opened. */
 async function follow(
   context: CommandContext,
-  { sync, type, priority }: Job,
+  { sync, priority }: Job,
   options: Pick<RunOptions, 'detach' | 'beginMaxMs'>,
-  parts: { handle: WorkflowHandleWithFirstExecutionRunId; waiting: Client; patience: LedgerRetry },
+  parts: {
+    readonly workflow: WorkflowRef
+    readonly waiting: Client
+    readonly patience: LedgerRetry
+    /** Whether it is said what will be sent, and how long that takes. */
+    readonly isAnnounced: boolean
+  },
 ): Promise<FollowResult> {
-  const { handle, waiting, patience } = parts
-  const awaited = waiting.workflow.getHandle(handle.workflowId, handle.firstExecutionRunId)
+  const { workflow, waiting, patience, isAnnounced } = parts
+  const { workflowId, workflowRunId } = workflow
+  const handle: WorkflowHandle = waiting.workflow.getHandle(workflowId, workflowRunId)
   const following = new AbortController()
-  const importLine = () =>
-    importProgressLine((rows) => {
-      const sending = { sync: sync as ImportSync, priority, rows, signal: following.signal }
-      // Without a forecast, as without the key in this terminal, the run goes on all the same.
-      if (rows > 0) announce(context, sending).catch(() => {})
-    }, context)
-  const line =
-    sync.kind === 'mirror'
-      ? mirrorProgressLine(context)
-      : type === reconcile
-        ? compareProgressLine(context)
-        : importLine()
+  const line = progressLine(context, (rows) => {
+    if (sync.kind !== 'import' || !isAnnounced || rows === 0) return
+    // Without a forecast, as without the key in this terminal, the run goes on all the same.
+    announce(context, { sync, priority, rows, signal: following.signal }).catch(() => {})
+  })
   return await followRun({
     terminal: context.terminal,
     patience,
     // Made by the worker when the run opens.
     ledger: () => context.findLedger(),
     sync: sync.name,
-    handle,
-    untilEnded: (signal, noteAway) => waitForEnd(waiting, awaited, { signal, noteAway }),
+    workflowId,
+    untilEnded: (signal, noteAway) => waitForEnd(waiting, handle, { signal, noteAway }),
     line: context.json || options.detach ? null : line,
     ...(options.detach ? { isEnough: openedOr(options.beginMaxMs ?? BEGIN_MAX_MS) } : {}),
   }).finally(() => following.abort())

@@ -11,12 +11,8 @@ import { runToJson } from '../views/run-summary.ts'
 import { EXIT, type CommandContext } from '../shared/context.ts'
 import { closedUntil, findQuotas, readKeyQuota } from '../shared/forecast.ts'
 import { scheduleLines, readScheduleStatuses, scheduleToJson } from '../views/schedule-status.ts'
-import {
-  importProgressOf,
-  importProgressText,
-  type ImportProgressView,
-} from '../views/import-progress.ts'
-import { formatNumber, safeText, table, utc } from '../shared/terminal.ts'
+import { liveProgressOf, phaseText, type LiveProgress } from '../views/live-progress.ts'
+import { formatNumber, outputWidth, safeText, table, utc } from '../shared/terminal.ts'
 
 /**
  * Rows that were read, those that were written (records, or rows of tables), those that were not, and those that are known to
@@ -25,10 +21,10 @@ import { formatNumber, safeText, table, utc } from '../shared/terminal.ts'
 function figuresOf(
   run: Run,
   account: RunAccount | null,
-  progress: ImportProgressView | null,
+  progress: LiveProgress | null,
 ): (number | null)[] {
-  if (progress) {
-    const { read, created, updated, rejected, failed } = progress.progress
+  if (progress?.counters) {
+    const { read, created, updated, rejected, failed } = progress.counters
     return [run.rowsRead ?? read, created + updated, rejected + failed, null]
   }
   if (!account) return [run.rowsRead, null, null, null]
@@ -122,9 +118,9 @@ function quotaWaitText(context: CommandContext, run: Run, untilMs: number): stri
 }
 
 /** A run as the table has it, but for the last column. */
-function cellsOf(run: Run, account: RunAccount | null, progress: ImportProgressView | null) {
+function cellsOf(run: Run, account: RunAccount | null, progress: LiveProgress | null) {
   const known = run.reason ? `${run.state}: ${run.reason}` : run.state
-  const state = progress ? `${known}, ${importProgressText(progress)}` : known
+  const state = progress ? `${known}, ${phaseText(progress)}` : known
   return [
     run.sync,
     run.id,
@@ -184,7 +180,7 @@ async function readStatuses(
         run,
         account: await account(run),
         compared: reconciliation && { run: reconciliation, account: await account(reconciliation) },
-        progress: ledger && run ? await importProgressOf(ledger, run) : null,
+        progress: ledger && run ? await liveProgressOf(ledger, run) : null,
         verified: ledger ? await verifiedOf(ledger, sync) : NEVER,
       })
     }
@@ -194,17 +190,27 @@ async function readStatuses(
   }
 }
 
+const progressToJson = ({ phase, percent, counters }: LiveProgress) => ({
+  phase,
+  percent,
+  ...(counters && { progress: counters }),
+})
+
 const statusToJson = (status: SyncStatus) => {
   const { sync, run, account, compared, progress, verified, quotaWait } = status
   return {
     ...(run ? runToJson(run, account) : { sync, run: null }),
-    ...progress,
+    ...(progress && progressToJson(progress)),
     latest_reconciliation: compared ? runToJson(compared.run, compared.account) : null,
     verified_through: verified.through,
     differences_left: verified.left,
     waits_for_quota_until: quotaWait === null ? null : new Date(quotaWait).toISOString(),
   }
 }
+
+/** On a screen that is narrower, a column of zeros makes room. */
+const WIDE = 100
+const DIFFER = 7
 
 const COLUMNS = [
   'sync',
@@ -228,7 +234,10 @@ function printStatuses(context: CommandContext, syncs: readonly SyncStatus[]): v
       ...(isNewer ? [[...cellsOf(compared.run, compared.account, null), null]] : []),
     ]
   })
-  terminal.out(table(COLUMNS, rows))
+  const differs = rows.some((row) => row[DIFFER])
+  const isTight = !differs && outputWidth() < WIDE
+  // A column without anything goes where a table is too wide.
+  terminal.out(table(COLUMNS, isTight ? rows.map((row) => row.with(DIFFER, null)) : rows))
   for (const { run } of syncs) {
     const isStopped = run?.state === 'paused' || run?.state === 'blocked'
     if (isStopped && run.message)

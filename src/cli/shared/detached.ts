@@ -1,11 +1,10 @@
 // What a command prints of a run that is started and not followed. Promise kept here: of two that are started at once, one is said to be
 // started, and the other which run there is.
 
-import { ApplicationFailure, type Client } from '@temporalio/client'
-import { AlreadyRunning, SyncError } from '../../core/errors.ts'
+import { ApplicationFailure } from '@temporalio/client'
+import { SyncError } from '../../core/errors.ts'
 import { systemClock } from '../../core/ports.ts'
 import type { Run } from '../../ledger/ledger.ts'
-import { isLiveWorkflow } from '../../temporal/is-live.ts'
 import { EXIT, type CommandContext } from './context.ts'
 import { causesOf } from './follow.ts'
 
@@ -24,7 +23,7 @@ export function printStarted(
   { sync, workflowId }: { readonly sync: string; readonly workflowId: string },
   run: Run | null,
 ): number {
-  const watch = hint('status')
+  const watch = hint(`watch ${sync}`)
   if (json) terminal.out(JSON.stringify({ workflow_id: workflowId, run: run?.id ?? null }))
   else if (run !== null) terminal.out(`Started ${workflowId}, run ${run.id}. Watch it: ${watch}`)
   else
@@ -32,26 +31,6 @@ export function printStarted(
       `${workflowId} waits for a worker. It begins when one is free, unless another run of ${sync} is at work then. Watch it: ${watch}`,
     )
   return EXIT.done
-}
-
-/**
- * A second run of a sync ends at once, without a number; a caller that does not follow it learns that before it is started.
- * @throws AlreadyRunning if a workflow that is at work holds the sync
- */
-export async function checkNoLiveRun(
-  context: Pick<CommandContext, 'findLedger'>,
-  client: Client,
-  sync: string,
-): Promise<void> {
-  const ledger = await context.findLedger()
-  if (ledger === null) return
-  try {
-    const held = (await ledger.liveRuns()).find((run) => run.sync === sync)
-    if (held && (await isLiveWorkflow(client, held)))
-      throw new AlreadyRunning(sync, held.id, held.workflowId)
-  } finally {
-    await ledger.close()
-  }
 }
 
 /** That the sync is held by another run, in the words of the worker that found it; null for any other end. */

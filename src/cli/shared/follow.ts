@@ -1,7 +1,7 @@
 // Follows a run: a live line from the ledger until the workflow ends, or enough of it is known. Ctrl-C detaches; the run goes on.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ApplicationFailure, type WorkflowHandle } from '@temporalio/client'
+import { ApplicationFailure } from '@temporalio/client'
 import { LIVE_STATES } from '../../core/domain/books.ts'
 import type { Ledger, Run } from '../../ledger/ledger.ts'
 import { LedgerUnreachable, type LedgerRetry } from './ledger-retry.ts'
@@ -42,7 +42,7 @@ interface FollowOptions {
   readonly ledger: () => Promise<Ledger | null>
   readonly patience: LedgerRetry
   readonly sync: string
-  readonly handle: WorkflowHandle
+  readonly workflowId: string
   /** Ends when the workflow ends, rejecting if it failed; gives up on abort. Reports when its server does not answer. */
   untilEnded(signal: AbortSignal, noteAway: (isAway: boolean) => void): Promise<unknown>
   /** What a person sees of the run while it goes on; null shows nothing. */
@@ -127,7 +127,7 @@ function runReader(options: FollowOptions) {
   const read = async () => {
     ledger ??= await options.ledger()
     const runs = (await ledger?.runs({ sync: options.sync, limit: 10 })) ?? []
-    run = runs.find(({ workflowId }) => workflowId === options.handle.workflowId) ?? null
+    run = runs.find(({ workflowId }) => workflowId === options.workflowId) ?? null
     return run
   }
   const show = async () => {

@@ -80,93 +80,147 @@ export function safeText(text: string, charsMax = 120): string {
 }
 
 /** Columns of the terminal that standard output goes to; without a bound for files and pipes. */
-const outputWidth = () => (process.stdout.isTTY ? process.stdout.columns : Infinity)
-/** A column of text is not made narrower than this. */
+export const outputWidth = () => (process.stdout.isTTY ? process.stdout.columns : Infinity)
+/** Columns of running text. */
+const textWidth = () => Math.min(100, outputWidth())
+/** Where a cell may be broken; `41 %` is one word. */
+const BREAK = / (?!%)/
+/** A column of text is not made narrower. */
 const COLUMN_MIN = 10
 
 /**
  * A plain table: columns as wide as their longest cell; numbers to the right; `–` for null. If it is wider than `width`,
- * the widest columns of text break their cells into lines.
+ * columns without anything go, then the widest columns of text break their cells into lines at words; if that is not enough,
+ * each row becomes a block.
  */
 export function table(
   header: readonly string[],
   rows: readonly (readonly (string | number | null)[])[],
   width = outputWidth(),
 ): string {
-  const cells = [
-    header,
-    ...rows.map((row) =>
-      row.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : (cell ?? '–'))),
-    ),
-  ]
-  const numeric = header.map(
-    (_, column) =>
-      rows.some((row) => typeof row[column] === 'number') &&
-      rows.every((row) => typeof row[column] !== 'string'),
+  const texts = rows.map((row) =>
+    row.map((cell) => (typeof cell === 'number' ? formatNumber(cell) : cell)),
   )
-  const widths = fitted(
-    header.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length))),
-    numeric,
-    width,
+  const isWide = header.reduce(
+    (sum, name, at) => sum + widest([name, ...texts.map((row) => row[at] ?? '–')]) + 2,
+    -2,
   )
+  const isEmpty = (at: number) => rows.length > 0 && rows.every((row) => row[at] === null)
+  const columns: readonly Column[] = header.flatMap((name, at) => {
+    if (isWide > width && isEmpty(at)) return []
+    const isNumeric =
+      rows.some((row) => typeof row[at] === 'number') &&
+      rows.every((row) => typeof row[at] !== 'string')
+    return [{ name, isNumeric, cells: texts.map((row) => row[at] ?? null) }]
+  })
+  const widths = fitted(columns, width)
+  return widths === null ? blocks(columns, width) : grid(columns, widths)
+}
+
+interface Column {
+  readonly name: string
+  readonly isNumeric: boolean
+  /** Null is shown as `–`. */
+  readonly cells: readonly (string | null)[]
+}
+
+const widest = (texts: readonly string[]): number => Math.max(...texts.map(({ length }) => length))
+
+function grid(columns: readonly Column[], widths: readonly number[]): string {
   const line = (row: readonly string[]) =>
     row
-      .map((cell, column) =>
-        numeric[column] ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+      .map((cell, at) =>
+        columns[at]!.isNumeric ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!),
       )
       .join('  ')
       .trimEnd()
   const lines = (row: readonly string[]) => {
-    const broken = row.map((cell, column) => inLines(cell, widths[column]!))
+    const broken = row.map((cell, at) => inLines(cell, widths[at]!))
     const height = Math.max(...broken.map((parts) => parts.length))
     return Array.from({ length: height }, (_, at) => line(broken.map((parts) => parts[at] ?? '')))
   }
   return [
-    ...lines(cells[0]!),
-    widths.map((columns) => '─'.repeat(columns)).join('  '),
-    ...cells.slice(1).flatMap(lines),
+    ...lines(columns.map(({ name }) => name)),
+    widths.map((count) => '─'.repeat(count)).join('  '),
+    ...columns[0]!.cells.flatMap((_, row) => lines(columns.map(({ cells }) => cells[row] ?? '–'))),
   ].join('\n')
 }
 
-/** Narrows the widest columns of text until the table fits, or none can be narrowed any more. */
-function fitted(
-  widths: readonly number[],
-  numeric: readonly boolean[],
-  width: number,
-): readonly number[] {
-  const narrowed = [...widths]
-  const total = () => narrowed.reduce((sum, columns) => sum + columns, 2 * (narrowed.length - 1))
-  while (total() > width) {
-    const texts = narrowed.map((columns, at) => (numeric[at] ? 0 : columns))
-    const widest = Math.max(...texts)
-    if (widest <= COLUMN_MIN) break
-    narrowed[texts.indexOf(widest)]! -= 1
+/** Narrows the widest columns until the table fits; null if it cannot be that narrow. No number and no word is broken. */
+function fitted(columns: readonly Column[], width: number): readonly number[] | null {
+  const texts = ({ name, cells }: Column) => [name, ...cells.map((cell) => cell ?? '–')]
+  const longestWord = (text: string) => widest(text.split(BREAK))
+  const widths = columns.map((column) => widest(texts(column)))
+  const least = columns.map((column, at) => {
+    const { name, isNumeric, cells } = column
+    if (isNumeric) return Math.max(longestWord(name), widest(cells.map((cell) => cell ?? '–')))
+    const word = Math.max(...texts(column).map(longestWord))
+    return Math.min(widths[at]!, Math.max(COLUMN_MIN, word))
+  })
+  let excess = widths.reduce((sum, count) => sum + count, 2 * (widths.length - 1)) - width
+  for (; excess > 0; excess--) {
+    const spare = widths.map((count, at) => (count > least[at]! ? count : 0))
+    const most = Math.max(...spare)
+    if (most === 0) return null
+    widths[spare.indexOf(most)]! -= 1
   }
-  return narrowed
+  return widths
 }
 
-/** A cell in lines of at most `width`, broken at spaces if it has some. */
+/** A block for each row: its first cell, then the others with their names, as many in a line as fit. */
+function blocks(columns: readonly Column[], width: number): string {
+  const [first, ...others] = columns
+  const pair = ({ name, cells }: Column, row: number) => `${name} ${cells[row] ?? '–'}`.trim()
+  return first!.cells
+    .flatMap((cell, row) => [
+      ...wrapped(first!.isNumeric ? pair(first!, row) : (cell ?? '–'), 0, width),
+      ...flowed(
+        others
+          .filter(({ name, cells }) => cells[row] !== null && name + cells[row] !== '')
+          .map((column) => pair(column, row)),
+        width,
+      ),
+    ])
+    .join('\n')
+}
+
+/** Parts in indented lines, two spaces between them; one that is too long for a line is broken at words. */
+function flowed(parts: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const part of parts) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 2 + part.length <= width)
+      lines[lines.length - 1] = `${last}  ${part}`
+    else lines.push(...wrapped(part, 2, width))
+  }
+  return lines
+}
+
+/** A cell in lines of at most `width`, which no word of it exceeds. */
 function inLines(cell: string, width: number): string[] {
   const lines: string[] = []
-  let rest = cell
-  while (rest.length > width) {
-    const space = rest.lastIndexOf(' ', width)
-    const end = space > 0 ? space : width
-    lines.push(rest.slice(0, end))
-    rest = rest.slice(space > 0 ? end + 1 : end)
+  for (const word of cell.split(BREAK)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + 1 + word.length <= width)
+      lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
   }
-  return [...lines, rest]
+  return lines
 }
 
 /** As many of the line's parts, two spaces between them, as fit; no word and no number is cut. */
-function wholeParts(line: string, width: number): string {
+export function wholeParts(line: string, width: number): string {
   if (line.length <= width) return line
-  const end = line.lastIndexOf('  ', width)
-  return line.slice(0, end > 0 ? end : width).trimEnd()
+  const indent = line.length - line.trimStart().length
+  for (const gap of ['  ', ' ']) {
+    const end = line.lastIndexOf(gap, width)
+    if (end > indent) return line.slice(0, end).trimEnd()
+  }
+  return line.slice(0, width)
 }
 
 /** A text in lines of at most `width` columns, each indented; a word that is longer than a line stays whole. */
-export function wrapped(text: string, indent: number, width = 100): string[] {
+export function wrapped(text: string, indent: number, width = textWidth()): string[] {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.at(-1)
@@ -194,6 +248,14 @@ export function printWrapped(
   const [first = '', ...more] = wrapped(text, indent, width)
   for (const line of [head + first.slice(indent), ...more])
     terminal.out(style ? terminal.style(style, line) : line)
+}
+
+/** A text that a person reads, in lines that fit the screen, the first not indented; where there is no screen, one line. */
+export function screenLines(text: string, indent: number): string[] {
+  const width = outputWidth()
+  if (text.length <= width) return [text]
+  const [first = '', ...more] = wrapped(text, 0, width)
+  return [first, ...wrapped(more.join(' '), indent, width)]
 }
 
 /** Longer lines of a message are broken at words. */

@@ -1,78 +1,85 @@
 // The one line that a person sees of a run while it goes on.
 
-import { sumOfDifferences } from '../../core/domain/differences.ts'
-import type { Differences, Run, Runs, Streams } from '../../ledger/ledger.ts'
+import type { Run } from '../../ledger/ledger.ts'
 import type { CommandContext } from '../shared/context.ts'
-import { streamTotals } from '../../report/account.ts'
-import { bar, countText, elapsedText, formatNumber, safeText } from '../shared/terminal.ts'
+import { bar, elapsedText, formatNumber, safeText } from '../shared/terminal.ts'
+import {
+  liveProgressOf,
+  phaseText,
+  type LiveProgress,
+  type ProgressLedger,
+} from './live-progress.ts'
+import { RateMeter, type Pace } from './rate.ts'
 
-type Line = (ledger: Differences & Runs & Streams, run: Run) => Promise<string>
+type Line = (ledger: ProgressLedger, run: Run) => Promise<string>
 
 type Hints = Pick<CommandContext, 'hint'>
 
-/** A run that is blocked: who has to do something about it. */
-const blocked = (run: Run, context: Hints): string => {
+/** Narrow, so that the figures fit next to it. */
+const BAR_WIDTH = 10
+
+/** What holds a run up, and who has to do something about it; null for one that moves. */
+export function heldUpText(run: Run, { hint }: Hints): string | null {
+  if (run.state === 'paused') {
+    const why = run.message === null ? '' : `: ${safeText(run.message, 300)}`
+    return `paused${why}; goes on with ${hint(`resume ${run.id}`)}`
+  }
+  if (run.state !== 'blocked') return null
   const why = safeText(run.message ?? 'blocked', 300)
   return run.reason === 'approval'
-    ? `${run.sync}  ${why}; waits for ${context.hint(`approve ${run.id}`)}, or reject`
-    : `${run.sync}  ${why}; asking again`
+    ? `${why}; waits for ${hint(`approve ${run.id}`)}, or reject`
+    : `${why}; asking again`
 }
 
-/** Of an import. `planned` is called once: staging is complete, and so many rows are to be sent. */
-export function importProgressLine(planned: (rows: number) => void, context: Hints): Line {
+/** `1,067/s, 3 min 05 s left`; null while nothing moves. */
+export function paceText({ rate, leftMs }: Pace): string | null {
+  if (rate === null || rate <= 0) return null
+  const speed = `${formatNumber(rate < 10 ? Number(rate.toFixed(1)) : Math.round(rate))}/s`
+  return leftMs === null ? speed : `${speed}, ${elapsedText(leftMs)} left`
+}
+
+/** The pace of what a run does; of one that does not move it is not asked. */
+export const paceOf = (meter: RateMeter, nowMs: number, { phase, work }: LiveProgress): Pace =>
+  work === null ? { rate: null, leftMs: null } : meter.pace(nowMs, phase, work)
+
+/** The parts of the line, the important first: what does not fit falls off its end. */
+export function progressParts(progress: LiveProgress, pace: Pace): string[] {
+  const { phase, percent, amount, details } = progress
+  const share = percent === null ? '' : `${bar(percent / 100, BAR_WIDTH)} `
+  const speed = paceText(pace)
+  return [`${share}${phaseText({ phase, percent })}`, amount, ...(speed ? [speed] : []), ...details]
+}
+
+/** Of a run of any kind. `planned` is called once: an import is staged, and so many rows are to be sent. */
+export function progressLine(
+  context: Pick<CommandContext, 'hint' | 'terminal'>,
+  planned: (rows: number) => void = () => {},
+): Line {
+  const meter = new RateMeter()
+  const report = waitReporter(context)
   let isPlanned = false
-  let pushing: { readonly at: number; readonly done: number } | null = null
   return async (ledger, run) => {
-    const progress = await ledger.progress(run.id)
-    if (!isPlanned && run.rowsRead !== null) {
+    const progress = await liveProgressOf(ledger, run)
+    if (!isPlanned && run.rowsRead !== null && progress?.counters) {
       isPlanned = true
-      planned(progress.planned)
+      planned(progress.counters.planned)
     }
-    if (run.state === 'blocked') return blocked(run, context)
-    if (run.rowsRead === null) return `${run.sync}  staging  ${formatNumber(progress.read)} rows`
-    const rejects = progress.rejected + progress.failed
-    const done = progress.created + progress.updated + rejects
-    if (progress.planned > 0 && done >= progress.planned)
-      return `${run.sync}  ${formatNumber(done)} rows sent  verifying  ${countText(progress.requests, 'request')}`
-    pushing ??= { at: Date.now(), done }
-    const seconds = (Date.now() - pushing.at) / 1_000
-    const rate = seconds > 0.5 ? (done - pushing.done) / seconds : 0
-    const share = progress.planned === 0 ? 1 : done / progress.planned
-    const speed =
-      rate > 0
-        ? `  ${formatNumber(Math.round(rate))}/s, ${elapsedText(((progress.planned - done) / rate) * 1_000)} left`
-        : ''
-    return [
-      `${run.sync}  ${bar(share)} ${Math.floor(share * 100)} %`,
-      `${formatNumber(done)} of ${formatNumber(progress.planned)} rows${speed}`,
-      `${countText(progress.requests, 'request')}${rejects > 0 ? `, ${formatNumber(rejects)} rejected` : ''}`,
-    ].join('  ')
+    if (run.kind === 'mirror') await report(ledger, run)
+    // A mirror goes on with its other tables while one of them waits for approval.
+    const isApproval = run.kind === 'mirror' && run.reason === 'approval'
+    const held = isApproval ? null : heldUpText(run, context)
+    if (held !== null) return `${run.sync}  ${held}`
+    if (progress === null) return `${run.sync}  ${run.state}`
+    const pace = paceOf(meter, Date.now(), progress)
+    return [run.sync, ...progressParts(progress, pace)].join('  ')
   }
 }
 
-/** Of a reconciliation of an import: first it compares, then it may send. */
-export function compareProgressLine(context: Hints): Line {
-  const sending = importProgressLine(() => {}, context)
-  return async (ledger, run) => {
-    const progress = await ledger.progress(run.id)
-    const isSending = progress.requests > 0 && progress.planned > 0
-    if (run.state === 'blocked' || run.rowsRead === null || isSending)
-      return await sending(ledger, run)
-    const { found, left } = await ledger.differenceCounts(run.id)
-    if (progress.requests > 0)
-      return `${run.sync}  deleting  ${formatNumber(found.extra - left.extra)} of ${formatNumber(found.extra)} records  ${countText(progress.requests, 'request')}`
-    const differ = sumOfDifferences(found)
-    const rest = `${formatNumber(run.rowsRead - progress.planned)} of ${formatNumber(run.rowsRead)} rows are settled`
-    return `${run.sync}  comparing  ${rest}, ${formatNumber(differ)} differ`
-  }
-}
-
-/** Of a mirror. What waits for approval has a line of its own, once. */
-export function mirrorProgressLine(context: Pick<CommandContext, 'terminal' | 'hint'>): Line {
+/** Reports what of a mirror waits for approval, in a line of its own, once. */
+function waitReporter(context: Pick<CommandContext, 'hint' | 'terminal'>) {
   const reported = new Set<string>()
-  return async (ledger, run) => {
-    const streams = await ledger.streams(run.id)
-    for (const { stream, state, message } of streams) {
+  return async (ledger: ProgressLedger, run: Run): Promise<void> => {
+    for (const { stream, state, message } of await ledger.streams(run.id)) {
       if (state !== 'approval') reported.delete(stream)
       else if (!reported.has(stream)) {
         reported.add(stream)
@@ -82,15 +89,5 @@ export function mirrorProgressLine(context: Pick<CommandContext, 'terminal' | 'h
         )
       }
     }
-    if (run.state === 'blocked' && run.reason !== 'approval') return blocked(run, context)
-    if (streams.length === 0) return `${run.sync}  asking what there is to mirror`
-    const totals = streamTotals(streams)
-    const waiting = streams.filter(({ state }) => state === 'approval').length
-    return [
-      `${run.sync}  ${formatNumber(totals.ended)} of ${formatNumber(streams.length)} tables`,
-      `${formatNumber(totals.read)} rows read, ${formatNumber(totals.inserted + totals.changed)} changed, ${formatNumber(totals.deleted)} deleted`,
-      countText(totals.requests, 'request'),
-      ...(waiting > 0 ? [`${formatNumber(waiting)} waiting for approval`] : []),
-    ].join('  ')
   }
 }

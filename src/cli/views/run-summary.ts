@@ -8,7 +8,7 @@ import { factsOf, type RunAccount } from '../../report/account.ts'
 import type { BooksReport } from '../../report/run-report.ts'
 import { printRunDifferences } from './differences.ts'
 import { printStreams } from './streams.ts'
-import { formatNumber, type Terminal } from '../shared/terminal.ts'
+import { formatNumber, screenLines, type Terminal } from '../shared/terminal.ts'
 
 /** The books as lines: each state, then the sum, then whether it balances; those of a live run are open. */
 function printBooks(terminal: Terminal, books: BooksReport): void {
@@ -17,12 +17,13 @@ function printBooks(terminal: Terminal, books: BooksReport): void {
       (rows) => formatNumber(rows).length,
     ),
   )
-  const line = (name: string, rows: number, meaning: string) =>
-    `  ${name.padEnd(11)} ${formatNumber(rows).padStart(width)}  ${meaning}`
-  const dim = (text: string) => terminal.style('dim', text)
-  for (const { state, rows, meaning } of books.states) terminal.out(line(state, rows, dim(meaning)))
+  const head = (name: string, rows: number) =>
+    `  ${name.padEnd(11)} ${formatNumber(rows).padStart(width)}  `
+  const print = (name: string, rows: number, meaning: string) =>
+    terminal.out(head(name, rows) + terminal.style('dim', meaning))
+  for (const { state, rows, meaning } of books.states) print(state, rows, meaning)
   terminal.out(`  ${'─'.repeat(11 + 1 + width)}`)
-  terminal.out(line('sum', books.sum, dim(`rows read ${formatNumber(books.read)}`)))
+  print('sum', books.sum, `rows read ${formatNumber(books.read)}`)
   terminal.out(
     !books.read_to_end
       ? terminal.style(
@@ -37,7 +38,8 @@ function printBooks(terminal: Terminal, books: BooksReport): void {
           ),
   )
   for (const { name, rows, meaning } of books.read_back)
-    terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line(name, rows, meaning)))
+    for (const line of screenLines(head(name, rows) + meaning, head(name, rows).length))
+      terminal.out(terminal.style(name === 'equal' ? 'dim' : 'yellow', line))
   if (books.replayed > 0)
     terminal.out(
       `  ${formatNumber(books.replayed)} rows were sent again after a lost answer: "created" is a lower bound.`,

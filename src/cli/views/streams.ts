@@ -6,6 +6,7 @@ import type { StreamReport } from '../../report/run-report.ts'
 import {
   countText,
   formatNumber,
+  outputWidth,
   printWrapped,
   safeText,
   table,
@@ -52,6 +53,7 @@ export function printStreams(terminal: Terminal, streams: readonly StreamReport[
       signOf(stream),
       stream.table_count,
     ]),
+    outputWidth() - 2,
   )
   for (const line of lines.split('\n')) terminal.out(`  ${line}`)
   for (const stream of streams) {

@@ -2,7 +2,7 @@
 // that comes to its end verifies anyway.
 
 import type { OrgRef } from '../../core/domain/org-ref.ts'
-import type { Run, Runs, Verification } from '../../ledger/ledger.ts'
+import type { Run, Runs, StepStates, Verification } from '../../ledger/ledger.ts'
 import { jobOf } from '../../runs/job.ts'
 import type { ImportClient, ImportDeps } from '../ports.ts'
 import { verify } from '../verify/verify.ts'
@@ -16,7 +16,7 @@ const WAIT_MAX_MS = 20_000
  * @param drain ends when none of the run's writes can be sent any more
  */
 export async function settleInFlight(
-  deps: Omit<ImportDeps<Runs & Verification>, 'client'>,
+  deps: Omit<ImportDeps<Runs & StepStates & Verification>, 'client'>,
   run: Run,
   drain: (run: Run) => Promise<void>,
   connect: (connection: string, home: OrgRef | null) => Promise<{ client: ImportClient }>,
@@ -30,7 +30,7 @@ export async function settleInFlight(
   const { id, schema } = run
   const signal = AbortSignal.any([deps.signal, AbortSignal.timeout(WAIT_MAX_MS)])
   try {
-    const job = { run: id, config, schema, written: null }
+    const job = { run: id, config, schema, written: null, rows: null }
     const { read, equal } = await verify({ ...deps, client: connected.client, signal }, job)
     if (read > 0) deps.logger.info({ run: id, read, equal }, 'doubts_settled')
   } catch (error) {

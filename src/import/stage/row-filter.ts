@@ -34,6 +34,7 @@ export function filterRows(
         yield chosen.map((row) => ({ ...row, ordinal: ++rows }))
       }
     },
+    readShare: () => source.readShare?.() ?? null,
     summary: () => ({ rows, digest: source.summary().digest }),
     close: () => source.close(),
   }

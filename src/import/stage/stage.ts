@@ -14,6 +14,7 @@ import type {
   RunClosing,
   Runs,
   StageCounts,
+  StepStates,
 } from '../../ledger/ledger.ts'
 import { sourceOf } from '../../sources/index.ts'
 import type { Extent, Source } from '../../sources/source.ts'
@@ -21,6 +22,7 @@ import { carryOver } from './carry-over.ts'
 import { emptySourceWarning } from './empty-source.ts'
 import { compileMapping, type MappingPlan } from '../mapping/map.ts'
 import { heartbeatEach, withHeartbeat } from '../../runs/heartbeat.ts'
+import { shareNoter } from '../../runs/step-share.ts'
 import type { ImportDeps } from '../ports.ts'
 import { foldsCase } from '../mapping/case-folding.ts'
 import { isCaseFoldable } from '../mapping/key.ts'
@@ -29,7 +31,7 @@ import { readTarget } from '../mapping/target.ts'
 import { isCompared } from '../mapping/types.ts'
 import { filterRows } from './row-filter.ts'
 
-type StagingLedger = Leftovers & RowStaging & RunClosing & Runs
+type StagingLedger = Leftovers & RowStaging & RunClosing & Runs & StepStates
 
 /** What staging found. */
 export interface StageResult extends StageCounts {
@@ -128,6 +130,7 @@ async function stageRows(
   const { ledger, signal, tuning } = deps
   await ledger.prune(new Date(deps.clock.now() - RETENTION_MS).toISOString())
   const fence = await ledger.beginStage(run, source.columns)
+  const noteShare = shareNoter(deps, run, 'stage')
   for await (const rows of heartbeatEach(deps, source.chunks(LEDGER_ROWS_MAX, signal))) {
     signal.throwIfAborted()
     await ledger.stageItems(
@@ -135,6 +138,7 @@ async function stageRows(
       fence,
       rows.map((row) => plan.map(row)),
     )
+    await noteShare(source.readShare?.() ?? null)
     deps.beat(rows.length)
   }
   const { rows: read, digest, watermark: reached } = source.summary()

@@ -7,8 +7,15 @@ import { IN_VALUES_MAX, type PropertyWire } from '../../contract/index.ts'
 import { VERIFY_SAMPLE_ROWS } from '../../core/limits.ts'
 import type { ImportConfig } from '../../../config/index.ts'
 import { SECOND_RECORD } from '../../core/domain/held-back.ts'
-import type { Runs, Verification, VerificationResult, WrittenItem } from '../../ledger/ledger.ts'
+import type {
+  Runs,
+  StepStates,
+  Verification,
+  VerificationResult,
+  WrittenItem,
+} from '../../ledger/ledger.ts'
 import { withHeartbeat } from '../../runs/heartbeat.ts'
+import { shareNoter } from '../../runs/step-share.ts'
 import { ANSWERED_OTHER_RECORD } from '../push/answered.ts'
 import { differingFields } from './compare.ts'
 import { previousValues } from './previous-values.ts'
@@ -65,11 +72,13 @@ const stillOther = (read: ReturnType<typeof readBackResult>): ReturnType<typeof 
 interface Job extends StagedImport {
   /** Null if only what is in doubt is asked for. */
   readonly written: number | null
+  /** Rows of the run; null if nobody watches how far it is. */
+  readonly rows: number | null
 }
 
 /** Verifies a run's written items as the sync says, and settles those in doubt. */
 export async function verify(
-  deps: ImportDeps<Runs & Verification>,
+  deps: ImportDeps<Runs & StepStates & Verification>,
   job: Job,
 ): Promise<VerifyResult> {
   const { ledger } = deps
@@ -78,6 +87,7 @@ export async function verify(
   const result = { read: 0, equal: 0, different: 0, missing: 0, normalised: 0 }
   const every = stepOf(job)
   const warned = new Set<string>()
+  const noteShare = shareNoter(deps, run, 'verify')
   let after = 0
   let properties: readonly PropertyWire[] | null = null
   // Bounded by the run's items: every pass moves `after` forward.
@@ -96,6 +106,7 @@ export async function verify(
     for (const { verdict } of verdicts) result[verdict]++
     result.read += verdicts.length
     await ledger.recordVerified(run, verdicts)
+    await noteShare(job.rows === null ? null : after / job.rows)
     const strange = items.filter(({ answered }) => answered === ANSWERED_OTHER_RECORD).length
     if (strange > 0) deps.logger.warn({ run, items: strange }, 'other_records_answered')
     const news = warningsOf(config, items, verdicts, found).filter((text) => !warned.has(text))

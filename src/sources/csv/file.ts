@@ -15,6 +15,8 @@ const PIECE_BYTES = 65_536
 export interface InputFile {
   /** The content, unzipped if the file is gzip (detected by its first bytes). Read at most once. */
   pieces(): AsyncGenerator<Buffer, void, undefined>
+  /** The share of the raw bytes that was read, 0 to 1. */
+  readShare(): number
   /** SHA-256 hex of the raw bytes; only after `pieces` has ended. */
   digest(): string
   /** Whether size or modification time have changed since the file was opened. */
@@ -111,6 +113,7 @@ async function inputFile(handle: FileHandle, fault: CsvFault): Promise<InputFile
       }
       digest = hash.digest('hex')
     },
+    readShare: () => (before.size === 0n ? 1 : bytesRead / Number(before.size)),
     digest() {
       if (digest === undefined)
         throw fault('source_not_read', 'the digest is known after the last row only')

@@ -120,6 +120,10 @@ class CsvSource implements Source {
     this.#once.end({ rows, digest: this.#file.digest() })
   }
 
+  readShare(): number {
+    return this.#file.readShare()
+  }
+
   summary(): SourceSummary {
     return this.#once.summary()
   }

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { importProgressLine } from '../../../src/cli/views/progress-line.ts'
+import { progressLine } from '../../../src/cli/views/progress-line.ts'
 import { status } from '../../../src/cli/commands/status.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { openRun } from '../../suites/ledger/scene.ts'
@@ -21,7 +21,10 @@ test('a run that waits for a person names the command; one that is blocked is as
   const config = join(home, 'records-sync.yaml')
   await writeFile(config, defaultConfig.replace('"${RECORDS_URL}"', 'http://127.0.0.1:1'))
   const { id } = await openRun(ledger)
-  const line = importProgressLine(() => {}, { hint: (command) => `records-sync ${command}` })
+  const line = progressLine({
+    hint: (command) => `records-sync ${command}`,
+    terminal: {} as never,
+  })
   const shown = async () => await line(ledger, (await ledger.run(id))!)
   const told = async () => (await said(config, status)).out.join('\n')
 
@@ -33,6 +36,9 @@ test('a run that waits for a person names the command; one that is blocked is as
   expect(await shown()).toBe('contacts  the service is away; asking again')
   expect(await told()).toContain(`Run ${id} of contacts: the service is away`)
   await ledger.setRunState(id, 'paused', null, 'the CRM is being moved')
+  expect(await shown()).toBe(
+    `contacts  paused: the CRM is being moved; goes on with records-sync resume ${id}`,
+  )
   expect(await told()).toContain(`Run ${id} of contacts: the CRM is being moved`)
   await ledger.setRunState(id, 'running')
   expect(await told()).not.toContain('Run ')

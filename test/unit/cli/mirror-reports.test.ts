@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { mirrorProgressLine } from '../../../src/cli/views/progress-line.ts'
+import { progressLine } from '../../../src/cli/views/progress-line.ts'
 import { rejects } from '../../../src/cli/commands/rejects.ts'
 import { show } from '../../../src/cli/commands/show.ts'
 import { status } from '../../../src/cli/commands/status.ts'
@@ -247,16 +247,23 @@ test('status: rows read and written of a mirror, beside those of an import', asy
   const { code, out } = await said(config, status)
   expect(code).toBe(0)
   expect(out.map((line) => line.replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/, 'then'))).toEqual([
-    'sync      run  state      started               rows  written  rejects  differ  verified through',
-    '────────  ───  ─────────  ───────────────────  ─────  ───────  ───────  ──────  ────────────────',
-    'contacts    1  complete   then     60       60        0       0  –',
-    'crm         2  running    then  2,355    2,350        –       –  –',
-    'idle        –  never run  –                        –        –        –       –  –',
+    'sync      run  state                  started               rows  written  rejects  differ  verified through',
+    '────────  ───  ─────────────────────  ───────────────────  ─────  ───────  ───────  ──────  ────────────────',
+    'contacts    1  complete               then     60       60        0       0  –',
+    'crm         2  running, reading 50 %  then  2,355    2,350        –       –  –',
+    'idle        –  never run              –                        –        –        –       –  –',
   ])
   const [line] = (await said(config, status, true)).out
   expect(JSON.parse(line!)).toMatchObject([
     { run: 1, kind: 'import', states: { created: 60 } },
-    { run: 2, kind: 'mirror', states: null, streams: [{ stream: 'svc_contact' }, {}] },
+    {
+      run: 2,
+      kind: 'mirror',
+      phase: 'reading',
+      percent: 50,
+      states: null,
+      streams: [{ stream: 'svc_contact' }, {}],
+    },
     { sync: 'idle', run: null },
   ])
   expect(JSON.parse(line!)[0]).not.toHaveProperty('streams')
@@ -345,16 +352,16 @@ test('rejects: a mirror has none', async () => {
 test('the live line counts streams and rows, and tells once what waits for approval', async () => {
   const id = await mirrored()
   const err: string[] = []
-  const line = mirrorProgressLine({
+  const line = progressLine({
     terminal: { err: (text = '') => void err.push(text) } as never,
     hint: (command) => `records-sync ${command}`,
   })
   const now = async () => await line(ledger, (await ledger.run(id))!)
-  expect(await now()).toBe('crm  asking what there is to mirror')
+  expect(await now()).toBe('crm  reading  asking what there is to mirror')
   await ledger.noteStream(id, contact)
   await ledger.noteStream(id, stream('svc_deal', { state: 'pulling', read: 1_000, changed: 5 }))
   expect(await now()).toBe(
-    'crm  1 of 2 tables  3,345 rows read, 2,345 changed, 3 deleted  29 requests',
+    'crm  █████░░░░░ reading 50 %  1 of 2 tables  3,345 rows read  2,345 changed  3 deleted  29 requests',
   )
   await ledger.setRunState(id, 'blocked', 'auth', 'blocked: auth: the key was revoked')
   expect(await now()).toBe('crm  blocked: auth: the key was revoked; asking again')

@@ -4,13 +4,14 @@ import { ApplicationFailure } from '@temporalio/common'
 import { WorkflowNotFoundError, type Client } from '@temporalio/client'
 import { expect, test } from 'vitest'
 import type { CommandContext } from '../../../src/cli/shared/context.ts'
-import { checkNoLiveRun, heldBy, openedOr, printStarted } from '../../../src/cli/shared/detached.ts'
+import { heldBy, openedOr, printStarted } from '../../../src/cli/shared/detached.ts'
+import { attachTo, findHolder } from '../../../src/cli/shared/second-run.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { openSqliteLedger } from '../../../src/ledger/sqlite/index.ts'
 import { close, openRun } from '../../suites/ledger/scene.ts'
 import { HANG_MS } from '../../hang.ts'
 
-test('is refused while a workflow holds the sync, and not where that is gone, or of another sync', async () => {
+test('is known while a workflow holds the sync, and not where that is gone, or of another sync', async () => {
   const ledger = openSqliteLedger(':memory:')
   // What the command closes is opened anew for each command.
   const context = {
@@ -27,24 +28,32 @@ test('is refused while a workflow holds the sync, and not where that is gone, or
         }),
       },
     }) as unknown as Client
-  const refused = (status: string | null, sync = 'contacts') =>
-    checkNoLiveRun(context, client(status), sync).then(
-      () => null,
-      (error: Error) => error.message,
-    )
-  expect(await refused('RUNNING')).toBeNull()
+  const holder = async (status: string | null, sync = 'contacts') =>
+    (await findHolder(context, client(status), sync))?.id ?? null
+  expect(await holder('RUNNING')).toBeNull()
   const run = await openRun(ledger)
-  expect(await refused('RUNNING')).toMatch(
-    new RegExp(`^Sync "contacts" is already running: run ${run.id} `),
+  expect(await holder('RUNNING')).toBe(run.id)
+  expect(await holder('RUNNING', 'companies')).toBeNull()
+  expect(await holder('TERMINATED')).toBeNull()
+  expect(await holder(null)).toBeNull()
+  const err: string[] = []
+  const saying = {
+    terminal: { err: (line = '') => void err.push(line) } as never,
+    hint: (command: string) => command,
+  }
+  expect(() => attachTo(saying, run, false)).toThrow(
+    `Sync "contacts" is already running: run ${run.id} `,
   )
-  expect(await refused('RUNNING', 'companies')).toBeNull()
-  expect(await refused('TERMINATED')).toBeNull()
-  expect(await refused(null)).toBeNull()
+  attachTo(saying, run, true)
+  expect(err).toEqual([
+    'See it: watch contacts',
+    expect.stringMatching(
+      new RegExp(`^contacts is at work since .* UTC: this follows run ${run.id}, and starts none`),
+    ),
+  ])
   await close(ledger, run.id)
-  expect(await refused('RUNNING')).toBeNull()
-  expect(await checkNoLiveRun({ findLedger: async () => null }, client(null), 'contacts')).toBe(
-    undefined,
-  )
+  expect(await holder('RUNNING')).toBeNull()
+  expect(await findHolder({ findLedger: async () => null }, client(null), 'contacts')).toBeNull()
   await ledger.close()
 })
 

@@ -36,6 +36,18 @@ describe('rows of a CSV file', () => {
     expect(summary.digest).toBe(createHash('sha256').update(content).digest('hex'))
   })
 
+  it('say how much of the file was read', async () => {
+    const source = await openCsv({ path: await files.put(`id\n${'7\n'.repeat(200_000)}`) })
+    const shares: number[] = []
+    for await (const chunk of source.chunks(1_000))
+      if (chunk.length > 0) shares.push(source.readShare!()!)
+    await source.close()
+    expect(shares[0]).toBeGreaterThan(0)
+    expect(shares[0]).toBeLessThan(0.5)
+    expect(shares).toEqual(shares.toSorted((a, b) => a - b))
+    expect(shares.at(-1)).toBe(1)
+  })
+
   it('may be none under the header', async () => {
     for (const content of ['id,name', 'id,name\n', '\n\nid,name\n\n']) {
       const { columns, rows, chunks, summary } = await readCsv({ path: await files.put(content) })

@@ -1,0 +1,159 @@
+// How far a live run is, as the ledger has it: what `status`, `run` and `watch` show, because its books are counted only when it
+// ends.
+
+import { LIVE_STATES } from '../../core/domain/books.ts'
+import { sumOfDifferences } from '../../core/domain/differences.ts'
+import { countText, formatNumber } from '../../core/format.ts'
+import type {
+  Differences,
+  Run,
+  RunCounters,
+  Runs,
+  StepStates,
+  Streams,
+} from '../../ledger/ledger.ts'
+import { streamTotals } from '../../report/account.ts'
+import { readShare } from '../../runs/step-share.ts'
+
+/** The part of the ledger that it is read from. */
+export type ProgressLedger = Differences & Runs & StepStates & Streams
+
+type Phase =
+  | 'staging'
+  | 'comparing'
+  | 'deleting'
+  | 'sending'
+  | 'verifying'
+  | 'closing'
+  /** Of a mirror. */
+  | 'reading'
+
+/** Where a live run is. */
+export interface LiveProgress {
+  readonly phase: Phase
+  /** Of the phase, 0 to 100; null while it is not known how much there is. */
+  readonly percent: number | null
+  /** Of an import. */
+  readonly counters: RunCounters | null
+  /** What is done in the phase: `41,000 of 100,000 rows`. */
+  readonly amount: string
+  /** What the phase counts, and how much of it there is; null where no rate is shown. */
+  readonly work: { readonly done: number; readonly total: number | null } | null
+  /** More of it, the important first. */
+  readonly details: readonly string[]
+}
+
+/** Null for a run that has ended. */
+export async function liveProgressOf(
+  ledger: ProgressLedger,
+  run: Run,
+): Promise<LiveProgress | null> {
+  if (!LIVE_STATES.includes(run.state)) return null
+  return run.kind === 'mirror' ? await ofMirror(ledger, run) : await ofImport(ledger, run)
+}
+
+const percentOf = (done: number, total: number): number =>
+  total === 0 ? 100 : Math.floor((100 * Math.min(done, total)) / total)
+
+const rowsOf = (done: number, total: number, what = 'rows'): string =>
+  `${formatNumber(done)} of ${formatNumber(total)} ${what}`
+
+async function ofImport(ledger: ProgressLedger, run: Run): Promise<LiveProgress> {
+  const counters = await ledger.progress(run.id)
+  if (run.rowsRead === null) return await ofStaging(ledger, run, counters)
+  const { planned, requests } = counters
+  // A reconciliation compares first; it sends, or deletes, only what differs then.
+  if (run.purpose === 'reconcile' && (requests === 0 || planned === 0))
+    return await ofComparison(ledger, run, counters)
+  const rejected = counters.rejected + counters.failed
+  const done = counters.created + counters.updated + rejected
+  const details = [
+    countText(requests, 'request'),
+    ...(rejected > 0 ? [`${formatNumber(rejected)} rejected`] : []),
+  ]
+  if (done < planned) {
+    const percent = percentOf(done, planned)
+    const work = { done, total: planned }
+    return { phase: 'sending', percent, counters, amount: rowsOf(done, planned), work, details }
+  }
+  const verified = await readShare(ledger, run.id, 'verify')
+  const percent = verified === null ? null : Math.floor(100 * verified)
+  const phase = verified === null ? 'closing' : 'verifying'
+  const amount = `${formatNumber(done)} rows sent`
+  return { phase, percent, counters, amount, work: null, details }
+}
+
+async function ofStaging(
+  ledger: ProgressLedger,
+  run: Run,
+  counters: RunCounters,
+): Promise<LiveProgress> {
+  const { read } = counters
+  const share = await readShare(ledger, run.id, 'stage')
+  return {
+    phase: 'staging',
+    percent: share === null ? null : Math.floor(100 * share),
+    counters,
+    amount: `${formatNumber(read)} rows read`,
+    // The rows that are left are as long as those that were read.
+    work: { done: read, total: share === null || share === 0 ? null : Math.round(read / share) },
+    details: [],
+  }
+}
+
+async function ofComparison(
+  ledger: ProgressLedger,
+  run: Run,
+  counters: RunCounters,
+): Promise<LiveProgress> {
+  const { found, left } = await ledger.differenceCounts(run.id)
+  if (counters.requests > 0) {
+    const done = found.extra - left.extra
+    return {
+      phase: 'deleting',
+      percent: percentOf(done, found.extra),
+      counters,
+      amount: rowsOf(done, found.extra, 'records'),
+      work: { done, total: found.extra },
+      details: [countText(counters.requests, 'request')],
+    }
+  }
+  const total = run.rowsRead ?? 0
+  const done = total - counters.planned
+  return {
+    phase: 'comparing',
+    percent: percentOf(done, total),
+    counters,
+    amount: `${rowsOf(done, total)} are settled`,
+    work: { done, total },
+    details: [`${formatNumber(sumOfDifferences(found))} differ`],
+  }
+}
+
+async function ofMirror(ledger: Streams, run: Run): Promise<LiveProgress> {
+  const streams = await ledger.streams(run.id)
+  const { ended, read, inserted, changed, deleted, requests } = streamTotals(streams)
+  const waiting = streams.filter(({ state }) => state === 'approval').length
+  const isKnown = streams.length > 0
+  return {
+    phase: 'reading',
+    percent: isKnown ? percentOf(ended, streams.length) : null,
+    counters: null,
+    amount: isKnown ? rowsOf(ended, streams.length, 'tables') : 'asking what there is to mirror',
+    // How many records there are is known only when a table is complete.
+    work: isKnown ? { done: read, total: null } : null,
+    details: isKnown
+      ? [
+          `${formatNumber(read)} rows read`,
+          ...(waiting > 0 ? [`${formatNumber(waiting)} waiting for approval`] : []),
+          `${formatNumber(inserted + changed)} changed`,
+          `${formatNumber(deleted)} deleted`,
+          countText(requests, 'request'),
+        ]
+      : [],
+  }
+}
+
+/** `sending 41 %` */
+export const phaseText = ({ phase, percent }: Pick<LiveProgress, 'phase' | 'percent'>): string =>
+  percent === null ? phase : `${phase} ${percent} %`

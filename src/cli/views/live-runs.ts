@@ -1,0 +1,102 @@
+// The live runs of the ledger, read again and again: how far each is, how fast it moves, and since when it has not.
+
+import type { Config } from '../../../config/index.ts'
+import { systemClock, type QuotaStore } from '../../core/ports.ts'
+import type { Ledger, Run } from '../../ledger/ledger.ts'
+import type { CommandContext } from '../shared/context.ts'
+import { findQuotas } from '../shared/forecast.ts'
+import { quotaText, readRunQuota } from '../shared/run-quota.ts'
+import { liveProgressOf } from './live-progress.ts'
+import { paceOf } from './progress-line.ts'
+import { RateMeter } from './rate.ts'
+import type { WatchedRun } from './watched-runs.ts'
+
+const QUOTA_EVERY_MS = 2_000
+
+export class LiveRuns {
+  readonly #context: CommandContext
+  readonly #config: Config
+  readonly #sync: string | undefined
+  readonly #meters = new Map<number, RateMeter>()
+  readonly #changes = new Map<number, { readonly text: string; readonly at: number }>()
+  readonly #quotaTexts = new Map<number, { readonly text: string | null; readonly at: number }>()
+  #ledger: Ledger | null = null
+  #quotas: QuotaStore | null = null
+  /** Runs that were live when they were read last. */
+  #live: readonly number[] = []
+  #wereSeen = false
+
+  constructor(context: CommandContext, config: Config, sync: string | undefined) {
+    this.#context = context
+    this.#config = config
+    this.#sync = sync
+  }
+
+  async read(): Promise<{ live: readonly WatchedRun[]; ended: readonly Run[] }> {
+    const ledger = (this.#ledger ??= await this.#context.findLedger())
+    if (ledger === null) return { live: [], ended: [] }
+    const runs = (await ledger.liveRuns()).filter(
+      ({ sync }) => this.#sync === undefined || sync === this.#sync,
+    )
+    const live: WatchedRun[] = []
+    for (const run of runs) {
+      const watched = await this.#watched(ledger, run)
+      if (watched) live.push(watched)
+    }
+    const ids = live.map(({ run }) => run.id)
+    const gone = this.#live.filter((id) => !ids.includes(id))
+    const ended: Run[] = []
+    for (const id of gone) {
+      const run = await ledger.run(id)
+      if (run) ended.push(run)
+      for (const kept of [this.#meters, this.#changes, this.#quotaTexts]) kept.delete(id)
+    }
+    this.#wereSeen ||= ids.length > 0
+    this.#live = ids
+    return { live, ended }
+  }
+
+  /** Whether any run was live at some time. */
+  get wereSeen(): boolean {
+    return this.#wereSeen
+  }
+
+  /** The newest run of the sync, or of all. */
+  async latest(): Promise<Run | undefined> {
+    const filter = this.#sync === undefined ? {} : { sync: this.#sync }
+    return (await this.#ledger?.runs({ ...filter, limit: 1 }))?.[0]
+  }
+
+  async close(): Promise<void> {
+    await this.#quotas?.close()
+    await this.#ledger?.close()
+  }
+
+  async #watched(ledger: Ledger, run: Run): Promise<WatchedRun | null> {
+    const progress = await liveProgressOf(ledger, run)
+    if (progress === null) return null
+    const now = systemClock.now()
+    const meter = this.#meters.get(run.id) ?? new RateMeter()
+    this.#meters.set(run.id, meter)
+    const text = JSON.stringify([run.state, progress])
+    const change = this.#changes.get(run.id)
+    if (change?.text !== text) this.#changes.set(run.id, { text, at: now })
+    return {
+      run,
+      progress,
+      pace: paceOf(meter, now, progress),
+      quota: await this.#quotaOf(run, now),
+      stillMs: change?.text === text ? now - change.at : 0,
+    }
+  }
+
+  async #quotaOf(run: Run, now: number): Promise<string | null> {
+    const known = this.#quotaTexts.get(run.id)
+    if (known && now - known.at < QUOTA_EVERY_MS) return known.text
+    this.#quotas ??= await findQuotas(this.#context)
+    const view = this.#quotas && (await readRunQuota(this.#config, this.#quotas, run))
+    const text = view && quotaText(view, now)
+    this.#quotaTexts.set(run.id, { text, at: now })
+    return text
+  }
+}
