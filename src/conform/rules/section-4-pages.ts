@@ -29,11 +29,8 @@ export const section4Pages: readonly Rule[] = [
     const limit = Math.max(1, Math.floor(some.records.length / 4))
     await expectSameRecords(async () => {
       const { records: due } = await kit.probe.sampleAgain(some)
-      const { records, exchange, pages } = await allPages(
-        kit,
-        queryCall(some.type.name, { limit }),
-        12,
-      )
+      const call = queryCall(some.type.name, { limit })
+      const { records, exchange, pages } = await allPages(kit, call, 12)
       if (pages < 2) throw new Unchecked('there is no second page')
       return { due, found: records, exchange }
     }, `the records of the listing, in pages of ${limit}`)

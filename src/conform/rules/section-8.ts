@@ -37,6 +37,7 @@ const aggregateBounds: readonly Bound[] = [
   ['aggregate-limit-most', 'limit of an aggregate is 100 at most.', most, tooMuch],
   ['offset', 'offset is 0 at least.', { offset: 0 }, { offset: -1 }],
   ['aggregations', 'There is exactly one aggregation.', {}, { aggregations: [...count, ...count] }],
+  // JSON leaves out what is undefined.
   ['no-aggregation', 'aggregations is required.', {}, { aggregations: undefined }],
   [
     'aggregation-op',
